@@ -1,0 +1,7 @@
+"""The environments: total and expected loss of an arm over any run of rounds, in closed form."""
+
+from holdfast.environments.loss_table import LossTable
+from holdfast.environments.phases import Bernoulli, ConstrainedBernoulli, Reversal
+from holdfast.environments.protocol import Environment
+
+__all__ = ["Bernoulli", "ConstrainedBernoulli", "Environment", "LossTable", "Reversal"]

@@ -1,0 +1,251 @@
+"""Bernoulli losses whose means stay the same within a phase: one phase, many, or two with means 0 and 1.
+
+The total over a block within a phase is one binomial draw, and with means 0 and 1 no draw at all; a phase
+boundary inside the block splits it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from holdfast._kernel import kernel
+from holdfast.checks import real_number, whole_number
+from holdfast.environments.protocol import Array, Environment, Tables
+from holdfast.errors import InvalidParameter, nearest
+from holdfast.rng import binomial
+
+LAST_ROUND = 2**53
+"""Rounds are counted in doubles: exact up to here, more than any game will reach."""
+
+
+@kernel
+def phase_of(starts: Any, time: float) -> int:
+    """The last phase that starts at or before `time`; `starts` ends with a time that is never reached."""
+    low, high = 0, starts.shape[0] - 2
+    while low < high:
+        middle = (low + high + 1) >> 1
+        if starts[middle] <= time:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+@kernel
+def total(tables: Any, arm: int, start: float, stop: float, stream: Any) -> float:
+    """One binomial draw for each phase that [start, stop) meets."""
+    starts, means, _ = tables
+    phase, now, drawn = phase_of(starts, start), start, 0.0
+    while now < stop:
+        end = min(stop, starts[phase + 1])
+        drawn += binomial(end - now, means[phase, arm], stream)
+        now = end
+        phase += 1
+    return drawn
+
+
+@kernel
+def gap(tables: Any, arm: int, start: float, stop: float) -> float:
+    """Rounds times the gap of each phase that [start, stop) meets."""
+    starts, _, gaps = tables
+    phase, now, excess = phase_of(starts, start), start, 0.0
+    while now < stop:
+        end = min(stop, starts[phase + 1])
+        excess += (end - now) * gaps[phase, arm]
+        now = end
+        phase += 1
+    return excess
+
+
+class Phased(Environment):
+    """Means that are constant within phases: `starts` of the phases (the first is 0) and their `means`."""
+
+    total_kernel: ClassVar[Callable[..., Any]] = staticmethod(total)
+    gap_kernel: ClassVar[Callable[..., Any]] = staticmethod(gap)
+    starts: Array
+    means: Array
+
+    @property
+    def n_arms(self) -> int:
+        """The number of arms K."""
+        return int(self.means.shape[1])
+
+    @cached_property
+    def tables(self) -> Tables:
+        """Phase starts with an end that is never reached, means, and gaps to the reference arm."""
+        ends = np.append(self.starts, float(LAST_ROUND))
+        return ends, self.means, self.means - self.means[:, [self.reference]]
+
+    @cached_property
+    def reference(self) -> int:
+        """The arm with the least mean in the last phase; of several, the first."""
+        return int(np.argmin(self.means[-1]))
+
+    def _summed(self, per_round: Array, start: float, stop: float) -> Array:
+        ends = np.append(self.starts[1:], float(LAST_ROUND))
+        rounds = np.clip(np.minimum(ends, stop) - np.maximum(self.starts, start), 0.0, None)
+        return np.asarray(rounds @ per_round)
+
+    def expected(self, start: int, stop: int) -> Array:
+        """Expected total loss of every arm over the rounds [start, stop)."""
+        return self._summed(self.means, start, stop)
+
+    def excess(self, stop: int) -> Array:
+        """Expected total loss of every arm over the rounds [0, stop) less that of the reference arm."""
+        return self._summed(self.tables[2], 0, stop)
+
+
+@dataclass(frozen=True)
+class Bernoulli(Phased):
+    """Independent 0/1 losses with the same mean in every round, one mean an arm (the paper's stochastic regime).
+
+    >>> Bernoulli.with_gap(n_arms=4, gap=0.2).mean_losses
+    (0.3, 0.5, 0.5, 0.5)
+    """
+
+    id: ClassVar[str] = "bernoulli"
+    mean_losses: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "mean_losses", _checked_means(self.mean_losses))
+
+    @classmethod
+    def with_gap(
+        cls, n_arms: int, gap: float, *, best_arms: int = 1, mean: float = 0.5, shuffled: bool = False
+    ) -> Bernoulli:
+        """The paper's instance: `best_arms` arms of mean `mean` − `gap`, then the others of mean `mean`."""
+        n_arms, best_arms, gap = _checked_gap(n_arms, best_arms, gap)
+        mean = real_number("mean", mean, least=0)
+        best = round(mean - gap, 15)
+        return cls((best,) * best_arms + (mean,) * (n_arms - best_arms), shuffled=shuffled)
+
+    @cached_property
+    def starts(self) -> Array:  # type: ignore[override]
+        """One phase from round 0."""
+        return np.zeros(1)
+
+    @cached_property
+    def means(self) -> Array:  # type: ignore[override]
+        """One row of means."""
+        return np.array([self.mean_losses])
+
+
+@dataclass(frozen=True)
+class ConstrainedBernoulli(Phased):
+    """The paper's stochastically constrained adversary: the means rise and fall together, the gaps stay.
+
+    In even phases a best arm has mean 0 and the others `gap`; in odd phases 1 − `gap` and 1. Phases grow
+    by `growth` = 1.6. Two readings of the paper (errata, point 25): with ``phases="index"`` phase i starts at
+    round 1.6^i, counting from 1; with ``phases="spacing"``, the wording of Zimmert and Seldin, the time
+    between alternations grows by 1.6, so phase i starts after (1.6^i − 1)/0.6 rounds.
+
+    >>> [int(s) + 1 for s in ConstrainedBernoulli(8, 0.2).starts[:8]]
+    [1, 2, 3, 5, 7, 11, 17, 27]
+    """
+
+    id: ClassVar[str] = "constrained-bernoulli"
+    n_arms: int = 0
+    gap: float = 0.0
+    best_arms: int = field(default=1, kw_only=True)
+    growth: float = field(default=1.6, kw_only=True)
+    phases: Literal["index", "spacing"] = field(default="index", kw_only=True)
+
+    def __post_init__(self) -> None:
+        arms, best_arms, gap = _checked_gap(self.n_arms, self.best_arms, self.gap)
+        for name, value in (("n_arms", arms), ("best_arms", best_arms), ("gap", gap)):
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "growth", real_number("growth", self.growth, above=1))
+        if self.phases not in ("index", "spacing"):
+            rule = f"must be 'index' or 'spacing'{nearest(self.phases, ('index', 'spacing'))}"
+            raise InvalidParameter("phases", rule, self.phases)
+
+    @cached_property
+    def starts(self) -> Array:  # type: ignore[override]
+        """Rounds before each phase, in exact arithmetic; phases that hold no round are left in, empty."""
+        growth = Fraction(repr(self.growth))
+        starts: list[int] = []
+        power = Fraction(1)
+        while True:
+            before = math.ceil(power) - 1 if self.phases == "index" else math.floor((power - 1) / (growth - 1))
+            if before >= LAST_ROUND:
+                return np.array(starts, dtype=np.float64)
+            starts.append(before)
+            power *= growth
+
+    @cached_property
+    def means(self) -> Array:  # type: ignore[override]
+        """Rows (0, …, gap, …) and (1 − gap, …, 1, …) in turn."""
+        best = np.arange(self.n_arms) < self.best_arms
+        rows = np.array([np.where(best, 0.0, self.gap), np.where(best, 1.0 - self.gap, 1.0)])
+        return rows[np.arange(len(self.starts)) % 2]
+
+    @cached_property
+    def tables(self) -> Tables:
+        """As for any phased environment, with the gaps as given: 1 − (1 − gap) is not gap in floating point."""
+        ends, means, _ = super().tables
+        gaps = np.tile(np.where(np.arange(self.n_arms) < self.best_arms, 0.0, self.gap), (len(means), 1))
+        return ends, means, gaps
+
+
+@dataclass(frozen=True)
+class Reversal(Phased):
+    """The paper's deterministic adversary: arm 0 loses nothing and the others 1 a round, then the reverse.
+
+    The reversal comes after ⌊√(KT ln(KT))⌋ rounds (errata, point 26), late enough for an elimination policy to
+    have dropped every arm but the first. All arms but arm 0 are best at the end.
+
+    >>> Reversal(8, 100_000).reversal
+    3297
+    """
+
+    id: ClassVar[str] = "reversal"
+    n_arms: int = 0
+    horizon: int = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "n_arms", whole_number("n_arms", self.n_arms, least=2))
+        object.__setattr__(self, "horizon", whole_number("horizon", self.horizon, least=1))
+
+    @property
+    def reversal(self) -> int:
+        """The number of rounds before the losses are reversed."""
+        KT = self.n_arms * self.horizon
+        return min(math.floor(math.sqrt(KT * math.log(KT))), self.horizon)
+
+    @cached_property
+    def starts(self) -> Array:  # type: ignore[override]
+        """Two phases."""
+        return np.array([0.0, float(self.reversal)])
+
+    @cached_property
+    def means(self) -> Array:  # type: ignore[override]
+        """(0, 1, …, 1), then (1, 0, …, 0)."""
+        first = np.arange(self.n_arms) == 0
+        return np.array([np.where(first, 0.0, 1.0), np.where(first, 1.0, 0.0)])
+
+
+def _checked_means(means: object) -> tuple[float, ...]:
+    rule = "must be a list of probabilities, one an arm"
+    if isinstance(means, (str, bytes)) or not isinstance(means, (Sequence, np.ndarray)) or len(means) == 0:
+        raise InvalidParameter("mean_losses", rule, means)
+    checked = tuple(real_number(f"mean_losses[{i}]", m, least=0) for i, m in enumerate(means))
+    for i, mean in enumerate(checked):
+        if mean > 1:
+            raise InvalidParameter(f"mean_losses[{i}]", "must be from 0 to 1", mean)
+    return checked
+
+
+def _checked_gap(arms: object, best_arms: object, gap: object) -> tuple[int, int, float]:
+    n_arms = whole_number("n_arms", arms, least=1)
+    n_best = whole_number("best_arms", best_arms, least=1, most=n_arms)
+    delta = real_number("gap", gap, least=0)
+    if delta > 1:
+        raise InvalidParameter("gap", "must be from 0 to 1", gap)
+    return n_arms, n_best, delta

@@ -1,0 +1,79 @@
+"""What every environment is: losses of K arms over rounds 0, 1, 2, … that nobody's choices change.
+
+    total(tables, arm, start, stop, stream)    loss of `arm` over the rounds [start, stop): one draw or one lookup
+    gap(tables, arm, start, stop)              its expectation less that of the reference arm
+
+are its kernels, both O(1). `tables` is a tuple of read-only arrays.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.errors import InvalidParameter
+from holdfast.rng import Stream
+
+Array = NDArray[np.float64]
+Tables = tuple[Array, ...]
+
+
+@dataclass(frozen=True)
+class Environment(ABC):
+    """Losses of `n_arms` arms, each round's in [0, 1], independent of what is played."""
+
+    id: ClassVar[str]
+    total_kernel: ClassVar[Callable[..., Any]]
+    gap_kernel: ClassVar[Callable[..., Any]]
+
+    shuffled: bool = field(default=False, kw_only=True)
+    """Rotate the arms by a random number of places, drawn anew in each replication: no policy can profit from where
+    the best arm stands."""
+
+    @property
+    @abstractmethod
+    def n_arms(self) -> int:
+        """The number of arms K."""
+
+    @property
+    def rounds(self) -> float:
+        """How many rounds there are: endless unless the environment is a table."""
+        return np.inf
+
+    @property
+    @abstractmethod
+    def tables(self) -> Tables:
+        """The arrays the kernel reads."""
+
+    @property
+    @abstractmethod
+    def reference(self) -> int:
+        """The arm that gaps are measured from: a best one at the end, so that playing it adds exactly nothing."""
+
+    @abstractmethod
+    def expected(self, start: int, stop: int) -> Array:
+        """Expected total loss of every arm over the rounds [start, stop)."""
+
+    @abstractmethod
+    def excess(self, stop: int) -> Array:
+        """Expected total loss of every arm over the rounds [0, stop) less that of the reference arm."""
+
+    def draw(self, arm: int, start: int, stop: int, stream: Stream) -> float:
+        """Total loss of `arm` over the rounds [start, stop): one draw from `stream`, or one lookup."""
+        if not 0 <= arm < self.n_arms:
+            raise InvalidParameter("arm", f"must be from 0 to {self.n_arms - 1}", arm)
+        if not 0 <= start <= stop <= self.rounds:
+            raise InvalidParameter("start, stop", f"must satisfy 0 <= start <= stop <= {self.rounds}", (start, stop))
+        return float(self.total_kernel(self.tables, int(arm), float(start), float(stop), stream.state))
+
+    def settings(self) -> dict[str, Any]:
+        """The parameters as plain values."""
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        return {"environment": self.id} | {
+            name: list(v) if isinstance(v, tuple) else v for name, v in values.items() if v is not None
+        }

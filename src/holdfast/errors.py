@@ -1,0 +1,53 @@
+"""Every error Holdfast raises on purpose.
+
+    HoldfastError
+    ├── InvalidParameter   (also a ValueError)    a value breaks a rule
+    ├── OutOfTurn          (also a RuntimeError)  ask and tell called in the wrong order
+    ├── BadSavedState      (also a ValueError)    saved data that is damaged, foreign or from the future
+    └── MissingExtra       (also an ImportError)  an optional dependency or device is not there
+
+Each message names the parameter, the rule and the value it got.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class HoldfastError(Exception):
+    """Base of all errors of this package."""
+
+
+class InvalidParameter(HoldfastError, ValueError):
+    """A parameter breaks a rule: `parameter`, `rule` and `value` are attributes too."""
+
+    def __init__(self, parameter: str, rule: str, value: object) -> None:
+        self.parameter, self.rule, self.value = parameter, rule, value
+        super().__init__(f"{parameter} {rule}; got {_shown(value)}")
+
+    def __reduce__(self) -> tuple[type[InvalidParameter], tuple[str, str, object]]:
+        return type(self), (self.parameter, self.rule, self.value)
+
+
+class OutOfTurn(HoldfastError, RuntimeError):
+    """A player's methods were called in an order that makes no sense."""
+
+
+class BadSavedState(HoldfastError, ValueError):
+    """Saved data cannot be continued from."""
+
+
+class MissingExtra(HoldfastError, ImportError):
+    """An optional part is not installed, or its device is not there."""
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 120 else f"{text[:100]}… ({len(text)} characters)"
+
+
+def nearest(name: object, known: Iterable[str]) -> str:
+    """``"; did you mean 'exp3'?"`` when something close to `name` is known, else nothing."""
+    close = difflib.get_close_matches(str(name), list(known), n=1, cutoff=0.5)
+    return f"; did you mean {close[0]!r}?" if close else ""

@@ -1,0 +1,153 @@
+"""What every policy is: a frozen description, and two kernels that play it in blocks.
+
+    choose(params, x, C, w, announced, stream) -> arm     the arm of the next block; its rounds go to x[ROUNDS]
+    observe(params, x, C, w, total, rounds)               the loss of that block
+
+`params` is read-only; `x` (scalars), `C` and `w` (one number an arm) are the state of one game, owned by the
+caller. `announced` is what the policy is told at the start of a block (Theorem 4's λ_n, Theorem 2's b_t),
+`stream` the random stream it draws from. `rounds` may be less than x[ROUNDS] only in the last block of a game.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from holdfast.checks import real_number, whole_number
+from holdfast.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from holdfast.players import Player
+
+BLOCK, ARM, ROUNDS = 0, 1, 2
+"""The scalars every policy keeps: blocks begun, arm of the current one, its length before any truncation."""
+
+OWN = 3
+"""The first scalar of `x` that is a policy's own."""
+
+N_SCALARS = 16
+MOST_ARMS = 10**7
+
+Array = np.ndarray[Any, np.dtype[np.float64]]
+
+
+@dataclass(frozen=True)
+class State:
+    """The state of one game: scalars and two numbers an arm."""
+
+    x: Array
+    C: Array
+    w: Array
+
+    @classmethod
+    def fresh(cls, n_arms: int) -> State:
+        """Before the first block."""
+        return cls(np.zeros(N_SCALARS), np.zeros(n_arms), np.zeros(n_arms))
+
+
+@dataclass(frozen=True)
+class Policy(ABC):
+    """What to play: parameters only. `player()` begins a game; `holdfast.simulate` plays many."""
+
+    n_arms: int = 0
+    """The number of arms K. Leave it out when `arms` names them."""
+
+    id: ClassVar[str]
+    """The policy's name in tables and on the command line."""
+    announces: ClassVar[str | None] = None
+    """What the world must announce at the start of each block: ``"switching_cost"``, ``"loss_bound"`` or nothing."""
+    needs_horizon: ClassVar[bool] = False
+    choose: ClassVar[Callable[..., Any]]
+    observe: ClassVar[Callable[..., Any]]
+
+    arms: Sequence[str] | None = field(default=None, kw_only=True)
+    """Names of the arms; `ask` then returns the name."""
+    loss_range: tuple[float, float] = field(default=(0.0, 1.0), kw_only=True)
+    """The range of one round's loss in your own units; `switching_cost` is read in the same units."""
+
+    def __post_init__(self) -> None:
+        self._set("arms", _checked_names(self.arms))
+        if self.arms is not None and self.n_arms in (0, len(self.arms)):
+            self._set("n_arms", len(self.arms))
+        elif self.arms is not None:
+            raise InvalidParameter(
+                "n_arms",
+                f"must be the number of names in arms, {len(self.arms)}, or be left out",
+                self.n_arms,
+            )
+        self._set("n_arms", whole_number("n_arms", self.n_arms, least=1, most=MOST_ARMS))
+        self._set("loss_range", _checked_range(self.loss_range))
+
+    def _set(self, name: str, value: object) -> None:
+        """Put a checked value into this frozen object, while it is being made."""
+        object.__setattr__(self, name, value)
+
+    @property
+    def label(self) -> str:
+        """The name of this policy in a table when no other is given."""
+        return self.id
+
+    @property
+    def unit(self) -> float:
+        """The width of `loss_range`: one normalised loss in the user's units."""
+        return self.loss_range[1] - self.loss_range[0]
+
+    @abstractmethod
+    def parameters(self, horizon: float | None = None, blocks: int = 64) -> Array:
+        """The read-only array the kernels take. `horizon` and `blocks` tell how far a tabulated schedule must reach."""
+
+    def blocks_covered(self, params: Array) -> float:
+        """The number of blocks `params` is good for: all, unless a schedule is tabulated."""
+        return math.inf
+
+    @abstractmethod
+    def probabilities(self, params: Array, state: State) -> Array:
+        """The distribution the current block's arm was drawn from."""
+
+    def player(
+        self, seed: object = None, *, replication: int = 0, loss_range: tuple[float, float] | None = None
+    ) -> Player:
+        """Begin a game. With the same `seed` it plays as replication `replication` of `simulate` does."""
+        from holdfast.players import Player
+
+        policy = self if loss_range is None else replace(self, loss_range=loss_range)
+        return Player(policy, seed=seed, replication=replication)
+
+    def settings(self) -> dict[str, Any]:
+        """The parameters as plain values, enough to make this policy again."""
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        return {"policy": self.id} | {
+            name: list(v) if isinstance(v, tuple) else v for name, v in values.items() if v is not None
+        }
+
+
+def _checked_names(arms: object) -> tuple[str, ...] | None:
+    if arms is None:
+        return None
+    rule = "must be a list of different names"
+    if isinstance(arms, (str, bytes)) or not isinstance(arms, Sequence) or len(arms) == 0:
+        raise InvalidParameter("arms", rule, arms)
+    if not all(isinstance(name, str) and name for name in arms):
+        raise InvalidParameter("arms", rule + ", each a non-empty string", arms)
+    twice = [name for i, name in enumerate(arms) if name in arms[:i]]
+    if twice:
+        raise InvalidParameter("arms", rule, twice[0] + " twice")
+    return tuple(arms)
+
+
+def _checked_range(loss_range: object) -> tuple[float, float]:
+    rule = "must be two finite numbers (lowest, highest), the first smaller"
+    if not isinstance(loss_range, (tuple, list)) or len(loss_range) != 2:
+        raise InvalidParameter("loss_range", rule, loss_range)
+    try:
+        lowest, highest = (real_number("loss_range", bound) for bound in loss_range)
+    except InvalidParameter:
+        raise InvalidParameter("loss_range", rule, loss_range) from None
+    if not lowest < highest or not math.isfinite(highest - lowest):
+        raise InvalidParameter("loss_range", rule, loss_range)
+    return lowest, highest

@@ -1,0 +1,131 @@
+"""Tsallis-Switch: the paper's algorithm, for a fixed and for a varying switching cost."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from holdfast.checks import real_number, whole_number
+from holdfast.errors import InvalidParameter
+from holdfast.policies import tsallis_kernels as tsallis
+from holdfast.policies.protocol import Array, Policy, State
+
+Given = Sequence[float] | Callable[[int], float]
+
+
+@dataclass(frozen=True)
+class TsallisSwitch(Policy):
+    """Algorithm 1 with the block lengths and learning rates of Theorem 1.
+
+    Block n holds its arm for max(⌈a_n⌉, 1) rounds, a_n = (3λ/2)√(n/K), with η_n = 2/(a_n + 1)·√(2/n). It needs
+    neither the horizon nor the regime. Its pseudo-regret with switching cost is O((λK)^{1/3}T^{2/3} + √(KT))
+    against any oblivious adversary and O(((λK)^{2/3}T^{1/3} + ln T) Σ 1/Δ_i) when the gaps are constant and
+    the best arm is unique (`holdfast.bounds.theorem_1`).
+
+    `block_lengths` and `learning_rates` replace Theorem 1's schedule by any other, as the algorithm's input
+    allows: lists (for n = 1, 2, …), or functions of n for an endless game. Rates must not increase.
+
+    >>> player = TsallisSwitch(n_arms=3, switching_cost=2.0).player(seed=1)
+    >>> arm = player.ask()
+    >>> player.hold
+    2
+    """
+
+    id: ClassVar[str] = "tsallis-switch"
+    choose: ClassVar[Callable[..., Any]] = staticmethod(tsallis.choose)
+    observe: ClassVar[Callable[..., Any]] = staticmethod(tsallis.observe)
+
+    switching_cost: float = 0.0
+    """λ: what one switch costs, in the units of `loss_range`."""
+    block_lengths: Given | None = field(default=None, kw_only=True)
+    learning_rates: Given | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set("switching_cost", real_number("switching_cost", self.switching_cost, least=0))
+        if (self.block_lengths is None) != (self.learning_rates is None):
+            missing = "learning_rates" if self.learning_rates is None else "block_lengths"
+            raise InvalidParameter(missing, "must be given together with the other half of the schedule", None)
+        for name in ("block_lengths", "learning_rates"):
+            given = getattr(self, name)
+            if given is not None and not callable(given):
+                if isinstance(given, str) or not isinstance(given, Iterable) or len(tuple(given)) == 0:
+                    raise InvalidParameter(name, "must be a function of n or a list of numbers", given)
+                self._set(name, tuple(given))
+        if self.block_lengths is not None and not callable(self.block_lengths):
+            self.table(len(self.block_lengths))
+        if self.learning_rates is not None and not callable(self.learning_rates):
+            self.table(len(self.learning_rates))
+
+    def table(self, blocks: int) -> tuple[Array, Array]:
+        """The given schedule up to block `blocks`, or as far as its lists reach, checked."""
+        lengths, rates = np.empty(0), np.empty(0)
+        for name, given in (("block_lengths", self.block_lengths), ("learning_rates", self.learning_rates)):
+            numbers = range(1, blocks + 1)
+            values = [given(n) for n in numbers] if callable(given) else list((given or ())[:blocks])
+            if name == "block_lengths":
+                lengths = np.array(
+                    [float(whole_number(f"block_lengths at n={n}", v, least=1)) for n, v in enumerate(values, 1)]
+                )
+            else:
+                rates = np.array([real_number(f"learning_rates at n={n}", v, above=0) for n, v in enumerate(values, 1)])
+        rises = np.nonzero(np.diff(rates) > 0)[0]
+        if len(rises):
+            n = int(rises[0]) + 2
+            raise InvalidParameter(
+                f"learning_rates at n={n}", f"must not exceed {rates[n - 2]!r} at n={n - 1}", rates[n - 1]
+            )
+        shared = min(len(lengths), len(rates))
+        return lengths[:shared], rates[:shared]
+
+    def parameters(self, horizon: float | None = None, blocks: int = 64) -> Array:
+        """As the kernels take them; a given schedule is tabulated for `blocks` blocks, or to cover `horizon`."""
+        if self.block_lengths is None:
+            return np.array([tsallis.THEOREM_1, self.switching_cost / self.unit, 1.0, 1.0, 0.0])
+        lengths, rates = self.table(blocks)
+        while horizon is not None and lengths.sum() < horizon:
+            if len(lengths) < blocks:
+                rule = f"must cover the horizon of {horizon:g} rounds; they end after {lengths.sum():g} rounds"
+                raise InvalidParameter("block_lengths and learning_rates", rule, f"{len(lengths)} blocks")
+            blocks *= 2
+            lengths, rates = self.table(blocks)
+        return np.concatenate([[tsallis.GIVEN, 0.0, 1.0, 1.0, len(lengths)], lengths, rates])
+
+    def blocks_covered(self, params: Array) -> float:
+        """The number of blocks `params` has a length and a rate for."""
+        return math.inf if self.block_lengths is None else float(params[tsallis.LENGTH])
+
+    def probabilities(self, params: Array, state: State) -> Array:
+        """p_n of the current block."""
+        return tsallis.probabilities(state)
+
+
+@dataclass(frozen=True)
+class VaryingTsallisSwitch(Policy):
+    """Algorithm 1 with the schedule of Theorem 4, for a switching cost λ_n announced at the start of block n.
+
+    a_n = Σ_{s≤n} (λ_s + √(K/s)), |B_n| = max(⌈√(λ_n a_n/K)⌉, 1), η_n = 2√(2K)/(3a_n). The costs must not depend
+    on the arms drawn (errata, point 20). For a constant cost use `TsallisSwitch`: this schedule learns two to
+    six times slower there (errata, point 19).
+
+    >>> player = VaryingTsallisSwitch(n_arms=4).player(seed=1)
+    >>> arm = player.ask(switching_cost=0.3)
+    >>> player.tell(0.5)
+    """
+
+    id: ClassVar[str] = "tsallis-switch-varying"
+    announces: ClassVar[str | None] = "switching_cost"
+    choose: ClassVar[Callable[..., Any]] = staticmethod(tsallis.choose)
+    observe: ClassVar[Callable[..., Any]] = staticmethod(tsallis.observe)
+
+    def parameters(self, horizon: float | None = None, blocks: int = 64) -> Array:
+        """As the kernels take them."""
+        return np.array([tsallis.THEOREM_4, 0.0, 1.0, 1.0, 0.0])
+
+    def probabilities(self, params: Array, state: State) -> Array:
+        """p_n of the current block."""
+        return tsallis.probabilities(state)
