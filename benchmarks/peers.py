@@ -260,9 +260,8 @@ def seconds_per_round(case: Case) -> float:
 def affordable_rounds(wanted: tuple[int, ...], round_seconds: float, seconds: float) -> list[int]:
     """Keep the games short enough to repeat; failing all, one game of about `seconds`."""
     longest = LONGEST_REPETITION * seconds
-    return [rounds for rounds in wanted if rounds * round_seconds <= longest] or [
-        max(1, int(seconds / round_seconds))
-    ]
+    affordable = [rounds for rounds in wanted if rounds * round_seconds <= longest]
+    return affordable or [max(1, int(seconds / round_seconds))]
 
 
 def measure(case: Case, rounds: int, seconds: float, round_seconds: float) -> dict[str, object]:

@@ -47,19 +47,14 @@ def _source_of(path: str) -> str:
     return hashlib.sha256(Path(path).read_bytes()).hexdigest()
 
 
-def _identity(function: Callable[..., Any]) -> tuple[str, ...]:
-    """What a kernel is made of: its name and, for a composed one, the names and sources of its parts."""
-    parts = [f"{function.__module__}.{function.__qualname__}"]
+def _identity(function: Callable[..., Any]) -> tuple[Any, ...]:
+    """What a kernel is made of: its name and, for a composed one, the identities of its parts."""
+    parts: list[Any] = [f"{function.__module__}.{function.__qualname__}"]
+    if not function.__module__.startswith("holdfast."):
+        parts.append(_source_of(inspect.getfile(function)))
     for cell in function.__closure__ or ():
-        part = cell.cell_contents
-        part = getattr(part, "py_func", part)
-        if inspect.isfunction(part):
-            parts.append(f"{part.__module__}.{part.__qualname__}")
-            source = inspect.getsourcefile(part)
-            if source is not None and not part.__module__.startswith("holdfast."):
-                parts.append(_source_of(source))
-        else:
-            parts.append(repr(part))
+        part = getattr(cell.cell_contents, "py_func", cell.cell_contents)
+        parts.append(_identity(part) if inspect.isfunction(part) else repr(part))
     return tuple(parts)
 
 
@@ -85,9 +80,13 @@ def _remember(dispatcher: Any, function: Callable[..., Any]) -> None:
 
 
 def kernel(function: F) -> F:
-    """Compile `function` without the interpreter lock; in plain Python, let unsigned integers wrap."""
+    """Compile `function` without the interpreter lock; in plain Python, let unsigned integers wrap.
+
+    Kernels are inlined into the loop that calls them, and count no references to the arrays they are handed: their
+    caller owns those, and a kernel makes none. Both together make a game twice as fast.
+    """
     if not COMPILED:
         return np.errstate(over="ignore")(function)
-    dispatcher = numba.njit(nogil=True, error_model="numpy")(function)
+    dispatcher = numba.njit(nogil=True, error_model="numpy", forceinline=True, _nrt=False)(function)
     _remember(dispatcher, function)
     return cast(F, dispatcher)

@@ -68,57 +68,84 @@ def inverse_power_sums(C: Any, m: float, s: float, w: Any) -> tuple[float, float
 
 
 @kernel
-def smallest(C: Any) -> float:
-    """min C."""
-    m: float = C[0]
-    for i in range(1, C.shape[0]):
-        m = min(m, C[i])
-    return m
+def smallest_other(C: Any, arm: int) -> float:
+    """min of C_i over i ≠ arm; infinite when there is no other."""
+    least = math.inf
+    for i in range(C.shape[0]):
+        least = C[i] if (C[i] < least) & (i != arm) else least
+    return least
 
 
 @kernel
-def tsallis_solve(C: Any, m: float, R: float, s: float, w: Any) -> tuple[float, float, float, int]:
-    """Solve Σ (C_i − m + s)⁻² = 1/R² from the start `s`; `w` becomes (C_i − m + s)⁻¹ at the root.
+def smallest(C: Any) -> float:
+    """min C, by four comparisons side by side."""
+    K = C.shape[0]
+    a = b = c = d = C[0]
+    whole = K - K % 4
+    for i in range(0, whole, 4):
+        a = C[i] if C[i] < a else a
+        b = C[i + 1] if C[i + 1] < b else b
+        c = C[i + 2] if C[i + 2] < c else c
+        d = C[i + 3] if C[i + 3] < d else d
+    for i in range(whole, K):
+        a = C[i] if C[i] < a else a
+    a = b if b < a else a
+    c = d if d < c else c
+    least: float = c if c < a else a
+    return least
 
-    Returns s, S₃ and S₄ at the root, and the number of passes over the arms that divided.
+
+@kernel
+def tsallis_solve(C: Any, m: float, R: float, rho: float, s: float, w: Any) -> tuple[float, float, float, float, int]:
+    """Solve Σ (C_i − m + s)⁻² = rho = 1/R² from the start `s`; `w` becomes (C_i − m + s − d)⁻¹.
+
+    Returns the root s, the last step d that `refined` carries `w` over, S₃ and S₄ at the root, and the number of
+    passes over the arms.
     """
-    rho = 1.0 / (R * R)  # (η/2)²
     passes = 0
     while True:
         passes += 1
         S2, S3, S4 = inverse_power_sums(C, m, s, w)
-        d = 0.5 * (S2 - rho) / S3
+        inverse = 1.0 / S3
+        d = 0.5 * (S2 - rho) * inverse
         if abs(d) <= CLOSE * s or passes == MOST_PASSES:
             break
         F = 1.0 / math.sqrt(S2)
         s = max(s + (R - F) / (S3 * F * F * F), R)  # Newton on F(s) = R
-    d += 1.5 * (S4 / S3) * d * d  # third order
-    for i in range(C.shape[0]):
-        y = d * w[i]
-        w[i] *= 1.0 - y * (1.0 - y)  # 1/(1 + y) to y³
-    return s + d, S3 - 3.0 * S4 * d, S4, passes
+    d += 1.5 * S4 * inverse * d * d  # third order
+    return s + d, d, S3 - 3.0 * S4 * d, S4, passes
 
 
 @kernel
-def tsallis_start(R: float, s: float, R_old: float, S3: float, S4: float, v: float, v_new: float) -> float:
-    """Where to start after one arm moved: the sums at the old root with its 1/(D + s) changed from v to v_new."""
-    q, q_new = v * v, v_new * v_new
-    S2 = max(1.0 / (R_old * R_old) - q, 0.0) + q_new
-    S3 = max(S3 - q * v, 0.0) + q_new * v_new
-    S4 = max(S4 - q * q, 0.0) + q_new * q_new
-    inverse = 1.0 / S3
-    d = 0.5 * (S2 - 1.0 / (R * R)) * inverse
-    return max(s + d + 1.5 * S4 * inverse * d * d, R)
+def refined(v: float, d: float) -> float:
+    """1/(1/v + d) for |dv| ≤ 10⁻⁵, to (dv)³."""
+    y = d * v
+    return v * (1.0 - y * (1.0 - y))
 
 
 @kernel
-def draw_squares(w: Any, target: float) -> int:
-    """The first arm at which w_1² + … + w_i² exceeds `target`; the last arm when rounding lets none."""
+def tsallis_start(R: float, rho: float, s: float, A: float, B: float, E: float, y: float) -> float:
+    """Where to start after one arm moved to D + s = y, with A, B, E = S₂, S₃, S₄ of the others at the old root.
+
+    The third-order step with S₂ = A + y⁻², S₃ = B + y⁻³, S₄ = E + y⁻⁴, brought to one division.
+    """
+    square = y * y
+    inverse = 1.0 / (1.0 + B * square * y)
+    excess = (1.0 + (A - rho) * square) * inverse
+    d = 0.5 * y * excess
+    return max(s + d * (1.0 + 0.75 * (1.0 + E * square * square) * inverse * excess), R)
+
+
+@kernel
+def draw_squares(w: Any, d: float, target: float) -> int:
+    """The first arm at which the sum of squares of the refined `w` exceeds `target`; the last when rounding lets none."""
     arm, last = 0, w.shape[0] - 1
-    reached = w[0] * w[0]
+    v = refined(w[0], d)
+    reached = v * v
     while reached <= target and arm < last:
         arm += 1
-        reached += w[arm] * w[arm]
+        v = refined(w[arm], d)
+        reached += v * v
     return arm
 
 
@@ -154,6 +181,6 @@ def tsallis_weights(C: ArrayLike, eta: float) -> NDArray[np.float64]:
     losses = np.array(C, dtype=np.float64)
     w = np.empty_like(losses)
     R = 2.0 / eta
-    tsallis_solve(losses, smallest(losses), R, R, w)
-    p = (R * w) ** 2
+    _, d, _, _, _ = tsallis_solve(losses, smallest(losses), R, 1.0 / (R * R), R, w)
+    p = (R * refined(w, d)) ** 2
     return np.asarray(p / p.sum())

@@ -7,6 +7,7 @@ Playwright supports only the Chromium it downloads itself.
 import os
 import shutil
 import time
+from importlib.util import find_spec
 
 import pytest
 
@@ -14,7 +15,7 @@ from holdfast.report import write_report
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 DRIVER = shutil.which("chromedriver")
-MISSING = "needs Chromium and its driver (Debian: apt-get install chromium chromium-driver)"
+MISSING = "needs selenium, Chromium and its driver (Debian: apt-get install chromium chromium-driver)"
 
 POLICIES = 6
 FLAGS = (
@@ -32,11 +33,12 @@ FLAGS = (
 
 @pytest.fixture(scope="module")
 def driver(tmp_path_factory):
-    if not (CHROMIUM and DRIVER):
+    if not (CHROMIUM and DRIVER and find_spec("selenium")):
         if os.environ.get("CI"):
             pytest.fail(MISSING)
         pytest.skip(MISSING)
-    webdriver = pytest.importorskip("selenium.webdriver") if not os.environ.get("CI") else _webdriver()
+    from selenium import webdriver
+
     options = webdriver.ChromeOptions()
     options.binary_location = CHROMIUM
     for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
@@ -45,12 +47,6 @@ def driver(tmp_path_factory):
     driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(executable_path=DRIVER))
     yield driver
     driver.quit()
-
-
-def _webdriver():
-    from selenium import webdriver
-
-    return webdriver
 
 
 @pytest.fixture(scope="module")
@@ -86,21 +82,15 @@ def all_of(page, selector):
     return page.find_elements("css selector", selector)
 
 
-def show(page, selector):
-    """Scroll the first match to the middle and wait for it to be drawn."""
-    element = all_of(page, selector)[0]
-    page.execute_script("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", element)
-    until(lambda: page.execute_script("return !!document.querySelector('.plot .main-svg')"), "no plot")
-    return element
-
-
 def panels(page, figure, read):
-    """`read`, a JavaScript expression in `plot`, for every panel of a figure, all drawn."""
-    plots = f"[...document.querySelectorAll('[data-figure=\"{figure}\"] .plot')]"
-    show(page, f'[data-figure="{figure}"] .plot')
-    drawn = f"return {plots}.every(plot => plot._fullLayout && plot.querySelector('.scatterlayer'))"
-    until(lambda: page.execute_script(drawn), f"figure {figure} is not drawn")
-    return page.execute_script(f"return {plots}.map(plot => {read})")
+    """`read`, a JavaScript expression in `plot`, for every panel of a figure, each drawn by coming into sight."""
+    drawn = "return !!arguments[0].querySelector('.main-svg')"
+    values = []
+    for plot in reversed(all_of(page, f'[data-figure="{figure}"] .plot')):
+        page.execute_script("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", plot)
+        until(lambda plot=plot: page.execute_script(drawn, plot), f"a panel of figure {figure} is not drawn")
+        values.append(page.execute_script(f"const plot = arguments[0]; return {read}", plot))
+    return values[::-1]
 
 
 LINES = "plot.data.filter(trace => trace.name).map(trace => trace.name)"
@@ -221,7 +211,9 @@ def test_no_sideways_scrolling(page, figures, width):
     )
     for index in range(len(figures)):
         panels(page, index, "1")
-    assert page.execute_script("return [document.documentElement.scrollWidth, window.innerWidth]") == [width, width]
+    # A phone widens its window to what overflows, a desktop does not.
+    assert page.execute_script("return window.innerWidth") == width
+    assert page.execute_script("return document.documentElement.scrollWidth") <= width
 
 
 def test_print_shows_the_drawn_figures(page):

@@ -1,5 +1,6 @@
 """The report as text: everything in it, everything escaped, written whole."""
 
+import json
 import re
 from html.parser import HTMLParser
 
@@ -101,8 +102,8 @@ def test_one_replication_has_no_deviation(make_table, make_figure, tmp_path):
 
 def test_specials_are_escaped_everywhere(make_table, make_figure, tmp_path):
     table = make_table({ODD: EASY["exp3"], "exp3": EASY["exp3"]}, replications=2, points=20)
-    texts = dict.fromkeys(["name", "title", "place", "see", "series_label", "rerun"], ODD)
-    figure = make_figure("f", (Row(ODD, table, {ODD: 3.5}),), settings={ODD: ODD}, **texts)
+    texts = dict.fromkeys(["title", "place", "see", "series_label", "rerun"], ODD)
+    figure = make_figure(ODD, (Row(ODD, table, {ODD: 3.5}),), settings={ODD: ODD}, **texts)
     verdict = Verdict(ODD, ODD, ODD, ODD, "conditional", ODD, 1, ODD)
     path = write_report([figure], [verdict], {ODD: ODD}, tmp_path / "r.html")
     text = path.read_text(encoding="utf-8")
@@ -110,6 +111,15 @@ def test_specials_are_escaped_everywhere(make_table, make_figure, tmp_path):
     assert text.lower().count("</script>") == 3
     assert Outline(text).tags.count("script") == 3
     assert "&lt;script&gt;alert(1)&lt;/script&gt; &amp; &quot;quotes&quot;" in text
+
+
+def test_no_log_axis_unasked_below_zero(make_table, make_figure, tmp_path):
+    far = {"a": (lambda t: 100 * t, np.sqrt), "b": (lambda t: t, np.sqrt), "c": (np.sqrt, np.sqrt)}
+    below = {**far, "c": (lambda t: -np.sqrt(t), lambda t: 3 * np.sqrt(t))}
+    figures = [make_figure(f"f{i}", (Row("", make_table(g, points=20), {}),)) for i, g in enumerate((far, below))]
+    text = write_report(figures, [], {}, tmp_path / "r.html").read_text(encoding="utf-8")
+    data = json.loads(re.search(r'id="curves">(.*?)</script>', text)[1])
+    assert [figure["log"] for figure in data] == [[True, False, True], [False, False, True]]
 
 
 def test_an_empty_report_is_a_page(tmp_path):
@@ -129,5 +139,5 @@ def test_nothing_half_written(figures, tmp_path):
 
 
 def test_a_verdict_is_one_of_three():
-    with pytest.raises(ValueError, match="'claim-9' must be one of .* got 'maybe'"):
+    with pytest.raises(ValueError, match=r"'claim-9' must be one of .* got 'maybe'"):
         Verdict("claim-9", "", "", "", "maybe", "", 1, "")

@@ -14,7 +14,7 @@ from holdfast import schedules
 from holdfast._kernel import kernel
 from holdfast.policies.protocol import ARM, BLOCK, OWN, ROUNDS, Array, State
 from holdfast.rng import uniform
-from holdfast.simplex import draw_squares, smallest, tsallis_solve, tsallis_start
+from holdfast.simplex import draw_squares, refined, smallest, smallest_other, tsallis_solve, tsallis_start
 
 THEOREM_1, THEOREM_4, COROLLARY_3, THEOREM_2, GIVEN = range(5)
 """Where block lengths and learning rates come from."""
@@ -22,8 +22,9 @@ THEOREM_1, THEOREM_4, COROLLARY_3, THEOREM_2, GIVEN = range(5)
 SCHEDULE, LAMBDA, RANGE, RATE_FACTOR, LENGTH, TABLE = range(6)
 """Places in `params`; a GIVEN schedule has `LENGTH` block lengths from `TABLE` on, then as many rates."""
 
-R, S, LEAST, S3, S4, MOVED_FROM, MOVED_TO, SUM, BOUND = range(OWN, OWN + 9)
-"""Places in `x`: R = 2/η, s, min C, the sums of the solver, what the last block moved, a running sum, b_t."""
+RHO, S, STEP, LEAST, S3, S4, A, B, E, MOVED, SUM, BOUND = range(OWN, OWN + 12)
+"""Places in `x`: ρ = η²/4, s, the step that refines w, min C, the solver's sums; those of the arms that the last block
+did not move, and D + s of the one it did (0 when several moved); a running sum; b_t."""
 
 REBASE = 4096.0
 """C is moved back to a minimum of zero when the minimum exceeds so many s: p depends on differences only."""
@@ -58,51 +59,51 @@ def choose(params: Any, x: Any, C: Any, w: Any, announced: float, stream: Any) -
     """p_n, and I_n drawn from it (Algorithm 1, lines 4 and 5)."""
     x[BLOCK] += 1.0
     rounds, eta = next_block(params, x, float(C.shape[0]), announced)
-    r = 2.0 / eta
-    if x[MOVED_TO] > 0.0:
-        s = tsallis_start(r, x[S], x[R], x[S3], x[S4], x[MOVED_FROM], x[MOVED_TO])
+    r, rho = 2.0 / eta, 0.25 * eta * eta
+    if x[MOVED] > 0.0:
+        s = tsallis_start(r, rho, x[S], x[A], x[B], x[E], x[MOVED])
     else:
         s = max(x[S], r)
-    s, s3, s4, _ = tsallis_solve(C, x[LEAST], r, s, w)  # p_i = (r w_i)²
-    arm = draw_squares(w, uniform(stream) / (r * r))
+    s, d, s3, s4, _ = tsallis_solve(C, x[LEAST], r, rho, s, w)  # p_i = (r w_i)²
+    arm = draw_squares(w, d, uniform(stream) * rho)
     x[ROUNDS], x[ARM] = rounds, arm
-    x[R], x[S], x[S3], x[S4] = r, s, s3, s4
+    x[RHO], x[S], x[STEP], x[S3], x[S4] = rho, s, d, s3, s4
     return arm
 
 
 @kernel
 def observe(params: Any, x: Any, C: Any, w: Any, total: float, rounds: float) -> None:
-    """C_I += c/p_I (Algorithm 1, lines 6 to 8)."""
+    """C_I += c/p_I (Algorithm 1, lines 6 to 8), with 1/p_I = ρ(D_I + s)²."""
     arm = int(x[ARM])
-    v = w[arm]
-    root = x[R] * v  # √p_I
-    C[arm] += total / (root * root)
-    settle(x, C)
-    x[MOVED_FROM] = v
-    x[MOVED_TO] = 1.0 / ((C[arm] - x[LEAST]) + x[S])
+    v = refined(w[arm], x[STEP])
+    q = v * v
+    x[A], x[B], x[E] = max(x[RHO] - q, 0.0), max(x[S3] - q * v, 0.0), max(x[S4] - q * q, 0.0)
+    others = smallest_other(C, arm)  # before the loss is needed: the processor can begin early
+    y = (C[arm] - x[LEAST]) + x[S]
+    C[arm] += total * x[RHO] * y * y
+    settle(x, C, min(C[arm], others))
+    x[MOVED] = (C[arm] - x[LEAST]) + x[S]
 
 
 @kernel
 def observe_reduced_variance(params: Any, x: Any, C: Any, w: Any, total: float, rounds: float) -> None:
     """C_i += b_i for every arm, C_I += (c − b_I)/p_I, b_i = (B/2) 1[p_i ≥ (ηB)²] (Zimmert and Seldin 2021, eq. 8)."""
     arm = int(x[ARM])
-    r = x[R]
     half = 0.5 * x[BOUND]
-    threshold = 2.0 * x[BOUND] / (r * r) * (1.0 - 1e-14)  # √p ≥ ηB  ⇔  w ≥ ηB/R = 2B/R², equality included
+    threshold = 2.0 * x[BOUND] * x[RHO] * (1.0 - 1e-14)  # √p ≥ ηB  ⇔  w ≥ 2Bρ, equality included
     for i in range(C.shape[0]):
-        b = half if w[i] >= threshold else 0.0
+        v = refined(w[i], x[STEP])
+        b = half if v >= threshold else 0.0
         C[i] += b
         if i == arm:
-            root = r * w[i]
-            C[i] += (total - b) / (root * root)
-    settle(x, C)
-    x[MOVED_TO] = 0.0
+            C[i] += (total - b) * x[RHO] / (v * v)
+    settle(x, C, smallest(C))
+    x[MOVED] = 0.0
 
 
 @kernel
-def settle(x: Any, C: Any) -> None:
-    """Find the new min C, keep s at the same x = min C − s, and keep C near zero."""
-    least = smallest(C)
+def settle(x: Any, C: Any, least: float) -> None:
+    """Take the new min C, keep s at the same x = min C − s, and keep C near zero."""
     x[S] += least - x[LEAST]
     if abs(least) > REBASE * x[S]:
         for i in range(C.shape[0]):
@@ -113,5 +114,5 @@ def settle(x: Any, C: Any) -> None:
 
 def probabilities(state: State) -> Array:
     """p_n of the current block."""
-    p = (state.x[R] * state.w) ** 2
+    p = refined(state.w, state.x[STEP]) ** 2
     return np.asarray(p / p.sum())

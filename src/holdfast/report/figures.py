@@ -24,7 +24,7 @@ from holdfast.report.palette import Look, looks
 from holdfast.report.summary import MEASURE_LABELS, Curve, curves, dwarfed, number, ordered
 
 _INK, _QUIET, _GRID = "#222222", "#666666", "#e6e6e6"
-_STYLE = {
+_STYLE: dict[Any, Any] = {
     "svg.hashsalt": "holdfast",  # else the ids in an SVG are drawn at random
     "text.parse_math": False,  # a dollar in a label is a dollar
     "axes.unicode_minus": True,

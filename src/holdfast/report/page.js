@@ -22,7 +22,7 @@
   // ---- one panel: state in, Plotly's traces and layout out ----
 
   function scaleOf(state, measure, figure) {
-    return state.y === "auto" ? (figure.dwarfed[measure] ? "log" : "linear") : state.y;
+    return state.y === "auto" ? (figure.log[measure] ? "log" : "linear") : state.y;
   }
 
   // Where a log axis of values begins and ends. Along linear rounds all low values stand in one upright at the
@@ -85,7 +85,7 @@
       separators: `.${NARROW}`, showlegend: false, hovermode: "x unified", dragmode: touch ? false : "zoom",
       // The box lies on the curves: let them show through a little.
       hoverlabel: {
-        bgcolor: style("body").backgroundColor.replace("rgb(", "rgba(").replace(")", ", 0.86)"),
+        bgcolor: style("body").backgroundColor.replace("rgb(", "rgba(").replace(")", ", 0.93)"),
         bordercolor: line, font: { color: ink, size: 11 },
       },
       // A zoom lasts until the scale changes.
@@ -113,8 +113,10 @@
     const redraw = (plot) => {
       const measure = Number(plot.dataset.measure);
       const log = scaleOf(state, measure, figure) === "log";
-      plot.parentElement.querySelector(".scale").textContent = log ? "(log scale)" : "";
       const shown = figure.rows[Number(plot.dataset.row)].filter((curve) => !state.hidden.has(curve.series));
+      const below = shown.some((curve) => curve.mean[measure].at(-1) <= 0);
+      plot.parentElement.querySelector(".scale").textContent =
+        log ? (below ? "(log scale, above zero only)" : "(log scale)") : "";
       const range = logRange(shown, measure, state);
       Plotly.react(plot, traces(figure, shown, measure, log), layout(state, log, range), {
         displayModeBar: false, responsive: true,

@@ -23,7 +23,11 @@ from holdfast.report.palette import Look, looks
 from holdfast.report.summary import MEASURE_LABELS, Curve, curves, decimals, dwarfed, number, ordered
 
 _SIGNS = {"holds": "✓", "conditional": "◐", "fails": "✗"}
-_COUNTED = {"holds": ("holds", "hold"), "conditional": ("is conditional", "are conditional"), "fails": ("fails", "fail")}
+_COUNTED = {
+    "holds": ("holds", "hold"),
+    "conditional": ("is conditional", "are conditional"),
+    "fails": ("fails", "fail"),
+}
 
 
 def write_report(
@@ -81,9 +85,7 @@ def _verdict(verdict: str, text: str) -> str:
 
 def _summary(verdicts: Sequence[Verdict]) -> str:
     count = Counter(verdict.verdict for verdict in verdicts)
-    parts = [
-        _verdict(kind, f"{count[kind]} {_COUNTED[kind][count[kind] != 1]}") for kind in VERDICTS if count[kind]
-    ]
+    parts = [_verdict(kind, f"{count[kind]} {_COUNTED[kind][count[kind] != 1]}") for kind in VERDICTS if count[kind]]
     return f"{len(verdicts)} claim{'' if len(verdicts) == 1 else 's'} {' '.join(parts)}"
 
 
@@ -240,10 +242,12 @@ def _data(rows: list[tuple[Curve, ...]]) -> dict[str, object]:
             }
             for label, style in look.items()
         ],
-        "dwarfed": [dwarfed(rows, m) for m in range(len(MEASURE_LABELS))],
-        "rows": [
-            [_curve(series[line.label], line.thin(even=120, log=80)) for line in lines] for lines in rows
+        # A log axis has no place for a curve that ends below zero: never choose one unasked then.
+        "log": [
+            dwarfed(rows, m) and all(line.mean[m, -1] > 0 for lines in rows for line in lines)
+            for m in range(len(MEASURE_LABELS))
         ],
+        "rows": [[_curve(series[line.label], line.thin(even=120, log=80)) for line in lines] for lines in rows],
     }
 
 

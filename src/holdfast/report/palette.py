@@ -60,8 +60,7 @@ _COLOURS = (
     ("#e69f00", "#f2c14e"),
 )
 _LOOKS = tuple(
-    Look(light, dark, dash, marker)
-    for (light, dark), dash, marker in zip(_COLOURS, _DASHES, _MARKERS, strict=True)
+    Look(light, dark, dash, marker) for (light, dark), dash, marker in zip(_COLOURS, _DASHES, _MARKERS, strict=True)
 )
 
 

@@ -1,0 +1,59 @@
+"""The paper's guarantees, one function per statement, and the known results they are read against.
+
+R_T is the pseudo-regret, S_T the number of switches (the first play is one), λ the cost of a switch, K the
+number of arms, T the horizon, Δ_i the gap of arm i. An upper bound on R_T + λS_T comes in two kinds: for any
+losses (adversarial), and for losses whose gaps Δ_i stay fixed with one best arm (``*_constrained``).
+
+>>> round(theorem_1(n_arms=8, switching_cost=1.0, horizon=100_000))
+28369
+>>> binding(applicable(n_arms=8, switching_cost=1.0, horizon=100_000, gaps=0.05)).name
+'theorem_1'
+
+Where the paper's constants are wrong, ``constants="corrected"`` is the default and ``constants="printed"`` gives
+the paper's own; `docs/errata.md` lists every such place.
+"""
+
+from __future__ import annotations
+
+from holdfast.bounds.fixed import blocks, lower_bound, theorem_1, theorem_1_constrained
+from holdfast.bounds.ranges import (
+    corollary_3,
+    corollary_3_constrained,
+    exp3,
+    theorem_2,
+    theorem_2_constrained,
+    tsallis_inf,
+    tsallis_inf_constrained,
+)
+from holdfast.bounds.table import Bound, applicable, binding
+from holdfast.bounds.varying import (
+    Exponents,
+    corollary_5,
+    corollary_5_exponents,
+    lemma_8,
+    theorem_4,
+    theorem_4_constrained,
+)
+
+__all__ = [
+    "Bound",
+    "Exponents",
+    "applicable",
+    "binding",
+    "blocks",
+    "corollary_3",
+    "corollary_3_constrained",
+    "corollary_5",
+    "corollary_5_exponents",
+    "exp3",
+    "lemma_8",
+    "lower_bound",
+    "theorem_1",
+    "theorem_1_constrained",
+    "theorem_2",
+    "theorem_2_constrained",
+    "theorem_4",
+    "theorem_4_constrained",
+    "tsallis_inf",
+    "tsallis_inf_constrained",
+]

@@ -1,0 +1,128 @@
+"""All bounds of one case side by side, and which of them binds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from holdfast import schedules
+from holdfast.bounds import fixed, inputs, ranges, varying
+from holdfast.bounds.inputs import Gaps
+from holdfast.checks import whole_number
+
+MOST_BLOCKS = 10**8
+"""Theorem 4's bounds are left out of a table where its schedule would have to be run for longer than this."""
+
+MOST_LENGTHS = 10**6
+"""The exact number of blocks is left out where there are more different block lengths than this."""
+
+
+@dataclass(frozen=True)
+class Bound:
+    """One statement evaluated: an upper or lower bound on R_T + λS_T, or a number of blocks.
+
+    `applies` says whether it speaks of Tsallis-Switch in the case asked about; `note` says why not, or what to
+    know when it does.
+    """
+
+    name: str
+    statement: str
+    value: float
+    applies: bool
+    note: str = ""
+    kind: Literal["upper", "trivial", "lower", "blocks"] = "upper"
+
+
+def binding(bounds: Iterable[Bound]) -> Bound:
+    """The smallest upper bound that applies; the trivial one, which is no theorem, does not compete."""
+    return min((b for b in bounds if b.applies and b.kind == "upper"), key=lambda b: b.value)
+
+
+def applicable(
+    *, n_arms: int, switching_cost: float, horizon: float, gaps: Gaps | None = None, best_arms: int = 1
+) -> list[Bound]:
+    """Every bound of the case: those that hold for Tsallis-Switch first, the smallest leading.
+
+    `gaps` are those of the suboptimal arms (or one for all), without them only adversarial bounds are listed.
+    With several `best_arms` a gap is zero and every constrained bound is infinite: the adversarial one is what
+    is left (errata, point 32). Bounds of other policies do not apply and stand after those that do; then the
+    trivial bound, the lower bound, and the number of blocks: at most, and exactly.
+    """
+    K, lam, T = inputs.arms(n_arms), inputs.cost(switching_cost), inputs.rounds(horizon)
+    ties = whole_number("best_arms", best_arms, least=1, most=K)
+    sizes = None if gaps is None else inputs.each_gap(gaps, K - ties)
+    rows = _for_tsallis_switch(K, lam, T, sizes, ties) + _for_other_policies(K, lam, T, sizes, ties)
+    N = _exact_blocks(K, lam, T)
+    trivial = T * (max(sizes, default=0.0) if sizes is not None else 1.0) + lam * (
+        N or fixed.blocks(n_arms=K, switching_cost=lam, horizon=T)
+    )
+    largest = "T" if sizes is None else "T max Δ_i"
+    rows.append(Bound("trivial", f"{largest} + λN", trivial, True, "any policy that plays these blocks", "trivial"))
+    if K >= 2 and max(K, 6) <= T:
+        value = fixed.lower_bound(n_arms=K, switching_cost=lam, horizon=T)
+        note = "any policy, against some losses; constant recalled from Dekel et al. 2014"
+        rows.append(Bound("lower_bound", "(λK)^{1/3}T^{2/3}/(50 log₂ T)", value, lam * K <= T, note, "lower"))
+    at_most = fixed.blocks(n_arms=K, switching_cost=lam, horizon=T)
+    rows.append(Bound("blocks", "N ≤ K^{1/3}(T/λ)^{2/3} + 1", at_most, True, "never more than T", "blocks"))
+    if N is not None:
+        rows.append(Bound("number_of_blocks", "N", float(N), True, "exact, Theorem 1's schedule", "blocks"))
+    order = ("upper", "trivial", "lower", "blocks")
+    return sorted(rows, key=lambda b: (order.index(b.kind), not b.applies, b.value if b.kind != "blocks" else 0))
+
+
+def _for_tsallis_switch(K: int, lam: float, T: int, sizes: list[float] | None, ties: int) -> list[Bound]:
+    statement = "5.25(λK)^{1/3}T^{2/3} + 6.4√(KT) + 3√(2K) + 5.25λ + 6.25"
+    value = fixed.theorem_1(n_arms=K, switching_cost=lam, horizon=T)
+    rows = [Bound("theorem_1", statement, value, True, "any losses")]
+    if sizes is not None and K >= 2:
+        value, note = math.inf, "needs a unique best arm"
+        if ties == 1:
+            value = fixed.theorem_1_constrained(n_arms=K, switching_cost=lam, horizon=T, gaps=sizes)
+            note = "fixed gaps, unique best arm"
+        statement = (
+            "(66(λK)^{2/3}T^{1/3} + 32 ln T + 160λ^{2/3}T^{1/3}K^{1/6} + 160λ + 49λ² + 32)Σ1/Δ_i + 544λ/√K + λ + 66"
+        )
+        rows.append(Bound("theorem_1_constrained", statement, value, ties == 1, note))
+    return rows
+
+
+def _for_other_policies(K: int, lam: float, T: int, sizes: list[float] | None, ties: int) -> list[Bound]:
+    """Theorem 4's schedule at a constant λ, and the policies that know nothing of switching costs."""
+    varying_policy = "holds for VaryingTsallisSwitch"
+    inf = "holds for TsallisInf, regret alone" if lam > 0 else "holds for TsallisInf"
+    exp = "holds for Exp3, regret alone" if lam > 0 else "holds for Exp3"
+    few = _few_blocks(K, lam, T)
+    rows = [
+        Bound("corollary_3", "4√(KT) + 1", ranges.corollary_3(n_arms=K, horizon=T), False, inf),
+        Bound("tsallis_inf", "4√(KT) + 1", ranges.tsallis_inf(n_arms=K, horizon=T), False, inf),
+        Bound("exp3", "2√(TK ln K)", ranges.exp3(n_arms=K, horizon=T), False, exp),
+    ]
+    if few:
+        value = varying.theorem_4(n_arms=K, costs=lam, horizon=T)
+        rows.append(Bound("theorem_4", "7Σλ_n + 12√(KN) + 2", value, False, varying_policy))
+    if sizes is None or ties > 1 or K < 2:
+        return rows
+    value = ranges.corollary_3_constrained(n_arms=K, horizon=T, gaps=sizes)
+    rows.append(Bound("corollary_3_constrained", "21(ln T + 1)Σ1/Δ_i + 34", value, False, inf))
+    value = ranges.tsallis_inf_constrained(n_arms=K, horizon=T, gaps=sizes)
+    statement = "Σ(4 ln T + 12)/Δ_i + 4 ln T + 1/Δ_min + 1.5√K + 8"
+    rows.append(Bound("tsallis_inf_constrained", statement, value, False, inf))
+    if few:
+        value = varying.theorem_4_constrained(n_arms=K, costs=lam, horizon=T, gaps=sizes)
+        statement = "ΣΣ(11λ_n + λ_{n+1} + 10√2/√n)²/(4Δ_i|B_n|) + Σ_{n≤N₀}2√2λ_n/√K + 4√(2N₀) + λ_1 + 2"
+        rows.append(Bound("theorem_4_constrained", statement, value, False, varying_policy))
+    return rows
+
+
+def _few_blocks(K: int, lam: float, T: int) -> bool:
+    """Whether Theorem 4's schedule is soon run: |B_n| ≥ λ√(n/K), so N ≤ (1.5 T√K/λ)^{2/3} + 1."""
+    return T <= MOST_BLOCKS or (lam > 0 and T <= varying.COUNTABLE and 1.5 * T * math.sqrt(K) / lam <= MOST_BLOCKS**1.5)
+
+
+def _exact_blocks(K: int, lam: float, T: int) -> int | None:
+    """N of Theorem 1, where its different block lengths are not too many to visit."""
+    N = fixed.blocks(n_arms=K, switching_cost=lam, horizon=T)
+    lengths = min(N, 1.5 * lam * math.sqrt(N / K) + 1)
+    return schedules.number_of_blocks(K, lam, T) if lengths <= MOST_LENGTHS else None

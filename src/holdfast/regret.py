@@ -1,0 +1,60 @@
+"""The one definition of regret: RS(T, λ) = R_T + λ S_T (the paper, Section 2).
+
+R_T is the pseudo-regret E Σ ℓ_{t,J_t} − min_i E Σ ℓ_{t,i}, and S_T the number of switches. There is no arm before
+the first round (J_0 = 0 in the paper), so the first play is always a switch; the comparator pays for none.
+
+A curve needs a value at every round t ≤ T: ours is R_t itself, whose comparator is *the best arm up to t*, not the
+one that turns out best at T. Where the same arm is best throughout, the two agree.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from holdfast._kernel import kernel
+from holdfast.errors import InvalidParameter
+
+NO_ARM = -1
+"""J_0: what was played before the first round."""
+
+
+@kernel
+def is_switch(previous: int, arm: int) -> bool:
+    """1[J_{t−1} ≠ J_t]; the first play, after NO_ARM, is one."""
+    return arm != previous
+
+
+def pseudo_regret(excess_played: ArrayLike, excess_of_arms: ArrayLike) -> NDArray[np.float64]:
+    """R_t from expected losses: what was played less the best arm up to t, both in excess of any one reference arm.
+
+    The last axis of `excess_of_arms` runs over the arms; the rest matches `excess_played`.
+    """
+    return np.asarray(np.asarray(excess_played) - np.min(excess_of_arms, axis=-1))
+
+
+def with_cost(regret: ArrayLike, switches: ArrayLike, switching_cost: float) -> NDArray[np.float64]:
+    """RS(t, λ) = R_t + λ S_t for a constant λ."""
+    return np.asarray(np.asarray(regret) + switching_cost * np.asarray(switches))
+
+
+def regret(expected_losses: ArrayLike, played: ArrayLike, switching_cost: float = 0.0) -> dict[str, Any]:
+    """R_t, S_t and RS(t, λ) after every round of one game, from its T × K expected losses and the arms played.
+
+    For recorded losses, which are one fixed sequence, give the losses themselves.
+
+    >>> regret([[0.0, 1.0], [1.0, 0.0], [1.0, 0.0]], played=[0, 0, 1], switching_cost=0.5)["cost"]
+    array([0.5, 1.5, 1. ])
+    """
+    losses = np.asarray(expected_losses, dtype=np.float64)
+    arms = np.asarray(played)
+    if losses.ndim != 2 or arms.shape != losses.shape[:1] or arms.dtype.kind not in "iu":
+        raise InvalidParameter("played", f"must be one arm number for each of {losses.shape[0]} rounds", played)
+    if len(arms) and not (0 <= arms.min() and arms.max() < losses.shape[1]):
+        raise InvalidParameter("played", f"must be arm numbers from 0 to {losses.shape[1] - 1}", played)
+    own = np.cumsum(losses[np.arange(len(arms)), arms])
+    value = pseudo_regret(own, np.cumsum(losses, axis=0))
+    switches = np.cumsum(np.concatenate([[NO_ARM], arms])[:-1] != arms)
+    return {"pseudo_regret": value, "switches": switches, "cost": with_cost(value, switches, switching_cost)}

@@ -1,0 +1,153 @@
+"""Every policy in every variant, with its naive counterpart and a world that treats equal games equally."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import naive
+
+from holdfast import (
+    BaSE,
+    BlockExp3,
+    Exp3,
+    Player,
+    Policy,
+    TsallisInf,
+    TsallisSwitch,
+    VaryingTsallisSwitch,
+)
+
+HORIZON = 2000
+LENGTHS = [1 + n % 4 for n in range(HORIZON)]
+RATES = [3.0 / (n + 2) ** 0.5 for n in range(HORIZON)]
+
+
+def varying_cost(n: int) -> float:
+    """λ_n: it changes from block to block and is sometimes nothing."""
+    return (0.0, 2.5, 0.4, 7.0)[n % 4]
+
+
+def announced_bound(n: int) -> float:
+    """b_t of a round."""
+    return (1.0, 4.0, 0.25)[n % 3]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A policy, how to make its oracle, and what the world announces at the start of block n."""
+
+    policy: Policy
+    oracle: Callable[[], Any] | None = None
+    announce: Callable[[int], float] | None = None
+    highest: float = 1.0
+
+    def announced(self, n: int) -> dict[str, float]:
+        """Arguments of `ask` at the start of block n."""
+        return {} if self.announce is None else {self.policy.announces: self.announce(n)}
+
+    def highest_loss(self, n: int) -> float:
+        """The largest loss one round of block n may have."""
+        return self.announce(n) if self.policy.announces == "loss_bound" else self.highest
+
+
+CASES = {
+    "tsallis-switch": Case(TsallisSwitch(4, 1.3), lambda: naive.TsallisSwitch(4, 1.3)),
+    "tsallis-switch, no cost": Case(TsallisSwitch(3), lambda: naive.TsallisSwitch(3, 0)),
+    "tsallis-switch, high cost": Case(TsallisSwitch(8, 10), lambda: naive.TsallisSwitch(8, 10)),
+    "tsallis-switch, lists": Case(
+        TsallisSwitch(5, block_lengths=LENGTHS, learning_rates=RATES),
+        lambda: naive.TsallisSwitchGiven(5, LENGTHS, RATES),
+    ),
+    "tsallis-switch, functions": Case(
+        TsallisSwitch(5, block_lengths=lambda n: LENGTHS[n - 1], learning_rates=lambda n: RATES[n - 1]),
+        lambda: naive.TsallisSwitchGiven(5, LENGTHS, RATES),
+    ),
+    "tsallis-switch, varying": Case(
+        VaryingTsallisSwitch(4), lambda: naive.VaryingTsallisSwitch(4), announce=varying_cost
+    ),
+    "tsallis-inf": Case(TsallisInf(4), lambda: naive.TsallisInf(4)),
+    "tsallis-inf, reduced variance": Case(
+        TsallisInf(4, estimator="reduced-variance"), lambda: naive.TsallisInf(4, estimator="rv")
+    ),
+    "tsallis-inf, range": Case(TsallisInf(3, loss_bound=4.0), lambda: naive.TsallisInf(3, B=4.0), highest=4.0),
+    "tsallis-inf, range, reduced variance": Case(
+        TsallisInf(3, loss_bound=4.0, estimator="reduced-variance"),
+        lambda: naive.TsallisInf(3, B=4.0, estimator="rv"),
+        highest=4.0,
+    ),
+    "tsallis-inf, announced": Case(
+        TsallisInf(3, loss_bound="announced"), lambda: naive.TsallisInfAnnounced(3), announce=announced_bound
+    ),
+    "tsallis-inf, announced, reduced variance": Case(
+        TsallisInf(3, loss_bound="announced", estimator="reduced-variance"), announce=announced_bound
+    ),
+    "exp3": Case(Exp3(4), lambda: naive.Exp3(4)),
+    "exp3-blocks": Case(BlockExp3(4, 1.3, HORIZON), lambda: naive.BlockExp3(4, 1.3, HORIZON)),
+    "base-arithmetic": Case(
+        BaSE(4, HORIZON, "arithmetic"), lambda: naive.BaSE(4, HORIZON, "arithmetic")
+    ),
+    "base-geometric": Case(BaSE(4, HORIZON, "geometric"), lambda: naive.BaSE(4, HORIZON, "geometric")),
+    "base-minimax": Case(
+        BaSE(4, HORIZON, "minimax", batches=4), lambda: naive.BaSE(4, HORIZON, "minimax", M=4)
+    ),
+    "base, round-robin": Case(
+        BaSE(4, HORIZON, order="round-robin", gamma=0.1),
+        lambda: naive.BaSE(4, HORIZON, "geometric", gamma=0.1, order="round-robin"),
+    ),
+    "base, random order": Case(BaSE(4, HORIZON, order="random", gamma=0.1)),
+    "one arm": Case(TsallisSwitch(1, 2.0), lambda: naive.TsallisSwitch(1, 2.0)),
+    "named arms": Case(TsallisSwitch(arms=["us-east", "eu-west", "ap-south"], switching_cost=0.35)),
+    "own units": Case(TsallisSwitch(3, 40.0, loss_range=(-64.0, 64.0))),
+}
+
+RANDOMISED = [name for name in CASES if name != "one arm" and (not name.startswith("base") or "random" in name)]
+"""The cases whose arms hang on the seed."""
+
+
+def loss_of(t: int, arm: int) -> float:
+    """The loss in [0, 1] of an arm in round t: a multiple of 1/8, so that every sum of them is exact."""
+    return ((5 * t + 3 * arm * arm + t // 7) % (9 - arm % 3)) / 8
+
+
+class Game:
+    """A player in a world whose losses hang only on round and arm, and whose announcements only on the block."""
+
+    def __init__(self, case: Case, seed: int = 7) -> None:
+        self.case = case
+        self.player = case.policy.player(seed=seed)
+        self.t = self.n = 0
+        self.arms: list[Any] = []
+
+    def ask(self) -> Any:
+        """Ask as the world would, announcing at the start of a block."""
+        if self.player.hold:
+            return self.player.ask()
+        self.n += 1
+        return self.player.ask(**self.case.announced(self.n))
+
+    def losses(self, rounds: int) -> list[float]:
+        """Losses of the arm being played in the next `rounds` rounds, in the player's units."""
+        asked = self.player.ask()
+        arm = self.case.policy.arms.index(asked) if self.case.policy.arms else asked
+        low, high = self.case.policy.loss_range
+        scale = (high - low) * self.case.highest_loss(self.n)
+        return [low + scale * loss_of(self.t + i, arm) for i in range(rounds)]
+
+    def step(self, rounds: int = 1) -> None:
+        """Ask, and tell up to `rounds` rounds of the block at once."""
+        arm = self.ask()
+        rounds = min(rounds, self.player.hold)
+        self.player.tell(sum(self.losses(rounds)), rounds=rounds)
+        self.t += rounds
+        self.arms += [arm] * rounds
+
+    def play(self, rounds: int) -> "Game":
+        """Go on until `rounds` rounds have been played."""
+        while self.t < rounds:
+            self.step(rounds - self.t)
+        return self
+
+    def save_and_load(self) -> None:
+        """Go on with a player made from the saved text alone (and the policy, where it has functions)."""
+        functions = callable(getattr(self.case.policy, "block_lengths", None))
+        self.player = Player.load(self.player.save(), policy=self.case.policy if functions else None)

@@ -1,0 +1,222 @@
+"""Tsallis and exponential weights: exact properties, agreement with 50 digits, number of passes, drawing an arm."""
+
+import math
+from types import ModuleType
+
+import hypothesis.strategies as st
+import mpmath
+import naive
+import numpy as np
+import pytest
+from hypothesis import example, given
+from strategies import cumulative_losses, learning_rates
+
+from holdfast import Stream, TsallisInf, TsallisSwitch, simplex
+from holdfast._kernel import COMPILED
+from holdfast.policies import tsallis_kernels
+from holdfast.policies.protocol import ROUNDS, State
+from holdfast.simplex import draw, exponential_weights, smallest, tsallis_weights
+
+MOST_COLD_PASSES = 12
+MOST_WARM_PASSES = 3.0
+
+
+def spread_losses(K: int, seed: int) -> np.ndarray:
+    """Losses over twenty decades, from 1e-10 to 1e10."""
+    return 10.0 ** np.random.default_rng(seed).uniform(-10, 10, K)
+
+
+def counted(module: ModuleType, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Passes over the arms of every call of the solver that `module` makes from plain Python, from now on."""
+    passes, solve = [], module.tsallis_solve
+
+    def tsallis_solve(*arguments):
+        result = solve(*arguments)
+        passes.append(result[-1])
+        return result
+
+    monkeypatch.setattr(module, "tsallis_solve", tsallis_solve)
+    return passes
+
+
+@pytest.mark.plain
+@given(cumulative_losses(), learning_rates)
+def test_weights_are_a_positive_distribution(C, eta):
+    p = tsallis_weights(C, eta)
+    assert abs(math.fsum(p) - 1) <= 1e-12
+    assert (p > 0).all()
+
+
+@pytest.mark.plain
+@given(cumulative_losses(), learning_rates)
+def test_a_larger_loss_never_has_a_larger_weight(C, eta):
+    p = tsallis_weights(C, eta)
+    assert (np.diff(p[np.argsort(C, kind="stable")]) <= 0).all()
+
+
+@pytest.mark.plain
+@given(cumulative_losses(), learning_rates, st.integers(-64, 64))
+def test_adding_the_same_to_every_loss_changes_nothing(C, eta, shift):
+    C = np.round(np.array(C) * 2**20) / 2**20 % 1024  # sums with the shift stay exact
+    assert tsallis_weights(C + shift, eta) == pytest.approx(tsallis_weights(C, eta), rel=1e-13)
+
+
+@pytest.mark.plain
+@given(st.integers(1, 300), st.floats(0, 1e10), learning_rates)
+def test_equal_losses_have_equal_weights(K, loss, eta):
+    assert tsallis_weights([loss] * K, eta) == pytest.approx(np.full(K, 1 / K), rel=1e-14)
+
+
+@pytest.mark.plain
+@given(cumulative_losses(), learning_rates, st.data())
+def test_an_arm_that_loses_more_loses_weight(C, eta, data):
+    arm = data.draw(st.integers(0, len(C) - 1))
+    worse = list(C)
+    worse[arm] = C[arm] + 1 + C[arm] / 8
+    before, after = tsallis_weights(C, eta), tsallis_weights(worse, eta)
+    assert after[arm] <= before[arm] * (1 + 1e-12)
+    others = np.arange(len(C)) != arm
+    assert (after[others] >= before[others] * (1 - 1e-12)).all()
+
+
+@pytest.mark.plain
+@given(cumulative_losses(), learning_rates)
+@example([0.0, 1e10, 1e-10], 1e-9)
+@example([1e-10] * 39 + [0.0], 1e3)
+def test_weights_agree_with_the_naive_ones(C, eta):
+    assert tsallis_weights(C, eta) == pytest.approx(naive.tsallis_weights(C, eta), rel=1e-12)
+
+
+@pytest.mark.plain
+def test_weights_do_not_change_their_input():
+    C = np.array([3.0, 1.0, 2.0])
+    tsallis_weights(C, 0.5)
+    assert C.tolist() == [3.0, 1.0, 2.0]
+
+
+def assert_digits(p: np.ndarray, exact: list, relative: float = 1e-10) -> None:
+    worst = max(abs(mpmath.mpf(float(a)) / b - 1) for a, b in zip(p, exact, strict=True))
+    assert worst <= relative, f"off by a relative {float(worst):.1e}"
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("eta", [1e-9, 1e-6, 1e-3, 1.0, 30.0, 1e3])
+@pytest.mark.parametrize("K", [1, 2, 3, 8, 61, 300])
+def test_fifty_digits(K, eta, monkeypatch):
+    C = spread_losses(K, seed=K)
+    passes = counted(simplex, monkeypatch)
+    assert_digits(tsallis_weights(C, eta), naive.tsallis_weights_exact(C.tolist(), eta))
+    assert len(passes) == 1
+    assert passes[0] <= MOST_COLD_PASSES
+
+
+@pytest.mark.plain
+@given(cumulative_losses(most_arms=12), learning_rates)
+def test_fifty_digits_of_any_losses(C, eta):
+    assert_digits(tsallis_weights(C, eta), naive.tsallis_weights_exact(C, eta))
+
+
+@pytest.mark.parametrize("eta", [1e-9, 1e-4, 1.0, 1e3])
+def test_fifty_digits_of_a_hundred_thousand_arms(eta):
+    """With every loss m times over, each copy has 1/m of the weight at the rate η/√m: 400 exact weights are enough."""
+    distinct, copies = 400, 256
+    few = spread_losses(distinct, seed=5)
+    C = np.random.default_rng(6).permutation(np.repeat(few, copies))
+    exact = dict(zip(few, naive.tsallis_weights_exact(few.tolist(), eta / math.sqrt(copies)), strict=True))
+    p = tsallis_weights(C, eta)
+    assert abs(math.fsum(p) - 1) <= 1e-12
+    order = np.argsort(C)[::copies]
+    assert_digits(p[order], [exact[c] / copies for c in C[order]])
+    assert (np.diff(np.sort(p).reshape(distinct, copies)) == 0).all()
+
+
+@pytest.mark.parametrize("eta", [1e-9, 1e-6, 1e-3, 1.0, 30.0, 1e3])
+@pytest.mark.parametrize("K", [1000, 30_000, 100_000])
+def test_passes_from_a_cold_start(K, eta, monkeypatch):
+    passes = counted(simplex, monkeypatch)
+    rng = np.random.default_rng(K)
+    ladders = [10.0 ** rng.uniform(-10, 10, K)]  # twenty decades
+    ladders += [np.arange(K) ** power * scale / eta for power in (0.3, 0.5, 1.0) for scale in (1e-3, 0.1, 1.0)]
+    for ratio in (3, 30, 1000):  # ever more arms at ever larger losses: Newton climbs from shelf to shelf
+        sizes = np.array([ratio**j for j in range(1 + int(math.log(K, ratio)))])
+        ladders.append(np.concatenate([[0.0], np.repeat(sizes**0.5 * 2 / eta, sizes)[: K - 1]]))
+    for C in ladders:
+        tsallis_weights(C, eta)
+    assert len(passes) == len(ladders)
+    assert max(passes) <= MOST_COLD_PASSES
+
+
+@pytest.mark.plain
+@given(cumulative_losses(most_arms=200), learning_rates)
+def test_passes_from_a_cold_start_on_any_losses(C, eta):
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        passes = counted(simplex, monkeypatch)
+        tsallis_weights(C, eta)
+    assert passes[0] <= MOST_COLD_PASSES
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("K", [2, 8, 100, 2000] if COMPILED else [2, 8])
+@pytest.mark.parametrize(
+    "policy",
+    [TsallisSwitch(2, 1.0), TsallisSwitch(2), TsallisInf(2), TsallisInf(2, estimator="reduced-variance")],
+    ids=["switch", "switch, no cost", "inf", "inf, reduced variance"],
+)
+def test_passes_from_a_warm_start(policy, K, monkeypatch):
+    """A real game, in which `choose` itself runs as plain Python so that its calls of the solver can be counted."""
+    blocks = 3000 if COMPILED else 150
+    passes = counted(tsallis_kernels, monkeypatch)
+    choose = getattr(tsallis_kernels.choose, "py_func", tsallis_kernels.choose)
+    params, state, stream = policy.parameters(), State.fresh(K), Stream(3, "warm")
+    losses = np.random.default_rng(4).random(blocks)
+    for u in losses:
+        arm = choose(params, state.x, state.C, state.w, 0.0, stream.state)
+        loss = float(u < (0.5 if arm else 0.3))
+        policy.observe(params, state.x, state.C, state.w, loss * state.x[ROUNDS], state.x[ROUNDS])
+    assert len(passes) == blocks
+    assert np.mean(passes) <= MOST_WARM_PASSES
+
+
+@pytest.mark.plain
+@given(st.lists(st.sampled_from([0.0, 1e-300, 0.25, 0.5, 1.0]), min_size=1), st.floats(0.0, 1.0, exclude_max=True))
+def test_an_arm_of_no_probability_is_never_drawn(weights, u):
+    p = np.array([*weights, 0.5, 0.0])
+    target = u * p.sum()
+    arm = draw(p, target)
+    assert p[arm] > 0
+    assert p[:arm].sum() <= target * (1 + 1e-12)
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("target", [1.0, 1.0 + 1e-9, math.inf])
+def test_a_target_past_the_rounded_sum_lands_on_an_arm_of_positive_probability(target):
+    assert draw(np.array([0.5, 0.5 - 1e-16, 0.0, 0.0]), target) == 1
+
+
+@pytest.mark.plain
+@given(st.lists(st.floats(1e-3, 1.0), min_size=1, max_size=50), st.floats(0.0, 1.0, exclude_max=True))
+def test_drawing_takes_the_first_arm_past_the_target(weights, u):
+    p = np.array(weights)
+    assert draw(p, u * p.sum()) == naive.draw(weights, u * p.sum())
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("K", [1, 2, 7, 1000])
+def test_the_largest_uniform_draws_an_arm_even_where_the_weights_add_up_to_less(K):
+    policy = TsallisInf(K)
+    params, state = policy.parameters(), State.fresh(K)
+    for _ in range(40):
+        largest = np.array([0, 1, 1, 2**64 - 1], dtype=np.uint64)  # its next uniform is 1 − 2⁻⁵³
+        arm = policy.choose(params, state.x, state.C, state.w, 0.0, largest)
+        assert K - 20 <= arm < K  # all but the last arms together have a probability below 1 − 2⁻⁵³
+        policy.observe(params, state.x, state.C, state.w, 0.7, 1.0)
+
+
+@pytest.mark.plain
+@given(cumulative_losses(), st.floats(0.0, 1e3))
+def test_exponential_weights_agree_with_the_naive_ones(L, eta):
+    L = np.array(L)
+    w = np.empty_like(L)
+    total = exponential_weights(L, smallest(L), eta, w)
+    assert total >= 1
+    assert w / total == pytest.approx(naive.exp3_weights(L.tolist(), eta), rel=1e-12)
