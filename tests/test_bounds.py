@@ -209,7 +209,7 @@ def test_c_is_chosen_round_by_round():
     assert bounds.theorem_2_constrained(**kept) == bounds.theorem_2_constrained(**kept, constants="printed")
     b[250] = 0.1
     printed = bounds.theorem_2_constrained(**kept, constants="printed")
-    assert bounds.theorem_2_constrained(**kept) < 0.75 * printed
+    assert bounds.theorem_2_constrained(**kept) < 0.8 * printed  # about (7 + 1)² for (7 + 2)² in late rounds
 
 
 @given(arms_and_gaps(), st.floats(0.01, 100.0), st.integers(1, 500))

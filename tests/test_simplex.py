@@ -50,8 +50,9 @@ def test_weights_are_a_positive_distribution(C, eta):
 @pytest.mark.plain
 @given(cumulative_losses(), learning_rates)
 def test_a_larger_loss_never_has_a_larger_weight(C, eta):
-    p = tsallis_weights(C, eta)
-    assert (np.diff(p[np.argsort(C, kind="stable")]) <= 0).all()
+    """Up to the last bits of p: equal losses may round apart."""
+    p = tsallis_weights(C, eta)[np.argsort(C, kind="stable")]
+    assert (p[1:] <= p[:-1] * (1 + 4e-15)).all()
 
 
 @pytest.mark.plain
@@ -127,7 +128,8 @@ def test_fifty_digits_of_a_hundred_thousand_arms(eta):
     assert abs(math.fsum(p) - 1) <= 1e-12
     order = np.argsort(C)[::copies]
     assert_digits(p[order], [exact[c] / copies for c in C[order]])
-    assert (np.diff(np.sort(p).reshape(distinct, copies)) == 0).all()
+    copied = p[np.argsort(C)].reshape(distinct, copies)
+    assert (np.ptp(copied, axis=1) <= 4e-15 * copied[:, 0]).all()
 
 
 @pytest.mark.parametrize("eta", [1e-9, 1e-6, 1e-3, 1.0, 30.0, 1e3])
@@ -201,15 +203,19 @@ def test_drawing_takes_the_first_arm_past_the_target(weights, u):
 
 
 @pytest.mark.plain
-@pytest.mark.parametrize("K", [1, 2, 7, 1000])
+@pytest.mark.parametrize("K", [1, 2, 7, 200])
 def test_the_largest_uniform_draws_an_arm_even_where_the_weights_add_up_to_less(K):
-    policy = TsallisInf(K)
+    policy, stream = TsallisInf(K), Stream(5, "largest")
     params, state = policy.parameters(), State.fresh(K)
-    for _ in range(40):
+    for n in range(100):
+        copy = State(state.x.copy(), state.C.copy(), state.w.copy())
         largest = np.array([0, 1, 1, 2**64 - 1], dtype=np.uint64)  # its next uniform is 1 − 2⁻⁵³
-        arm = policy.choose(params, state.x, state.C, state.w, 0.0, largest)
-        assert K - 20 <= arm < K  # all but the last arms together have a probability below 1 − 2⁻⁵³
-        policy.observe(params, state.x, state.C, state.w, 0.7, 1.0)
+        last = policy.choose(params, copy.x, copy.C, copy.w, 0.0, largest)
+        p = policy.probabilities(params, copy)
+        assert p[last] > 0
+        assert math.fsum(p[last + 1 :]) <= 1e-14
+        arm = policy.choose(params, state.x, state.C, state.w, 0.0, stream.state)
+        policy.observe(params, state.x, state.C, state.w, (n + arm) % 2, 1.0)
 
 
 @pytest.mark.plain

@@ -17,6 +17,7 @@ _WHERE = {
     "BadSavedState": "errors",
     "BaSE": "policies",
     "Bernoulli": "environments",
+    "Interrupted": "simulation",
     "BlockExp3": "policies",
     "ConstrainedBernoulli": "environments",
     "Environment": "environments",
@@ -28,14 +29,23 @@ _WHERE = {
     "OutOfTurn": "errors",
     "Player": "players",
     "Policy": "policies",
+    "Power": "simulation",
+    "Result": "results",
+    "Threads": "simulation",
     "Reversal": "environments",
     "Stream": "rng",
     "TsallisInf": "policies",
     "TsallisSwitch": "policies",
     "VaryingTsallisSwitch": "policies",
+    "bounds": "",
+    "regret": "",
+    "simulate": "simulation",
+    "tsallis_weights": "simplex",
 }
+"""The module of each public name; ``""`` for a module that is one itself."""
 
 if TYPE_CHECKING:
+    from holdfast import bounds, regret
     from holdfast.environments import Bernoulli, ConstrainedBernoulli, Environment, LossTable, Reversal
     from holdfast.errors import BadSavedState, HoldfastError, InvalidParameter, MissingExtra, OutOfTurn
     from holdfast.players import Player
@@ -48,7 +58,10 @@ if TYPE_CHECKING:
         TsallisSwitch,
         VaryingTsallisSwitch,
     )
+    from holdfast.results import Result
     from holdfast.rng import Stream
+    from holdfast.simplex import tsallis_weights
+    from holdfast.simulation import Interrupted, Power, Threads, simulate
 
 __all__ = [
     "BaSE",
@@ -59,17 +72,25 @@ __all__ = [
     "Environment",
     "Exp3",
     "HoldfastError",
+    "Interrupted",
     "InvalidParameter",
     "LossTable",
     "MissingExtra",
     "OutOfTurn",
     "Player",
     "Policy",
+    "Power",
+    "Result",
     "Reversal",
     "Stream",
+    "Threads",
     "TsallisInf",
     "TsallisSwitch",
     "VaryingTsallisSwitch",
+    "bounds",
+    "regret",
+    "simulate",
+    "tsallis_weights",
 ]
 
 
@@ -77,7 +98,9 @@ def __getattr__(name: str) -> Any:
     """Load a public name at its first use: importing the package costs nothing that is not used."""
     if name not in _WHERE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"{__name__}.{_WHERE[name]}"), name)
+    where = _WHERE[name]
+    module = importlib.import_module(f"{__name__}.{where or name}")
+    value = getattr(module, name) if where else module
     globals()[name] = value
     return value
 

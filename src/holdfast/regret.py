@@ -52,7 +52,7 @@ def regret(expected_losses: ArrayLike, played: ArrayLike, switching_cost: float 
     arms = np.asarray(played)
     if losses.ndim != 2 or arms.shape != losses.shape[:1] or arms.dtype.kind not in "iu":
         raise InvalidParameter("played", f"must be one arm number for each of {losses.shape[0]} rounds", played)
-    if len(arms) and not (0 <= arms.min() and arms.max() < losses.shape[1]):
+    if len(arms) and not (arms.min() >= 0 and arms.max() < losses.shape[1]):
         raise InvalidParameter("played", f"must be arm numbers from 0 to {losses.shape[1] - 1}", played)
     own = np.cumsum(losses[np.arange(len(arms)), arms])
     value = pseudo_regret(own, np.cumsum(losses, axis=0))

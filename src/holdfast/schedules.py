@@ -11,6 +11,9 @@ from fractions import Fraction
 
 from holdfast._kernel import kernel
 
+LONGEST = 2.0**53
+"""Rounds are counted in doubles: exact up to here, and no game is as long."""
+
 
 @kernel
 def whole_rounds(a: float) -> float:
@@ -19,7 +22,7 @@ def whole_rounds(a: float) -> float:
     A plain ⌈a⌉ in floating point is one too many where `a` should be an exact integer (λ = 1, K = 3, n = 12
     gives 4 for 3). The schedules below are within four units in the last place of their exact values.
     """
-    return max(math.ceil(a * (1.0 - 8.9e-16)) * 1.0, 1.0)
+    return max(math.ceil(min(a, LONGEST) * (1.0 - 8.9e-16)) * 1.0, 1.0)
 
 
 @kernel

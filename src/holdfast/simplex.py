@@ -116,11 +116,13 @@ def tsallis_solve(C: Any, m: float, R: float, rho: float, s: float, w: Any) -> t
     return s + d, d, S3 - 3.0 * S4 * d, S4, passes
 
 
-@kernel
-def refined(v: float, d: float) -> float:
-    """1/(1/v + d) for |dv| ≤ 10⁻⁵, to (dv)³."""
+def refine(v: Any, d: float) -> Any:
+    """1/(1/v + d) for |dv| ≤ 10⁻⁵, to (dv)³; of one number or of an array."""
     y = d * v
     return v * (1.0 - y * (1.0 - y))
+
+
+refined = kernel(refine)
 
 
 @kernel
@@ -182,5 +184,5 @@ def tsallis_weights(C: ArrayLike, eta: float) -> NDArray[np.float64]:
     w = np.empty_like(losses)
     R = 2.0 / eta
     _, d, _, _, _ = tsallis_solve(losses, smallest(losses), R, 1.0 / (R * R), R, w)
-    p = (R * refined(w, d)) ** 2
+    p = (R * refine(w, d)) ** 2
     return np.asarray(p / p.sum())

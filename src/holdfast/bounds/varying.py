@@ -96,8 +96,9 @@ def theorem_4(*, n_arms: int, costs: Costs, horizon: float) -> float:
     running Theorem 4's schedule until it covers T rounds. The costs must not depend on the policy's own
     draws (errata, point 20).
     """
-    x = _run(inputs.arms(n_arms), costs, inputs.rounds(horizon, COUNTABLE))
-    return float(7 * x[TOTAL] + 12 * math.sqrt(n_arms * x[N]) + 2)
+    K = inputs.arms(n_arms)
+    x = _run(K, costs, inputs.rounds(horizon, COUNTABLE))
+    return float(7 * x[TOTAL] + 12 * math.sqrt(K * x[N]) + 2)
 
 
 def theorem_4_constrained(

@@ -14,7 +14,7 @@ from holdfast import schedules
 from holdfast._kernel import kernel
 from holdfast.policies.protocol import ARM, BLOCK, OWN, ROUNDS, Array, State
 from holdfast.rng import uniform
-from holdfast.simplex import draw_squares, refined, smallest, smallest_other, tsallis_solve, tsallis_start
+from holdfast.simplex import draw_squares, refine, refined, smallest, smallest_other, tsallis_solve, tsallis_start
 
 THEOREM_1, THEOREM_4, COROLLARY_3, THEOREM_2, GIVEN = range(5)
 """Where block lengths and learning rates come from."""
@@ -114,5 +114,5 @@ def settle(x: Any, C: Any, least: float) -> None:
 
 def probabilities(state: State) -> Array:
     """p_n of the current block."""
-    p = refined(state.w, state.x[STEP]) ** 2
+    p = refine(state.w, state.x[STEP]) ** 2
     return np.asarray(p / p.sum())

@@ -1,0 +1,7 @@
+"""Simulation: one game of one replication, and ways to spread replications."""
+
+from holdfast.simulation.backends import Backend, Threads
+from holdfast.simulation.costs import Power
+from holdfast.simulation.run import Interrupted, simulate
+
+__all__ = ["Backend", "Interrupted", "Power", "Threads", "simulate"]

@@ -33,7 +33,9 @@ class Power:
         object.__setattr__(self, "scale", real_number("scale", self.scale, least=0))
 
     def __call__(self, n: float | Array) -> Any:
-        return self.scale * np.power(n, self.alpha) if isinstance(n, np.ndarray) else self.scale * float(n) ** self.alpha
+        return (
+            self.scale * np.power(n, self.alpha) if isinstance(n, np.ndarray) else self.scale * float(n) ** self.alpha
+        )
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,9 @@ class Costs:
         """Twice the table, when a game has come to its end."""
         if isinstance(self.given, tuple):
             raise InvalidParameter(
-                "switching_cost", "must have an entry for every block played; give a function of n", f"{len(table)} entries"
+                "switching_cost",
+                "must have an entry for every block played; give a function of n",
+                f"{len(table)} entries",
             )
         return self.table(2 * len(table))
 

@@ -1,0 +1,87 @@
+"""Ways to spread replications. A backend splits and hands out tasks; it never plays a game differently."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+
+from holdfast.checks import whole_number
+from holdfast.errors import InvalidParameter, nearest
+from holdfast.simulation.tasks import Played, Task, run_task, warm_up
+
+PIECES_PER_WORKER = 8
+"""Tasks for each worker: enough that none waits long at the end, and for a progress bar to move."""
+
+
+class Backend(Protocol):
+    """What `simulate` needs of a backend."""
+
+    name: str
+
+    def run(self, tasks: Iterable[Task], done: Callable[[Played], None]) -> None:
+        """Play all of `tasks`, calling `done` on this thread for each piece that is finished, in any order."""
+
+
+def split(task: Task, pieces: int) -> Iterator[Task]:
+    """The task as at most `pieces` tasks of nearly equal size."""
+    pieces = min(pieces, task.count)
+    for i in range(pieces):
+        begin, end = task.count * i // pieces, task.count * (i + 1) // pieces
+        yield replace(task, first=task.first + begin, count=end - begin)
+
+
+@dataclass
+class Threads:
+    """All cores of this machine, or `workers` of them: the games hold no interpreter lock."""
+
+    workers: int | None = None
+    name: str = "threads"
+
+    def __post_init__(self) -> None:
+        if self.workers is not None:
+            self.workers = whole_number("workers", self.workers, least=1)
+
+    def run(self, tasks: Iterable[Task], done: Callable[[Played], None]) -> None:
+        """Play `tasks` on a pool of threads; an interrupt ends the games in progress within a block."""
+        workers = self.workers or len(os.sched_getaffinity(0))
+        stop = np.zeros(1, dtype=np.uint8)
+        work = list(tasks)
+        for task in work:
+            warm_up(task)
+        pieces = [piece for task in work for piece in split(task, workers * PIECES_PER_WORKER)]
+        pool = ThreadPoolExecutor(workers, thread_name_prefix="holdfast")
+        pending: set[Future[Played | None]] = {pool.submit(run_task, piece, stop) for piece in pieces}
+        try:
+            while pending:
+                finished, pending = wait(pending, return_when=FIRST_COMPLETED)
+                for future in finished:
+                    if (played := future.result()) is not None:
+                        done(played)
+        finally:
+            stop[0] = 1
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+def find_backend(backend: str | Backend, *, workers: int | None = None, scheduler: str | None = None) -> Backend:
+    """The backend called `backend`, or `backend` itself when it is one."""
+    if not isinstance(backend, str):
+        return backend
+    if scheduler is not None and backend != "dask":
+        raise InvalidParameter("scheduler", "is only for the backend 'dask'", scheduler)
+    if backend == "threads":
+        return Threads(workers)
+    if backend == "cuda":
+        from holdfast.simulation.cuda import Cuda
+
+        return Cuda()
+    if backend == "dask":
+        from holdfast.simulation.cluster import DaskCluster
+
+        return DaskCluster(scheduler, workers)
+    known = ("threads", "cuda", "dask")
+    raise InvalidParameter("backend", f"must be one of {', '.join(map(repr, known))}{nearest(backend, known)}", backend)
