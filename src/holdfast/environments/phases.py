@@ -17,6 +17,7 @@ import numpy as np
 
 from holdfast._kernel import kernel
 from holdfast.checks import real_number, whole_number
+from holdfast.environments.binomial_table import LARGEST, binomial_from_table, binomial_tables
 from holdfast.environments.protocol import Array, Environment, Tables
 from holdfast.errors import InvalidParameter, nearest
 from holdfast.rng import binomial
@@ -41,11 +42,15 @@ def phase_of(starts: Any, time: float) -> int:
 @kernel
 def total(tables: Any, arm: int, start: float, stop: float, stream: Any) -> float:
     """One binomial draw for each phase that [start, stop) meets."""
-    starts, means, _ = tables
+    starts, means, _, kinds, rows, cdf = tables
     phase, now, drawn = phase_of(starts, start), start, 0.0
     while now < stop:
         end = min(stop, starts[phase + 1])
-        drawn += binomial(end - now, means[phase, arm], stream)
+        rounds, kind = end - now, kinds[phase, arm]
+        if rounds > 1.0 and rounds <= LARGEST and kind >= 0:
+            drawn += binomial_from_table(rows, cdf, kind, int(rounds), stream)
+        else:
+            drawn += binomial(rounds, means[phase, arm], stream)
         now = end
         phase += 1
     return drawn
@@ -54,7 +59,7 @@ def total(tables: Any, arm: int, start: float, stop: float, stream: Any) -> floa
 @kernel
 def gap(tables: Any, arm: int, start: float, stop: float) -> float:
     """Rounds times the gap of each phase that [start, stop) meets."""
-    starts, _, gaps = tables
+    starts, gaps = tables[0], tables[2]
     phase, now, excess = phase_of(starts, start), start, 0.0
     while now < stop:
         end = min(stop, starts[phase + 1])
@@ -79,9 +84,14 @@ class Phased(Environment):
 
     @cached_property
     def tables(self) -> Tables:
-        """Phase starts with an end that is never reached, means, and gaps to the reference arm."""
+        """Phase starts with an end that is never reached, means, gaps to the reference arm, and binomial tables."""
         ends = np.append(self.starts, float(LAST_ROUND))
-        return ends, self.means, self.means - self.means[:, [self.reference]]
+        return ends, self.means, self.gaps, *binomial_tables(self.means)
+
+    @cached_property
+    def gaps(self) -> Array:
+        """Mean losses less that of the reference arm, in each phase."""
+        return self.means - self.means[:, [self.reference]]
 
     @cached_property
     def reference(self) -> int:
@@ -99,7 +109,7 @@ class Phased(Environment):
 
     def excess(self, stop: int) -> Array:
         """Expected total loss of every arm over the rounds [0, stop) less that of the reference arm."""
-        return self._summed(self.tables[2], 0, stop)
+        return self._summed(self.gaps, 0, stop)
 
 
 @dataclass(frozen=True)
@@ -187,11 +197,9 @@ class ConstrainedBernoulli(Phased):
         return rows[np.arange(len(self.starts)) % 2]
 
     @cached_property
-    def tables(self) -> Tables:
-        """As for any phased environment, with the gaps as given: 1 − (1 − gap) is not gap in floating point."""
-        ends, means, _ = super().tables
-        gaps = np.tile(np.where(np.arange(self.n_arms) < self.best_arms, 0.0, self.gap), (len(means), 1))
-        return ends, means, gaps
+    def gaps(self) -> Array:
+        """The gaps as given: 1 − (1 − gap) is not gap in floating point."""
+        return np.tile(np.where(np.arange(self.n_arms) < self.best_arms, 0.0, self.gap), (len(self.starts), 1))
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from holdfast.errors import InvalidParameter
 from holdfast.rng import Stream
 
 Array = NDArray[np.float64]
-Tables = tuple[Array, ...]
+Tables = tuple[NDArray[Any], ...]
 
 
 @dataclass(frozen=True)

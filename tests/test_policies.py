@@ -1,0 +1,331 @@
+"""Every policy against its naive counterpart, its estimates against their expectation, its draws against p."""
+
+import math
+
+import hypothesis.strategies as st
+import naive
+import numpy as np
+import pytest
+from every_policy import CASES, HORIZON, LENGTHS, RATES, loss_of
+from hypothesis import given
+from kernel_game import KernelGame
+from statistics_of_samples import SEED, assert_distribution, assert_mean
+
+from holdfast import BaSE, Exp3, InvalidParameter, TsallisInf, TsallisSwitch, VaryingTsallisSwitch
+from holdfast._kernel import COMPILED
+from holdfast.policies import POLICIES, make_policy, tsallis_kernels
+from holdfast.policies.protocol import BLOCK, State
+
+WITH_ORACLE = [name for name, case in CASES.items() if case.oracle]
+ROUNDS_TO_PLAY = HORIZON if COMPILED else 400
+
+
+def block_loss(t: int, rounds: int, arm: int, highest: float) -> float:
+    return highest * sum(loss_of(s, arm) for s in range(t, t + rounds))
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("name", WITH_ORACLE)
+def test_one_step_from_the_same_state_equals_the_naive_step(name):
+    """p to 1e-12 in every block of a game, the oracle put back into the game's own state before each."""
+    case = CASES[name]
+    game, oracle = KernelGame(case.policy), case.oracle()
+    t = n = 0
+    while t < ROUNDS_TO_PLAY:
+        n += 1
+        announced = case.announce(n) if case.announce else None
+        u = game.next_uniform()
+        arm, length = game.choose(announced)
+        other_arm, other_length = oracle.choose(u, announced)
+        rounds = min(length, HORIZON - t)
+        assert (arm, rounds) == (other_arm, min(other_length, HORIZON - t))
+        assert game.p == pytest.approx(oracle.p, rel=1e-12, abs=0)
+        loss = block_loss(t, rounds, arm, case.highest_loss(n))
+        game.observe(loss, rounds)
+        oracle.observe(loss, rounds)
+        if hasattr(oracle, "C"):
+            oracle.C = game.state.C.tolist()
+        t += rounds
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("name", WITH_ORACLE)
+def test_a_short_game_plays_the_naive_arms(name):
+    """The two games side by side, each with its own estimates: the same arms for the same time.
+
+    An error in p goes into the next estimates and grows; where one arm is better it does so slowly.
+    """
+    case = CASES[name]
+    table = np.random.default_rng(SEED).random((HORIZON, case.policy.n_arms)) < 0.5
+    table[:, -1] &= np.arange(HORIZON) % 5 < 3
+    game, oracle = KernelGame(case.policy, name), case.oracle()
+    t = n = 0
+    while t < ROUNDS_TO_PLAY:
+        n += 1
+        announced = case.announce(n) if case.announce else None
+        u = game.next_uniform()
+        arm, length = game.choose(announced)
+        other_arm, other_length = oracle.choose(u, announced)
+        rounds = min(length, HORIZON - t)
+        assert (arm, rounds) == (other_arm, min(other_length, HORIZON - t))
+        assert game.p == pytest.approx(oracle.p, rel=1e-6, abs=0)
+        loss = float(table[t : t + rounds, arm].sum()) * case.highest_loss(n)
+        game.observe(loss, rounds)
+        oracle.observe(loss, rounds)
+        t += rounds
+
+
+TSALLIS = {
+    "switch": (TsallisSwitch(6, 0.7), lambda n: naive.TsallisSwitch(6, 0.7).schedule(n, None)[1]),
+    "inf": (TsallisInf(6), lambda n: 2 / math.sqrt(n)),
+    "reduced variance": (TsallisInf(6, estimator="reduced-variance"), lambda n: 4 / math.sqrt(n)),
+    "range": (TsallisInf(6, loss_bound=3.0), lambda n: 2 / (3 * math.sqrt(n))),
+}
+losses_of_six = st.lists(st.floats(0, 1e6, allow_subnormal=False), min_size=6, max_size=6)
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("name", TSALLIS)
+@given(C=losses_of_six, n=st.integers(1, 10**6))
+def test_one_step_from_any_state_equals_the_naive_weights(name, C, n):
+    policy, rate = TSALLIS[name]
+    game = KernelGame(policy)
+    low = min(C)  # the game keeps C with its minimum at the place it knows: 0 in a fresh state
+    game.state.C[:] = [c - low for c in C]
+    game.state.x[BLOCK] = n - 1
+    game.choose()
+    assert game.p == pytest.approx(naive.tsallis_weights([c - low for c in C], rate(n)), rel=1e-12)
+
+
+@pytest.mark.plain
+@given(C=losses_of_six, n=st.integers(1, 10**6))
+def test_one_step_of_exp3_from_any_state_equals_the_naive_weights(C, n):
+    game = KernelGame(Exp3(6))
+    low = min(C)
+    game.state.C[:] = [c - low for c in C]
+    game.state.x[BLOCK] = n - 1
+    game.choose()
+    expected = naive.exp3_weights(game.state.C.tolist(), math.sqrt(math.log(6) / (n * 6)))
+    assert game.p == pytest.approx(expected, rel=1e-12)
+
+
+ESTIMATING = [name for name in CASES if not name.startswith("base") and name not in ("named arms", "own units")]
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("name", ESTIMATING)
+def test_estimates_are_unbiased(name):
+    """Σ_I p_I (estimate if I is drawn) is the loss of every arm, in every block: exactly, not in a sample.
+
+    The state may move all of C by one number, which changes nothing; differences between arms show the rest.
+    """
+    case = CASES[name]
+    K = case.policy.n_arms
+    game = KernelGame(case.policy, name)
+    rng = np.random.default_rng(SEED)
+    for n in range(1, 120 if COMPILED else 40):
+        _, length = game.choose(case.announce(n) if case.announce else None)
+        losses = rng.random(K) * length * case.highest_loss(n)
+        before, expected = game.state.C.copy(), np.zeros(K)
+        for arm in range(K):
+            if_drawn = game.copy(arm)
+            if_drawn.observe(losses[arm], length)
+            estimate = if_drawn.state.C - before
+            expected += game.p[arm] * (estimate - estimate[0])
+        assert expected == pytest.approx(losses - losses[0], rel=1e-9, abs=1e-9 * length)
+        game.observe(losses[int(game.state.x[1])], length)
+
+
+@pytest.mark.plain
+def test_reduced_variance_subtracts_half_from_likely_arms_only():
+    """b_i = ½ where p_i ≥ η² = 16/t: no arm before t = 16, the likely ones after (Zimmert and Seldin 2021)."""
+    game, seen = KernelGame(TsallisInf(3, estimator="reduced-variance")), set()
+    for t in range(1, 400):
+        arm, _ = game.choose()
+        before, p = game.state.C.copy(), game.p
+        baseline = np.where(p >= 16 / t * (1 + 1e-9), 0.5, 0.0)
+        unsure = np.abs(p * t / 16 - 1) < 1e-8
+        loss = loss_of(t, arm)
+        game.observe(loss, 1)
+        change = game.state.C - before
+        expected = baseline.copy()
+        expected[arm] += (loss - baseline[arm]) / p[arm]
+        if not unsure.any():
+            assert change - change[0] == pytest.approx(expected - expected[0], rel=1e-9, abs=1e-9)
+        assert t >= 16 or not baseline.any()
+        seen.add(tuple(baseline))
+    assert len(seen) > 2
+
+
+@pytest.mark.parametrize("name", ["tsallis-switch", "tsallis-inf, reduced variance", "exp3", "exp3-blocks"])
+def test_arm_frequencies_match_p(name):
+    """20 000 draws from one state see a total variation distance of 0.03."""
+    case = CASES[name]
+    game = KernelGame(case.policy)
+    for t in range(60):
+        arm, length = game.choose()
+        game.observe(length * loss_of(t, arm), length)
+    counts, stream = np.zeros(case.policy.n_arms), game.stream.copy()
+    for _ in range(20_000):
+        again = game.copy()
+        counts[again.choose(stream=stream)[0]] += 1
+    assert_distribution(counts, again.p, sees=0.04)
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("name", ["tsallis-switch", "tsallis-inf", "exp3", "tsallis-inf, reduced variance"])
+def test_the_first_arm_is_drawn_uniformly(name):
+    game = KernelGame(CASES[name].policy)
+    game.choose()
+    assert game.p == pytest.approx(np.full(game.policy.n_arms, 1 / game.policy.n_arms), rel=1e-14)
+
+
+def test_a_good_arm_is_found():
+    """The last half of 4000 rounds with a gap of ½: every learner plays the best arm most of the time."""
+    for name in ("tsallis-switch", "tsallis-inf", "tsallis-inf, reduced variance", "exp3", "base-geometric"):
+        case, best = CASES[name], 2
+        game, played, t = KernelGame(case.policy), [], 0
+        while t < 4000:
+            arm, length = game.choose()
+            game.observe(length * (0.2 if arm == best else 0.7), length)
+            t += length
+            played += [float(arm == best)] * length
+        assert_mean(np.add.reduceat(played, range(2000, len(played) - 199, 200))[:9] / 200, 1.0, sees=1.0, deviation=0.1)
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("policy", [TsallisSwitch(1, 2.0), TsallisInf(1), Exp3(1), BaSE(1, 50), VaryingTsallisSwitch(1)])
+def test_one_arm_is_played(policy):
+    game = KernelGame(policy)
+    for n in range(60):
+        arm, length = game.choose(announced=1.5)
+        assert arm == 0
+        assert game.p.tolist() == [1.0]
+        game.observe(length * (n % 2), length)
+    assert np.isfinite(game.state.x).all()
+    assert np.isfinite(game.state.C).all()
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("estimator", ["importance-weighted", "reduced-variance"])
+def test_losses_common_to_all_arms_are_moved_out_of_the_estimates(estimator):
+    """p depends on differences of C only; kept near zero they stay exact however long the game."""
+    policy = TsallisInf(4, estimator=estimator)
+    usual, shifted = KernelGame(policy), KernelGame(policy)
+    for t in range(200):
+        if t == 50:
+            shifted.state.C[:] += 2.0**24
+            shifted.state.x[tsallis_kernels.LEAST] += 2.0**24
+        (arm, _), (other, _) = usual.choose(), shifted.choose()
+        assert arm == other
+        assert shifted.p == pytest.approx(usual.p, rel=1e-5)
+        usual.observe(loss_of(t, arm), 1)
+        shifted.observe(loss_of(t, arm), 1)
+    assert shifted.state.C.max() < 2.0**20
+
+
+# ------------------------------------------------------------------------------------------ given schedules
+
+
+@pytest.mark.plain
+def test_given_lists_are_played():
+    game = KernelGame(TsallisSwitch(4, block_lengths=[3, 1, 5], learning_rates=[1.0, 0.5, 0.5]))
+    for length, eta in ((3, 1.0), (1, 0.5), (5, 0.5)):
+        C = game.state.C.copy()
+        arm, rounds = game.choose()
+        assert rounds == length
+        assert game.p == pytest.approx(naive.tsallis_weights(C.tolist(), eta), rel=1e-12)
+        game.observe(0.3 * rounds * (arm + 1) / 4, rounds)
+
+
+@pytest.mark.plain
+def test_given_functions_play_as_the_lists_they_make():
+    lists = KernelGame(TsallisSwitch(5, block_lengths=LENGTHS, learning_rates=RATES))
+    functions = KernelGame(CASES["tsallis-switch, functions"].policy)
+    for t in range(300):
+        assert lists.choose() == functions.choose()
+        for game in (lists, functions):
+            game.observe(loss_of(t, int(game.state.x[1])), game.state.x[2])
+
+
+@pytest.mark.plain
+def test_given_arrays_and_iterators_are_lists_too():
+    given_lists = TsallisSwitch(2, block_lengths=[1, 2], learning_rates=[1.0, 0.5])
+    assert TsallisSwitch(2, block_lengths=np.array([1, 2]), learning_rates=np.array([1.0, 0.5])) == given_lists
+    assert TsallisSwitch(2, block_lengths=(n for n in (1, 2)), learning_rates=(r for r in (1.0, 0.5))) == given_lists
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"block_lengths": [1, 2]}, "learning_rates must be given together"),
+        ({"learning_rates": [1.0]}, "block_lengths must be given together"),
+        ({"block_lengths": [1, 2], "learning_rates": [0.5, 0.6]}, "learning_rates at n=2 must not exceed 0.5.*got.*0.6"),
+        ({"block_lengths": [1, 0], "learning_rates": [1.0, 1.0]}, "block_lengths at n=2 must be a whole number.*got 0"),
+        ({"block_lengths": [1, 1.5], "learning_rates": [1.0, 1.0]}, "block_lengths at n=2 must be.*got 1.5"),
+        ({"block_lengths": [1], "learning_rates": [0.0]}, "learning_rates at n=1 must be.*above 0.*got 0.0"),
+        ({"block_lengths": [1], "learning_rates": [math.inf]}, "learning_rates at n=1 must be.*finite.*got inf"),
+        ({"block_lengths": "12", "learning_rates": [1.0]}, "block_lengths must be a function of n or a list.*got '12'"),
+        ({"block_lengths": [], "learning_rates": []}, "block_lengths must be a function of n or a list"),
+        ({"block_lengths": 3, "learning_rates": [1.0]}, "block_lengths must be a function of n or a list.*got 3"),
+    ],
+)
+def test_schedules_that_break_the_algorithms_rules_are_refused(settings, message):
+    with pytest.raises(InvalidParameter, match=message):
+        TsallisSwitch(2, **settings)
+
+
+@pytest.mark.plain
+def test_a_function_that_breaks_the_rules_later_is_refused_when_it_does():
+    policy = TsallisSwitch(2, block_lengths=lambda n: 1, learning_rates=lambda n: 1.0 if n < 100 else 2.0)
+    player = policy.player(seed=1)
+    for _ in range(64):
+        player.ask()
+        player.tell(0.5)
+    with pytest.raises(InvalidParameter, match="learning_rates at n=100 must not exceed 1.0 at n=99"):
+        player.ask()
+
+
+@pytest.mark.plain
+def test_parameters_cover_a_horizon_or_say_what_is_missing():
+    policy = TsallisSwitch(2, block_lengths=[2, 2, 2], learning_rates=[1.0] * 3)
+    assert policy.blocks_covered(policy.parameters(horizon=6)) == 3
+    with pytest.raises(InvalidParameter, match="must cover the horizon of 7 rounds; they end after 6"):
+        policy.parameters(horizon=7)
+    endless = TsallisSwitch(2, block_lengths=lambda n: 2, learning_rates=lambda n: 1 / n)
+    assert endless.blocks_covered(endless.parameters(horizon=1000)) >= 500
+
+
+# ------------------------------------------------------------------------------------- policies as values
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("name", [name for name in CASES if name != "tsallis-switch, functions"])
+def test_settings_make_the_policy_again(name):
+    policy = CASES[name].policy
+    assert make_policy(policy.settings()) == policy
+    assert policy.settings()["policy"] == policy.id
+    assert policy.id in POLICIES
+    assert hash(policy) == hash(make_policy(policy.settings()))
+
+
+@pytest.mark.plain
+def test_an_unknown_policy_or_parameter_is_refused_with_the_nearest_name():
+    with pytest.raises(InvalidParameter, match=r"policy must be one of .*did you mean 'tsallis-switch'\?; got 'tsalis-switch'"):
+        make_policy({"policy": "tsalis-switch", "n_arms": 3})
+    with pytest.raises(InvalidParameter, match=r"n_arm is not a parameter of exp3; did you mean 'n_arms'\?; got 3"):
+        make_policy({"policy": "exp3", "n_arm": 3})
+
+
+@pytest.mark.plain
+def test_policies_are_frozen():
+    with pytest.raises(AttributeError):
+        TsallisSwitch(3).switching_cost = 2.0
+
+
+@pytest.mark.plain
+def test_a_fresh_state_belongs_to_its_game():
+    one, other = State.fresh(3), State.fresh(3)
+    one.C[0] = 1.0
+    assert other.C[0] == 0.0
