@@ -83,13 +83,9 @@ CASES = {
     ),
     "exp3": Case(Exp3(4), lambda: naive.Exp3(4)),
     "exp3-blocks": Case(BlockExp3(4, 1.3, HORIZON), lambda: naive.BlockExp3(4, 1.3, HORIZON)),
-    "base-arithmetic": Case(
-        BaSE(4, HORIZON, "arithmetic"), lambda: naive.BaSE(4, HORIZON, "arithmetic")
-    ),
+    "base-arithmetic": Case(BaSE(4, HORIZON, "arithmetic"), lambda: naive.BaSE(4, HORIZON, "arithmetic")),
     "base-geometric": Case(BaSE(4, HORIZON, "geometric"), lambda: naive.BaSE(4, HORIZON, "geometric")),
-    "base-minimax": Case(
-        BaSE(4, HORIZON, "minimax", batches=4), lambda: naive.BaSE(4, HORIZON, "minimax", M=4)
-    ),
+    "base-minimax": Case(BaSE(4, HORIZON, "minimax", batches=4), lambda: naive.BaSE(4, HORIZON, "minimax", M=4)),
     "base, round-robin": Case(BaSE(4, HORIZON, order="round-robin", gamma=0.1)),
     "base, random order": Case(BaSE(4, HORIZON, order="random", gamma=0.1)),
     "one arm": Case(TsallisSwitch(1, 2.0), lambda: naive.TsallisSwitch(1, 2.0)),

@@ -349,11 +349,13 @@ def test_bad_parameters_are_refused(make, parameter, got):
 
 
 @pytest.mark.plain
-@pytest.mark.parametrize(("start", "stop"), [(-1, 3), (5, 3), (0, math.inf), (math.nan, 3), (0, 2 * LAST_ROUND), (0, 2.5)])
+@pytest.mark.parametrize(
+    ("start", "stop"), [(-1, 3), (5, 3), (0, math.inf), (math.nan, 3), (0, 2 * LAST_ROUND), (0, 2.5)]
+)
 def test_rounds_that_are_no_rounds_are_refused(start, stop):
     """Also those past 2⁵³, where rounds are no longer counted exactly and the phases end."""
     for world in (Bernoulli([0.5, 0.5]), ConstrainedBernoulli(2, 0.2)):
-        with pytest.raises(InvalidParameter, match="start"):
+        with pytest.raises(InvalidParameter, match=r"start|stop"):
             world.draw(0, start, stop, Stream(1, "a"))
 
 
@@ -363,7 +365,7 @@ def test_rounds_past_the_end_of_a_table_are_refused():
     with pytest.raises(InvalidParameter, match="stop"):
         table.draw(0, 0, 3, Stream(1, "a"))
     for start, stop in ((0, 3), (0, -1), (2, 1)):
-        with pytest.raises(InvalidParameter, match="stop"):
+        with pytest.raises(InvalidParameter, match=r"start|stop"):
             table.expected(start, stop)
 
 

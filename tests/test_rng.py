@@ -94,7 +94,9 @@ def test_the_same_seed_name_and_number_give_the_same_stream():
 
 @pytest.mark.plain
 def test_seed_name_and_number_each_make_another_stream():
-    names = [(s, n, r) for s in (0, 1, 2**62, 2**200) for n in ("policy/exp3", "policy/exp3-blocks", "") for r in range(50)]
+    names = [
+        (s, n, r) for s in (0, 1, 2**62, 2**200) for n in ("policy/exp3", "policy/exp3-blocks", "") for r in range(50)
+    ]
     states = {tuple(Stream(s, n, r).state.tolist()) for s, n, r in names}
     assert len(states) == len(names)
     words = [word for state in states for word in state]

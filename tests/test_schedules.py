@@ -64,7 +64,7 @@ def test_lengths_are_exact(n, K, lam):
 @example((12, 3, "1"))
 @example((51_200, 8, "0.025"))
 def test_lengths_are_exact_next_to_whole_numbers(case):
-    """Where a_n is not a whole number it is off by at least 1/(18·numerator(λ)²·n) of itself: told apart from rounding."""
+    """Where a_n is not a whole number it is off by at least 1/(18·numerator(λ)²·n) of itself: more than rounding."""
     n, K, lam = case
     assume(18 * Fraction(lam).numerator ** 2 * n < 10**14)
     assert length(n, K, lam) == naive.theorem_1_length(n, K, lam)

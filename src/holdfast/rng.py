@@ -186,14 +186,14 @@ def _binomial_by_rejection(n: float, p: float, state: Any) -> float:
         u = uniform(state) - 0.5
         v = uniform(state)
         us = 0.5 - abs(u)
-        k = np.floor((2.0 * a / us + b) * u + centre)
+        k = math.floor((2.0 * a / us + b) * u + centre) * 1.0
         if (us >= 0.07) & (v * b <= 0.92 * b - 4.2):
             return k
         if us <= 0.0 or k < 0.0 or k > n:
             continue
         v *= (2.83 * b + 5.1) * spread * us * us
         hat = b * (a + b * us * us)  # accept where v ≤ hat · P(k)/P(m)
-        m = np.floor((n + 1.0) * p)
+        m = math.floor((n + 1.0) * p) * 1.0
         j = abs(k - m)
         if j <= PRODUCT:
             above, below = _factors_between(min(k, m), max(k, m), n, p)

@@ -42,13 +42,13 @@ def phase_of(starts: Any, time: float) -> int:
 @kernel
 def total(tables: Any, arm: int, start: float, stop: float, stream: Any) -> float:
     """One binomial draw for each phase that [start, stop) meets."""
-    starts, means, _, kinds, rows, cdf = tables
+    starts, means, _, kinds, rows, share, alias = tables
     phase, now, drawn = phase_of(starts, start), start, 0.0
     while now < stop:
         end = min(stop, starts[phase + 1])
         rounds, kind = end - now, kinds[phase, arm]
         if rounds > 1.0 and rounds <= LARGEST and kind >= 0:
-            drawn += binomial_from_table(rows, cdf, kind, int(rounds), stream)
+            drawn += binomial_from_table(rows, share, alias, kind, int(rounds), stream)
         else:
             drawn += binomial(rounds, means[phase, arm], stream)
         now = end

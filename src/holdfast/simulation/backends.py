@@ -46,9 +46,18 @@ class Threads:
         if self.workers is not None:
             self.workers = whole_number("workers", self.workers, least=1)
 
+    @property
+    def width(self) -> int:
+        """How many games are played at the same time."""
+        if self.workers is not None:
+            return self.workers
+        if hasattr(os, "sched_getaffinity"):  # the cores this process may use, where the system tells
+            return len(os.sched_getaffinity(0))
+        return os.cpu_count() or 1
+
     def run(self, tasks: Iterable[Task], done: Callable[[Played], None]) -> None:
         """Play `tasks` on a pool of threads; an interrupt ends the games in progress within a block."""
-        workers = self.workers or len(os.sched_getaffinity(0))
+        workers = self.width
         stop = np.zeros(1, dtype=np.uint8)
         work = list(tasks)
         for task in work:

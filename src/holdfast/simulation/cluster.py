@@ -2,69 +2,120 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+import holdfast
+from holdfast.checks import whole_number
 from holdfast.errors import HoldfastError, MissingExtra
 from holdfast.simulation.backends import PIECES_PER_WORKER, split
 from holdfast.simulation.tasks import Played, Task, run_task
 
-RETRIES = 3
-"""Workers that may be lost under one piece of work before the run gives up."""
+ANSWER_WITHIN = 10.0
+"""Seconds a scheduler may take to answer."""
+WORKERS_WITHIN = 60.0
+"""Seconds a scheduler may be without any worker before the run gives up."""
 
 
 @dataclass
 class DaskCluster:
-    """A scheduler's address (``tcp://host:8786``), or None for `workers` local processes of one thread each."""
+    """A scheduler's address (``tcp://host:8786``), or None for `workers` local processes of one thread each.
+
+    In a ``with`` block the connection, and a local cluster, serve every run in it; otherwise each run has its own.
+    A piece of work whose worker is lost is done again elsewhere, as often as the scheduler's setting
+    ``distributed.scheduler.allowed-failures`` says (3 unless changed).
+    """
 
     scheduler: str | None = None
     workers: int | None = None
     name: str = "dask"
+    _cluster: Any = field(default=None, init=False, repr=False)
+    _client: Any = field(default=None, init=False, repr=False)
+    _held: Any = field(default=None, init=False, repr=False)
+    """The environment last sent, and where it is on the cluster: it may be a large table, so it goes once."""
+
+    def __post_init__(self) -> None:
+        if self.workers is not None:
+            self.workers = whole_number("workers", self.workers, least=1)
+
+    def __enter__(self) -> DaskCluster:
+        try:
+            from distributed import Client, LocalCluster
+        except ImportError:
+            raise MissingExtra("backend 'dask' needs the extra: pip install 'holdfast[dask]'") from None
+        if self.scheduler is None:
+            self._cluster = LocalCluster(n_workers=self.workers, threads_per_worker=1, dashboard_address=None)
+        try:
+            self._client = self._connected(Client)
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        client, cluster = self._client, self._cluster
+        self._held = self._client = self._cluster = None
+        for opened in (client, cluster):
+            if opened is not None:
+                opened.close()
+
+    @property
+    def width(self) -> int:
+        """How many games are played at the same time, now."""
+        return max(1, sum(self._client.nthreads().values())) if self._client is not None else 1
 
     def run(self, tasks: Iterable[Task], done: Callable[[Played], None]) -> None:
         """Submit pieces of `tasks`, and hand over each result as it comes; a lost worker's pieces are done again."""
-        try:
-            from distributed import Client, LocalCluster, as_completed
-        except ImportError:
-            raise MissingExtra("backend 'dask' needs the extra: pip install 'holdfast[dask]'") from None
-        cluster: Any = None
-        if self.scheduler is None:
-            cluster = LocalCluster(n_workers=self.workers, threads_per_worker=1, dashboard_address=None)
-        try:
-            with self._client(Client, self.scheduler or cluster) as client:
-                workers = max(1, sum(client.nthreads().values()))
-                work = list(tasks)
-                environment = client.scatter(work[0].environment, broadcast=True) if work else None
-                futures = [
-                    client.submit(_run_piece, piece, environment, retries=RETRIES, pure=False)
-                    for task in work
-                    for piece in split(_without_environment(task), workers * PIECES_PER_WORKER)
-                ]
-                for future in as_completed(futures):
-                    done(future.result())
-                    future.release()
-        finally:
-            if cluster is not None:
-                cluster.close()
+        if self._client is None:
+            with self:
+                return self.run(tasks, done)
+        from distributed import KilledWorker, as_completed
 
-    def _client(self, Client: Any, address: Any) -> Any:
+        futures = [
+            self._client.submit(_run_piece, piece, self._environment(task), holdfast.__version__, pure=False)
+            for task in tasks
+            for piece in split(replace(task, environment=None), self.width * PIECES_PER_WORKER)  # type: ignore[arg-type]
+        ]
         try:
-            return Client(address, timeout="10s")
+            for future in as_completed(futures):
+                done(future.result())
+                future.release()
+        except KilledWorker as error:
+            raise HoldfastError(
+                f"a piece of work was lost with its worker too often; are the workers short of memory? ({error})"
+            ) from None
+
+    def _environment(self, task: Task) -> Any:
+        """A future of the task's environment. It is made by a task of its own, so no lost worker can take it along."""
+        if self._held is None or self._held[0] is not task.environment:
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", message="Sending large graph")
+                self._held = task.environment, self._client.submit(_itself, task.environment, pure=False)
+        return self._held[1]
+
+    def _connected(self, Client: Any) -> Any:
+        try:
+            client = Client(self._cluster or self.scheduler, timeout=ANSWER_WITHIN)
         except (OSError, ValueError) as error:
             raise HoldfastError(f"no Dask scheduler answers at {self.scheduler}: {error}") from None
+        try:
+            client.wait_for_workers(1, timeout=WORKERS_WITHIN)
+        except TimeoutError:
+            client.close()
+            rule = f"start some with: dask worker {self.scheduler}"
+            raise HoldfastError(f"the Dask scheduler at {self.scheduler} has no workers; {rule}") from None
+        return client
 
 
-def _without_environment(task: Task) -> Task:
-    """The environment goes to each worker once, not with each piece: it may be a large table."""
-    from dataclasses import replace
-
-    return replace(task, environment=None)  # type: ignore[arg-type]
+def _itself(environment: Any) -> Any:
+    return environment
 
 
-def _run_piece(task: Task, environment: Any) -> Played:
-    from dataclasses import replace
-
+def _run_piece(task: Task, environment: Any, version: str) -> Played:
+    if holdfast.__version__ != version:
+        raise HoldfastError(f"a worker has holdfast {holdfast.__version__}; every worker must have {version}, as here")
     played = run_task(replace(task, environment=environment))
     assert played is not None  # nothing stops a worker's game
     return replace(played, task=task)

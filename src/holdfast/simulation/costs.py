@@ -51,8 +51,9 @@ class Costs:
         if isinstance(switching_cost, (Power, Costs)) or callable(switching_cost):
             return switching_cost if isinstance(switching_cost, Costs) else cls(switching_cost, None)
         if isinstance(switching_cost, (list, tuple, np.ndarray)):
-            if len(switching_cost) == 0:
-                raise InvalidParameter("switching_cost", "must have at least one entry", switching_cost)
+            if len(switching_cost) < 2:
+                rule = "must have an entry for every block, so at least two; give a number for a constant cost"
+                raise InvalidParameter("switching_cost", rule, switching_cost)
             values = tuple(
                 real_number(f"switching_cost[{i}]", value, least=0) for i, value in enumerate(switching_cost)
             )
@@ -65,7 +66,7 @@ class Costs:
         if self.constant is not None:
             return np.array([self.constant])
         if isinstance(self.given, tuple):
-            return np.array(self.given if len(self.given) > 1 else self.given * 2)[: max(len(self.given), 2)]
+            return np.array(self.given)
         numbers = np.arange(1, blocks + 1)
         if isinstance(self.given, Power):
             return np.asarray(self.given(numbers.astype(np.float64)))

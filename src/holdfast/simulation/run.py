@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import platform
-import sys
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +19,7 @@ from holdfast.rng import check_seed
 from holdfast.simulation.backends import Backend, find_backend
 from holdfast.simulation.checkpoints import Checkpoints, checkpoint_rounds
 from holdfast.simulation.costs import Costs, SwitchingCost
+from holdfast.simulation.progress import progress_bar
 from holdfast.simulation.tasks import Played, Task
 
 MOST_ROUNDS = 2**53
@@ -42,6 +41,7 @@ def simulate(
     horizon: int,
     switching_cost: SwitchingCost,
     replications: int = 10,
+    first_replication: int = 0,
     seed: object = 0,
     checkpoints: Checkpoints | None = None,
     backend: str | Backend = "threads",
@@ -54,7 +54,8 @@ def simulate(
     `switching_cost` is λ, or a sequence λ_n by block: a list, a function of n, or `Power(alpha)`. Policies given
     as a mapping are called by its keys; otherwise each by its `label`. The numbers of a policy depend on `seed`,
     that name and the replication, on nothing else: not on the backend's workers, nor on the other policies (a GPU
-    gives other numbers of the same distribution).
+    gives other numbers of the same distribution). So a study may be played in pieces: replications are numbered from
+    `first_replication` on, and `Result.concat` joins them to what one call would have given.
 
     `checkpoints` are the rounds to record at (`holdfast.simulation.checkpoints`); the horizon is always one.
     `progress` shows a bar; by default on a terminal only. Ctrl-C raises `Interrupted`, which holds what was finished.
@@ -74,15 +75,18 @@ def simulate(
             rule = f"must be {environment.n_arms}, as many as the environment has"
             raise InvalidParameter(f"n_arms of {name}", rule, policy.n_arms)
         policy.parameters(horizon=rounds)
-    count = whole_number("replications", replications, least=1, most=MOST_REPLICATIONS)
+    first = whole_number("first_replication", first_replication, least=0, most=MOST_REPLICATIONS - 1)
+    count = whole_number("replications", replications, least=1, most=MOST_REPLICATIONS - first)
     number = check_seed(seed)
     marks = checkpoint_rounds(checkpoints, rounds, count * len(named))
     costs = Costs.of(switching_cost)
     chosen = find_backend(backend, workers=workers, scheduler=scheduler)
-    tasks = [Task(name, policy, environment, rounds, costs, marks, number, 0, count) for name, policy in named.items()]
+    tasks = [
+        Task(name, policy, environment, rounds, costs, marks, number, first, count) for name, policy in named.items()
+    ]
     played: list[Played] = []
     interrupted = False
-    with _bar(progress, count * len(named)) as advance:
+    with progress_bar(progress, count * len(named)) as advance:
 
         def done(piece: Played) -> None:
             played.append(piece)
@@ -92,10 +96,11 @@ def simulate(
             chosen.run(tasks, done)
         except KeyboardInterrupt:
             interrupted = True
-    provenance = {
+    provenance: dict[str, Any] = {
         "horizon": rounds,
         "switching_cost": costs.described(),
         "replications": count,
+        "first_replication": first,
         "seed": number,
         "checkpoints": list(marks),
         "backend": chosen.name,
@@ -105,6 +110,7 @@ def simulate(
     }
     result = Result(_assembled(list(named), environment, costs, marks, played), provenance)
     if interrupted:
+        provenance["interrupted"] = True
         raise Interrupted(result)
     return result
 
@@ -156,13 +162,3 @@ def _versions() -> dict[str, str]:
 
     libraries = {name: version(name) for name in ("numpy", "numba", "polars")}
     return {"holdfast": holdfast.__version__, "python": platform.python_version(), **libraries}
-
-
-def _bar(progress: bool | None, total: int) -> Any:
-    """A context that gives a function to call with the number of replications just finished."""
-    if progress is False or (progress is None and not sys.stderr.isatty()):
-        silent: Callable[[int], None] = lambda count: None  # noqa: E731
-        return nullcontext(silent)
-    from holdfast.simulation.progress import bar
-
-    return bar(total)

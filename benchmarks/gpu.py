@@ -1,0 +1,134 @@
+"""The GPU against the CPU: equal in distribution, and how fast.
+
+    python benchmarks/gpu.py [--replications 1048576] [--quick]
+
+Part one plays every policy on both and compares the means of regret and switches at several rounds; it fails when a
+difference exceeds what chance allows once in a million runs of this whole script. Part two times one launch after
+compilation. Without a GPU it says so and ends with exit code 3.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import platform
+import sys
+import time
+from statistics import NormalDist, median
+
+import numpy as np
+
+import holdfast as hf
+from holdfast.errors import MissingExtra
+from holdfast.simulation.backends import Threads
+from holdfast.simulation.costs import Costs, Power
+from holdfast.simulation.tasks import Played, Task
+
+FALSE_FAILURES = 1e-6
+HORIZON = 3_000
+CHECKPOINTS = (30, 300, HORIZON)
+
+
+def games() -> list[tuple[str, hf.Policy, hf.Environment, Costs]]:
+    K, one = 8, Costs.of(1.0)
+    environments = {
+        "bernoulli": hf.Bernoulli.with_gap(K, 0.1),
+        "constrained": hf.ConstrainedBernoulli(K, 0.2, shuffled=True),
+        "reversal": hf.Reversal(K, HORIZON),
+        "table": hf.LossTable(np.random.default_rng(1).random((HORIZON, K)) * np.linspace(0.6, 1.0, K)),
+    }
+    policies = [
+        hf.TsallisSwitch(K, 1.0),
+        hf.TsallisInf(K),
+        hf.TsallisInf(K, estimator="reduced-variance"),
+        hf.Exp3(K),
+        hf.BlockExp3(K, 1.0, HORIZON),
+        hf.BaSE(K, HORIZON, "geometric"),
+        hf.BaSE(K, HORIZON, "arithmetic", order="random"),
+    ]
+    rows = [(f"{p.label} on {name}", p, e, one) for name, e in environments.items() for p in policies]
+    varying = hf.VaryingTsallisSwitch(K)
+    rows.append((f"{varying.label} on bernoulli", varying, environments["bernoulli"], Costs.of(Power(0.5))))
+    return rows
+
+
+def on_cpu(task: Task) -> Played:
+    pieces: list[Played] = []
+    Threads().run([task], pieces.append)
+    pieces.sort(key=lambda piece: piece.task.first)
+    arrays = (np.concatenate([getattr(p, name) for p in pieces]) for name in ("excess", "switches", "paid"))
+    return Played(task, *arrays, blocks=sum(p.blocks for p in pieces))
+
+
+def deviations(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """z-scores of the differences of column means."""
+    error = np.sqrt(a.var(axis=0) / len(a) + b.var(axis=0) / len(b))
+    difference = a.mean(axis=0) - b.mean(axis=0)
+    return np.where(error > 0, difference / np.where(error > 0, error, 1.0), np.where(difference == 0, 0.0, math.inf))
+
+
+def compare(run_on_gpu, replications: int) -> bool:
+    rows = games()
+    tests = len(rows) * len(CHECKPOINTS) * 3
+    limit = NormalDist().inv_cdf(1 - FALSE_FAILURES / tests / 2)
+    print(f"{tests} means of {replications} replications on each side; |z| must stay below {limit:.2f}")
+    fine = True
+    for name, policy, environment, costs in rows:
+        task = Task(policy.label, policy, environment, HORIZON, costs, CHECKPOINTS, 0, 0, replications)
+        begun = time.perf_counter()
+        gpu = run_on_gpu(task)
+        compiled = time.perf_counter() - begun
+        cpu = on_cpu(Task(policy.label, policy, environment, HORIZON, costs, CHECKPOINTS, 1, 0, replications))
+        twin = on_cpu(task)
+        same = float(np.mean((gpu.switches == twin.switches).all(axis=1) & np.isclose(gpu.excess, twin.excess).all(axis=1)))
+        z = np.concatenate([deviations(getattr(gpu, m), getattr(cpu, m)) for m in ("excess", "switches", "paid")])
+        worst = float(np.abs(z).max())
+        fine &= worst < limit
+        verdict = "ok" if worst < limit else "DIFFERENT"
+        print(f"{name:38s} worst |z| {worst:5.2f}  {verdict:9s} same game as the CPU's: {same:6.1%}  first call {compiled:5.1f} s")
+    return fine
+
+
+def speed(run_on_gpu, replications: int) -> None:
+    horizon = 100_000
+    policy, environment = hf.TsallisSwitch(8, 1.0), hf.Bernoulli.with_gap(8, 0.05)
+    task = Task(policy.label, policy, environment, horizon, Costs.of(1.0), (horizon,), 0, 0, replications)
+    run_on_gpu(task)
+    seconds = []
+    for _ in range(5):
+        begun = time.perf_counter()
+        played = run_on_gpu(task)
+        seconds.append(time.perf_counter() - begun)
+    best = median(seconds)
+    small = Task(policy.label, policy, environment, horizon, Costs.of(1.0), (horizon,), 0, 0, 512)
+    on_cpu(small)
+    begun = time.perf_counter()
+    some = on_cpu(small)
+    cpu_rate = some.blocks / (time.perf_counter() - begun)
+    cores = len(os.sched_getaffinity(0))
+    print(f"{replications} replications of T={horizon}, K=8, λ=1, Δ=0.05: median {best:.3f} s of {sorted(seconds)}")
+    print(f"{played.blocks / best:.3g} blocks a second, {replications * horizon / best:.3g} rounds a second")
+    print(f"{cores} CPU cores of the same machine: {cpu_rate:.3g} blocks a second; ratio {played.blocks / best / cpu_rate:.1f}")
+    print(f"mean regret {played.excess.mean():.2f}, CPU {some.excess.mean():.2f} ± {some.excess.std() / 512**0.5:.2f}")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--replications", type=int, default=2**20)
+    parser.add_argument("--quick", action="store_true", help="speed only")
+    options = parser.parse_args()
+    try:
+        from holdfast.simulation.cuda import cuda, require_device, run_on_gpu
+
+        require_device()
+    except MissingExtra as error:
+        print(error, file=sys.stderr)
+        return 3
+    print(f"{cuda.get_current_device().name}, Python {platform.python_version()}, holdfast {hf.__version__}")
+    speed(run_on_gpu, options.replications)
+    return 0 if options.quick or compare(run_on_gpu, 4096) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

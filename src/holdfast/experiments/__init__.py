@@ -1,0 +1,1 @@
+"""The paper's figures, its claims and users' own studies."""

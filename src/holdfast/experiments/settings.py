@@ -1,0 +1,52 @@
+"""What every experiment of the paper can be run with: size, replications, seed, and where the games are played."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from holdfast.checks import whole_number
+from holdfast.rng import check_seed
+
+LONGEST_PROBE = 10**8
+"""Growth is fitted on horizons up to a thousand times the figures', and not beyond this."""
+
+MOST_PROBED = 100
+"""Replications of the long probes: their exponents are sharp long before."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The numbers a run is made with; the defaults are the paper's.
+
+    >>> Settings().long_horizon
+    100000000
+    """
+
+    replications: int = 10
+    horizon: int = 100_000
+    n_arms: int = 8
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, least, most in (
+            ("replications", 1, 10**6),
+            ("horizon", 100, 10**12),
+            ("n_arms", 2, 10**4),
+        ):
+            object.__setattr__(self, name, whole_number(name, getattr(self, name), least=least, most=most))
+        object.__setattr__(self, "seed", check_seed(self.seed))
+
+    @property
+    def long_horizon(self) -> int:
+        """The longest horizon of the probes."""
+        return max(self.horizon, min(1000 * self.horizon, LONGEST_PROBE))
+
+    @property
+    def probed(self) -> int:
+        """Replications of a long probe."""
+        return min(self.replications, MOST_PROBED)
+
+    def plain(self) -> dict[str, Any]:
+        """As JSON takes it."""
+        return asdict(self)

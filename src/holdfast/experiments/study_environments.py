@@ -1,0 +1,172 @@
+"""The environment of a study file: one small model for each kind, and tables of losses from files."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict
+
+from holdfast.checks import real_number, whole_number
+from holdfast.environments import Bernoulli, ConstrainedBernoulli, Environment, LossTable, Reversal
+from holdfast.errors import HoldfastError, InvalidParameter, nearest
+from holdfast.experiments.validation import validated
+
+SUFFIXES = (".npy", ".parquet", ".csv")
+
+Count = Annotated[int, BeforeValidator(lambda v: whole_number("", v, least=1))]
+
+
+def _probability(value: Any) -> float:
+    number = real_number("", value, least=0)
+    if number > 1:
+        raise InvalidParameter("", "must be from 0 to 1", value)
+    return number
+
+
+Probability = Annotated[float, BeforeValidator(_probability)]
+
+
+class Kind(BaseModel):
+    """What every kind of environment has."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    kind: str
+    shuffled: bool = False
+    """Rotate the arms by a random number of places in each replication."""
+
+    def make(self, horizon: int | None, folder: Path) -> tuple[Environment, dict[str, Any]]:
+        """The environment, and the file it came from, if any."""
+        raise NotImplementedError
+
+
+class BernoulliKind(Kind):
+    """`mean_losses`, or `n_arms` with a `gap`."""
+
+    mean_losses: list[Any] | None = None
+    n_arms: Count | None = None
+    gap: Probability | None = None
+    best_arms: Count = 1
+    mean: Probability = 0.5
+
+    def make(self, horizon: int | None, folder: Path) -> tuple[Environment, dict[str, Any]]:
+        """One phase."""
+        if (self.mean_losses is None) == (self.gap is None):
+            raise HoldfastError("environment must have either mean_losses, or n_arms and gap")
+        if self.mean_losses is not None:
+            for name in ("n_arms", "best_arms", "mean"):
+                if name in self.model_fields_set:
+                    raise InvalidParameter(name, "cannot be given with mean_losses", getattr(self, name))
+            return Bernoulli(tuple(self.mean_losses), shuffled=self.shuffled), {}
+        if self.gap is None or self.n_arms is None:
+            raise HoldfastError("environment.n_arms must be given with environment.gap")
+        if self.gap > self.mean:
+            raise InvalidParameter("gap", f"must not exceed the mean loss of the other arms, {self.mean:g}", self.gap)
+        made = Bernoulli.with_gap(
+            self.n_arms, self.gap, best_arms=self.best_arms, mean=self.mean, shuffled=self.shuffled
+        )
+        return made, {}
+
+
+class ConstrainedKind(Kind):
+    """The paper's stochastically constrained adversary."""
+
+    n_arms: Count
+    gap: Probability
+    best_arms: Count = 1
+    growth: Annotated[float, BeforeValidator(lambda v: real_number("", v, above=1))] = 1.6
+    phases: Literal["index", "spacing"] = "index"
+
+    def make(self, horizon: int | None, folder: Path) -> tuple[Environment, dict[str, Any]]:
+        """Phases that grow."""
+        made = ConstrainedBernoulli(
+            self.n_arms,
+            self.gap,
+            best_arms=self.best_arms,
+            growth=self.growth,
+            phases=self.phases,
+            shuffled=self.shuffled,
+        )
+        return made, {}
+
+
+class ReversalKind(Kind):
+    """The paper's deterministic adversary, for the study's horizon unless another is given."""
+
+    n_arms: Annotated[int, BeforeValidator(lambda v: whole_number("", v, least=2))]
+    horizon: Count | None = None
+
+    def make(self, horizon: int | None, folder: Path) -> tuple[Environment, dict[str, Any]]:
+        """Two phases."""
+        rounds = self.horizon or horizon
+        if rounds is None:
+            raise HoldfastError("horizon must be given, unless the environment is a loss table")
+        return Reversal(self.n_arms, rounds, shuffled=self.shuffled), {}
+
+
+class LossTableKind(Kind):
+    """A file of losses: a row a round, a column an arm. `path` is relative to the study file."""
+
+    path: str
+
+    def make(self, horizon: int | None, folder: Path) -> tuple[Environment, dict[str, Any]]:
+        """A ``.npy`` file is mapped; ``.parquet`` and ``.csv`` are read, all their columns."""
+        file = folder / self.path
+        if file.suffix not in SUFFIXES:
+            raise InvalidParameter("path", f"must end in {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}", self.path)
+        if not file.is_file():
+            raise InvalidParameter("path", f"must be a file; there is no {file}", self.path)
+        try:
+            table = LossTable(file if file.suffix == ".npy" else _columns(file), shuffled=self.shuffled)
+        except InvalidParameter as error:
+            parameter = "path" if error.parameter == "source" else error.parameter
+            raise InvalidParameter(parameter, f"{error.rule} (in {self.path})", error.value) from None
+        with file.open("rb") as opened:
+            digest = hashlib.file_digest(opened, "sha256").hexdigest()
+        return table, {"source": self.path, "sha256": digest}
+
+
+def _columns(file: Path) -> Any:
+    import polars as pl
+
+    try:
+        frame = pl.read_parquet(file) if file.suffix == ".parquet" else pl.read_csv(file)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        first = str(error).strip().splitlines()[0]
+        raise InvalidParameter("path", f"must be a {file.suffix} table ({first})", str(file)) from None
+    for name, kind in frame.schema.items():
+        if not kind.is_numeric():
+            rule = f"must have a column of numbers for each arm, and no other; {name!r} is one of {kind}"
+            raise InvalidParameter("path", rule, str(file))
+    return frame.fill_null(float("nan")).to_numpy()
+
+
+KINDS: dict[str, type[Kind]] = {
+    "bernoulli": BernoulliKind,
+    "constrained-bernoulli": ConstrainedKind,
+    "reversal": ReversalKind,
+    "loss-table": LossTableKind,
+}
+
+
+def make_environment(
+    given: dict[str, Any], horizon: int | None, folder: Path, made: dict[str, Any]
+) -> tuple[Environment, dict[str, Any]]:
+    """The environment that a study's table describes; `made` remembers those already made, for the next cell."""
+    kind = given.get("kind")
+    if kind is None:
+        raise HoldfastError(f"environment.kind must be given: one of {', '.join(map(repr, KINDS))}")
+    if not isinstance(kind, str) or kind not in KINDS:
+        rule = f"must be one of {', '.join(map(repr, KINDS))}{nearest(kind, KINDS)}"
+        raise InvalidParameter("environment.kind", rule, kind)
+    key = repr((given, horizon if kind == "reversal" else None))
+    if key not in made:
+        fields = validated(KINDS[kind], given, f"an environment of kind {kind!r}", under="environment.")
+        try:
+            made[key] = fields.make(horizon, folder)
+        except InvalidParameter as error:
+            raise InvalidParameter(f"environment.{error.parameter}", error.rule, error.value) from None
+    environment, source = made[key]
+    return environment, dict(source)

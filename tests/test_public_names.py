@@ -1,0 +1,93 @@
+"""What `import holdfast` offers, what it costs, and that every example in a docstring is true."""
+
+import doctest
+import importlib
+import os
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import holdfast
+
+HEAVY = ("matplotlib", "polars", "dask", "distributed", "numba.cuda", "numba_cuda", "plotly", "pydantic")
+
+
+def modules() -> list[str]:
+    """Every module of the package but the report's, whose imports are heavy."""
+    found = pkgutil.walk_packages(holdfast.__path__, "holdfast.", onerror=lambda name: None)
+    return ["holdfast"] + [m.name for m in found if not m.name.startswith("holdfast.report")]
+
+
+@pytest.mark.plain
+def test_public_names_are_sorted_and_there():
+    assert holdfast.__all__ == sorted(holdfast.__all__)
+    assert len(set(holdfast.__all__)) == len(holdfast.__all__)
+    for name in holdfast.__all__:
+        assert getattr(holdfast, name) is not None
+        assert name in dir(holdfast)
+
+
+@pytest.mark.plain
+def test_every_public_name_has_a_docstring():
+    for name in holdfast.__all__:
+        assert (getattr(holdfast, name).__doc__ or "").strip(), name
+
+
+@pytest.mark.plain
+def test_a_name_that_is_not_there_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="has no attribute 'Exp4'"):
+        holdfast.Exp4  # noqa: B018
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("package", ["environments", "policies"])
+def test_all_of_a_package_is_sorted_and_there(package):
+    module = importlib.import_module(f"holdfast.{package}")
+    assert module.__all__ == sorted(module.__all__)
+    for name in module.__all__:
+        assert hasattr(module, name)
+
+
+def loaded_by(program: str) -> set[str]:
+    """The modules a fresh interpreter has loaded after running `program`."""
+    source = str(Path(holdfast.__file__).parents[1])
+    path = os.pathsep.join([source, *filter(None, [os.environ.get("PYTHONPATH")])])
+    program += "\nimport sys\nprint('\\n'.join(sys.modules))"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return set(done.stdout.split())
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "import holdfast",
+        "import holdfast as hf\np = hf.TsallisSwitch(2).player()\np.ask()\np.tell(0.5)\nhf.Player.load(p.save())",
+        "import holdfast as hf\nhf.ConstrainedBernoulli(3, 0.2).draw(0, 0, 9, hf.Stream(1, 'a'))",
+    ],
+    ids=["import", "play", "environment"],
+)
+def test_importing_and_playing_load_nothing_heavy(program):
+    loaded = loaded_by(program)
+    assert "holdfast" in loaded
+    assert sorted(m for m in loaded if m.startswith(HEAVY) and m.split(".")[0] != "numba") == []
+    assert not any(m == "numba.cuda" or m.startswith("numba.cuda.") for m in loaded)
+
+
+def test_importing_alone_does_not_load_the_compiler():
+    assert "numba" not in loaded_by("import holdfast")
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("name", modules())
+def test_examples_in_docstrings(name):
+    failed, _ = doctest.testmod(importlib.import_module(name))
+    assert failed == 0
