@@ -81,6 +81,19 @@ def assert_distribution(counts: ArrayLike, probabilities: ArrayLike, *, sees: fl
     assert p_value >= FALSE_FAILURES, f"chi-square {statistic:.1f} with {freedom} degrees of freedom: p = {p_value:.1e}"
 
 
+def assert_at_least(successes: int, trials: int, probability: float, *, sees: float) -> None:
+    """Each of `trials` independent trials succeeds with at least this `probability`.
+
+    Fails below the largest c with P(X < c) ≤ 10⁻⁶, X binomial with `probability`; a probability lower by `sees` is
+    found with P(X < c) under that one. Both are exact. (At most p: count the failures, at least 1 − p.)
+    """
+    below = np.concatenate([[0.0], np.cumsum(binomial_probabilities(trials, probability))])  # P(X < c)
+    c = int(np.searchsorted(below, FALSE_FAILURES, side="right")) - 1
+    if float(binomial_probabilities(trials, max(0.0, probability - sees))[:c].sum()) < POWER:
+        raise ValueError(f"{trials} trials are too few to see {sees:g}")
+    assert successes >= c, f"{successes} of {trials} trials succeeded: too few for a probability of {probability:g}"
+
+
 def chi_square_tail(statistic: float, freedom: int) -> float:
     """P(X > statistic) for a chi-square X."""
     if freedom == 0:

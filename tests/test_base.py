@@ -10,7 +10,7 @@ import pytest
 from every_policy import loss_of
 from hypothesis import given
 from kernel_game import KernelGame
-from statistics_of_samples import SEED, assert_distribution
+from statistics_of_samples import SEED, assert_at_least, assert_distribution
 
 from holdfast import BaSE, ConstrainedBernoulli, InvalidParameter, Stream
 from holdfast._kernel import COMPILED
@@ -193,7 +193,6 @@ def test_a_player_past_the_horizon_goes_on():
         arm = player.ask()
         player.tell(loss_of(t, arm))
     assert player.rounds == 120
-    assert player.probability == 1.0 if player.hold else True
 
 
 @pytest.mark.plain
@@ -204,34 +203,37 @@ def test_its_probabilities_say_it_does_not_draw():
     assert player.probability == 1.0
 
 
-def share_that_keeps_the_best_arm(policy: BaSE, best: int = 0, runs: int = 40) -> float:
-    """How many games against constrained losses end with the best arm. The best arm is 0, or moved to `best`."""
-    world = ConstrainedBernoulli(policy.n_arms, 0.2)
-    kept = 0
-    for run in range(runs):
+RUNS = 100
+
+
+def runs_that_keep_the_best_arm(policy: BaSE, best: int = 0) -> int:
+    """Of `RUNS` games against constrained losses, those that end with the best arm: arm 0, or moved to `best`."""
+    world, kept = ConstrainedBernoulli(policy.n_arms, 0.2), 0
+    for run in range(RUNS):
         stream = Stream(SEED, "world", run)
 
         def losses(arm, start, stop, stream=stream):
             return world.draw((arm - best) % policy.n_arms, start, stop, stream)
 
         kept += played(policy, losses, f"run {run}")[-1][0] == best
-    return kept / runs
+    return kept
 
 
 def test_geometric_success_hangs_on_alignment():
-    """M = ⌈ln T⌉ with the best arm first keeps it in every run; one batch more, another place or order lose it.
-
-    The paper's "geometric performs really well" under constrained losses (errata, point 28). Shares of forty
-    runs, all or many less than all: a share of 0.75 for a true 1 cannot be, one of 1 for a true 0.75 has
-    probability 10⁻⁵.
+    """M = ⌈ln T⌉ with the best arm first keeps it in (almost) every run; one batch more or less, another place or
+    another order lose it in four of ten runs or more (errata, point 28).
     """
     K, T = 8, 100_000
     M = math.ceil(math.log(T))
-    assert share_that_keeps_the_best_arm(BaSE(K, T)) == 1.0
-    assert share_that_keeps_the_best_arm(BaSE(K, T, batches=M + 1)) < 0.75
-    assert share_that_keeps_the_best_arm(BaSE(K, T, batches=M - 1)) < 0.75
-    assert share_that_keeps_the_best_arm(BaSE(K, T, order="random")) < 0.75
-    assert share_that_keeps_the_best_arm(BaSE(K, T), best=5) < 0.75
+    assert_at_least(runs_that_keep_the_best_arm(BaSE(K, T)), RUNS, 0.95, sees=0.3)
+    for policy, best in (
+        (BaSE(K, T, batches=M + 1), 0),
+        (BaSE(K, T, batches=M - 1), 0),
+        (BaSE(K, T, order="random"), 0),
+        (BaSE(K, T), 5),
+    ):
+        lost = RUNS - runs_that_keep_the_best_arm(policy, best)
+        assert_at_least(lost, RUNS, 0.4, sees=0.35)
 
 
 @pytest.mark.plain

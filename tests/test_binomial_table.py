@@ -27,7 +27,7 @@ def row_of(tables, kind: int, n: int) -> tuple[int, np.ndarray]:
 @pytest.mark.plain
 @pytest.mark.parametrize("p", MEANS)
 def test_tables_are_the_distribution_functions(tables, p):
-    """To 10⁻¹², which is as far as our own sums of logarithms go, and what they leave out is less than a uniform number can show."""
+    """To the 10⁻¹² of our own logarithms, and what they leave out is less than a uniform number can show."""
     kind = int(tables[0][0, MEANS.index(p)])
     for n in [*range(1, 40), 63, 100, 255, 256, 511, 777, 1000, LARGEST]:
         first, found = row_of(tables, kind, n)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from statistics_of_samples import (
     SEED,
+    assert_at_least,
     assert_distribution,
     assert_mean,
     assert_same_mean,
@@ -58,6 +59,15 @@ def test_a_distribution_off_by_what_the_test_sees_fails():
         assert_distribution(draws, [0.23, 0.27, 0.5], sees=0.03)
     with pytest.raises(AssertionError, match="probability 0"):
         assert_distribution([50, 50, 1], [0.5, 0.5, 0.0], sees=0.5)
+
+
+def test_shares_too_low_fail():
+    assert_at_least(95, 100, 0.95, sees=0.3)
+    assert_at_least(100, 100, 0.95, sees=0.3)
+    with pytest.raises(AssertionError, match="too few for a probability of 0.95"):
+        assert_at_least(70, 100, 0.95, sees=0.3)
+    with pytest.raises(ValueError, match="trials are too few"):
+        assert_at_least(10, 10, 0.95, sees=0.3)
 
 
 def test_chi_square_tail_agrees_with_tables():

@@ -139,15 +139,25 @@ def tsallis_start(R: float, rho: float, s: float, A: float, B: float, E: float, 
 
 
 @kernel
-def draw_squares(w: Any, d: float, target: float) -> int:
-    """The first arm at which the sum of squares of the refined `w` exceeds `target`; the last when rounding lets none."""
-    arm, last = 0, w.shape[0] - 1
-    v = refined(w[0], d)
-    reached = v * v
-    while reached <= target and arm < last:
-        arm += 1
-        v = refined(w[arm], d)
-        reached += v * v
+def draw_squares(w: Any, d: float, target: float, settled: bool) -> int:
+    """The first arm at which the sum of squares of the refined `w` exceeds `target`; at worst the last.
+
+    While one arm is drawn most of the time (`settled`) a processor guesses where the search ends; before, and with
+    few arms, counting them all is quicker than guessing wrong. Both give the same arm.
+    """
+    arm, last, reached = 0, w.shape[0] - 1, 0.0
+    if settled or last > 15:
+        v = refined(w[0], d)
+        reached = v * v
+        while reached <= target and arm < last:
+            arm += 1
+            v = refined(w[arm], d)
+            reached += v * v
+    else:
+        for i in range(last):
+            v = refined(w[i], d)
+            reached += v * v
+            arm += int(reached <= target)
     return arm
 
 

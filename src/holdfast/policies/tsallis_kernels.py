@@ -65,7 +65,8 @@ def choose(params: Any, x: Any, C: Any, w: Any, announced: float, stream: Any) -
     else:
         s = max(x[S], r)
     s, d, s3, s4, _ = tsallis_solve(C, x[LEAST], r, rho, s, w)  # p_i = (r w_i)²
-    arm = draw_squares(w, d, uniform(stream) * rho)
+    v = w[int(x[ARM])]
+    arm = draw_squares(w, d, uniform(stream) * rho, v * v > 0.6 * rho)
     x[ROUNDS], x[ARM] = rounds, arm
     x[RHO], x[S], x[STEP], x[S3], x[S4] = rho, s, d, s3, s4
     return arm
