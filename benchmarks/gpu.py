@@ -81,12 +81,14 @@ def compare(run_on_gpu, replications: int) -> bool:
         compiled = time.perf_counter() - begun
         cpu = on_cpu(Task(policy.label, policy, environment, HORIZON, costs, CHECKPOINTS, 1, 0, replications))
         twin = on_cpu(task)
-        same = float(np.mean((gpu.switches == twin.switches).all(axis=1) & np.isclose(gpu.excess, twin.excess).all(axis=1)))
+        same = float(
+            np.mean((gpu.switches == twin.switches).all(axis=1) & np.isclose(gpu.excess, twin.excess).all(axis=1))
+        )
         z = np.concatenate([deviations(getattr(gpu, m), getattr(cpu, m)) for m in ("excess", "switches", "paid")])
         worst = float(np.abs(z).max())
         fine &= worst < limit
         verdict = "ok" if worst < limit else "DIFFERENT"
-        print(f"{name:38s} worst |z| {worst:5.2f}  {verdict:9s} same game as the CPU's: {same:6.1%}  first call {compiled:5.1f} s")
+        print(f"{name:38s} worst |z| {worst:5.2f}  {verdict:9s} same as CPU: {same:6.1%}  first call {compiled:5.1f} s")
     return fine
 
 
@@ -109,7 +111,9 @@ def speed(run_on_gpu, replications: int) -> None:
     cores = len(os.sched_getaffinity(0))
     print(f"{replications} replications of T={horizon}, K=8, λ=1, Δ=0.05: median {best:.3f} s of {sorted(seconds)}")
     print(f"{played.blocks / best:.3g} blocks a second, {replications * horizon / best:.3g} rounds a second")
-    print(f"{cores} CPU cores of the same machine: {cpu_rate:.3g} blocks a second; ratio {played.blocks / best / cpu_rate:.1f}")
+    print(
+        f"{cores} CPU cores of the same machine: {cpu_rate:.3g} blocks a second; ratio {played.blocks / best / cpu_rate:.1f}"
+    )
     print(f"mean regret {played.excess.mean():.2f}, CPU {some.excess.mean():.2f} ± {some.excess.std() / 512**0.5:.2f}")
 
 

@@ -64,7 +64,7 @@ def test_a_distribution_off_by_what_the_test_sees_fails():
 def test_shares_too_low_fail():
     assert_at_least(95, 100, 0.95, sees=0.3)
     assert_at_least(100, 100, 0.95, sees=0.3)
-    with pytest.raises(AssertionError, match="too few for a probability of 0.95"):
+    with pytest.raises(AssertionError, match=r"too few for a probability of 0\.95"):
         assert_at_least(70, 100, 0.95, sees=0.3)
     with pytest.raises(ValueError, match="trials are too few"):
         assert_at_least(10, 10, 0.95, sees=0.3)

@@ -73,7 +73,7 @@ class Environment(ABC):
 
     def settings(self) -> dict[str, Any]:
         """The parameters as plain values."""
-        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        values = {f.name: getattr(self, f.name) for f in fields(self) if f.init}
         return {"environment": self.id} | {
             name: list(v) if isinstance(v, tuple) else v for name, v in values.items() if v is not None
         }

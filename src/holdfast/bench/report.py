@@ -1,0 +1,231 @@
+"""All measurements in one run, printed as ratios."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import holdfast as hf
+from holdfast.bench import online
+from holdfast.bench.clock import seconds
+from holdfast.bench.plain import minimal_loop, play_plain
+from holdfast.errors import InvalidParameter
+from holdfast.rng import Stream
+from holdfast.schedules import number_of_blocks
+
+K, GAP, LAMBDA = 8, 0.05, 1.0
+
+
+def _simulate(
+    policy: hf.Policy, horizon: int, replications: int = 1, *, workers: int | None = 1, **options: Any
+) -> hf.Result:
+    return hf.simulate(
+        policy,
+        hf.Bernoulli.with_gap(policy.n_arms, GAP),
+        horizon=horizon,
+        switching_cost=LAMBDA,
+        replications=replications,
+        checkpoints=1,
+        progress=False,
+        workers=workers,
+        **options,
+    )
+
+
+def _loop_rate(policy: hf.Policy, horizon: int, replications: int) -> float:
+    """Rounds a second of the compiled loop alone."""
+    from holdfast.simulation.costs import Costs
+    from holdfast.simulation.tasks import Task, run_task
+
+    environment = hf.Bernoulli.with_gap(policy.n_arms, GAP)
+    task = Task(policy.label, policy, environment, horizon, Costs.of(LAMBDA), (horizon,), 0, 0, replications)
+    return horizon * replications / seconds(partial(run_task, task))
+
+
+def _line(what: str, value: str, ratio: str = "", wanted: str = "") -> None:
+    print(f"  {what:62s} {value:>16s} {ratio:>10s}  {wanted}")
+
+
+def blocks(quick: bool) -> None:
+    """A block against the minimal loop, and growth with T."""
+    print("\nTsallis-Switch, K = 8, λ = 1: one replication through simulate()")
+    policy = hf.TsallisSwitch(K, LAMBDA)
+    horizons = (10**7, 10**8) if quick else (10**7, 10**9)
+    times = {}
+    for horizon in horizons:
+        N = number_of_blocks(K, LAMBDA, horizon)
+        times[horizon] = seconds(partial(_simulate, policy, horizon))
+        stream, C = Stream(0, "bench"), np.linspace(0.5, 3.0, K)
+        least = seconds(partial(minimal_loop, N, C, stream.state))
+        _line(
+            f"T = {horizon:.0e}: {N} blocks",
+            f"{times[horizon]:.4f} s",
+            f"{times[horizon] / least:.2f}",
+            "x minimal loop (≤ 10)",
+        )
+        _line("    a block", f"{times[horizon] / N * 1e9:.1f} ns", f"{least / N * 1e9:.1f} ns", "minimal loop")
+    first, last = horizons
+    _line(f"time from T = {first:.0e} to {last:.0e}", "", f"{times[last] / times[first]:.1f}", "x (≤ 25; blocks 21.6)")
+
+
+def memory(quick: bool) -> None:
+    """Peak memory of fresh processes: it must not grow with T."""
+    print("\nPeak memory of a fresh process")
+    script = (
+        "import resource, sys, holdfast as hf\n"
+        "T, K, R = (int(float(a)) for a in sys.argv[1:])\n"
+        "hf.simulate(hf.TsallisSwitch(K, 1.0), hf.Bernoulli.with_gap(K, 0.05), horizon=T, switching_cost=1.0,"
+        " replications=R, checkpoints=1, workers=1)\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"
+    )
+    for T, arms, count in ((1e5, 8, 1), (1e7 if quick else 1e9, 8, 1), (1e5, 10_000, 1), (1e3, 8, 1_000_000)):
+        command = [sys.executable, "-c", script, str(T), str(arms), str(count)]
+        peak = int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+        _line(f"T = {T:.0e}, K = {arms}, {count} replications", f"{peak / 1024:.0f} MiB")
+
+
+def growth(quick: bool) -> None:
+    """Time with K and with replications."""
+    print("\nGrowth with K and replications (T = 1e5)")
+    T = 10**4 if quick else 10**5
+    for arms in (2, 8, 32, 128, 1024):
+        taken = seconds(partial(_simulate, hf.TsallisSwitch(arms, LAMBDA), T, 4), 3)
+        N = number_of_blocks(arms, LAMBDA, T)
+        _line(
+            f"K = {arms}: {N} blocks",
+            f"{taken / 4 * 1e3:.2f} ms",
+            f"{taken / 4 / N / arms * 1e9:.1f}",
+            "ns a block and arm",
+        )
+    for count in (1, 10, 100, 1000):
+        taken = seconds(partial(_simulate, hf.TsallisSwitch(K, LAMBDA), T, count), 3)
+        _line(f"{count} replications", f"{taken * 1e3:.2f} ms", f"{taken / count * 1e3:.3f}", "ms each")
+
+
+def spreading(quick: bool) -> None:
+    """Two threads against one, two Dask workers against one."""
+    print("\nSpreading replications")
+    count = 200 if quick else 4000
+    policy = hf.TsallisSwitch(K, LAMBDA)
+    one = seconds(partial(_simulate, policy, 10**5, count), 3)
+    two = seconds(partial(_simulate, policy, 10**5, count, workers=2), 3)
+    _line(f"two threads against one, {count} replications of T = 1e5", f"{two:.2f} s", f"{one / two:.2f}", "x (≥ 1.8)")
+    try:
+        from distributed import Client, LocalCluster
+    except ImportError:
+        _line("Dask is not installed", "")
+        return
+    taken = []
+    for workers in (1, 2):
+        with LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster):
+            play = partial(_simulate, policy, 10**5, 8 * count, backend="dask", scheduler=cluster.scheduler_address)
+            taken.append(seconds(play, 3))
+    _line(
+        f"two Dask workers against one, {8 * count} replications",
+        f"{taken[1]:.2f} s",
+        f"{taken[0] / taken[1]:.2f}",
+        "x (≥ 1.6)",
+    )
+
+
+def starting() -> None:
+    """Compile time: a first simulation in a fresh cache, and one in a second process."""
+    print("\nFrom nothing to a first result, in a process of its own")
+    script = (
+        "import time; begun = time.perf_counter(); import holdfast as hf\n"
+        "hf.simulate(hf.TsallisSwitch(8, 1.0), hf.Bernoulli.with_gap(8, 0.05), horizon=100_000, switching_cost=1.0)\n"
+        "print(time.perf_counter() - begun)\n"
+    )
+    with tempfile.TemporaryDirectory() as cache:
+        for what, wanted in (("fresh cache", "(≤ 15 s)"), ("second process", "(≤ 2 s)")):
+            environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
+            run = subprocess.run(
+                [sys.executable, "-c", script], check=True, capture_output=True, text=True, env=environment
+            )
+            _line(what, f"{float(run.stdout):.2f} s", "", wanted)
+
+
+def against_numpy(quick: bool) -> None:
+    """The plain NumPy loop a researcher would write."""
+    print("\nOne core, rounds a second, against Tsallis-INF in plain NumPy")
+    means = [0.5 - GAP] + [0.5] * (K - 1)
+    rounds = 3_000 if quick else 20_000
+    plain = rounds / seconds(partial(play_plain, means, rounds), 3)
+    _line("plain NumPy Tsallis-INF", f"{plain:.3g}", "1")
+    for name, policy, T, count in _ours(quick):
+        rate = T * count / seconds(partial(_simulate, policy, T, count), 3)
+        _line(name, f"{rate:.3g}", f"{rate / plain:.0f}")
+
+
+def _ours(quick: bool) -> list[tuple[str, hf.Policy, int, int]]:
+    many = 20 if quick else 200
+    return [
+        ("tsallis-switch, T = 1e5", hf.TsallisSwitch(K, LAMBDA), 10**5, many),
+        ("tsallis-switch, T = 1e7", hf.TsallisSwitch(K, LAMBDA), 10**7, 5),
+        ("tsallis-inf, T = 1e5", hf.TsallisInf(K), 10**5, 20),
+        ("exp3, T = 1e5", hf.Exp3(K), 10**5, 20),
+    ]
+
+
+def against_peers(python: Path, quick: bool) -> None:
+    """The public libraries, measured by benchmarks/peers.py in their own environment in the same run."""
+    print("\nOne core, against the fastest public library in the same run")
+    script = Path(__file__).parents[3] / "benchmarks" / "peers.py"
+    if not script.exists():
+        raise InvalidParameter("--peers", "needs a checkout of the project, which has benchmarks/peers.py", str(script))
+    run = subprocess.run(
+        [str(python), str(script), *(["--seconds", "0.2"] if quick else [])], check=True, capture_output=True, text=True
+    )
+    found = [json.loads(line) for line in run.stdout.splitlines()]
+    for row in found:
+        if "left_out" in row:
+            _line(f"left out: {row['library']}", row["left_out"][:60])
+    rows = [row for row in found if "rounds_per_second" in row]
+    for row in sorted(rows, key=lambda r: -r["rounds_per_second"]):
+        name = f"{row['library']} {row['version']}, {row['what']}, {row['interface']}"
+        name += f", {row['rounds']:.0e} x {row['batch']}"
+        _line(name, f"{row['rounds_per_second']:.3g}")
+    wanted = {"public": (600, 3000, 40, 40), "compiled loop": (50, 250, 5, 5)}
+    for interface, ratios in wanted.items():
+        for single in (True, False):
+            kind = (interface, "exp3", single)
+            those = [row for row in rows if (row["interface"], row["what"], row["batch"] == 1) == kind]
+            if not those:
+                continue
+            peer = max(those, key=lambda r: r["rounds_per_second"])
+            games = "one game at a time" if single else f"{peer['batch']} games at once"
+            print(
+                f"\n  against {peer['library']}, {interface}, {games}: {peer['rounds_per_second']:.3g} rounds a second"
+            )
+            for (name, policy, T, count), least in zip(_ours(quick), ratios, strict=True):
+                if interface == "public":
+                    rate = T * count / seconds(partial(_simulate, policy, T, count), 3)
+                else:
+                    rate = _loop_rate(policy, T, count)
+                _line(name, f"{rate:.3g}", f"{rate / peer['rounds_per_second']:.1f}", f"x (≥ {least})")
+
+
+def report(*, peers: Path | None = None, quick: bool = False) -> None:
+    """Print every measurement; with `peers`, the public libraries too."""
+    cores = len(os.sched_getaffinity(0))
+    print(f"holdfast {hf.__version__}, Python {platform.python_version()}, {cores} cores, {time.strftime('%Y-%m-%d')}")
+    blocks(quick)
+    growth(quick)
+    memory(quick)
+    spreading(quick)
+    starting()
+    print()
+    online.main()
+    against_numpy(quick)
+    if peers is not None:
+        against_peers(peers, quick)
