@@ -41,6 +41,15 @@ def assert_mean(sample: ArrayLike, expected: ArrayLike, *, sees: float, deviatio
     _assert_close(values.mean(axis=0), np.broadcast_to(expected, values.shape[1:]), error, sees)
 
 
+def assert_mean_at_most(sample: ArrayLike, limit: ArrayLike, *, sees: float) -> None:
+    """The mean of the sample (of each column of a table) is `limit` or less; it sees one that is `sees` above it."""
+    values = np.asarray(sample, dtype=np.float64)
+    values = values.reshape(len(values), -1)
+    error = values.std(axis=0, ddof=1) / math.sqrt(len(values))
+    means = values.mean(axis=0)
+    _assert_close(means, np.minimum(means, np.broadcast_to(limit, means.shape)), error, sees)
+
+
 def assert_variance(sample: ArrayLike, mean: float, variance: float, *, sees: float) -> None:
     """The variance around the known `mean` is `variance`: a test of the mean of the squared distances."""
     assert_mean((np.asarray(sample, dtype=np.float64) - mean) ** 2, variance, sees=sees)

@@ -268,7 +268,7 @@ def test_a_sum_of_several_rounds_may_round():
     player.ask()
     assert player.hold == 30
     player.tell(10.000000000000002, rounds=10)
-    refused(player, InvalidParameter, lambda p: p.tell(10.0001, rounds=10), "loss of 10 rounds must be from 0 to 10")
+    refused(player, InvalidParameter, lambda p: p.tell(10.0000001, rounds=10), "loss of 10 rounds must be from 0 to 10")
     player.tell(-1e-17, rounds=10)
     player.tell(10.0, rounds=10)
     assert player.hold == 0

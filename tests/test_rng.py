@@ -4,6 +4,7 @@ import math
 import subprocess
 import sys
 
+import mpmath
 import numba
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from statistics_of_samples import (
     binomial_probabilities,
 )
 
-from holdfast import InvalidParameter, Stream
+from holdfast import InvalidParameter, Stream, rng
 from holdfast.rng import STATE_SIZE, binomial, check_seed, start_stream, stream_key, uniform
 
 MASK = 2**64 - 1
@@ -270,6 +271,36 @@ def test_the_distribution_near_the_mean_of_a_million_million_trials():
     normal = np.array([0.5 * math.erfc(-e / math.sqrt(2)) for e in edges])
     masses = np.diff(np.concatenate([[0.0], normal, [1.0]]))
     assert_distribution(np.bincount(np.searchsorted(edges, z), minlength=102), masses, sees=0.014)
+
+
+def exact_log_ratio(k: int, m: int, n: int, p: float):
+    """ln P(k)/P(m) to 40 digits."""
+    with mpmath.workdps(60):
+        odds = mpmath.mpf(p) / (1 - mpmath.mpf(p))
+        logs = [mpmath.loggamma(i + 1) for i in (m, n - m, k, n - k)]
+        return logs[0] + logs[1] - logs[2] - logs[3] + (k - m) * mpmath.log(odds)
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize(("n", "p"), [(20, 0.5), (100, 0.1), (1000, 0.47), (10**6, 1e-3), (10**9, 0.3), (10**12, 0.5)])
+def test_the_ratio_that_decides_a_draw_is_exact(n, p):
+    """Up to seven deviations from the mode, to 10⁻⁹ even at n = 10¹²: what no sample could show."""
+    m, sigma = math.floor((n + 1) * p), math.sqrt(n * p * (1 - p))
+    for deviations in (-7.0, -3.0, -1.5, -0.3, 0.3, 1.5, 3.0, 7.0):
+        k = min(n, max(0, m + math.floor(deviations * sigma)))
+        exact = exact_log_ratio(k, m, n, p)
+        assert abs(rng._ratio_to_mode(float(k), float(m), float(n), p) - exact) < 1e-9
+        if abs(k - m) <= 20:
+            above, below = rng._factors_between(float(min(k, m)), float(max(k, m)), float(n), p)
+            ratio = above / below if k > m else below / above
+            assert ratio == pytest.approx(float(mpmath.exp(exact)), rel=1e-12)
+
+
+@pytest.mark.plain
+def test_bounds_of_the_exponential_bound_it():
+    for x in [*-np.logspace(-6, 2, 200), 0.0]:
+        assert rng._exp_below(x) <= math.exp(x) * (1 + 1e-15)
+        assert rng._exp_above(x) >= math.exp(x) * (1 - 1e-15)
 
 
 WALK = """

@@ -8,6 +8,7 @@ fifth of the time of a rejection on a CPU, and on a GPU no thread waits for anot
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -83,26 +84,40 @@ def _fill(p: float, rows: Any, mass: Any, order: Any, share: Any, alias: Any) ->
             share[begin + order[i]] = int(UNIT)
 
 
+@kernel
+def _lay_out(p: float, begin: int, rows: Any) -> int:
+    """Where the row of each number of trials begins and at which value; returns where the last one ends."""
+    for n in range(rows.shape[0] - 1):
+        first, last = _first_and_last(n, p)
+        rows[n, 0], rows[n, 1] = begin, first
+        begin += last - first + 1
+    rows[rows.shape[0] - 1, 0] = begin
+    return begin
+
+
+@lru_cache(maxsize=64)
+def _tables_of(means: tuple[float, ...]) -> tuple[NDArray[np.int64], ...]:
+    """Rows, shares and aliases for these means, made once in a process."""
+    rows = np.zeros((max(len(means), 1), LARGEST + 2, 2), dtype=np.int64)
+    end = 0
+    for kind, p in enumerate(means):
+        end = _lay_out(p, end, rows[kind])
+    share, alias = np.zeros(max(end, 1), dtype=np.int64), np.zeros(max(end, 1), dtype=np.int64)
+    for kind, p in enumerate(means):
+        _fill(p, rows[kind], np.zeros(LARGEST + 1), np.zeros(LARGEST + 1, dtype=np.int64), share, alias)
+    return rows, share, alias
+
+
 def binomial_tables(means: NDArray[np.float64]) -> tuple[NDArray[np.int64], ...]:
     """For each mean the number of its table (−1: none); where each table's rows begin and at which value; the tables.
 
     Row n of a table holds, for each value of n trials that matters, its own share of its column, and whose the rest is.
     """
-    inner = [p for p in np.unique(means) if 0.0 < p < 1.0][:MOST_MEANS]
+    inner = [float(p) for p in np.unique(means) if 0.0 < p < 1.0][:MOST_MEANS]
     kinds = np.full(means.shape, -1, dtype=np.int64)
-    rows = np.zeros((max(len(inner), 1), LARGEST + 2, 2), dtype=np.int64)
-    begin = 0
     for kind, p in enumerate(inner):
         kinds[means == p] = kind
-        for n in range(LARGEST + 1):
-            first, last = _first_and_last(n, p)
-            rows[kind, n] = begin, first
-            begin += last - first + 1
-        rows[kind, LARGEST + 1] = begin, 0
-    share, alias = np.zeros(max(begin, 1), dtype=np.int64), np.zeros(max(begin, 1), dtype=np.int64)
-    for kind, p in enumerate(inner):
-        _fill(p, rows[kind], np.zeros(LARGEST + 1), np.zeros(LARGEST + 1, dtype=np.int64), share, alias)
-    return kinds, rows, share, alias
+    return kinds, *_tables_of(tuple(inner))
 
 
 @kernel

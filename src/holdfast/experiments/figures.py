@@ -7,11 +7,11 @@ cost differs: the numbers of a policy hang on the seed, its name and the replica
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from holdfast.environments import Bernoulli, ConstrainedBernoulli, Environment, Reversal
 from holdfast.errors import InvalidParameter, nearest
-from holdfast.experiments.games import Experiment, Match, Matches, Row
+from holdfast.experiments.games import CHECKPOINTS, Experiment, Match, Matches, Row
 from holdfast.experiments.settings import Settings
 from holdfast.policies import BaSE, BlockExp3, Exp3, Policy, TsallisInf, TsallisSwitch, VaryingTsallisSwitch
 from holdfast.simulation import Power
@@ -61,8 +61,14 @@ def _losses(kind: str, K: int, T: int, gap: float, *, best_arms: int = 1, shuffl
     return Reversal(K, T)
 
 
-def ties(kind: str, horizon: int, settings: Settings, checkpoints: tuple[int, ...] | int = 100) -> tuple[Match, ...]:
-    """Tsallis-Switch with 1, 2, … K − 1 best arms; the series are called by their number."""
+def ties(
+    kind: str,
+    horizon: int,
+    settings: Settings,
+    checkpoints: tuple[int, ...] | int = CHECKPOINTS,
+    numbers: Sequence[int] = (),
+) -> tuple[Match, ...]:
+    """Tsallis-Switch with 1, 2, … K − 1 best arms, or these `numbers`; the series are called by their number."""
     K = settings.n_arms
     return tuple(
         Match(
@@ -72,7 +78,7 @@ def ties(kind: str, horizon: int, settings: Settings, checkpoints: tuple[int, ..
             horizon,
             checkpoints,
         )
-        for best in range(1, K)
+        for best in numbers or range(1, K)
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from holdfast.environments import Environment
 from holdfast.experiments.settings import Settings
@@ -69,34 +68,30 @@ class Probe:
 
 
 def play(
+    name: str,
     matches: tuple[Match, ...],
-    settings: Settings,
     *,
-    replications: int | None = None,
+    replications: int,
+    seed: int,
     backend: str | Backend = "threads",
-    advance: Callable[[int], None] = lambda count: None,
+    advance: Callable[[str], None] = lambda name: None,
 ) -> Result:
-    """The matches as one result; `advance` hears of each one played."""
+    """The matches of the table `name` as one result; `advance` hears the name after each."""
     results = []
     for match in matches:
+        checkpoints = match.checkpoints
         results.append(
             simulate(
                 match.policies,
                 match.environment,
                 horizon=match.horizon,
                 switching_cost=match.switching_cost,
-                replications=replications or settings.replications,
-                seed=settings.seed,
-                checkpoints=_recorded(match, settings),
+                replications=replications,
+                seed=seed,
+                checkpoints=min(checkpoints, match.horizon) if isinstance(checkpoints, int) else list(checkpoints),
                 backend=backend,
                 progress=False,
             )
         )
-        advance(1)
+        advance(name)
     return results[0] if len(results) == 1 else Result.concat(results)
-
-
-def _recorded(match: Match, settings: Settings) -> Any:
-    if isinstance(match.checkpoints, int):
-        return min(match.checkpoints, match.horizon)
-    return list(match.checkpoints)

@@ -1,168 +1,103 @@
 """Which proven bounds apply to which series of a match, as functions of the round.
 
-All but the trivial ones hold at every round t: the policies do not know the horizon, so a game cut at t is a game of
-horizon t (block EXP3 and BaSE do know it, and nothing here is about them).
+They hold at every round t: the policies here do not know the horizon, so a game looked at in round t is a game of
+horizon t. (Block EXP3 and BaSE do know it, and nothing here is about them.)
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from holdfast import bounds
-from holdfast.environments import Bernoulli, ConstrainedBernoulli
+from holdfast.environments import Bernoulli, ConstrainedBernoulli, Environment
 from holdfast.experiments.games import Match
 from holdfast.policies import Exp3, Policy, TsallisInf, TsallisSwitch, VaryingTsallisSwitch
 from holdfast.simulation import Power
 
+Array = NDArray[np.float64]
 Measure = Literal["pseudo_regret", "switches", "cost"]
 
 
 @dataclass(frozen=True)
 class Guarantee:
-    """At round t the mean of `measure` in the series `series` is at most `value(t)`; of every run if `each`."""
+    """At round t the mean of `measure` in the series `series` is at most `value(horizon=t)`; in every run if `each`."""
 
     bound: str
     statement: str
     series: str
     measure: Measure
-    value: Callable[[int], float]
+    value: Callable[..., float]
     each: bool = False
 
-    def at(self, rounds: NDArray[np.float64]) -> NDArray[np.float64]:
+    def at(self, rounds: Array) -> Array:
         """The bound at each of these rounds."""
-        return np.array([self.value(int(t)) for t in rounds])
+        return np.array([self.value(horizon=int(t)) for t in rounds])
 
 
 def guarantees(match: Match) -> list[Guarantee]:
     """Every bound of `holdfast.bounds` that applies to a series of this match."""
-    found: list[Guarantee] = []
-    gaps = _gaps(match)
-    for series, policy in match.policies.items():
-        if isinstance(policy, TsallisSwitch):
-            found += _theorem_1(series, policy, gaps)
-        elif isinstance(policy, TsallisInf):
-            found += _corollary_3(series, policy, gaps)
-        elif isinstance(policy, Exp3):
-            found.append(
-                Guarantee(
-                    "exp3", "EXP3", series, "pseudo_regret", lambda t, K=policy.n_arms: bounds.exp3(n_arms=K, horizon=t)
-                )
-            )
-        elif isinstance(policy, VaryingTsallisSwitch):
-            found += _theorem_4(series, policy, match.switching_cost, gaps)
-    return found
+    gap = _gap(match.environment)
+    return [
+        Guarantee(bound, statement, series, measure, value, each=measure == "switches")
+        for series, policy in match.policies.items()
+        for bound, statement, measure, value in _bounds(policy, match.switching_cost, gap)
+    ]
 
 
-def _gaps(match: Match) -> float | None:
+def _gap(environment: Environment) -> float | None:
     """The one gap, where the gaps are fixed and the best arm is unique."""
-    environment = match.environment
     if isinstance(environment, ConstrainedBernoulli):
         return environment.gap if environment.best_arms == 1 else None
     if isinstance(environment, Bernoulli):
-        best, *others = sorted(environment.mean_losses)
-        return round(others[0] - best, 15) or None
+        best, second, *_ = sorted(environment.mean_losses)
+        return round(second - best, 15) or None
     return None
 
 
-def _theorem_1(series: str, policy: TsallisSwitch, gap: float | None) -> list[Guarantee]:
-    K, lam = policy.n_arms, policy.switching_cost
-    found = [
-        Guarantee(
-            "theorem-1",
-            "Theorem 1",
-            series,
-            "cost",
-            lambda t: bounds.theorem_1(n_arms=K, switching_cost=lam, horizon=t),
-        ),
-        Guarantee(
-            "blocks",
-            "blocks of Theorem 1",
-            series,
-            "switches",
-            lambda t: bounds.blocks(n_arms=K, switching_cost=lam, horizon=t),
-            each=True,
-        ),
-    ]
-    if gap is not None:
-        found.append(
-            Guarantee(
-                "theorem-1-constrained",
-                "Theorem 1, unique best arm",
-                series,
-                "cost",
-                lambda t: bounds.theorem_1_constrained(n_arms=K, switching_cost=lam, horizon=t, gaps=gap),
-            )
-        )
-    return found
-
-
-def _corollary_3(series: str, policy: Policy, gap: float | None) -> list[Guarantee]:
+def _bounds(
+    policy: Policy, cost: float | Power, gap: float | None
+) -> Iterator[tuple[str, str, Measure, Callable[..., float]]]:
     K = policy.n_arms
-    found = [
-        Guarantee(
-            "corollary-3", "Corollary 3", series, "pseudo_regret", lambda t: bounds.corollary_3(n_arms=K, horizon=t)
-        )
-    ]
-    if gap is not None:
-        for bound, statement, function in (
-            ("corollary-3-constrained", "Corollary 3, unique best arm", bounds.corollary_3_constrained),
-            ("tsallis-inf", "Zimmert and Seldin, unique best arm", bounds.tsallis_inf_constrained),
-        ):
-            found.append(
-                Guarantee(
-                    bound,
-                    statement,
-                    series,
-                    "pseudo_regret",
-                    lambda t, f=function: f(n_arms=K, horizon=t, gaps=gap),  # type: ignore[misc]
-                )
-            )
-    return found
+    if isinstance(policy, TsallisSwitch):
+        fixed = {"n_arms": K, "switching_cost": policy.switching_cost}
+        yield "theorem-1", "Theorem 1", "cost", partial(bounds.theorem_1, **fixed)  # type: ignore[arg-type]
+        yield "blocks", "number of blocks", "switches", partial(bounds.blocks, **fixed)  # type: ignore[arg-type]
+        if gap is not None:
+            value = partial(bounds.theorem_1_constrained, **fixed, gaps=gap)  # type: ignore[arg-type]
+            yield "theorem-1-unique", "Theorem 1, unique best arm", "cost", value
+    elif isinstance(policy, TsallisInf):
+        yield "corollary-3", "Corollary 3", "pseudo_regret", partial(bounds.corollary_3, n_arms=K)
+        if gap is not None:
+            value = partial(bounds.corollary_3_constrained, n_arms=K, gaps=gap)
+            yield "corollary-3-unique", "Corollary 3, unique best arm", "pseudo_regret", value
+            value = partial(bounds.tsallis_inf_constrained, n_arms=K, gaps=gap)
+            yield "tsallis-inf-unique", "Zimmert and Seldin, unique best arm", "pseudo_regret", value
+    elif isinstance(policy, Exp3):
+        yield "exp3", "Bubeck and Cesa-Bianchi", "pseudo_regret", partial(bounds.exp3, n_arms=K)
+    elif isinstance(policy, VaryingTsallisSwitch):
+        yield "theorem-4", "Theorem 4", "cost", partial(_theorem_4, K, cost, None)
+        if gap is not None:
+            yield "theorem-4-unique", "Theorem 4, unique best arm", "cost", partial(_theorem_4, K, cost, gap)
+            if isinstance(cost, Power) and cost.scale == 1.0:
+                value = partial(bounds.corollary_5, n_arms=K, alpha=cost.alpha, gaps=gap)
+                yield "corollary-5", "Corollary 5", "cost", value
 
 
-def _theorem_4(series: str, policy: Policy, cost: float | Power, gap: float | None) -> list[Guarantee]:
-    K = policy.n_arms
-
-    def costs(t: int) -> float | NDArray[np.float64]:
-        if not isinstance(cost, Power):
-            return cost
-        # At most N̄ + 1 blocks cover t rounds (proof of Corollary 5, for λ_n = n^α).
-        power = 2 * cost.alpha + 3
-        most = ((cost.alpha + 1.5) ** 2 * (cost.alpha + 1) * K * t**2) ** (1 / power) + 2
-        return np.asarray(cost(np.arange(1.0, min(most, t) + 1)))
-
-    found = [
-        Guarantee(
-            "theorem-4",
-            "Theorem 4",
-            series,
-            "cost",
-            lambda t: bounds.theorem_4(n_arms=K, costs=costs(t), horizon=t),
-        )
-    ]
-    if gap is not None:
-        found.append(
-            Guarantee(
-                "theorem-4-constrained",
-                "Theorem 4, unique best arm",
-                series,
-                "cost",
-                lambda t: bounds.theorem_4_constrained(n_arms=K, costs=costs(t), horizon=t, gaps=gap),
-            )
-        )
-        if isinstance(cost, Power) and cost.scale == 1.0:
-            found.append(
-                Guarantee(
-                    "corollary-5",
-                    "Corollary 5",
-                    series,
-                    "cost",
-                    lambda t: bounds.corollary_5(n_arms=K, alpha=cost.alpha, horizon=t, gaps=gap),
-                )
-            )
-    return found
+def _theorem_4(K: int, cost: float | Power, gap: float | None, horizon: int) -> float:
+    costs: float | Array
+    if isinstance(cost, Power):
+        # At most N̄ + 1 blocks cover the horizon (proof of Corollary 5, for λ_n = n^α).
+        alpha = cost.alpha
+        most = ((alpha + 1.5) ** 2 * (alpha + 1) * K * horizon**2) ** (1 / (2 * alpha + 3)) + 2
+        costs = np.asarray(cost(np.arange(1.0, min(most, horizon) + 1)))
+    else:
+        costs = cost
+    if gap is None:
+        return bounds.theorem_4(n_arms=K, costs=costs, horizon=horizon)
+    return bounds.theorem_4_constrained(n_arms=K, costs=costs, horizon=horizon, gaps=gap)

@@ -97,6 +97,7 @@ class Verdict:
     verdict: Judgement
     condition: str
     replications: int
+    """The fewest of any part; none where formulas alone decide."""
     figure: str
     confidence: float
     thresholds: Mapping[str, float]
@@ -123,7 +124,7 @@ def _judged(claim: Claim, questions: Sequence[Question]) -> Verdict:
     parts = tuple(question.answer(share) for question in questions)
     outcomes = {part.outcome for part in parts}
     verdict: Judgement = "holds" if outcomes == {"yes"} else "fails" if outcomes == {"no"} else "conditional"
-    replications = min(part.replications for part in parts)
+    replications = min((part.replications for part in parts if part.replications), default=0)
     return Verdict(
         id=claim.id,
         claim=claim.sentence,

@@ -37,11 +37,18 @@ def horizons(settings: Settings) -> tuple[int, ...]:
     return tuple(top // 10**i for i in reversed(range(20)) if top // 10**i >= least)
 
 
+def long_ties(settings: Settings) -> tuple[int, ...]:
+    """Numbers of best arms in the long runs: one, the fewest ties, and the most."""
+    return tuple(sorted({1, min(2, settings.n_arms - 1), settings.n_arms - 1}))
+
+
 def _long_ties(kind: str) -> Probe:
     return Probe(
         f"long-ties-{kind}",
         f"ties-{kind}",
-        lambda settings: figures.ties(kind, settings.long_horizon, settings, long_rounds(settings)),
+        lambda settings: figures.ties(
+            kind, settings.long_horizon, settings, long_rounds(settings), long_ties(settings)
+        ),
         long=True,
     )
 

@@ -36,9 +36,11 @@ class Answer:
 
 
 class Question(Protocol):
-    """One part of a claim; `what` names it in a condition: "against exp3"."""
+    """One part of a claim."""
 
-    what: str
+    @property
+    def what(self) -> str:
+        """Its name in a condition: "against exp3"."""
 
     def answer(self, confidence: float) -> Answer:
         """What the data say, at this confidence."""
@@ -71,9 +73,52 @@ class Less:
         return Answer(self.what, outcome, shown, mean, low, high, len(difference))
 
 
-def near(what: str, first: Array, second: Array, factor: float) -> tuple[Less, Less]:
-    """Are the means within `factor` of each other? Two questions, one for each side."""
-    return Less(f"{what}, from above", first, second, factor), Less(f"{what}, from below", second, first, factor)
+@dataclass(frozen=True)
+class Near:
+    """Are the means of two samples within `factor` of each other?"""
+
+    what: str
+    first: Array
+    second: Array
+    factor: float
+
+    def answer(self, confidence: float) -> Answer:
+        """By two comparisons, one for each side, that share what may go wrong."""
+        half = (1 + confidence) / 2
+        sides = [
+            Less(self.what, self.first, self.second, self.factor).answer(half),
+            Less(self.what, self.second, self.first, self.factor).answer(half),
+        ]
+        outcomes = [side.outcome for side in sides]
+        outcome: Outcome = "no" if "no" in outcomes else "open" if "open" in outcomes else "yes"
+        means = float(self.first.mean()), float(self.second.mean())
+        shown = f"{self.what}: {figure(means[0])} to {figure(means[1])}"
+        ratio = means[0] / means[1] if means[1] else math.inf
+        return Answer(self.what, outcome, f"{shown}, a factor of {ratio:.2f}", ratio, None, None, len(self.first))
+
+
+@dataclass(frozen=True)
+class Between:
+    """Does the mean of a sample lie from `low` to `high`?"""
+
+    what: str
+    sample: Array
+    low: float = -math.inf
+    high: float = math.inf
+
+    def answer(self, confidence: float) -> Answer:
+        """By the interval of the mean; a sample with no number for some run leaves it open."""
+        mean = float(self.sample.mean())
+        if len(self.sample) < 2 or not np.isfinite(self.sample).all():
+            return Answer(self.what, "open", f"{self.what}: {figure(mean)}", None, None, None, len(self.sample))
+        mean, low, high = interval(self.sample, confidence)
+        outcome: Outcome = "open"
+        if self.low <= low and high <= self.high:
+            outcome = "yes"
+        elif high < self.low or self.high < low:
+            outcome = "no"
+        shown = f"{self.what}: {figure(mean)} ({figure(low)} to {figure(high)})"
+        return Answer(self.what, outcome, shown, mean, low, high, len(self.sample))
 
 
 @dataclass(frozen=True)
@@ -125,35 +170,31 @@ class Sometimes:
 
 @dataclass(frozen=True)
 class Under:
-    """Does the mean stay at or below `bound` at every checkpoint? `values` has a row a replication.
+    """Does the mean of each series stay at or below its bound at every checkpoint?
 
-    The interval is shared among the checkpoints too. `each` asks it of every single run, which needs no interval.
+    A series has a row a replication and a column a checkpoint, its bound a number a checkpoint; what may go wrong is
+    shared among all of them. `each` asks it of every single run, which needs no interval.
     """
 
     what: str
-    values: Array
-    bound: Array
+    series: tuple[tuple[Array, Array], ...]
     each: bool = False
 
     def answer(self, confidence: float) -> Answer:
-        """By the tightest checkpoint: the largest part of the bound that was used."""
-        runs, count = self.values.shape
-        top = self.values.max(axis=0) if self.each else self.values.mean(axis=0)
-        used = top / self.bound
+        """By the largest part of a bound that was used."""
+        used = np.concatenate([(v.max(axis=0) if self.each else v.mean(axis=0)) / b for v, b in self.series])
+        runs = min(len(values) for values, _ in self.series)
+        at = int(np.argmax(used))
+        shown = f"{self.what}: at most {100 * float(used[at]):.3g} %"
         low = high = used
         if not self.each:
             if runs < 2:
-                return Answer(self.what, "open", self._shown(used), float(used.max()), None, None, runs)
-            error = self.values.std(axis=0, ddof=1) / math.sqrt(runs) / self.bound
-            quantile = student_quantile(1 - (1 - confidence) / (2 * count), runs - 1)
+                return Answer(self.what, "open", shown, float(used[at]), None, None, runs)
+            error = np.concatenate([v.std(axis=0, ddof=1) / math.sqrt(len(v)) / b for v, b in self.series])
+            quantile = student_quantile(1 - (1 - confidence) / (2 * len(used)), runs - 1)
             low, high = used - quantile * error, used + quantile * error
         outcome: Outcome = "yes" if (high <= 1).all() else "no" if (low > 1).any() else "open"
-        at = int(np.argmax(used))
-        shown = self._shown(used)
         return Answer(self.what, outcome, shown, float(used[at]), float(low[at]), float(high[at]), runs)
-
-    def _shown(self, used: Array) -> str:
-        return f"{self.what}: at most {100 * float(used.max()):.3g} % of it"
 
 
 @dataclass(frozen=True)

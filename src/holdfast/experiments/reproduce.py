@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
 
 from holdfast.experiments.claims import CLAIMS
-from holdfast.experiments.games import Experiment, Probe, play
+from holdfast.experiments.games import Experiment, Matches, play
 from holdfast.experiments.ledger import Evidence, Verdict, judge
 from holdfast.experiments.probes import PROBES
 from holdfast.experiments.settings import Settings
@@ -16,25 +19,38 @@ from holdfast.simulation import Backend
 
 @dataclass(frozen=True)
 class Findings:
-    """The tables of figures and probes by name, and the verdicts on the claims they decide."""
+    """What was played and what it decides.
+
+    `tables` are the rows of the figures by name; `ledger` has the probes, and of the rows the replications the
+    claims are judged by where those are more than the figures show.
+    """
 
     settings: Settings
     experiments: tuple[Experiment, ...]
     tables: dict[str, Result]
-    probes: dict[str, Result]
+    ledger: dict[str, Result]
     verdicts: list[Verdict]
 
 
-def needed_probes(experiments: Sequence[Experiment]) -> tuple[Probe, ...]:
-    """The probes that go with these figures."""
+@dataclass(frozen=True)
+class Job:
+    """One table to fill."""
+
+    name: str
+    matches: Matches
+    replications: int
+    shown: bool
+    """Whether it is a row of a figure."""
+
+
+def jobs(experiments: Sequence[Experiment], settings: Settings) -> list[Job]:
+    """The tables of these figures and of the probes that go with them."""
+    rows = [(name, row) for experiment in experiments for name, row in experiment.tables().items()]
     names = {experiment.name for experiment in experiments}
-    return tuple(probe for probe in PROBES if probe.figure in names)
-
-
-def count_matches(experiments: Sequence[Experiment], settings: Settings) -> int:
-    """How many matches `find_out` plays, for a progress bar."""
-    rows = [row.matches for experiment in experiments for row in experiment.rows]
-    return sum(len(matches(settings)) for matches in [*rows, *(p.matches for p in needed_probes(experiments))])
+    probes = [probe for probe in PROBES if probe.figure in names]
+    return [Job(name, row.matches, settings.judged, True) for name, row in rows] + [
+        Job(probe.name, probe.matches, settings.probed if probe.long else settings.judged, False) for probe in probes
+    ]
 
 
 def find_out(
@@ -46,27 +62,37 @@ def find_out(
 ) -> Findings:
     """Play every match of these figures and their probes, then judge; `advance` hears the table of each match."""
     tables: dict[str, Result] = {}
-    for experiment in experiments:
-        for name, row in experiment.tables().items():
-            tables[name] = play(
-                row.matches(settings), settings, backend=backend, advance=lambda _, name=name: advance(name)
-            )
-    probes = {
-        probe.name: play(
-            probe.matches(settings),
-            settings,
-            replications=settings.probed if probe.long else None,
+    ledger: dict[str, Result] = {}
+    for job in jobs(experiments, settings):
+        result = play(
+            job.name,
+            job.matches(settings),
+            replications=job.replications,
+            seed=settings.seed,
             backend=backend,
-            advance=lambda _, name=probe.name: advance(name),
+            advance=advance,
         )
-        for probe in needed_probes(experiments)
-    }
-    return judged(tuple(experiments), settings, tables, probes)
+        if job.shown:
+            tables[job.name] = first_replications(result, settings.replications)
+        if not job.shown or job.replications > settings.replications:
+            ledger[job.name] = result
+    return judged(experiments, settings, tables, ledger)
 
 
 def judged(
-    experiments: tuple[Experiment, ...], settings: Settings, tables: dict[str, Result], probes: dict[str, Result]
+    experiments: Sequence[Experiment], settings: Settings, tables: Mapping[str, Result], ledger: Mapping[str, Result]
 ) -> Findings:
     """The findings of tables that are there already."""
-    verdicts = judge(CLAIMS, Evidence({**tables, **probes}, settings))
-    return Findings(settings, experiments, tables, probes, verdicts)
+    verdicts = judge(CLAIMS, Evidence({**tables, **ledger}, settings))
+    return Findings(settings, tuple(experiments), dict(tables), dict(ledger), verdicts)
+
+
+def first_replications(result: Result, count: int) -> Result:
+    """The first replications of a result: the same rows as if no more had been played."""
+
+    def fewer(provenance: dict[str, Any]) -> dict[str, Any]:
+        if "parts" in provenance:
+            return {**provenance, "parts": [fewer(part) for part in provenance["parts"]]}
+        return {**provenance, "replications": min(count, provenance["replications"])}
+
+    return Result(result.frame.filter(pl.col("replication") < count), fewer(result.provenance))

@@ -11,8 +11,11 @@ from holdfast.rng import check_seed
 LONGEST_PROBE = 10**8
 """Growth is fitted on horizons up to a thousand times the figures', and not beyond this."""
 
+LEAST_JUDGED = 40
+"""Replications the ledger plays at least: of ten, as many as the paper's figures have, half the claims stay open."""
+
 MOST_PROBED = 100
-"""Replications of the long probes: their exponents are sharp long before."""
+"""Replications of the long probes at most: their exponents are sharp long before."""
 
 
 @dataclass(frozen=True)
@@ -43,9 +46,14 @@ class Settings:
         return max(self.horizon, min(1000 * self.horizon, LONGEST_PROBE))
 
     @property
+    def judged(self) -> int:
+        """Replications of the tables that claims are judged by; those of the figures are the first of them."""
+        return max(self.replications, LEAST_JUDGED)
+
+    @property
     def probed(self) -> int:
         """Replications of a long probe."""
-        return min(self.replications, MOST_PROBED)
+        return min(self.judged, MOST_PROBED)
 
     def plain(self) -> dict[str, Any]:
         """As JSON takes it."""

@@ -121,6 +121,8 @@ class LossTableKind(Kind):
         try:
             table = LossTable(file if file.suffix == ".npy" else _columns(file), shuffled=self.shuffled)
         except InvalidParameter as error:
+            if error.parameter == "path":
+                raise
             parameter = "path" if error.parameter == "source" else error.parameter
             raise InvalidParameter(parameter, f"{error.rule} (in {self.path})", error.value) from None
         with file.open("rb") as opened:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -157,6 +158,7 @@ def _plain(settings: dict[str, Any]) -> dict[str, Any]:
     return {k: getattr(v, "__qualname__", repr(v)) if callable(v) else v for k, v in settings.items()}
 
 
+@cache
 def _versions() -> dict[str, str]:
     from importlib.metadata import version
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from holdfast.experiments.claims.words import FAR, SIMILAR, cheaper
 from holdfast.experiments.figures import ARMS, EASY_GAP, HARD_GAP
 from holdfast.experiments.ledger import Claim, Evidence
-from holdfast.experiments.questions import Less, Never, Often, Question, Sometimes, near
+from holdfast.experiments.questions import Less, Near, Never, Often, Question, Sometimes
 
 EASY, HARD = "constrained-easy", "constrained-hard"
 ROWS = {
@@ -31,25 +31,28 @@ def _some_not_all(evidence: Evidence) -> list[Question]:
 def _geometric_well(evidence: Evidence) -> list[Question]:
     found: list[Question] = []
     for table, (name, gap) in ROWS.items():
-        found.append(Never(f"for the best arm kept ({name})", *evidence.lost_runs(table, "base-geometric", gap)))
-        others = [evidence.final(table, policy) for policy in ("base-geometric", "tsallis-switch")]
-        found.append(Less(f"for the cost below tsallis-switch's ({name})", *others))
+        found.append(
+            Never(f"for never dropping the best arm ({name})", *evidence.lost_runs(table, "base-geometric", gap))
+        )
+        own, other = (evidence.final(table, policy) for policy in ("base-geometric", "tsallis-switch"))
+        found.append(Less(f"for the cost below tsallis-switch's ({name})", own, other))
     return found
 
 
 def _geometric_batches(evidence: Evidence) -> list[Question]:
     table = "geometric-batches"
     return [
-        Never(f"for {series} batches", *evidence.lost_runs(table, series, EASY_GAP))
+        Never(
+            f"for {series.replace(',', ' batches,') if ',' in series else f'{series} batches'}",
+            *evidence.lost_runs(table, series, EASY_GAP),
+        )
         for series in evidence.tables[table].policies
     ]
 
 
 def _close(evidence: Evidence) -> list[Question]:
     own = evidence.final(EASY, "tsallis-switch")
-    return [
-        question for other in NO_BLOCKS for question in near(f"for {other}", own, evidence.final(EASY, other), SIMILAR)
-    ]
+    return [Near(f"for {other}", own, evidence.final(EASY, other), SIMILAR) for other in NO_BLOCKS]
 
 
 def _beats_base(evidence: Evidence) -> list[Question]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from holdfast.experiments.claims.words import COMPETITIVE, FEW, SIMILAR, cheaper
 from holdfast.experiments.figures import HARD_COST, POLICIES
 from holdfast.experiments.ledger import Claim, Evidence
 from holdfast.experiments.probes import horizons
-from holdfast.experiments.questions import Less, Question, Under, near
+from holdfast.experiments.questions import Less, Near, Question, Under
 
 EASY, HARD, FREE = "stochastic-easy", "stochastic-hard", "stochastic-free"
 NO_BLOCKS = ("tsallis-inf", "exp3")
@@ -15,11 +17,10 @@ STOCHASTIC = {EASY: "easy", HARD: "hard", FREE: "free"}
 
 
 def _base_switches(evidence: Evidence) -> list[Question]:
-    import numpy as np
-
     rounds, switches = evidence.curve("long-base", "base-geometric", "switches")
     batches = np.ceil(np.log(np.array(horizons(evidence.settings), dtype=np.float64)))
-    return [Under("up to the longest horizon", switches, evidence.settings.n_arms * batches[: len(rounds)], each=True)]
+    most = evidence.settings.n_arms * batches[-len(rounds) :]
+    return [Under("up to the longest horizon", ((switches, most),), each=True)]
 
 
 def _few_switches(evidence: Evidence) -> list[Question]:
@@ -30,10 +31,19 @@ def _few_switches(evidence: Evidence) -> list[Question]:
 def _trade_off(evidence: Evidence) -> list[Question]:
     found: list[Question] = []
     for blocks, none in (("tsallis-switch", "tsallis-inf"), ("exp3-blocks", "exp3")):
-        regret = [evidence.final(HARD, policy, "pseudo_regret") for policy in (none, blocks)]
-        switches = [evidence.final(HARD, policy, "switches") for policy in (blocks, none)]
-        found += [Less(f"for the regret of {none} and {blocks}", *regret)]
-        found += [Less(f"for the switches of {blocks} and {none}", *switches)]
+        regret, switches = "pseudo_regret", "switches"
+        found += [
+            Less(
+                f"for the regret of {none} and {blocks}",
+                evidence.final(HARD, none, regret),
+                evidence.final(HARD, blocks, regret),
+            ),
+            Less(
+                f"for the switches of {blocks} and {none}",
+                evidence.final(HARD, blocks, switches),
+                evidence.final(HARD, none, switches),
+            ),
+        ]
     return found
 
 
@@ -65,7 +75,7 @@ def _free_best(evidence: Evidence) -> list[Question]:
 
 def _free_alike(evidence: Evidence) -> list[Question]:
     first, second = (evidence.final(FREE, policy) for policy in ("tsallis-switch", "tsallis-inf"))
-    return list(near("at the horizon", first, second, SIMILAR))
+    return [Near("at the horizon", first, second, SIMILAR)]
 
 
 def _competitive(evidence: Evidence) -> list[Question]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
+
 from holdfast.experiments.claims.words import COINCIDE, FAR, FEW, LOW, cheaper
 from holdfast.experiments.figures import POLICIES
 from holdfast.experiments.ledger import Claim, Evidence
-from holdfast.experiments.questions import Less, Question, near
+from holdfast.experiments.questions import Between, Less, Near, Question
 
 ADVERSARIAL = "adversarial"
 BASE = ("base-arithmetic", "base-geometric")
@@ -13,12 +15,14 @@ LINEAR = 0.9
 
 
 def _linear(evidence: Evidence) -> list[Question]:
-    growth = {policy: evidence.late_growth(ADVERSARIAL, policy, since=0.5) for policy in BASE}
-    return [Less(f"for {policy}", -values, -LINEAR) for policy, values in growth.items()]
+    return [
+        Between(f"for {policy}", evidence.late_growth(ADVERSARIAL, policy, since=0.5), low=LINEAR) for policy in BASE
+    ]
 
 
 def _coincide(evidence: Evidence) -> list[Question]:
-    return list(near("at the horizon", *(evidence.final(ADVERSARIAL, policy) for policy in BASE), COINCIDE))
+    first, second = (evidence.final(ADVERSARIAL, policy) for policy in BASE)
+    return [Near("at the horizon", first, second, COINCIDE)]
 
 
 def _highest(evidence: Evidence) -> list[Question]:
@@ -58,16 +62,16 @@ def _steps(evidence: Evidence, table: str, measure: str, *, rising: bool) -> lis
     """From each number of best arms to the next."""
     names = _series(evidence)
     found: list[Question] = []
-    for fewer, more in zip(names, names[1:], strict=False):
+    for fewer, more in itertools.pairwise(names):
         low, high = (fewer, more) if rising else (more, fewer)
-        values = [evidence.final(table, name, measure) for name in (low, high)]
-        found.append(Less(f"from {fewer} to {more}", *values))
+        least, most = (evidence.final(table, name, measure) for name in (low, high))
+        found.append(Less(f"from {fewer} to {more}", least, most))
     return found
 
 
 def _dearer_than_one(table: str, evidence: Evidence) -> list[Question]:
     one = evidence.final(table, "1")
-    return [Less(f"with {name}", one, evidence.final(table, name)) for name in _series(evidence)[1:]]
+    return [Less(f"with {name}", one, evidence.final(table, name)) for name in evidence.tables[table].policies[1:]]
 
 
 def _tied(kind: str, place: str) -> tuple[Claim, ...]:
@@ -109,7 +113,7 @@ CLAIMS = (
         id="adversarial-base-linear",
         sentence="Both BaSE suffer linear regret against the adversary: they have dropped every good arm.",
         place="Appendix E, Figure 7",
-        rule=f"pseudo-regret a round over the second half above {LINEAR:g} (shown with its sign changed)",
+        rule=f"pseudo-regret a round over the second half above {LINEAR:g}",
         questions=_linear,
         needs=(ADVERSARIAL,),
         figure=ADVERSARIAL,

@@ -1,0 +1,453 @@
+"""Simulation: the same bits however it is spread, the same games as online play, exact at any length."""
+
+import math
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import naive
+import numpy as np
+import polars as pl
+import pytest
+from every_policy import CASES, varying_cost
+from statistics_of_samples import SEED, assert_mean_at_most, assert_same_mean
+
+import holdfast as hf
+from holdfast.errors import HoldfastError, InvalidParameter
+from holdfast.rng import Stream, uniform
+from holdfast.simulation.checkpoints import checkpoint_rounds
+
+ROUNDS = 400
+
+
+def environments(K: int, rounds: int = ROUNDS) -> dict[str, hf.Environment]:
+    """One of each kind for K arms, with losses of different sizes for all arms where the kind allows."""
+    means = [round(0.1 + 0.8 * ((3 * i + 1) % (K + 2)) / (K + 2), 3) for i in range(K)]
+    return {
+        "bernoulli": hf.Bernoulli(means),
+        "shuffled": hf.Bernoulli(means, shuffled=True),
+        "constrained": hf.ConstrainedBernoulli(K, 0.2),
+        "reversal": hf.Reversal(max(K, 2), rounds),
+        "table": hf.LossTable(np.random.default_rng(K).integers(0, 256, (rounds, K)) / 256),
+    }
+
+
+def play_online(policy, environment, rounds, costs, *, seed, replication):
+    """The game of `replication`, played by the online player: (arm, start, end, λ) of each block."""
+    player = policy.player(seed=seed, replication=replication)
+    stream = Stream(seed, "environment", replication)
+    K = environment.n_arms
+    shift = int(uniform(stream.state) * K) if environment.shuffled else 0
+    blocks, t = [], 0
+    while t < rounds:
+        lam = costs(len(blocks) + 1)
+        told = {None: {}, "switching_cost": {"switching_cost": lam}, "loss_bound": {"loss_bound": 1.0}}
+        asked = player.ask(**told[policy.announces])
+        arm = policy.arms.index(asked) if policy.arms else asked
+        end = min(t + player.hold, rounds)
+        place = (arm + shift) % K
+        blocks.append((place, t, end, lam))
+        if end < rounds:
+            player.tell(environment.draw(place, t, end, stream), rounds=end - t)
+        t = end
+    return player, blocks
+
+
+ONLINE = [name for name in CASES if name != "own units"]
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("name", ONLINE)
+def test_online_player_plays_the_simulated_game(name):
+    """Regret, switches and cost after every single round, of every policy in every environment."""
+    policy = CASES[name].policy
+    rounds, replication = 150, 2
+    for kind, environment in environments(policy.n_arms, rounds).items():
+        if environment.n_arms != policy.n_arms:
+            continue  # no reversal of one arm
+        result = hf.simulate(
+            policy,
+            environment,
+            horizon=rounds,
+            switching_cost=varying_cost,
+            replications=1,
+            first_replication=replication,
+            seed=5,
+            checkpoints=range(1, rounds + 1),
+        ).frame
+        _, blocks = play_online(policy, environment, rounds, varying_cost, seed=5, replication=replication)
+        arms = np.concatenate([[arm] * (end - start) for arm, start, end, _ in blocks])
+        expected = np.array([environment.expected(t, t + 1) for t in range(rounds)])
+        regret = hf.regret.regret(expected, arms)
+        assert np.allclose(result["pseudo_regret"], regret["pseudo_regret"], rtol=0, atol=1e-11), kind
+        assert np.array_equal(result["switches"], regret["switches"]), kind
+        first_of_block = {start: lam for _, start, _, lam in blocks}
+        switched = np.diff(regret["switches"], prepend=0) == 1
+        paid = np.cumsum([first_of_block[t] if switched[t] else 0.0 for t in range(rounds)])
+        assert np.allclose(result["cost"], regret["pseudo_regret"] + paid, rtol=0, atol=1e-11), kind
+
+
+def some_policies(K: int, horizon: int, lam: float) -> list[hf.Policy]:
+    return [
+        hf.TsallisSwitch(K, lam),
+        hf.VaryingTsallisSwitch(K),
+        hf.TsallisInf(K),
+        hf.TsallisInf(K, estimator="reduced-variance"),
+        hf.Exp3(K),
+        hf.BlockExp3(K, lam, horizon),
+        hf.BaSE(K, horizon, "arithmetic"),
+        hf.BaSE(K, horizon, order="random"),
+    ]
+
+
+@pytest.mark.parametrize("kind", ["bernoulli", "shuffled", "constrained", "reversal", "table"])
+def test_the_same_bits_for_any_number_of_threads_and_pieces(kind):
+    settings = {"horizon": ROUNDS, "switching_cost": 0.7, "seed": 11, "checkpoints": "log"}
+    policies, environment = some_policies(4, ROUNDS, 0.7), environments(4)[kind]
+    whole = hf.simulate(policies, environment, replications=23, workers=1, **settings)
+    for workers in (2, 7):
+        assert hf.simulate(policies, environment, replications=23, workers=workers, **settings).frame.equals(whole.frame)
+    pieces = [
+        hf.simulate(policies, environment, replications=count, first_replication=first, **settings)
+        for first, count in ((0, 1), (1, 9), (10, 13))
+    ]
+    joined = hf.Result.concat(pieces[::-1])
+    assert joined.frame.equals(whole.frame)
+    assert joined.provenance == whole.provenance
+    other = hf.simulate(policies, environment, replications=23, **settings | {"seed": 12})
+    assert not other.frame.equals(whole.frame)
+
+
+@pytest.mark.plain
+def test_a_policy_or_a_replication_more_changes_no_other():
+    settings = {"horizon": 200, "switching_cost": 1.0, "seed": 4}
+    environment = hf.Bernoulli([0.2, 0.5, 0.6])
+    few = hf.simulate([hf.Exp3(3)], environment, replications=3, **settings).frame
+    more = hf.simulate([hf.TsallisSwitch(3, 1.0), hf.Exp3(3), hf.TsallisInf(3)], environment, replications=5, **settings)
+    assert more.frame.filter((pl.col("policy") == "exp3") & (pl.col("replication") < 3)).equals(few)
+    by_name = hf.simulate({"low": hf.Exp3(3), "exp3": hf.Exp3(3)}, environment, replications=3, **settings).frame
+    assert by_name.filter(policy="exp3").equals(few)
+    assert by_name.filter(policy="low")["switches"].to_list() != few["switches"].to_list()
+
+
+SHORT = 30
+ORACLES = {
+    "tsallis-switch": (lambda: hf.TsallisSwitch(3, 1.0), lambda: naive.TsallisSwitch(3, 1.0)),
+    "varying": (lambda: hf.VaryingTsallisSwitch(3), lambda: naive.VaryingTsallisSwitch(3)),
+    "tsallis-inf-rv": (
+        lambda: hf.TsallisInf(3, estimator="reduced-variance"),
+        lambda: naive.TsallisInf(3, estimator="rv"),
+    ),
+    "exp3": (lambda: hf.Exp3(3), lambda: naive.Exp3(3)),
+    "base": (lambda: hf.BaSE(3, SHORT, gamma=0.2), lambda: naive.BaSE(3, SHORT, "geometric", gamma=0.2)),
+}
+WORLDS = {
+    "bernoulli": (hf.Bernoulli.with_gap(3, 0.4), lambda t: naive.bernoulli_means(t, 3, 0.4)),
+    "constrained": (hf.ConstrainedBernoulli(3, 0.4), lambda t: naive.constrained_means(t, 3, 0.4)),
+}
+
+
+@pytest.mark.parametrize("world", WORLDS)
+@pytest.mark.parametrize("name", ORACLES)
+def test_short_games_are_distributed_as_the_oracles(name, world):
+    """Regret, switches and cost after 10 and 30 rounds: false failures 10⁻⁶; a third of a deviation is seen."""
+    make, make_oracle = ORACLES[name]
+    environment, means = WORLDS[world]
+    result = hf.simulate(
+        make(),
+        environment,
+        horizon=SHORT,
+        switching_cost=varying_cost,
+        replications=50_000,
+        seed=SEED,
+        checkpoints=[10],
+    )
+    measures = ["pseudo_regret", "switches", "cost"]
+    fast = result.frame.select(measures).to_numpy().reshape(50_000, 6)
+    rng = random.Random(SEED)
+    slow = []
+    for _ in range(1000):
+        game = naive.play(make_oracle(), means, SHORT, rng, varying_cost)
+        slow.append([series[t] for t in (9, SHORT - 1) for series in (game.pseudo_regret, game.switches, game.cost)])
+    spread = np.where(fast.std(axis=0) > 0, fast.std(axis=0), 1.0)
+    assert_same_mean(fast / spread, np.array(slow) / spread, sees=0.33)
+
+
+@pytest.mark.plain
+def test_checkpoints():
+    assert checkpoint_rounds(None, 1000)[:2] == (10, 20)
+    assert len(checkpoint_rounds(None, 1000, games=10**6)) == 10
+    assert checkpoint_rounds(None, 1000, games=10**9) == (1000,)
+    assert checkpoint_rounds("linear", 10**6) == tuple(range(10**4, 10**6 + 1, 10**4))
+    log = checkpoint_rounds("log", 10**12)
+    assert len(log) > 90
+    assert log[-1] == 10**12
+    assert np.diff(np.log(log[40:])).std() < 1e-6
+    assert checkpoint_rounds({"spacing": "log", "count": 3}, 1000) == (10, 100, 1000)
+    assert checkpoint_rounds([500, 2, 2], 1000) == (2, 500, 1000)
+    assert checkpoint_rounds(np.array([7]), 7) == (7,)
+    assert checkpoint_rounds([], 7) == (7,)
+    assert checkpoint_rounds(50, 3) == (1, 2, 3)
+    for wrong in ("logg", 0, [0], [8], {"spacing": "cubic"}, {"counts": 3}, 2.5):
+        with pytest.raises(InvalidParameter, match="checkpoints"):
+            checkpoint_rounds(wrong, 7)
+
+
+def test_other_checkpoints_see_the_same_game():
+    settings = {"horizon": ROUNDS, "switching_cost": 2.0, "replications": 4, "seed": 2}
+    for environment in environments(4).values():
+        policies = some_policies(4, ROUNDS, 2.0)
+        every = hf.simulate(policies, environment, checkpoints=range(1, ROUNDS + 1), **settings).frame
+        for given in ("log", 7, [1, 50], None):
+            result = hf.simulate(policies, environment, checkpoints=given, **settings)
+            rounds = result.provenance["checkpoints"]
+            assert rounds[-1] == ROUNDS
+            same = every.filter(pl.col("round").is_in(rounds))
+            assert result.frame.select("policy", "replication", "round", "switches").equals(
+                same.select("policy", "replication", "round", "switches")
+            )
+            for measure in ("pseudo_regret", "cost"):
+                assert np.array_equal(result.frame[measure], same[measure])
+
+
+def test_switching_costs_by_number_list_function_and_power():
+    settings = {"horizon": 300, "replications": 5, "seed": 8, "checkpoints": "log"}
+    policies, environment = [hf.VaryingTsallisSwitch(3), hf.Exp3(3)], hf.Bernoulli([0.3, 0.5, 0.6])
+
+    def played(cost):
+        return hf.simulate(policies, environment, switching_cost=cost, **settings).frame
+
+    powers = played(hf.Power(0.5, scale=0.1))
+    assert powers.equals(played(lambda n: 0.1 * n**0.5))
+    assert powers.equals(played([0.1 * n**0.5 for n in range(1, 301)]))
+    assert powers.equals(played(np.array([0.1 * n**0.5 for n in range(1, 301)])))
+    constant, number = played(lambda n: 0.25), played(0.25)
+    assert number.drop("cost").equals(constant.drop("cost"))
+    assert np.allclose(number["cost"], constant["cost"], rtol=1e-13)
+    with pytest.raises(InvalidParameter, match="switching_cost must have an entry for every block played.*299 entries"):
+        played([1.0] * 299)
+    for wrong, message in {
+        -1: "switching_cost must be a finite number and not negative; got -1",
+        "1": "switching_cost must be a finite number",
+        (1.0, -2.0): r"switching_cost\[1\] must be a finite number and not negative",
+        (1.0,): "switching_cost must have an entry for every block, so at least two",
+        (lambda n: -n): "switching_cost at n=1 must be a finite number and not negative",
+    }.items():
+        with pytest.raises(InvalidParameter, match=message):
+            played(wrong)
+
+
+def test_costs_of_very_long_sequences_are_tabulated_as_far_as_needed():
+    """More blocks than the first table has: the games begin again and come out as with one long list."""
+    settings = {"horizon": 10_000, "replications": 2, "checkpoints": 3}
+    environment = hf.Bernoulli([0.4, 0.5])
+    by_function = hf.simulate(hf.TsallisInf(2), environment, switching_cost=lambda n: n % 3, **settings)
+    by_list = hf.simulate(hf.TsallisInf(2), environment, switching_cost=[n % 3 for n in range(1, 10_001)], **settings)
+    assert by_function.frame.equals(by_list.frame)
+
+
+def test_regret_on_a_table_is_the_direct_computation():
+    """Several policies on one fixed sequence of losses, against R_t from the definition, at every round."""
+    losses = np.random.default_rng(3).integers(0, 1024, (ROUNDS, 3)) / 1024
+    losses[:150, 0] /= 4
+    losses[150:, 1] /= 8  # another arm becomes best
+    table = hf.LossTable(losses)
+    for policy in some_policies(3, ROUNDS, 0.5):
+        lam = lambda n: 0.5  # noqa: E731
+        _, blocks = play_online(policy, table, ROUNDS, lam, seed=1, replication=0)
+        arms = np.concatenate([[arm] * (end - start) for arm, start, end, _ in blocks])
+        direct = hf.regret.regret(losses, arms, 0.5)
+        result = hf.simulate(
+            policy, table, horizon=ROUNDS, switching_cost=0.5, replications=1, seed=1, checkpoints=range(1, ROUNDS + 1)
+        ).frame
+        assert np.array_equal(result["pseudo_regret"], direct["pseudo_regret"])  # 1024ths: every sum is exact
+        assert np.array_equal(result["cost"], direct["cost"])
+
+
+@pytest.mark.parametrize("kind", ["bernoulli", "shuffled", "constrained", "reversal", "table"])
+@pytest.mark.parametrize("lam", [0.0, 1.0, 30.0])
+def test_tsallis_switch_stays_below_theorem_1(kind, lam):
+    """E[RS(t, λ)] ≤ Theorem 1's adversarial bound at every checkpoint, not only at the horizon."""
+    environment = environments(6, 5000)[kind]
+    result = hf.simulate(
+        hf.TsallisSwitch(6, lam), environment, horizon=5000, switching_cost=lam, replications=2000, checkpoints="log"
+    )
+    rounds = result.provenance["checkpoints"]
+    bounds = [hf.bounds.theorem_1(n_arms=6, switching_cost=lam, horizon=t) for t in rounds]
+    costs = result.frame["cost"].to_numpy().reshape(2000, len(rounds))
+    assert_mean_at_most(costs / bounds, 1.0, sees=0.1)
+
+
+def test_varying_schedule_loses_at_constant_cost():
+    """Theorem 4's schedule at a constant λ on a hard instance (errata, point 19): its cost is higher, decidedly."""
+    result = hf.simulate(
+        [hf.VaryingTsallisSwitch(8), hf.TsallisSwitch(8, 1.0)],
+        hf.Bernoulli.with_gap(8, 0.05),
+        horizon=100_000,
+        switching_cost=1.0,
+        replications=40,
+        seed=SEED,
+        checkpoints=1,
+    )
+    comparison = result.compare("tsallis-switch-varying", "tsallis-switch", confidence=1 - 1e-6)
+    assert comparison.low > 0
+
+
+def test_ten_thousand_arms():
+    K = 10_000
+    settings = {"horizon": 3000, "switching_cost": 0.5, "replications": 2, "checkpoints": 3}
+    policies = [hf.TsallisSwitch(K, 0.5), hf.TsallisInf(K), hf.Exp3(K), hf.BaSE(K, 3000)]
+    result = hf.simulate(policies, hf.Bernoulli.with_gap(K, 0.5), **settings)
+    assert np.isfinite(result.frame["cost"]).all()
+    assert (result.frame["pseudo_regret"] <= 0.5 * result.frame["round"]).all()
+    assert result.frame.height == 4 * 2 * 3
+
+
+def test_a_million_replications():
+    result = hf.simulate(
+        hf.TsallisSwitch(2, 1.0), hf.Bernoulli([0.2, 0.5]), horizon=20, switching_cost=1.0, replications=10**6
+    )
+    assert result.provenance["checkpoints"] == [2, 4, 6, 8, 10, 12, 14, 16, 18, 20]
+    last = result.frame.filter(round=20)
+    assert last.height == 10**6
+    assert np.array_equal(last["replication"], np.arange(10**6))
+    one = hf.simulate(
+        hf.TsallisSwitch(2, 1.0),
+        hf.Bernoulli([0.2, 0.5]),
+        horizon=20,
+        switching_cost=1.0,
+        replications=1,
+        first_replication=777_777,
+        checkpoints=result.provenance["checkpoints"],
+    )
+    assert one.frame.equals(result.frame.filter(replication=777_777))
+
+
+T = 10**12
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        hf.TsallisSwitch(2, 3e6),
+        hf.VaryingTsallisSwitch(2),
+        hf.BlockExp3(2, 3e6, T),
+        hf.BaSE(2, T),
+        hf.BaSE(2, T, "minimax", order="random"),
+    ],
+    ids=lambda policy: policy.label,
+)
+@pytest.mark.parametrize("environment", [hf.Reversal(2, T), hf.Bernoulli([0.375, 0.5])], ids=["reversal", "bernoulli"])
+def test_a_million_million_rounds_lose_no_precision(policy, environment):
+    """Every block in Python's own integers gives the very regret that the simulation gives."""
+    marks = [1, 10**6, 123_456_789_012, 10**12 - 1, T]
+    result = hf.simulate(
+        policy, environment, horizon=T, switching_cost=3e6, replications=1, checkpoints=marks, seed=9
+    ).frame
+    player, blocks = play_online(policy, environment, T, lambda n: 3e6, seed=9, replication=0)
+    assert sum(end - start for _, start, end, _ in blocks) == T
+    assert len(blocks) < 200_000
+    turn = environment.reversal if isinstance(environment, hf.Reversal) else 0
+    for mark, found in zip(marks, result.iter_rows(named=True), strict=True):
+        played = [0, 0]  # eighths lost by the player, exactly
+        arms = [arm for arm, start, _, _ in blocks if start < mark]
+        eighths = lambda arm, s, e: (  # noqa: E731
+            8 * _overlap(s, e, 0, turn) * (arm != 0) + 8 * _overlap(s, e, turn, T) * (arm == 0)
+            if turn
+            else (e - s) * (3, 4)[arm]
+        )
+        for arm, start, end, _ in blocks:
+            if start < mark:
+                played[0] += eighths(arm, start, min(end, mark))
+        best = min(eighths(arm, 0, mark) for arm in (0, 1))
+        assert found["pseudo_regret"] == (played[0] - best) / 8
+        switches = 1 + sum(a != b for a, b in zip(arms, arms[1:], strict=False))
+        assert found["switches"] == switches
+        assert found["cost"] == (played[0] - best) / 8 + 3e6 * switches
+    p = player.probabilities
+    assert abs(math.fsum(p) - 1) < 1e-12
+    assert (p >= 0).all()
+
+
+def _overlap(start: int, end: int, low: int, high: int) -> int:
+    return max(0, min(end, high) - max(start, low))
+
+
+@pytest.mark.plain
+def test_mistakes_are_answered_with_parameter_rule_and_value():
+    policy, environment = hf.Exp3(3), hf.Bernoulli([0.1, 0.2, 0.3])
+
+    def refused(match, error=InvalidParameter, policies=policy, environment=environment, **settings):
+        with pytest.raises(error, match=match):
+            hf.simulate(policies, environment, **{"horizon": 10, "switching_cost": 1.0} | settings)
+
+    refused(r"n_arms of exp3 must be 3, as many as the environment has; got 4", policies=hf.Exp3(4))
+    refused(r"horizon must not exceed the 2 rounds of the table; got 10", environment=hf.LossTable([[0, 1, 1]] * 2))
+    refused(r"backend must be one of 'threads', 'cuda', 'dask'; did you mean 'threads'\?; got 'thread'", backend="thread")
+    refused(r"scheduler is only for the backend 'dask'; got 'tcp://here:1'", scheduler="tcp://here:1")
+    refused(r"policies must have different names; .*; got 'exp3'", policies=[hf.Exp3(3), hf.Exp3(3)])
+    refused(r"policies must not be empty", policies=[])
+    refused(r"policies must be policies, in a list or by name; got 3", policies=3)
+    refused(r"policies must all be policies such as holdfast.Exp3\(8\); got 'exp3'", policies=["exp3"])
+    refused(r"environment must be an environment such as", environment=[0.1, 0.2])
+    refused(r"horizon must be a whole number from 1 to \d+; got 0", horizon=0)
+    refused(r"horizon must be a whole number from 1 to \d+; got 1e\+16", horizon=1e16)
+    refused(r"replications must be a whole number from 1 to \d+; got 0", replications=0)
+    refused(r"first_replication must be a whole number from 0 to \d+; got -1", first_replication=-1)
+    refused(r"replications must be a whole number from 1 to 1; got 2", first_replication=2**32 - 1, replications=2)
+    refused(r"seed must be a whole number, a numpy Generator or None; got 'x'", seed="x")
+    refused(r"workers must be a whole number of at least 1; got 0", workers=0)
+    lists = hf.TsallisSwitch(3, block_lengths=[2, 2], learning_rates=[1.0, 0.5])
+    refused(r"must cover the horizon of 10 rounds; they end after 4 rounds; got '2 blocks'", policies=lists)
+    assert issubclass(InvalidParameter, HoldfastError)
+
+
+def test_progress_is_quiet_when_not_a_terminal(capfd):
+    settings = {"horizon": 10, "switching_cost": 1.0}
+    hf.simulate(hf.Exp3(2), hf.Bernoulli([0.1, 0.2]), **settings)
+    assert capfd.readouterr() == ("", "")
+    hf.simulate(hf.Exp3(2), hf.Bernoulli([0.1, 0.2]), progress=True, **settings)
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert "replications" in err
+
+
+INTERRUPTED = """
+import holdfast as hf
+from holdfast.simulation.backends import Threads
+
+class Loud(Threads):
+    def run(self, tasks, done):
+        def told(piece):
+            done(piece)
+            print("finished", flush=True)
+        super().run(tasks, told)
+
+settings = dict(horizon=10**6, switching_cost=1.0, seed=3, checkpoints=[10])
+try:
+    hf.simulate(hf.Exp3(4), hf.Bernoulli([0.1, 0.2, 0.3, 0.4]), replications=160, backend=Loud(2), **settings)
+except hf.Interrupted as stopped:
+    kept = stopped.result
+    again = hf.simulate(hf.Exp3(4), hf.Bernoulli([0.1, 0.2, 0.3, 0.4]), replications=1,
+        first_replication=kept.frame["replication"][0], **settings)
+    assert again.frame.equals(kept.frame.head(2)), (again.frame, kept.frame)
+    assert kept.provenance["interrupted"]
+    print("kept", kept.frame["replication"].n_unique())
+"""
+
+
+def test_interrupt_keeps_what_is_finished():
+    """Ctrl-C in another process: it ends at once, with the pieces (ten replications each) that were finished."""
+    process = subprocess.Popen([sys.executable, "-c", INTERRUPTED], stdout=subprocess.PIPE, text=True, env=dict(os.environ))
+    assert process.stdout.readline() == "finished\n"
+    process.send_signal(signal.SIGINT)
+    began = time.perf_counter()
+    said, _ = process.communicate(timeout=30)
+    assert process.returncode == 0
+    kept = int(said.split()[-1])
+    assert 10 <= kept < 160
+    assert kept % 10 == 0
+    assert time.perf_counter() - began < 5
