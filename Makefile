@@ -32,6 +32,12 @@ reproduce: $(INSTALLED)
 bench: $(INSTALLED)
 	$(BIN)/holdfast bench
 
+# The public libraries Holdfast is compared with, in an environment of their own.
+bench-peers: $(INSTALLED)
+	test -x .venv-peers/bin/python || $(PYTHON) -m venv .venv-peers
+	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check --requirement benchmarks/requirements-peers.txt
+	$(BIN)/holdfast bench --peers .venv-peers/bin/python
+
 clean:
 	rm -rf $(VENV) .venv-peers .pytest_cache .mypy_cache .ruff_cache .hypothesis reproduction
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -32,10 +32,9 @@ class Power:
         object.__setattr__(self, "alpha", real_number("alpha", self.alpha))
         object.__setattr__(self, "scale", real_number("scale", self.scale, least=0))
 
-    def __call__(self, n: float | Array) -> Any:
-        return (
-            self.scale * np.power(n, self.alpha) if isinstance(n, np.ndarray) else self.scale * float(n) ** self.alpha
-        )
+    def __call__(self, n: Any) -> Any:
+        """λ_n of one block, or of an array of them."""
+        return self.scale * np.power(n, self.alpha, dtype=np.float64)
 
 
 @dataclass(frozen=True)

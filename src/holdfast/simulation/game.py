@@ -123,7 +123,7 @@ def compose_games(choose: Kernel, observe: Kernel, total: Kernel, gap: Kernel) -
             x[:] = 0.0
             C[:] = 0.0
             w[:] = 0.0
-            played = play(
+            played: int = play(
                 params,
                 tables,
                 costs,

@@ -1,0 +1,71 @@
+"""The GPU's kernel on the CUDA simulator: the same games as the CPU's, step by step, without a GPU."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+SCRIPT = """
+import numpy as np
+import holdfast as hf
+from holdfast.simulation.costs import Costs, Power
+from holdfast.simulation.cuda import run_on_gpu
+from holdfast.simulation.tasks import Task, run_task
+
+K, T = 5, 150
+table = hf.LossTable(np.random.default_rng(0).random((T, K)))
+environments = [hf.Bernoulli.with_gap(K, 0.2), hf.ConstrainedBernoulli(K, 0.3, shuffled=True), hf.Reversal(K, T), table]
+policies = [
+    hf.TsallisSwitch(K, 0.7),
+    hf.TsallisInf(K),
+    hf.TsallisInf(K, estimator="reduced-variance"),
+    hf.Exp3(K),
+    hf.BlockExp3(K, 1.0, T),
+    hf.BaSE(K, T, "arithmetic", batches=6, order="random"),
+    hf.BaSE(K, T),
+]
+games = [(policy, environment, Costs.of(1.0)) for policy in policies for environment in environments]
+games.append((hf.VaryingTsallisSwitch(K), environments[0], Costs.of(Power(0.5))))
+for policy, environment, costs in games:
+    task = Task(policy.label, policy, environment, T, costs, (20, 75, T), 3, 7, 2)
+    cpu, gpu = run_task(task), run_on_gpu(task)
+    for measure in ("excess", "switches", "paid"):
+        np.testing.assert_array_equal(getattr(gpu, measure), getattr(cpu, measure), err_msg=policy.label)
+    assert gpu.blocks == cpu.blocks
+print(len(games), "games alike")
+"""
+
+
+def test_simulated_gpu_plays_the_same_games():
+    environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1"}
+    run = subprocess.run([sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, timeout=240)
+    assert run.returncode == 0, run.stderr
+    assert run.stdout == "29 games alike\n"
+
+
+def test_without_a_gpu_the_error_says_what_to_do():
+    script = (
+        "import holdfast as hf\n"
+        "try:\n"
+        "    hf.simulate(hf.Exp3(2), hf.Bernoulli([0.1, 0.2]), horizon=10, switching_cost=0, backend='cuda')\n"
+        "except hf.MissingExtra as error:\n"
+        "    print(error)\n"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
+    if "finds no NVIDIA GPU" not in run.stdout:
+        pytest.skip("this machine has a GPU")
+    assert "use backend='threads'" in run.stdout
+
+
+def test_missing_extra_names_what_to_install():
+    script = (
+        "import sys; sys.modules['numba_cuda'] = None\n"
+        "import holdfast as hf\n"
+        "try:\n"
+        "    hf.simulate(hf.Exp3(2), hf.Bernoulli([0.1, 0.2]), horizon=10, switching_cost=0, backend='cuda')\n"
+        "except hf.MissingExtra as error:\n"
+        "    print(error)\n"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
+    assert "pip install 'holdfast[cuda]'" in run.stdout
