@@ -88,6 +88,7 @@ def test_regret_of_a_game_is_the_oracles(game, lam):
 @pytest.mark.plain
 def test_regret_refuses_arms_that_are_not_there():
     losses = [[0.0, 1.0], [1.0, 0.0]]
-    for played, rule in (([0], "one arm number for each of 2"), ([0, 2], "from 0 to 1"), ([0.0, 1.0], "one arm number")):
+    wrong = (([0], "one arm number for each of 2"), ([0, 2], "from 0 to 1"), ([0.0, 1.0], "one arm number"))
+    for played, rule in wrong:
         with pytest.raises(hf.InvalidParameter, match=rf"played must be .*{rule}"):
             regret(losses, played)

@@ -362,21 +362,29 @@ MISTAKES = {
     "gap = 1.7": r"environment\.gap must be from 0 to 1; got 1\.7 \(study\.toml\)",
     "gap = 0.7": r"environment\.gap must not exceed the mean loss of the other arms, 0\.5; got 0\.7",
     "gap = '0.2'": r"environment\.gap must be a finite number and not negative; got '0\.2'",
-    "gpa = 0.2": r"environment\.gpa is not a field of an environment of kind 'bernoulli'; did you mean 'gap'\?; got 0\.2",
+    "gpa = 0.2": (
+        r"environment\.gpa is not a field of an environment of kind 'bernoulli'; did you mean 'gap'\?; got 0\.2"
+    ),
     "n_arms = 2.5": r"environment\.n_arms must be a whole number of at least 1; got 2\.5",
     "n_arms = true": r"environment\.n_arms must be a whole number of at least 1; got True",
     "mean_losses = [0.2]": r"environment must have either mean_losses, or n_arms and gap \(study",
     "shuffled = 1": r"environment\.shuffled must be true or false; got 1",
-    "kind = 'bernouli'": r"environment\.kind must be one of 'bernoulli', .*; did you mean 'bernoulli'\?; got 'bernouli'",
+    "kind = 'bernouli'": (
+        r"environment\.kind must be one of 'bernoulli', .*; did you mean 'bernoulli'\?; got 'bernouli'"
+    ),
     "horizon = 0": r"^horizon must be a whole number from 1 to \d+; got 0",
     "horizont = 9": r"^horizont is not a field of a study; did you mean 'horizon'\?; got 9",
     "replications = -1": r"^replications must be a whole number from 1 to \d+; got -1",
     "seed = -1": r"^seed must not be negative; got -1",
     "switching_cost = -2.0": r"^switching_cost must be a finite number and not negative; got -2\.0",
     "switching_cost = [0.5, nan]": r"^switching_cost\[1\] must be a finite number and not negative; got nan",
-    "switching_cost = { pwoer = 1 }": r"^switching_cost takes 'power' and 'scale' only; did you mean 'power'\?; got 'pwoer'",
+    "switching_cost = { pwoer = 1 }": (
+        r"^switching_cost takes 'power' and 'scale' only; did you mean 'power'\?; got 'pwoer'"
+    ),
     "switching_cost = { scale = 1 }": r"^switching_cost must have a power: \{ power = 0\.5 \}; got \{'scale': 1\}",
-    "switching_cost = { power = 0.5 }": r"policies\[0\]\.switching_cost must be given, because the study's is a sequence",
+    "switching_cost = { power = 0.5 }": (
+        r"policies\[0\]\.switching_cost must be given, because the study's is a sequence"
+    ),
     "checkpoints = 'lgo'": r"^checkpoints must be 'linear', 'log', .*; did you mean 'log'\?; got 'lgo'",
     "checkpoints = [999]": r"^checkpoints must be a whole number from 1 to 300; got 999",
     "name = 'a/b'": r"^name must be letters, digits, '\.', '_' and '-', as a file name has; got 'a/b'",
@@ -386,8 +394,12 @@ MISTAKES = {
     "policies = ['exp3', 7]": r"^policies\[1\] must be a policy's id, or a table with it under policy; got 7",
     "policies = [{name = 'x'}]": r"^policies\[0\]\.policy must be given: one of 'tsallis-switch'",
     "policies = [{policy = 'exp3', gama = 1}]": r"^policies\[0\]\.gama is not a parameter of exp3",
-    "policies = [{policy = 'exp3', n_arms = 4}]": r"^policies\[0\]\.n_arms must be 3, as many as the environment has; got 4",
-    "policies = [{policy = 'base-geometric', gamma = -1}]": r"^policies\[0\]\.gamma must be a finite number above 0; got -1",
+    "policies = [{policy = 'exp3', n_arms = 4}]": (
+        r"^policies\[0\]\.n_arms must be 3, as many as the environment has; got 4"
+    ),
+    "policies = [{policy = 'base-geometric', gamma = -1}]": (
+        r"^policies\[0\]\.gamma must be a finite number above 0; got -1"
+    ),
     "environment = 3": r"^environment must be a table; got 3",
     "grid = 3": r"^grid must be a table of lists, \[grid\]; got 3",
     "grid.horizon = 9": r"^grid\.horizon must be a list of the values to try; got 9",
@@ -395,7 +407,9 @@ MISTAKES = {
     "grid.horizon = [400, 0]": r"^horizon must be a whole number .*; got 0 \(study\.toml, at horizon = 0\)",
     "grid.name = ['a']": r"^grid\.name cannot vary",
     "grid.polices.x = [1]": r"^polices is not a field of a study; did you mean 'policies'\?",
-    "grid.policies.exp.gamma = [1]": r"^grid must be policies\.<name>\.<parameter> .*; did you mean 'exp3'\?; got 'policies\.exp\.gamma'",
+    "grid.policies.exp.gamma = [1]": (
+        r"^grid must be policies\.<name>\.<parameter> .*did you mean 'exp3'\?; got 'policies\.exp\.gamma'"
+    ),
     "grid.seed.x = [1]": r"^grid has 'seed\.x', but seed is no table; got 3",
 }
 
@@ -438,7 +452,7 @@ def test_files_that_are_no_study(write, tmp_path):
 
 
 def test_mistakes_come_before_anything_is_played(write, tmp_path):
-    with pytest.raises(hf.InvalidParameter, match="backend must be one of .*did you mean 'threads'"):
+    with pytest.raises(hf.InvalidParameter, match=r"backend must be one of .*did you mean 'threads'"):
         run_study(write(PLAIN), tmp_path / "out", backend="thread")
     with pytest.raises(hf.HoldfastError):
         run_study(write(PLAIN + "[grid]\nenvironment.gap = [0.1, 3.0]"), tmp_path / "out")

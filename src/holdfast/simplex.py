@@ -1,7 +1,7 @@
 """Points of the simplex that the policies draw from: Tsallis weights, exponential weights, drawing an arm.
 
 The Tsallis step (Algorithm 1 of the paper) is p = argmin ⟨p, C⟩ − Σ (4√p_i − 2p_i)/η over the simplex. Its
-solution is p_i = 4/(η(C_i − x))², with x < min C chosen so that Σ p_i = 1 (Zimmert and Seldin 2021, §3.3).
+solution is p_i = 4/(η(C_i − x))², with x < min C chosen so that Σ p_i = 1 (Zimmert and Seldin 2021, who solve for x).
 
 We solve for the distance s = min C − x > 0. With D_i = C_i − min C, w_i = 1/(D_i + s) and R = 2/η,
 
@@ -25,9 +25,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from holdfast._kernel import kernel
+from holdfast.checks import real_number
+from holdfast.errors import InvalidParameter
 
 CLOSE = 1e-5
 """Relative step below which the third-order step finishes."""
+
+WIDEST = 1e70
+"""Spread of C in units of 2/η up to which a product of four distances stays finite."""
 
 MOST_PASSES = 64
 """Never reached: ten passes are the most seen from a cold start. It bounds the loop for a corrupt state."""
@@ -191,8 +196,12 @@ def tsallis_weights(C: ArrayLike, eta: float) -> NDArray[np.float64]:
     array([0.5, 0.5])
     """
     losses = np.array(C, dtype=np.float64)
+    if losses.ndim != 1 or losses.size == 0 or not np.isfinite(losses).all():
+        raise InvalidParameter("C", "must be a list of finite numbers, one an arm", C)
+    R = 2.0 / real_number("eta", eta, above=0)
+    if np.ptp(losses) > WIDEST * R:
+        raise InvalidParameter("C", f"must not spread over more than {WIDEST:g}·2/η", float(np.ptp(losses)))
     w = np.empty_like(losses)
-    R = 2.0 / eta
     _, d, _, _, _ = tsallis_solve(losses, smallest(losses), R, 1.0 / (R * R), R, w)
     p = (R * refine(w, d)) ** 2
     return np.asarray(p / p.sum())

@@ -11,7 +11,7 @@ from holdfast.rng import check_seed
 LONGEST_PROBE = 10**8
 """Growth is fitted on horizons up to a thousand times the figures', and not beyond this."""
 
-LEAST_JUDGED = 40
+LEAST_JUDGED = 30
 """Replications the ledger plays at least: of ten, as many as the paper's figures have, half the claims stay open."""
 
 MOST_PROBED = 100

@@ -88,7 +88,7 @@ def observe(params: Any, x: Any, C: Any, w: Any, total: float, rounds: float) ->
 
 @kernel
 def observe_reduced_variance(params: Any, x: Any, C: Any, w: Any, total: float, rounds: float) -> None:
-    """C_i += b_i for every arm, C_I += (c − b_I)/p_I, b_i = (B/2) 1[p_i ≥ (ηB)²] (Zimmert and Seldin 2021, eq. 8)."""
+    """C_i += b_i for every arm, C_I += (c − b_I)/p_I, b_i = (B/2) 1[p_i ≥ (ηB)²] (Zimmert and Seldin 2021)."""
     arm = int(x[ARM])
     half = 0.5 * x[BOUND]
     threshold = 2.0 * x[BOUND] * x[RHO] * (1.0 - 1e-14)  # √p ≥ ηB  ⇔  w ≥ 2Bρ, equality included

@@ -13,8 +13,8 @@ class Row:
     """One row of three panels: pseudo-regret, switches, and their sum at the price of a switch.
 
     `frame` has the columns policy, replication, round, pseudo_regret, switches, cost. `bounds` maps the name of
-    each theoretical bound on the cost that applies to its value at the horizon. `label` is empty when a figure
-    has one row.
+    each theoretical bound that applies (on the cost unless it says otherwise) to its value at the horizon. `label` is
+    empty when a figure has one row.
     """
 
     label: str

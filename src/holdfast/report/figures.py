@@ -58,7 +58,12 @@ def svg(figure: Figure) -> bytes:
     return _rendered(replace(figure, title=""), ("svg",))["svg"]
 
 
-def _rendered(figure: Figure, kinds: tuple[str, ...]) -> dict[str, bytes]:
+def png(figure: Figure, dpi: int) -> bytes:
+    """The figure as one PNG image without its title: a smaller `dpi` for a smaller file."""
+    return _rendered(replace(figure, title=""), ("png",), dpi)["png"]
+
+
+def _rendered(figure: Figure, kinds: tuple[str, ...], dpi: int = 130) -> dict[str, bytes]:
     with matplotlib.rc_context(_STYLE):
         canvas = _canvas(figure)
         # The layout is solved once, not once for each format.
@@ -67,7 +72,7 @@ def _rendered(figure: Figure, kinds: tuple[str, ...]) -> dict[str, bytes]:
         files = {}
         for kind in kinds:
             buffer = BytesIO()
-            canvas.savefig(buffer, format=kind, dpi=130, metadata=_UNDATED[kind])
+            canvas.savefig(buffer, format=kind, dpi=dpi, metadata=_UNDATED[kind])
             files[kind] = buffer.getvalue()
     return files
 

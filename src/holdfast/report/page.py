@@ -104,9 +104,11 @@ def _ledger_row(verdict: Verdict, figures: Sequence[Figure]) -> str:
     if verdict.figure in {figure.name for figure in figures}:
         place += f'<span class="to-figure"> · <a href="#{_anchor(verdict.figure)}">figure</a></span>'
     condition = (
-        f'<span class="condition"><b>Only if</b> {escape(verdict.condition)}</span>' if verdict.condition else ""
+        f'<span class="condition"><b>Condition:</b> {escape(verdict.condition)}</span>' if verdict.condition else ""
     )
     times = f"{number(verdict.replications)} replication{'' if verdict.replications == 1 else 's'}"
+    if verdict.replications == 0:
+        times = "computed from the formulas"
     return (
         f'    <tr id="{_claim_anchor(verdict)}" data-verdict="{verdict.verdict}">'
         f"<td>{_verdict(verdict.verdict, verdict.verdict)}</td>"
@@ -181,7 +183,7 @@ def _bounds(figure: Figure, row: int) -> str:
     if not bounds:
         return ""
     pairs = _pairs({name: number(value, decimals([value])) for name, value in bounds.items()})
-    return f'<h3>Bounds on the cost{_in_row(figure, row)}</h3>\n<dl class="pairs bounds">\n{pairs}\n</dl>'
+    return f'<h3>Bounds at the horizon{_in_row(figure, row)}</h3>\n<dl class="pairs bounds">\n{pairs}\n</dl>'
 
 
 def _finals(figure: Figure, row: int, lines: tuple[Curve, ...]) -> str:

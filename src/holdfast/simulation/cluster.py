@@ -46,7 +46,8 @@ class DaskCluster:
         except ImportError:
             raise MissingExtra("backend 'dask' needs the extra: pip install 'holdfast[dask]'") from None
         if self.scheduler is None:
-            self._cluster = LocalCluster(n_workers=self.workers, threads_per_worker=1, dashboard_address=None)
+            free_port = "localhost:0"  # the usual one may be another cluster's
+            self._cluster = LocalCluster(n_workers=self.workers, threads_per_worker=1, dashboard_address=free_port)
         try:
             self._client = self._connected(Client)
         except BaseException:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 from holdfast import bounds
@@ -197,8 +196,8 @@ CLAIMS = (
         id="growth-worst-case",
         sentence="The cost of Tsallis-Switch never grows faster than T^{2/3}.",
         place="Theorem 1",
-        rule=f"exponent fitted over the last {DECADES} decades of the long runs below 2/3 + {WITHIN:g} (against the adversary "
-        "that of the switches: the regret there is negative)",
+        rule=f"exponent fitted over the last {DECADES} decades of the long runs below 2/3 + {WITHIN:g} (against the "
+        "adversary that of the switches: the regret there is negative)",
         questions=_worst_case,
         thresholds={"tolerance": WITHIN},
     ),
@@ -257,7 +256,7 @@ CLAIMS = (
     ),
     Claim(
         id="varying-exponent",
-        sentence="Already up to 10⁸ rounds the cost for λ_n = n^α grows no faster than Corollary 5 says it must in the end.",
+        sentence="For λ_n = n^α the cost grows no faster than Corollary 5 says, already on the horizons we can run.",
         place="ours, on Corollary 5",
         rule=f"exponent fitted over the last {DECADES} decades of the long runs below the corollary's + {WITHIN:g}",
         questions=_corollary_5,

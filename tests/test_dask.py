@@ -1,0 +1,126 @@
+"""Dask: the same bits as threads, workers that may die, and errors that say what to do."""
+
+import os
+import signal
+import sys
+import threading
+import time
+
+import pytest
+
+import holdfast as hf
+from holdfast.errors import HoldfastError, MissingExtra
+from holdfast.experiments.study import run_study
+from holdfast.simulation import cluster
+from holdfast.simulation.cluster import DaskCluster
+
+distributed = pytest.importorskip("distributed")
+
+SETTINGS = {"horizon": 20_000, "switching_cost": 0.3, "seed": 3, "checkpoints": "log"}
+POLICIES = [hf.TsallisSwitch(4, 0.3), hf.Exp3(4)]
+
+
+@pytest.fixture(scope="module")
+def two_workers():
+    """One local cluster of two processes for all tests that need one."""
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as local:
+        yield local
+
+
+def test_two_processes_give_the_same_frame_bit_for_bit(two_workers):
+    for environment in (hf.Bernoulli.with_gap(4, 0.2, shuffled=True), hf.LossTable([[0.0, 1.0, 0.25, 0.5]] * 20_000)):
+        here = hf.simulate(POLICIES, environment, replications=21, **SETTINGS)
+        there = hf.simulate(
+            POLICIES, environment, replications=21, backend="dask", scheduler=two_workers.scheduler_address, **SETTINGS
+        )
+        assert there.frame.equals(here.frame)
+        assert there.provenance == here.provenance | {"backend": "dask"}
+
+
+def test_a_cluster_of_its_own(tmp_path):
+    """A study on one local process, which serves all its cells, is the study on threads."""
+    file = tmp_path / "s.toml"
+    file.write_text(
+        'horizon = 500\nswitching_cost = 1\npolicies = ["tsallis-switch"]\n'
+        '[environment]\nkind = "bernoulli"\nn_arms = 2\ngap = 0.1\n[grid]\nseed = [1, 2, 3]\n'
+    )
+    run = run_study(file, tmp_path / "dask", backend="dask", workers=1)
+    same = run_study(file, tmp_path / "threads")
+    for (_, one), (_, other) in zip(run.results(), same.results(), strict=True):
+        assert one.frame.equals(other.frame)
+
+
+@pytest.mark.parametrize("victims", [1, 2])
+def test_killed_workers_cost_a_retry_and_not_the_run(two_workers, victims):
+    """One worker, or both at once, killed while they play; with both, the environment they were sent is gone too."""
+    killed = []
+
+    def kill_those_that_play(client):
+        while len(playing := [worker for worker, tasks in client.processing().items() if tasks]) < victims:
+            time.sleep(0.01)
+        killed.extend(client.run(os.getpid, workers=playing[:victims]).values())
+        for pid in killed:
+            os.kill(pid, signal.SIGKILL)
+
+    settings = SETTINGS | {"horizon": 500_000}
+    here = hf.simulate(POLICIES, hf.Bernoulli.with_gap(4, 0.2), replications=30, **settings)
+    with distributed.Client(two_workers) as client:
+        client.wait_for_workers(2)
+        thread = threading.Thread(target=kill_those_that_play, args=(client,))
+        thread.start()
+        there = hf.simulate(
+            POLICIES,
+            hf.Bernoulli.with_gap(4, 0.2),
+            replications=30,
+            backend=DaskCluster(two_workers.scheduler_address),
+            **settings,
+        )
+        thread.join()
+    assert len(killed) == victims
+    assert there.frame.equals(here.frame)
+
+
+def test_an_error_of_a_worker_comes_back_as_it_is(two_workers):
+    with pytest.raises(hf.InvalidParameter, match="switching_cost must have an entry for every block played"):
+        hf.simulate(
+            hf.TsallisInf(2),
+            hf.Bernoulli([0.1, 0.2]),
+            backend="dask",
+            scheduler=two_workers.scheduler_address,
+            **SETTINGS | {"switching_cost": [1.0, 2.0, 3.0]},
+        )
+
+
+def test_workers_of_another_version_are_refused(two_workers, monkeypatch):
+    monkeypatch.setattr(hf, "__version__", "99.0")
+    with pytest.raises(HoldfastError, match=r"a worker has holdfast 0\..*; every worker must have 99\.0, as here"):
+        hf.simulate(
+            hf.Exp3(2), hf.Bernoulli([0.1, 0.2]), backend="dask", scheduler=two_workers.scheduler_address, **SETTINGS
+        )
+
+
+def test_an_address_where_nobody_answers(monkeypatch):
+    monkeypatch.setattr(cluster, "ANSWER_WITHIN", 0.5)
+    for address in ("tcp://127.0.0.1:9", "nowhere://x"):
+        with pytest.raises(HoldfastError, match=f"no Dask scheduler answers at {address}: "):
+            hf.simulate(hf.Exp3(2), hf.Bernoulli([0.1, 0.2]), backend="dask", scheduler=address, **SETTINGS)
+
+
+def test_a_scheduler_without_workers(monkeypatch):
+    monkeypatch.setattr(cluster, "WORKERS_WITHIN", 0.2)
+    with (
+        distributed.LocalCluster(n_workers=0, dashboard_address=":0") as empty,
+        pytest.raises(HoldfastError, match=r"at tcp://.* has no workers; start some with: dask worker tcp://"),
+    ):
+        hf.simulate(hf.Exp3(2), hf.Bernoulli([0.1, 0.2]), backend="dask", scheduler=empty.scheduler_address, **SETTINGS)
+
+
+def test_a_missing_extra_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(MissingExtra, match=r"backend 'dask' needs the extra: pip install 'holdfast\[dask\]'"):
+        hf.simulate(hf.Exp3(2), hf.Bernoulli([0.1, 0.2]), backend="dask", **SETTINGS)
+
+
+def test_numbers_of_workers_are_checked():
+    with pytest.raises(hf.InvalidParameter, match=r"workers must be a whole number of at least 1; got 0"):
+        hf.simulate(hf.Exp3(2), hf.Bernoulli([0.1, 0.2]), backend="dask", workers=0, **SETTINGS)

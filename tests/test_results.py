@@ -1,0 +1,220 @@
+"""Results: summaries, paired comparisons, files with their provenance, joining."""
+
+import json
+import math
+import os
+
+import mpmath
+import numpy as np
+import polars as pl
+import pytest
+
+import holdfast as hf
+from holdfast.results import SCHEMA, Result, interval, student_quantile
+
+SETTINGS = {"horizon": 100, "switching_cost": 0.5, "seed": 6, "checkpoints": [10, 50]}
+ENVIRONMENT = hf.Bernoulli([0.2, 0.5])
+
+
+def simulated(*policies, replications=4, first=0, **changes) -> Result:
+    return hf.simulate(
+        policies or [hf.Exp3(2), hf.TsallisSwitch(2, 0.5)],
+        ENVIRONMENT,
+        replications=replications,
+        first_replication=first,
+        **SETTINGS | changes,
+    )
+
+
+def made(**measures) -> Result:
+    """A result of two policies, `a` and `b`, with the given costs at the only round."""
+    frames = [
+        pl.DataFrame(
+            {
+                "policy": [name] * len(costs),
+                "replication": range(len(costs)),
+                "round": [9] * len(costs),
+                "pseudo_regret": [0.0] * len(costs),
+                "switches": [1] * len(costs),
+                "cost": costs,
+            },
+            schema=SCHEMA,
+        )
+        for name, costs in measures.items()
+    ]
+    return Result(pl.concat(frames))
+
+
+def test_summary_and_final():
+    result = simulated()
+    summary = result.summary()
+    assert summary.columns[:3] == ["policy", "round", "replications"]
+    assert summary.select("policy", "round").rows() == [
+        (policy, t) for policy in ("exp3", "tsallis-switch") for t in (10, 50, 100)
+    ]
+    for row in summary.iter_rows(named=True):
+        rows = result.frame.filter(policy=row["policy"], round=row["round"])
+        for measure in ("pseudo_regret", "switches", "cost"):
+            values = rows[measure].to_numpy()
+            assert math.isclose(row[f"{measure}_mean"], values.mean())
+            assert math.isclose(row[f"{measure}_sd"], values.std(ddof=1))
+            assert math.isclose(row[f"{measure}_se"], values.std(ddof=1) / 2)
+        assert row["replications"] == 4
+    assert result.final().equals(summary.filter(round=100))
+    assert "tsallis-switch" in repr(result)
+
+
+def test_one_replication_has_no_deviation():
+    assert simulated(replications=1).final()["cost_sd"].to_list() == [None, None]
+
+
+@pytest.mark.plain
+def test_compare_is_students_interval_of_the_paired_differences():
+    """Differences 1, 2, 3, 4, 6: mean 3.2, s² = 3.7; t_{0.975} with 4 degrees of freedom is 2.776445."""
+    result = made(a=[2.0, 4.0, 6.0, 8.0, 11.0], b=[1.0, 2.0, 3.0, 4.0, 5.0])
+    found = result.compare("a", "b")
+    half = 2.7764451051977987 * math.sqrt(3.7 / 5)
+    assert math.isclose(found.difference, 3.2)
+    assert math.isclose(found.low, 3.2 - half, rel_tol=1e-9)
+    assert math.isclose(found.high, 3.2 + half, rel_tol=1e-9)
+    assert (found.replications, found.round, found.measure, found.decided) == (5, 9, "cost", True)
+    assert str(found) == "a − b: cost +3.2 [+0.811612, +5.58839] at round 9 (95% confidence, 5 replications)"
+    assert not result.compare("a", "b", confidence=0.999).decided
+    back = result.compare("b", "a")
+    assert (back.low, back.high) == (-found.high, -found.low)
+
+
+@pytest.mark.plain
+def test_compare_pairs_by_replication_whatever_the_order_of_rows():
+    result = made(a=[2.0, 4.0, 6.0], b=[1.0, 2.0, 3.5])
+    shuffled = Result(result.frame.sort("cost", descending=True))
+    assert shuffled.compare("a", "b").difference == result.compare("a", "b").difference
+
+
+@pytest.mark.plain
+def test_compare_refuses_what_it_cannot_compare():
+    result = made(exp3=[1.0, 2.0], other=[1.0, 3.0])
+    with pytest.raises(hf.InvalidParameter, match=r"policy must be one of 'exp3', 'other'; did you mean 'exp3'\?"):
+        result.compare("exp4", "other")
+    with pytest.raises(hf.InvalidParameter, match=r"measure must be one of .*; did you mean 'cost'\?"):
+        result.compare("exp3", "other", measure="costs")
+    with pytest.raises(hf.InvalidParameter, match=r"confidence must be between 0 and 1; got 95"):
+        result.compare("exp3", "other", confidence=95)
+    with pytest.raises(hf.InvalidParameter, match=r"replications must be at least 2 in common"):
+        result.compare("exp3", "other", round=8)
+    with pytest.raises(hf.InvalidParameter, match=r"replications must be at least 2 in common to compare .*; got 1"):
+        made(a=[1.0], b=[2.0]).compare("a", "b")
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("degrees", [1, 2, 9, 99, 299, 300, 301, 999, 10**5, 10**9])
+def test_quantiles_of_student(degrees):
+    """The tail beyond each quantile, by the incomplete beta function, is what it should be to seven digits."""
+    for probability in (0.75, 0.975, 0.9995, 1 - 5e-7):
+        t = mpmath.mpf(student_quantile(probability, degrees))
+        if degrees < 10**6:
+            tail = mpmath.betainc(degrees / mpmath.mpf(2), 0.5, 0, degrees / (degrees + t * t), regularized=True) / 2
+        else:
+            tail = mpmath.erfc(t / mpmath.sqrt(2)) / 2
+        assert abs(tail / (1 - mpmath.mpf(probability)) - 1) < 1e-6
+
+
+@pytest.mark.plain
+def test_interval_of_a_constant_sample_is_a_point():
+    assert interval([2.0, 2.0, 2.0]) == (2.0, 2.0, 2.0)
+
+
+def test_files_carry_the_provenance(tmp_path):
+    result = simulated(switching_cost=hf.Power(0.5))
+    path = result.write(tmp_path / "r.parquet")
+    again = Result.read(path)
+    assert again.frame.equals(result.frame)
+    assert again.provenance == result.provenance
+    assert again.policies == ["exp3", "tsallis-switch"]
+    assert os.listdir(tmp_path) == ["r.parquet"]
+    provenance = again.provenance
+    assert provenance["seed"] == 6
+    assert provenance["switching_cost"] == {"power": 0.5, "scale": 1.0}
+    assert provenance["checkpoints"] == [10, 50, 100]
+    assert provenance["environment"] == {"environment": "bernoulli", "shuffled": False, "mean_losses": [0.2, 0.5]}
+    assert provenance["policies"]["tsallis-switch"]["switching_cost"] == 0.5
+    assert set(provenance["versions"]) == {"holdfast", "python", "numpy", "numba", "polars"}
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [hf.Reversal(2, 100), hf.ConstrainedBernoulli(2, 0.1), hf.LossTable(np.zeros((100, 2)))],
+    ids=lambda environment: environment.id,
+)
+def test_every_environment_and_schedule_can_be_written(tmp_path, environment):
+    policies = [
+        hf.TsallisSwitch(2, block_lengths=lambda n: n, learning_rates=lambda n: 1 / n),
+        hf.BaSE(2, 100),
+        hf.VaryingTsallisSwitch(2),
+    ]
+    result = hf.simulate(policies, environment, **SETTINGS | {"switching_cost": lambda n: 1.0})
+    again = Result.read(result.write(tmp_path / "r.parquet"))
+    assert again.provenance == json.loads(json.dumps(result.provenance))
+
+
+def test_a_write_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
+    path = simulated().write(tmp_path / "r.parquet")
+    before = path.read_bytes()
+
+    def fails(*args):
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(os, "replace", fails)
+    with pytest.raises(OSError, match="no space"):
+        simulated(seed=7).write(path)
+    assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == ["r.parquet"]
+
+
+def test_damaged_and_foreign_files_are_refused(tmp_path):
+    path = simulated().write(tmp_path / "r.parquet")
+    whole = path.read_bytes()
+    for damaged in (whole[:-20], whole[: len(whole) // 2], b"", b"not a table"):
+        path.write_bytes(damaged)
+        with pytest.raises(hf.BadSavedState, match=r"r\.parquet must be a parquet file written by Result\.write"):
+            Result.read(path)
+    pl.DataFrame({"x": [1]}).write_parquet(path)
+    with pytest.raises(hf.BadSavedState, match=r"this is another table"):
+        Result.read(path)
+    with pytest.raises(hf.BadSavedState, match=r"none\.parquet must be"):
+        Result.read(tmp_path / "none.parquet")
+
+
+def test_joined_replications_are_the_whole_simulation():
+    whole = simulated(replications=9)
+    joined = Result.concat([simulated(replications=4, first=5), simulated(replications=5)])
+    assert joined.frame.equals(whole.frame)
+    assert joined.provenance == whole.provenance
+
+
+def test_joined_policies_are_the_whole_simulation():
+    whole = simulated()
+    joined = Result.concat([simulated(hf.Exp3(2)), simulated(hf.TsallisSwitch(2, 0.5))])
+    assert joined.frame.equals(whole.frame)
+    assert joined.provenance == whole.provenance
+
+
+def test_other_parts_stand_side_by_side():
+    one = simulated(hf.Exp3(2))
+    for other in (
+        simulated(hf.TsallisSwitch(2, 0.5), seed=7),
+        simulated(hf.TsallisSwitch(2, 0.5), replications=2),
+        simulated(hf.Exp3(2), first=8),
+        Result(simulated(hf.Exp3(2), first=4).frame),
+        Result(simulated(hf.Exp3(2), first=4).frame, one.provenance | {"first_replication": 4, "interrupted": True}),
+    ):
+        joined = Result.concat([one, other])
+        assert joined.provenance == {"parts": [one.provenance, other.provenance]}
+        assert joined.frame.height == one.frame.height + other.frame.height
+
+
+def test_joining_refuses_overlaps():
+    with pytest.raises(hf.InvalidParameter, match="must not have the same policy and replication twice"):
+        Result.concat([simulated(), simulated(first=3)])
+    with pytest.raises(hf.InvalidParameter, match="results must not be empty"):
+        Result.concat([])
