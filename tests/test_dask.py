@@ -4,7 +4,6 @@ import os
 import signal
 import sys
 import threading
-import time
 
 import pytest
 
@@ -53,11 +52,12 @@ def test_a_cluster_of_its_own(tmp_path):
 @pytest.mark.parametrize("victims", [1, 2])
 def test_killed_workers_cost_a_retry_and_not_the_run(two_workers, victims):
     """One worker, or both at once, killed while they play; with both, the environment they were sent is gone too."""
-    killed = []
+    killed, over = [], threading.Event()
 
     def kill_those_that_play(client):
         while len(playing := [worker for worker, tasks in client.processing().items() if tasks]) < victims:
-            time.sleep(0.01)
+            if over.wait(0.01):
+                return
         killed.extend(client.run(os.getpid, workers=playing[:victims]).values())
         for pid in killed:
             os.kill(pid, signal.SIGKILL)
@@ -68,14 +68,17 @@ def test_killed_workers_cost_a_retry_and_not_the_run(two_workers, victims):
         client.wait_for_workers(2)
         thread = threading.Thread(target=kill_those_that_play, args=(client,))
         thread.start()
-        there = hf.simulate(
-            POLICIES,
-            hf.Bernoulli.with_gap(4, 0.2),
-            replications=30,
-            backend=DaskCluster(two_workers.scheduler_address),
-            **settings,
-        )
-        thread.join()
+        try:
+            there = hf.simulate(
+                POLICIES,
+                hf.Bernoulli.with_gap(4, 0.2),
+                replications=30,
+                backend=DaskCluster(two_workers.scheduler_address),
+                **settings,
+            )
+        finally:
+            over.set()
+            thread.join()
     assert len(killed) == victims
     assert there.frame.equals(here.frame)
 

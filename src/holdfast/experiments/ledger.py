@@ -1,9 +1,9 @@
 """The ledger: claims, the evidence they are judged by, and the one rule that judges them.
 
-A claim is a list of questions to the tables. It holds if every answer is yes, fails if every answer is no, and is
-conditional otherwise: the condition then says for what it holds, for what it fails, and what is not decided. All
-intervals of a claim hold together with probability 99 % (Bonferroni: m questions share the 1 % evenly), so that among
-a hundred claims about one would be judged wrongly by chance. Nothing is shared between claims.
+A claim is a list of questions to the tables. It holds if every answer is yes, fails if some answer is no and none is
+yes, and is conditional otherwise: the condition then says for what it holds, for what it fails, and what is not
+decided. All intervals of a claim hold together with probability 99 % (Bonferroni: m questions share the 1 % evenly), so
+that among a hundred claims about one would be judged wrongly by chance. Nothing is shared between claims.
 """
 
 from __future__ import annotations
@@ -93,7 +93,9 @@ class Verdict:
     id: str
     claim: str
     place: str
+    rule: str
     measurement: str
+    """The rule, and what was measured by it."""
     verdict: Judgement
     condition: str
     replications: int
@@ -123,13 +125,19 @@ def _judged(claim: Claim, questions: Sequence[Question]) -> Verdict:
     share = 1 - (1 - CONFIDENCE) / len(questions)
     parts = tuple(question.answer(share) for question in questions)
     outcomes = {part.outcome for part in parts}
-    verdict: Judgement = "holds" if outcomes == {"yes"} else "fails" if outcomes == {"no"} else "conditional"
+    verdict: Judgement = "conditional"
+    if outcomes == {"yes"}:
+        verdict = "holds"
+    elif "no" in outcomes and "yes" not in outcomes:
+        verdict = "fails"
     replications = min((part.replications for part in parts if part.replications), default=0)
+    rule = f"{claim.rule[0].upper()}{claim.rule[1:]}."
     return Verdict(
         id=claim.id,
         claim=claim.sentence,
         place=claim.place,
-        measurement=f"{claim.rule}. {'; '.join(part.shown for part in parts)}",
+        rule=rule,
+        measurement=f"{rule} {'; '.join(part.shown for part in parts)}",
         verdict=verdict,
         condition=_condition(parts, replications) if verdict == "conditional" else "",
         replications=replications,

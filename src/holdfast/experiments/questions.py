@@ -62,9 +62,9 @@ class Less:
     def answer(self, confidence: float) -> Answer:
         """By the interval of the mean of first − factor · second."""
         difference = self.first - self.factor * np.asarray(self.second)
-        other = float(np.mean(self.second))
-        sides = f"{figure(float(self.first.mean()))} to {f'{self.factor:g} × ' if self.factor != 1 else ''}"
-        sides += figure(other)
+        own, other = float(self.first.mean()), float(np.mean(self.second))
+        sides = f"{figure(own)} {'<' if own < self.factor * other else '≥'} "
+        sides += f"{self.factor:g} × {figure(other)}" if self.factor != 1 else figure(other)
         if len(difference) < 2:
             return Answer(self.what, "open", f"{self.what}: {sides}", float(difference.mean()), None, None, 1)
         mean, low, high = interval(difference, confidence)

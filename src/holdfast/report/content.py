@@ -45,7 +45,8 @@ class Verdict:
     """One claim, the measurement that decides it, and what was decided.
 
     `verdict` is "holds", "fails" or "conditional", and only the last has a `condition`; `figure` names the figure
-    the claim belongs to, or is empty.
+    the claim belongs to, or is empty. `parts` are the single measurements: an outcome ("yes", "no" or "open") and
+    what was measured.
     """
 
     id: str
@@ -56,6 +57,7 @@ class Verdict:
     condition: str
     replications: int
     figure: str
+    parts: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         if self.verdict not in VERDICTS:

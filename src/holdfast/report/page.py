@@ -23,6 +23,7 @@ from holdfast.report.palette import Look, looks
 from holdfast.report.summary import MEASURE_LABELS, Curve, curves, decimals, dwarfed, number, ordered
 
 _SIGNS = {"holds": "✓", "conditional": "◐", "fails": "✗"}
+_ANSWERS = {"yes": "✓", "no": "✗", "open": "?"}
 _COUNTED = {
     "holds": ("holds", "hold"),
     "conditional": ("is conditional", "are conditional"),
@@ -104,7 +105,7 @@ def _ledger_row(verdict: Verdict, figures: Sequence[Figure]) -> str:
     if verdict.figure in {figure.name for figure in figures}:
         place += f'<span class="to-figure"> · <a href="#{_anchor(verdict.figure)}">figure</a></span>'
     condition = (
-        f'<span class="condition"><b>Condition:</b> {escape(verdict.condition)}</span>' if verdict.condition else ""
+        f'<span class="condition"><b>Condition:</b> {_text(verdict.condition)}</span>' if verdict.condition else ""
     )
     times = f"{number(verdict.replications)} replication{'' if verdict.replications == 1 else 's'}"
     if verdict.replications == 0:
@@ -112,10 +113,28 @@ def _ledger_row(verdict: Verdict, figures: Sequence[Figure]) -> str:
     return (
         f'    <tr id="{_claim_anchor(verdict)}" data-verdict="{verdict.verdict}">'
         f"<td>{_verdict(verdict.verdict, verdict.verdict)}</td>"
-        f"<td>{escape(verdict.claim)}{condition}"
+        f"<td>{_text(verdict.claim)}{condition}"
         f'<span class="note"><span class="id">{escape(verdict.id)}</span> · {place}</span></td>'
-        f'<td>{escape(verdict.measurement)}<span class="note">{times}</span></td></tr>'
+        f'<td>{_text(verdict.measurement)}<span class="note">{times}</span>{_parts(verdict)}</td></tr>'
     )
+
+
+def _parts(verdict: Verdict) -> str:
+    """The single measurements, folded away where they are many."""
+    if not verdict.parts:
+        return ""
+    items = "".join(
+        f'<li><span class="sign">{_ANSWERS.get(outcome, "")}</span>{_text(shown)}</li>'
+        for outcome, shown in verdict.parts
+    )
+    few = " open" if len(verdict.parts) <= 2 else ""
+    what = "one measurement" if len(verdict.parts) == 1 else f"{len(verdict.parts)} measurements"
+    return f'<details class="parts"{few}><summary>{what}</summary><ul>{items}</ul></details>'
+
+
+def _text(words: str) -> str:
+    """Escaped, with T^{2/3} as a power."""
+    return re.sub(r"\^\{([^{}]*)\}", r"<sup>\1</sup>", escape(words))
 
 
 # ---- one figure ----
@@ -220,7 +239,7 @@ def _judged(verdicts: list[Verdict]) -> str:
         return ""
     items = "\n".join(
         f"<li>{_verdict(verdict.verdict, verdict.verdict)}"
-        f'<a href="#{_claim_anchor(verdict)}">{escape(verdict.claim)}</a></li>'
+        f'<a href="#{_claim_anchor(verdict)}">{_text(verdict.claim)}</a></li>'
         for verdict in verdicts
     )
     return f'<h3>Claims judged by it</h3>\n<ul class="judged">\n{items}\n</ul>'

@@ -201,8 +201,15 @@ def _command(names: Sequence[str], settings: Settings) -> str:
 
 
 def _verdicts(findings: Findings) -> list[content.Verdict]:
-    names = ("id", "claim", "place", "measurement", "verdict", "condition", "replications", "figure")
-    return [content.Verdict(**{name: getattr(verdict, name) for name in names}) for verdict in findings.verdicts]
+    names = ("id", "claim", "place", "verdict", "condition", "replications", "figure")
+    return [
+        content.Verdict(
+            **{name: getattr(verdict, name) for name in names},
+            measurement=verdict.rule,
+            parts=tuple((part.outcome, part.shown) for part in verdict.parts),
+        )
+        for verdict in findings.verdicts
+    ]
 
 
 def _provenance(findings: Findings) -> dict[str, str]:

@@ -80,7 +80,7 @@ class DaskCluster:
             for piece in split(replace(task, environment=None), self.width * PIECES_PER_WORKER)  # type: ignore[arg-type]
         ]
         try:
-            for future in as_completed(futures):
+            for future in as_completed(futures, loop=self._client.loop):
                 done(future.result())
                 future.release()
         except KilledWorker as error:
@@ -98,7 +98,7 @@ class DaskCluster:
 
     def _connected(self, Client: Any) -> Any:
         try:
-            client = Client(self._cluster or self.scheduler, timeout=ANSWER_WITHIN)
+            client = Client(self._cluster or self.scheduler, timeout=ANSWER_WITHIN, set_as_default=False)
         except (OSError, ValueError) as error:
             raise HoldfastError(f"no Dask scheduler answers at {self.scheduler}: {error}") from None
         try:

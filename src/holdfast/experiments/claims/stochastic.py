@@ -96,15 +96,6 @@ def _beats_adversarial(evidence: Evidence) -> list[Question]:
 
 CLAIMS = (
     Claim(
-        id="base-log-switches",
-        sentence="In the stochastic regime geometric BaSE needs only O(log T) switches.",
-        place="Section 7",
-        rule="switches of every run at most K⌈ln T⌉, a game for each power of ten",
-        questions=_base_switches,
-        needs=("long-base",),
-        figure=EASY,
-    ),
-    Claim(
         id="easy-few-switches",
         sentence="Where the gap is large, even the policies without blocks do not switch much.",
         place="Section 7, Figure 2",
@@ -187,5 +178,14 @@ CLAIMS = (
         rule="final cost of tsallis-switch below that of EXP3 with and without blocks, in Figures 2 to 4",
         questions=_beats_adversarial,
         needs=(EASY, HARD, FREE),
+    ),
+    Claim(
+        id="base-log-switches",
+        sentence="In the stochastic regime geometric BaSE needs only O(log T) switches.",
+        place="Section 7",
+        rule="switches of every run at most K⌈ln T⌉, a game for each power of ten",
+        questions=_base_switches,
+        needs=("long-base",),
+        figure=EASY,
     ),
 )

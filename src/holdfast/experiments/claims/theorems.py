@@ -144,7 +144,7 @@ def _improves(evidence: Evidence) -> list[Question]:
         for _ in range(50):  # the ratio falls with T
             middle = (low + high) / 2
             low, high = (middle, high) if ratio(10**middle) > 1 else (low, middle)
-        enough = f"at T above 10^{high:.1f} ({name})"
+        enough = f"at T above 10^{{{high:.1f}}} ({name})"
         found.append(Computed(enough, ratio(10 ** (high + 0.1)) < 1, 10**high, "the lesser from there"))
     return list[Question](found)
 
