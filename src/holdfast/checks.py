@@ -24,16 +24,25 @@ def whole_number(parameter: str, value: object, *, least: int, most: int | None 
     return number
 
 
-def real_number(parameter: str, value: object, *, least: float | None = None, above: float | None = None) -> float:
-    """`value` as a finite float of at least `least`, or strictly above `above`."""
+def real_number(
+    parameter: str, value: object, *, least: float | None = None, above: float | None = None, most: float | None = None
+) -> float:
+    """`value` as a finite float of at least `least`, or strictly above `above`, and at most `most`."""
     rule = "must be a finite number"
     if least is not None:
         rule += " and not negative" if least == 0 else f" of at least {least:g}"
     if above is not None:
         rule += f" above {above:g}"
+    if most is not None:
+        rule += f", at most {most:g}"
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
         raise InvalidParameter(parameter, rule, value)
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:  # an int beyond every float
+        raise InvalidParameter(parameter, rule, value) from None
     if not math.isfinite(number) or (least is not None and number < least) or (above is not None and number <= above):
+        raise InvalidParameter(parameter, rule, value)
+    if most is not None and number > most:
         raise InvalidParameter(parameter, rule, value)
     return number

@@ -43,7 +43,10 @@ class MissingExtra(HoldfastError, ImportError):
 
 
 def _shown(value: object) -> str:
-    text = repr(value)
+    try:
+        text = repr(value)
+    except ValueError:  # an int of more digits than Python writes
+        text = f"{type(value).__name__} too long to show"
     return text if len(text) <= 120 else f"{text[:100]}… ({len(text)} characters)"
 
 

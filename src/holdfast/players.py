@@ -16,7 +16,7 @@ import numpy as np
 from holdfast.checks import real_number, whole_number
 from holdfast.errors import BadSavedState, InvalidParameter, OutOfTurn, nearest
 from holdfast.policies import make_policy
-from holdfast.policies.protocol import ARM, BLOCK, N_SCALARS, ROUNDS, Array, Policy, State
+from holdfast.policies.protocol import ARM, BLOCK, LARGEST, N_SCALARS, ROUNDS, Array, Policy, State
 from holdfast.rng import STATE_SIZE, check_seed, start_stream, stream_key
 
 FORMAT = "holdfast.player"
@@ -67,7 +67,7 @@ class Player:
         number = whole_number("replication", replication, least=0)
         start_stream(policy_key(check_seed(seed), policy.label), number, self._stream)
         self._arm: int | str | None = None
-        self._bounds = policy.loss_range
+        self._bounds = policy.bounds
         self._left = 0
         self._pieces: list[float] = []
         self._rounds = 0
@@ -147,12 +147,18 @@ class Player:
         that is being played. After an error the player is as before.
         """
         low, high = self._bounds
-        if type(loss) is float and low <= loss <= high and rounds == 1 and reward is arm is None and self._left:
-            value = loss
-            rounds = 1
+        if (
+            type(loss) is float
+            and low <= loss <= high
+            and type(rounds) is int
+            and rounds == 1
+            and reward is arm is None
+            and self._left
+        ):
+            self._pieces.append(loss)
         else:
-            value, rounds = self._checked(loss, rounds, reward, arm)
-        self._pieces.append(value)
+            pieces, rounds = self._checked(loss, rounds, reward, arm)
+            self._pieces += pieces
         if len(self._pieces) > KEPT_PIECES:
             self._pieces = exact_sum(self._pieces)
         self._rounds += rounds
@@ -170,8 +176,8 @@ class Player:
         self._pieces = []
         self._observe(self._params, x, C, w, total, length)
 
-    def _checked(self, loss: object, rounds: object, reward: object, arm: int | str | None) -> tuple[float, int]:
-        """The loss and its rounds, or an error before anything has changed."""
+    def _checked(self, loss: object, rounds: object, reward: object, arm: int | str | None) -> tuple[list[float], int]:
+        """Numbers that add up to the loss, and its rounds; or an error before anything has changed."""
         if not self._left:
             raise OutOfTurn("there is no arm to tell the loss of: call ask() first")
         if arm is not None and arm != self._arm:
@@ -189,7 +195,7 @@ class Player:
             of = "one round" if count == 1 else f"{count} rounds"
             hint = "; give loss_range=(lowest, highest) to use your own units" if (low, high) == (0.0, 1.0) else ""
             raise InvalidParameter(name, f"of {of} must be from {count * low:g} to {count * high:g}{hint}", given)
-        return (value if reward is None else count * (low + high) - value), count
+        return ([value] if reward is None else [count * (low + high), -value]), count
 
     def _refuse_arm(self, arm: int | str) -> None:
         known = self.policy.arms if self.policy.arms is not None else range(self.policy.n_arms)
@@ -210,10 +216,10 @@ class Player:
         if value is None:
             raise InvalidParameter(wanted, f"must be announced when a block begins: ask({wanted}=...)", None)
         if wanted == "loss_bound":
-            bound = real_number("loss_bound", value, above=0)
+            bound = real_number("loss_bound", value, least=1 / LARGEST, most=LARGEST)
             self._bounds = (0.0, bound)
             return bound
-        return real_number("switching_cost", value, least=0) / self.policy.unit
+        return real_number("switching_cost", value, least=0, most=LARGEST * self.policy.unit) / self.policy.unit
 
     def _extend_schedule(self) -> None:
         """Tabulate a schedule given as functions further; one given as lists may be at its end."""
@@ -266,7 +272,9 @@ class Player:
             if json.loads(json.dumps(given)) != saved:
                 raise BadSavedState(f"this game was played by {saved}, not by {given}")
             return cls._restored(policy, content)
-        except (KeyError, TypeError, IndexError, AttributeError, OverflowError, InvalidParameter) as error:
+        except BadSavedState:
+            raise
+        except (KeyError, TypeError, IndexError, AttributeError, OverflowError, ValueError) as error:
             raise BadSavedState(f"saved player data is damaged: {error!r}") from None
 
     @classmethod
@@ -277,7 +285,10 @@ class Player:
             if values.shape != (size,) or not np.isfinite(values).all():
                 raise BadSavedState(f"saved player data is damaged: {name} must be {size} finite numbers")
             getattr(player._state, name)[:] = values
-        player._stream[:] = np.array(content["stream"], dtype=np.uint64)
+        stream = np.array(content["stream"], dtype=np.uint64)
+        if stream.shape != (STATE_SIZE,):
+            raise BadSavedState(f"saved player data is damaged: stream must be {STATE_SIZE} whole numbers")
+        player._stream[:] = stream
         player._bounds = (float(content["bounds"][0]), float(content["bounds"][1]))
         player._left = whole_number("left", content["left"], least=0)
         player._pieces = [real_number("pieces", piece) for piece in content["pieces"]]
@@ -316,7 +327,7 @@ def _opened(data: object) -> dict[str, Any]:
         raise BadSavedState(f"saved player data must be the text that save() returned; got {type(data).__name__}")
     try:
         document = json.loads(data)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise BadSavedState(f"saved player data must be JSON; it is damaged or cut short ({error})") from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise BadSavedState(f"saved player data must have the format {FORMAT!r}; this is something else")

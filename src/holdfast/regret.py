@@ -46,7 +46,7 @@ def regret(expected_losses: ArrayLike, played: ArrayLike, switching_cost: float 
     For recorded losses, which are one fixed sequence, give the losses themselves.
 
     >>> regret([[0.0, 1.0], [1.0, 0.0], [1.0, 0.0]], played=[0, 0, 1], switching_cost=0.5)["cost"]
-    array([0.5, 1.5, 1. ])
+    array([0.5, 0.5, 1. ])
     """
     losses = np.asarray(expected_losses, dtype=np.float64)
     arms = np.asarray(played)

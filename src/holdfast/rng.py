@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from holdfast._kernel import kernel
+from holdfast.checks import whole_number
 from holdfast.errors import InvalidParameter
 
 STATE_SIZE = 4
@@ -107,15 +108,16 @@ def _binomial_by_inversion(n: float, p: float, state: Any) -> float:
     """Walk up the distribution function: np + 1 steps on average, used where np < 10."""
     q = 1.0 - p
     odds = p / q
+    most = min(n, 110.0)  # P(X > 110) < 10⁻⁷⁰ where np < 10; without it a sliver of u would walk through all n
     none = math.exp(n * math.log1p(-p))  # P(0) = qⁿ
     while True:
         u = uniform(state)
         k, mass = 0.0, none
-        while u > mass and k <= n:
+        while u > mass and k <= most:
             u -= mass
             k += 1.0
             mass *= odds * (n - k + 1.0) / k
-        if k <= n:  # else rounding left a sliver beyond the last value: draw again
+        if k <= most:  # else rounding left a sliver beyond the last value: draw again
             return k
 
 
@@ -238,7 +240,8 @@ class Stream:
 
     def __init__(self, seed: object, name: str, replication: int = 0) -> None:
         self.state = np.zeros(STATE_SIZE, dtype=np.uint64)
-        start_stream(stream_key(check_seed(seed), name), replication, self.state)
+        number = whole_number("replication", replication, least=0)
+        start_stream(stream_key(check_seed(seed), name), number, self.state)
 
     def uniform(self) -> float:
         """The next number in [0, 1)."""

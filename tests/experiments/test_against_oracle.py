@@ -58,8 +58,8 @@ def losses(environment: Environment) -> Callable[[int], list[float]]:
 def games(policy: Policy, environment: Environment) -> int:
     """As many as a few seconds allow: a round of Tsallis-INF is a bisection to the last bit."""
     if isinstance(policy, (BaSE, Exp3, BlockExp3)):
-        return 600
-    return 80 if isinstance(policy, TsallisInf) or getattr(policy, "switching_cost", 1.0) < 0.5 else 160
+        return 300
+    return 60 if isinstance(policy, TsallisInf) or getattr(policy, "switching_cost", 1.0) < 0.5 else 90
 
 
 @cache

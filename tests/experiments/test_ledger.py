@@ -202,7 +202,7 @@ def test_what_may_go_wrong_is_shared_by_the_parts() -> None:
 
 
 def test_questions() -> None:
-    low, high = np.array([1.0, 1.1, 0.9]), np.array([5.0, 5.2, 4.9])
+    low, high = np.tile([1.0, 1.1, 0.9], 4), np.tile([5.0, 5.2, 4.9], 4)
     assert [Less("", a, b).answer(0.99).outcome for a, b in ((low, high), (high, low), (low, low))] == [
         "yes",
         "no",

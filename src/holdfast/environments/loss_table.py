@@ -21,6 +21,8 @@ IN_MEMORY = 2**30
 
 ROWS_AT_ONCE = 2**16
 
+TABLE_RULE = "must be a table of numbers with one row a round and one column an arm"
+
 
 @kernel
 def total(tables: Any, arm: int, start: float, stop: float, stream: Any) -> float:
@@ -60,8 +62,7 @@ class LossTable(Environment):
     def __post_init__(self) -> None:
         table = self._opened()
         if table.ndim != 2 or 0 in table.shape or table.dtype.kind not in "fiub":
-            rule = "must be a table of numbers with one row a round and one column an arm"
-            raise InvalidParameter("source", rule, f"shape {table.shape} of {table.dtype}")
+            raise InvalidParameter("source", TABLE_RULE, f"shape {table.shape} of {table.dtype}")
         object.__setattr__(self, "sums", _prefix_sums(table))
         if isinstance(self.source, (str, Path)):
             object.__setattr__(self, "source", str(self.source))
@@ -70,10 +71,13 @@ class LossTable(Environment):
 
     def _opened(self) -> np.ndarray[Any, Any]:
         if not isinstance(self.source, (str, Path)):
-            return np.asanyarray(self.source)
+            try:
+                return np.asanyarray(self.source)
+            except ValueError:  # rows of different lengths
+                raise InvalidParameter("source", TABLE_RULE, self.source) from None
         try:
             return np.asanyarray(np.load(self.source, mmap_mode="r", allow_pickle=False))
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, EOFError) as error:
             raise InvalidParameter("source", f"must be the path of a .npy file ({error})", str(self.source)) from None
 
     @property
@@ -98,10 +102,12 @@ class LossTable(Environment):
 
     def expected(self, start: int, stop: int) -> Array:
         """Total loss of every arm over the rounds [start, stop)."""
+        start, stop = self.checked_rounds(start, stop)
         return np.asarray(self.sums[stop] - self.sums[start])
 
     def excess(self, stop: int) -> Array:
         """Total loss of every arm over the rounds [0, stop) less that of the reference arm."""
+        _, stop = self.checked_rounds(0, stop)
         return np.asarray(self.sums[stop] - self.sums[stop, self.reference])
 
 

@@ -18,12 +18,9 @@ import numpy as np
 from holdfast._kernel import kernel
 from holdfast.checks import real_number, whole_number
 from holdfast.environments.binomial_table import LARGEST, binomial_from_table, binomial_tables
-from holdfast.environments.protocol import Array, Environment, Tables
+from holdfast.environments.protocol import LAST_ROUND, Array, Environment, Tables
 from holdfast.errors import InvalidParameter, nearest
 from holdfast.rng import binomial
-
-LAST_ROUND = 2**53
-"""Rounds are counted in doubles: exact up to here, more than any game will reach."""
 
 
 @kernel
@@ -105,11 +102,11 @@ class Phased(Environment):
 
     def expected(self, start: int, stop: int) -> Array:
         """Expected total loss of every arm over the rounds [start, stop)."""
-        return self._summed(self.means, start, stop)
+        return self._summed(self.means, *self.checked_rounds(start, stop))
 
     def excess(self, stop: int) -> Array:
         """Expected total loss of every arm over the rounds [0, stop) less that of the reference arm."""
-        return self._summed(self.gaps, 0, stop)
+        return self._summed(self.gaps, *self.checked_rounds(0, stop))
 
 
 @dataclass(frozen=True)
@@ -133,6 +130,8 @@ class Bernoulli(Phased):
         """The paper's instance: `best_arms` arms of mean `mean` − `gap`, then the others of mean `mean`."""
         n_arms, best_arms, gap = _checked_gap(n_arms, best_arms, gap)
         mean = real_number("mean", mean, least=0)
+        if gap > mean:
+            raise InvalidParameter("gap", f"must not exceed the mean of the other arms, {mean:g}", gap)
         best = round(mean - gap, 15)
         return cls((best,) * best_arms + (mean,) * (n_arms - best_arms), shuffled=shuffled)
 

@@ -16,10 +16,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.errors import InvalidParameter
+from holdfast.checks import whole_number
 from holdfast.rng import Stream
 
 Array = NDArray[np.float64]
+LAST_ROUND = 2**53
+"""Rounds are counted in doubles: exact up to here, more than any game will reach."""
+
 Tables = tuple[NDArray[Any], ...]
 
 
@@ -65,11 +68,15 @@ class Environment(ABC):
 
     def draw(self, arm: int, start: int, stop: int, stream: Stream) -> float:
         """Total loss of `arm` over the rounds [start, stop): one draw from `stream`, or one lookup."""
-        if not 0 <= arm < self.n_arms:
-            raise InvalidParameter("arm", f"must be from 0 to {self.n_arms - 1}", arm)
-        if not 0 <= start <= stop <= self.rounds:
-            raise InvalidParameter("start, stop", f"must satisfy 0 <= start <= stop <= {self.rounds}", (start, stop))
-        return float(self.total_kernel(self.tables, int(arm), float(start), float(stop), stream.state))
+        arm = whole_number("arm", arm, least=0, most=self.n_arms - 1)
+        start, stop = self.checked_rounds(start, stop)
+        return float(self.total_kernel(self.tables, arm, float(start), float(stop), stream.state))
+
+    def checked_rounds(self, start: int, stop: int) -> tuple[int, int]:
+        """[start, stop) as whole numbers of rounds that there are."""
+        last = int(min(self.rounds, LAST_ROUND))
+        stop = whole_number("stop", stop, least=0, most=last)
+        return whole_number("start", start, least=0, most=stop), stop
 
     def settings(self) -> dict[str, Any]:
         """The parameters as plain values."""

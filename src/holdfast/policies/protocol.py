@@ -31,6 +31,10 @@ OWN = 3
 """The first scalar of `x` that is a policy's own."""
 
 N_SCALARS = 16
+
+LARGEST = 1e50
+"""Ranges and costs beyond this (or below its inverse) would overflow in the solver."""
+
 MOST_ARMS = 10**7
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
@@ -91,6 +95,11 @@ class Policy(ABC):
     def label(self) -> str:
         """The name of this policy in a table when no other is given."""
         return self.id
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """What one round may lose, as it is told."""
+        return self.loss_range
 
     @property
     def unit(self) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 from holdfast.checks import real_number
 from holdfast.errors import InvalidParameter, nearest
 from holdfast.policies import tsallis_kernels as tsallis
-from holdfast.policies.protocol import Array, Policy, State
+from holdfast.policies.protocol import LARGEST, Array, Policy, State
 
 ANNOUNCED = "announced"
 ESTIMATORS = ("importance-weighted", "reduced-variance")
@@ -47,7 +47,7 @@ class TsallisInf(Policy):
         if self.loss_bound != ANNOUNCED:
             if isinstance(self.loss_bound, str):
                 raise InvalidParameter("loss_bound", "must be a number above 0 or 'announced'", self.loss_bound)
-            self._set("loss_bound", real_number("loss_bound", self.loss_bound, above=0))
+            self._set("loss_bound", real_number("loss_bound", self.loss_bound, least=1 / LARGEST, most=LARGEST))
         if self.loss_bound != 1.0 and self.loss_range != (0.0, 1.0):
             raise InvalidParameter("loss_bound", "and loss_range cannot both be given", self.loss_bound)
 
@@ -60,6 +60,11 @@ class TsallisInf(Policy):
     def announces(self) -> str | None:  # type: ignore[override]
         """``"loss_bound"`` when the range is announced round by round."""
         return "loss_bound" if self.loss_bound == ANNOUNCED else None
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Losses in [0, B]."""
+        return self.loss_range if isinstance(self.loss_bound, str) or self.loss_bound == 1.0 else (0.0, self.loss_bound)
 
     @property
     def observe(self) -> Callable[..., Any]:  # type: ignore[override]

@@ -12,7 +12,10 @@ import numpy as np
 from holdfast.checks import real_number, whole_number
 from holdfast.errors import InvalidParameter
 from holdfast.policies import tsallis_kernels as tsallis
-from holdfast.policies.protocol import Array, Policy, State
+from holdfast.policies.protocol import LARGEST, Array, Policy, State
+
+FASTEST = 1e15
+"""Learning rates beyond this are lost in the rounding of losses of order 1."""
 
 Given = Sequence[float] | Callable[[int], float]
 
@@ -46,16 +49,19 @@ class TsallisSwitch(Policy):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._set("switching_cost", real_number("switching_cost", self.switching_cost, least=0))
+        self._set(
+            "switching_cost", real_number("switching_cost", self.switching_cost, least=0, most=LARGEST * self.unit)
+        )
         if (self.block_lengths is None) != (self.learning_rates is None):
             missing = "learning_rates" if self.learning_rates is None else "block_lengths"
             raise InvalidParameter(missing, "must be given together with the other half of the schedule", None)
         for name in ("block_lengths", "learning_rates"):
             given = getattr(self, name)
             if given is not None and not callable(given):
-                if isinstance(given, str) or not isinstance(given, Iterable) or len(tuple(given)) == 0:
+                values = () if isinstance(given, str) or not isinstance(given, Iterable) else tuple(given)
+                if not values:
                     raise InvalidParameter(name, "must be a function of n or a list of numbers", given)
-                self._set(name, tuple(given))
+                self._set(name, tuple(v.item() if isinstance(v, np.generic) else v for v in values))
         if self.block_lengths is not None and not callable(self.block_lengths):
             self.table(len(self.block_lengths))
         if self.learning_rates is not None and not callable(self.learning_rates):
@@ -72,12 +78,17 @@ class TsallisSwitch(Policy):
                     [float(whole_number(f"block_lengths at n={n}", v, least=1)) for n, v in enumerate(values, 1)]
                 )
             else:
-                rates = np.array([real_number(f"learning_rates at n={n}", v, above=0) for n, v in enumerate(values, 1)])
+                rates = np.array(
+                    [
+                        real_number(f"learning_rates at n={n}", v, least=1 / LARGEST, most=FASTEST)
+                        for n, v in enumerate(values, 1)
+                    ]
+                )
         rises = np.nonzero(np.diff(rates) > 0)[0]
         if len(rises):
             n = int(rises[0]) + 2
             raise InvalidParameter(
-                f"learning_rates at n={n}", f"must not exceed {rates[n - 2]!r} at n={n - 1}", rates[n - 1]
+                f"learning_rates at n={n}", f"must not exceed {rates.item(n - 2)!r} at n={n - 1}", rates.item(n - 1)
             )
         shared = min(len(lengths), len(rates))
         return lengths[:shared], rates[:shared]

@@ -34,7 +34,8 @@ class Power:
 
     def __call__(self, n: Any) -> Any:
         """λ_n of one block, or of an array of them."""
-        return self.scale * np.power(n, self.alpha, dtype=np.float64)
+        costs = self.scale * np.power(n, self.alpha, dtype=np.float64)
+        return costs if isinstance(n, np.ndarray) else float(costs)
 
 
 @dataclass(frozen=True)
