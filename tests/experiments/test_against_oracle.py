@@ -59,6 +59,8 @@ def games(policy: Policy, environment: Environment) -> int:
     """As many as a few seconds allow: a round of Tsallis-INF is a bisection to the last bit."""
     if isinstance(policy, (BaSE, Exp3, BlockExp3)):
         return 300
+    if environment.n_arms > 8:
+        return 30
     return 60 if isinstance(policy, TsallisInf) or getattr(policy, "switching_cost", 1.0) < 0.5 else 90
 
 

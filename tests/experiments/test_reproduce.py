@@ -127,7 +127,7 @@ def test_more_replications_begin_with_the_same(made: Reproduction, tmp_path: Pat
         (None, {"replications": 0}, "replications must be"),
         (None, {"horizon": 10}, "horizon must be"),
         (None, {"n_arms": 1}, "n_arms must be"),
-        (None, {"seed": -1}, "seed must be"),
+        (None, {"seed": -1}, "seed must not be"),
         (["stochastic-esy"], {}, "did you mean 'stochastic-easy'"),
         (None, {"backend": "thread"}, "did you mean 'threads'"),
         (None, {"workers": 0}, "workers must be"),

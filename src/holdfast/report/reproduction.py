@@ -171,7 +171,7 @@ def _figure(experiment: Experiment, findings: Findings) -> content.Figure:
             for name, row in experiment.tables().items()
         ),
         series_label=experiment.series_label,
-        rerun=_command([experiment.name], settings),
+        rerun=command_of([experiment.name], settings),
     )
 
 
@@ -189,7 +189,8 @@ def _bounds(row: Row, settings: Settings) -> dict[str, float]:
     }
 
 
-def _command(names: Sequence[str], settings: Settings) -> str:
+def command_of(names: Sequence[str], settings: Settings) -> str:
+    """The command that plays these figures, or all of them for none, with these settings."""
     return " ".join(
         [
             "holdfast reproduce",
@@ -218,7 +219,7 @@ def _provenance(findings: Findings) -> dict[str, str]:
     told = told.get("parts", [told])[0]
     names = [] if len(findings.experiments) == len(FIGURES) else [e.name for e in findings.experiments]
     return {
-        "command": _command(names, settings),
+        "command": command_of(names, settings),
         "replications": f"{settings.replications} in the figures; {settings.judged} behind the verdicts, of which the "
         f"figures show the first; {settings.probed} in runs of up to {number(settings.long_horizon)} rounds",
         "intervals": f"Student's, of paired differences; all intervals of a claim together at {CONFIDENCE:.0%}, "

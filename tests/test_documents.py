@@ -1,0 +1,47 @@
+"""What the documents show is run, so that it stays true."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+
+def python_blocks(document: str) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", (ROOT / document).read_text(), re.DOTALL)
+
+
+def run(tmp_path: Path, code: str) -> str:
+    script = tmp_path / "shown.py"
+    script.write_text(code)
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_readme_runs_from_top_to_bottom(tmp_path):
+    blocks = python_blocks("README.md")
+    assert len(blocks) == 2
+    shown = run(tmp_path, "\n".join(blocks))
+    assert "1000 " in shown
+    assert "tsallis-switch − exp3: cost" in shown
+
+
+def test_the_skeleton_of_a_policy_plays(tmp_path):
+    (skeleton,) = python_blocks("docs/new_policy.md")
+    assert "follow-the-" in run(tmp_path, skeleton)
+
+
+def test_a_policy_outside_the_package_is_cached_under_its_own_source(tmp_path):
+    """Changing a user's file must change what is played, though the kernels' names stay."""
+    (skeleton,) = python_blocks("docs/new_policy.md")
+    longer = skeleton.replace("x[ARM], x[ROUNDS] = arm, 10.0", "x[ARM], x[ROUNDS] = arm, 500.0")
+    assert longer != skeleton
+    assert run(tmp_path, skeleton) != run(tmp_path, longer)
+
+
+def test_every_link_between_documents_leads_somewhere():
+    for document in [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), ROOT / "benchmarks" / "README.md"]:
+        for target in re.findall(r"\]\(([^)#:]+)\)", document.read_text()):
+            assert (document.parent / target).exists(), f"{document.name} links to {target}"
