@@ -12,6 +12,7 @@ from holdfast import BadSavedState, HoldfastError, InvalidParameter, simulate
 from holdfast.experiments.figures import FIGURES, chosen
 from holdfast.experiments.settings import Settings
 from holdfast.report import reproduction
+from holdfast.report.document import LARGEST, write_document
 from holdfast.report.reproduction import Reproduction, ledger_table, load, redraw, reproduce
 from holdfast.results import SCHEMA, Result
 
@@ -88,6 +89,20 @@ def test_report(made: Reproduction) -> None:
         assert f"holdfast reproduce {name} --replications 3 --horizon 2000 --arms 4 --seed 11" in page
     for verdict in made.verdicts:
         assert verdict.id in page
+
+
+def test_document(made: Reproduction, tmp_path: Path) -> None:
+    text = write_document(made.out, tmp_path / "docs" / "page.md").read_text(encoding="utf-8")
+    assert "holdfast reproduce --replications 3 --horizon 2000 --arms 4 --seed 11" in text
+    for name in NAMES:
+        assert f"(figures/{name}.png)" in text
+        assert (tmp_path / "docs" / "figures" / f"{name}.png").stat().st_size <= LARGEST
+    rows = [line for line in text.splitlines() if line.startswith(("| ✓", "| ◐", "| ✗"))]
+    assert len(rows) == len(made.verdicts)
+    for verdict, row in zip(made.verdicts, rows, strict=True):
+        assert f"`{verdict.id}`" in row
+        assert verdict.verdict in row
+        assert row.count("|") - row.count("\\|") == 5
 
 
 def test_redrawing_needs_no_playing(made: Reproduction, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,8 +19,8 @@ if not hasattr(np, "row_stack"):  # numba-cuda 0.30 imports a name that NumPy 2.
 
 from holdfast.errors import InvalidParameter, MissingExtra
 from holdfast.policies.protocol import N_SCALARS
-from holdfast.rng import STATE_SIZE, start_stream
-from holdfast.simulation.game import COSTS_EXHAUSTED, Kernel, compose_play
+from holdfast.rng import STATE_SIZE
+from holdfast.simulation.game import COSTS_EXHAUSTED, Kernel, Record, Rules, Scratch, compose_play
 from holdfast.simulation.tasks import Played, Task
 
 try:
@@ -54,58 +54,26 @@ def compose_launch(choose: Kernel, observe: Kernel, total: Kernel, gap: Kernel, 
     play = compose_play(choose, observe, total, gap)
 
     @cuda.jit  # type: ignore[untyped-decorator]
-    def launch(
-        params: Any,
-        tables: Any,
-        costs: Any,
-        announces_cost: bool,
-        shuffled: bool,
-        horizon: float,
-        checkpoints: Any,
-        policy_key: Any,
-        environment_key: Any,
-        first: int,
-        stop: Any,
-        excess: Any,
-        switches: Any,
-        paid: Any,
-        blocks: Any,
-    ) -> None:
+    def launch(rules: Any, first: int, stop: Any, record: Any, blocks: Any) -> None:
         row = cuda.grid(1)
-        if row >= blocks.shape[0]:
-            return
-        policy_stream = cuda.local.array(STATE_SIZE, np.uint64)
-        environment_stream = cuda.local.array(STATE_SIZE, np.uint64)
-        x = cuda.local.array(N_SCALARS, np.float64)
-        C = cuda.local.array(n_arms, np.float64)
-        w = cuda.local.array(n_arms, np.float64)
-        for i in range(N_SCALARS):
-            x[i] = 0.0
-        for i in range(n_arms):
-            C[i] = 0.0
-            w[i] = 0.0
-        start_stream(policy_key, first + row, policy_stream)
-        start_stream(environment_key, first + row, environment_stream)
-        blocks[row] = play(
-            params,
-            tables,
-            costs,
-            announces_cost,
-            shuffled,
-            horizon,
-            checkpoints,
-            policy_stream,
-            environment_stream,
-            x,
-            C,
-            w,
-            stop,
-            excess[row],
-            switches[row],
-            paid[row],
-        )
+        if row < blocks.shape[0]:
+            scratch = Scratch(
+                cuda.local.array(STATE_SIZE, np.uint64),
+                cuda.local.array(STATE_SIZE, np.uint64),
+                cuda.local.array(N_SCALARS, np.float64),
+                cuda.local.array(n_arms, np.float64),
+                cuda.local.array(n_arms, np.float64),
+            )
+            own = Record(record.excess[row], record.switches[row], record.paid[row])
+            blocks[row] = play(rules, first + row, scratch, stop, own)
 
     return launch
+
+
+def on_device(rules: Rules) -> Rules:
+    """The same rules with their arrays on the GPU."""
+    arrays = {name: cuda.to_device(value) for name, value in rules._asdict().items() if isinstance(value, np.ndarray)}
+    return rules._replace(tables=tuple(cuda.to_device(np.ascontiguousarray(t)) for t in rules.tables), **arrays)
 
 
 def run_on_gpu(task: Task) -> Played:
@@ -113,43 +81,22 @@ def run_on_gpu(task: Task) -> Played:
     require_device()
     if task.policy.n_arms > MOST_ARMS:
         raise InvalidParameter("n_arms", f"must be at most {MOST_ARMS} on a GPU", task.policy.n_arms)
-    launch = compose_launch(
-        task.policy.choose,
-        task.policy.observe,
-        task.environment.total_kernel,
-        task.environment.gap_kernel,
-        task.policy.n_arms,
-    )
+    launch = compose_launch(*task.kernels(), task.policy.n_arms)
+    grid = -(-task.count // THREADS_PER_BLOCK)
     shape = (task.count, len(task.checkpoints))
-    excess, paid = cuda.device_array(shape, np.float64), cuda.device_array(shape, np.float64)
-    switches, blocks = cuda.device_array(shape, np.int64), cuda.device_array(task.count, np.int64)
-    tables = tuple(cuda.to_device(np.ascontiguousarray(array)) for array in task.environment.tables)
+    record = Record(*(cuda.device_array(shape, kind) for kind in (np.float64, np.int64, np.float64)))
+    blocks = cuda.device_array(task.count, np.int64)
+    stop = cuda.to_device(np.zeros(1, dtype=np.uint8))
     costs = task.costs.table()
     while True:
         with warnings.catch_warnings():  # few replications leave a large GPU idle: the user knows
             warnings.simplefilter("ignore")
-            launch[-(-task.count // THREADS_PER_BLOCK), THREADS_PER_BLOCK](
-                cuda.to_device(task.policy.parameters(horizon=task.horizon)),
-                tables,
-                cuda.to_device(costs),
-                task.announces_cost,
-                task.environment.shuffled,
-                float(task.horizon),
-                cuda.to_device(np.array(task.checkpoints, dtype=np.float64)),
-                cuda.to_device(task.policy_key()),
-                cuda.to_device(task.environment_key()),
-                task.first,
-                cuda.to_device(np.zeros(1, dtype=np.uint8)),
-                excess,
-                switches,
-                paid,
-                blocks,
-            )
+            launch[grid, THREADS_PER_BLOCK](on_device(task.rules(costs)), task.first, stop, record, blocks)
         played = blocks.copy_to_host()
         if played.min() != COSTS_EXHAUSTED:
-            break
+            excess, switches, paid = (column.copy_to_host() for column in record)
+            return Played(task, excess, switches, paid, int(played.sum()))
         costs = task.costs.longer(costs)
-    return Played(task, excess.copy_to_host(), switches.copy_to_host(), paid.copy_to_host(), int(played.sum()))
 
 
 @dataclass

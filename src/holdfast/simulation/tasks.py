@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +13,7 @@ from holdfast.policies import Policy
 from holdfast.policies.protocol import State
 from holdfast.rng import STATE_SIZE, stream_key
 from holdfast.simulation.costs import Costs
-from holdfast.simulation.game import COSTS_EXHAUSTED, STOPPED, compose_games
+from holdfast.simulation.game import COSTS_EXHAUSTED, STOPPED, Kernel, Record, Rules, Scratch, compose_games
 
 Array = NDArray[np.float64]
 
@@ -33,18 +32,24 @@ class Task:
     first: int
     count: int
 
-    def policy_key(self) -> NDArray[np.uint64]:
-        """The streams the policy draws from."""
-        return policy_key(self.seed, self.label)
+    def kernels(self) -> tuple[Kernel, Kernel, Kernel, Kernel]:
+        """What the game is composed of."""
+        policy, environment = self.policy, self.environment
+        return policy.choose, policy.observe, environment.total_kernel, environment.gap_kernel
 
-    def environment_key(self) -> NDArray[np.uint64]:
-        """The streams of the losses: the same for every policy."""
-        return stream_key(self.seed, "environment")
-
-    @property
-    def announces_cost(self) -> bool:
-        """Whether the policy is told λ_n when block n begins."""
-        return self.policy.announces == "switching_cost"
+    def rules(self, costs: Array) -> Rules:
+        """What is the same in every replication. The losses' streams are the same for every policy too."""
+        return Rules(
+            params=self.policy.parameters(horizon=self.horizon),
+            tables=self.environment.tables,
+            costs=costs,
+            announces_cost=self.policy.announces == "switching_cost",
+            shuffled=self.environment.shuffled,
+            horizon=float(self.horizon),
+            checkpoints=np.array(self.checkpoints, dtype=np.float64),
+            policy_key=policy_key(self.seed, self.label),
+            environment_key=stream_key(self.seed, "environment"),
+        )
 
 
 @dataclass(frozen=True)
@@ -60,45 +65,23 @@ class Played:
 
 def run_task(task: Task, stop: NDArray[np.uint8] | None = None) -> Played | None:
     """Play a task on this thread; None when `stop` was set before its end."""
-    games = compose_games(
-        task.policy.choose, task.policy.observe, task.environment.total_kernel, task.environment.gap_kernel
-    )
+    games = compose_games(*task.kernels())
     shape = (task.count, len(task.checkpoints))
-    excess, switches, paid = np.zeros(shape), np.zeros(shape, dtype=np.int64), np.zeros(shape)
+    record = Record(np.zeros(shape), np.zeros(shape, dtype=np.int64), np.zeros(shape))
     state = State.fresh(task.policy.n_arms)
+    streams = np.zeros((2, STATE_SIZE), dtype=np.uint64)
+    scratch = Scratch(streams[0], streams[1], state.x, state.C, state.w)
+    signal = np.zeros(1, dtype=np.uint8) if stop is None else stop
     costs = task.costs.table()
     while True:
-        blocks = games(
-            task.policy.parameters(horizon=task.horizon),
-            task.environment.tables,
-            costs,
-            task.announces_cost,
-            task.environment.shuffled,
-            float(task.horizon),
-            np.array(task.checkpoints, dtype=np.float64),
-            task.policy_key(),
-            task.environment_key(),
-            task.first,
-            np.zeros(STATE_SIZE, dtype=np.uint64),
-            np.zeros(STATE_SIZE, dtype=np.uint64),
-            state.x,
-            state.C,
-            state.w,
-            np.zeros(1, dtype=np.uint8) if stop is None else stop,
-            excess,
-            switches,
-            paid,
-        )
+        blocks = games(task.rules(costs), task.first, scratch, signal, record)
         if blocks == STOPPED:
             return None
         if blocks != COSTS_EXHAUSTED:
-            return Played(task, excess, switches, paid, int(blocks))
+            return Played(task, *record, int(blocks))
         costs = task.costs.longer(costs)
 
 
 def warm_up(task: Task) -> None:
     """Compile, or load from the disk, what `task` needs, before threads ask for it all at once."""
-    from dataclasses import replace
-
-    small: dict[str, Any] = {"count": 0}
-    run_task(replace(task, **small))
+    run_task(replace(task, count=0))
