@@ -26,6 +26,7 @@ from holdfast.simulation.costs import Costs, Power
 from holdfast.simulation.tasks import Played, Task
 
 FALSE_FAILURES = 1e-6
+CPU_GAMES = 8192
 HORIZON = 3_000
 CHECKPOINTS = (30, 300, HORIZON)
 
@@ -103,7 +104,7 @@ def speed(run_on_gpu, replications: int) -> None:
         played = run_on_gpu(task)
         seconds.append(time.perf_counter() - begun)
     best = median(seconds)
-    small = Task(policy.label, policy, environment, horizon, Costs.of(1.0), (horizon,), 0, 0, 512)
+    small = Task(policy.label, policy, environment, horizon, Costs.of(1.0), (horizon,), 0, 0, CPU_GAMES)
     on_cpu(small)
     begun = time.perf_counter()
     some = on_cpu(small)
@@ -114,7 +115,9 @@ def speed(run_on_gpu, replications: int) -> None:
     print(
         f"{cores} CPU cores of the same machine: {cpu_rate:.3g} blocks a second; ratio {played.blocks / best / cpu_rate:.1f}"
     )
-    print(f"mean regret {played.excess.mean():.2f}, CPU {some.excess.mean():.2f} ± {some.excess.std() / 512**0.5:.2f}")
+    print(
+        f"mean regret {played.excess.mean():.2f}, CPU {some.excess.mean():.2f} ± {some.excess.std() / CPU_GAMES**0.5:.2f}"
+    )
 
 
 def main() -> int:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from holdfast.experiments.ledger import CONFIDENCE, Verdict
 from holdfast.experiments.reproduce import Findings
-from holdfast.report.content import VERDICTS, Figure
+from holdfast.report.content import Figure
 from holdfast.report.figures import png
 from holdfast.report.files import write_whole
-from holdfast.report.reproduction import command_of, figures_of, load
+from holdfast.report.reproduction import command_of, counted, figures_of, load
 from holdfast.report.summary import curves, decimals, number
 
 LARGEST = 120_000
@@ -44,7 +44,6 @@ def _small(figure: Figure) -> bytes:
 
 def _text(findings: Findings, figures: Sequence[Figure]) -> str:
     settings, verdicts = findings.settings, findings.verdicts
-    count = {kind: sum(verdict.verdict == kind for verdict in verdicts) for kind in VERDICTS}
     parts = [
         "# The paper, reproduced",
         "",
@@ -68,8 +67,7 @@ def _text(findings: Findings, figures: Sequence[Figure]) -> str:
         f"growth on {settings.probed} games of up to {number(settings.long_horizon)} rounds. What the paper's words",
         '("similar", "much better") were taken to mean stands with each measurement.',
         "",
-        f"{len(verdicts)} claims: {count['holds']} hold, {count['conditional']} are conditional, "
-        f"{count['fails']} fail.",
+        f"{len(verdicts)} claims: {counted(verdicts)}.",
         "",
         "## The ledger",
         "",

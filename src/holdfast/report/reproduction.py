@@ -115,11 +115,19 @@ def load(out: Path) -> Findings:
 
 def summary(made: Reproduction) -> str:
     """One line on what came out."""
-    count = {kind: sum(verdict.verdict == kind for verdict in made.verdicts) for kind in content.VERDICTS}
-    return (
-        f"{len(made.findings.experiments)} figures; {len(made.verdicts)} claims: {count['holds']} hold, "
-        f"{count['conditional']} under a condition, {count['fails']} fail"
-    )
+    figures = len(made.findings.experiments)
+    return f"{figures} figure{'s' * (figures != 1)}; {len(made.verdicts)} claims: {counted(made.verdicts)}"
+
+
+def counted(verdicts: Sequence[Verdict]) -> str:
+    """How many hold, hold under a condition, and fail."""
+    count = {kind: sum(verdict.verdict == kind for verdict in verdicts) for kind in content.VERDICTS}
+    words = {
+        "holds": ("holds", "hold"),
+        "conditional": ("is conditional", "are conditional"),
+        "fails": ("fails", "fail"),
+    }
+    return ", ".join(f"{count[kind]} {words[kind][count[kind] != 1]}" for kind in content.VERDICTS)
 
 
 def ledger_table(verdicts: Sequence[Verdict]) -> Table:
