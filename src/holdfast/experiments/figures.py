@@ -136,8 +136,8 @@ _EXPERIMENTS = (
         name="stochastic-hard",
         title="Stochastic losses, small gap, dear switches",
         place="Figure 3",
-        see="Read the panels from left to right: Tsallis-INF and EXP3 have the lower regret, the two block policies a "
-        "tenth of their switches, and at a whole loss a switch that decides the sum. Neither extreme is best.\n\n"
+        see="Read the panels from left to right: Tsallis-INF and EXP3 have the lower regret, the two block policies "
+        "about a tenth of their switches, and at a whole loss a switch that decides the sum.\n\n"
         "The policies without blocks pay almost only for switching; those with blocks pay for both in about equal "
         "parts, as the length of their blocks means them to.",
         facts={"gap Δ": "0.05", "switching cost λ": "1", "means": "0.45 for the best arm, 0.5 for the others"},
@@ -170,8 +170,8 @@ _EXPERIMENTS = (
         title="Losses that rise and fall together, small gap, dear switches",
         place="Figure 6, Appendix E",
         see="With a whole loss a switch, blocks are worth a factor of four and more. A gap of 0.05 caps what a policy "
-        "can lose by holding one wrong arm for ever: BaSE, wrong in most runs, still ends below the block policies, "
-        "and its straight line says that it would not for long.",
+        "can lose by holding one wrong arm for ever: where BaSE has dropped the best arm it still ends below the block "
+        "policies, and its straight line says that it would not for long.",
         facts={"gap Δ": "0.05", "switching cost λ": "1", "phases": "phase i starts at round ⌈1.6^i⌉"},
         rows=_twice(HARD_GAP, HARD_COST),
     ),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import signal
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
@@ -47,9 +49,16 @@ class DaskCluster:
             raise MissingExtra("backend 'dask' needs the extra: pip install 'holdfast[dask]'") from None
         if self.scheduler is None:
             free_port = "localhost:0"  # the usual one may be another cluster's
-            self._cluster = LocalCluster(n_workers=self.workers, threads_per_worker=1, dashboard_address=free_port)
+            self._cluster = LocalCluster(
+                n_workers=self.workers,
+                threads_per_worker=1,
+                dashboard_address=free_port,
+                silence_logs=logging.ERROR,
+            )
         try:
             self._client = self._connected(Client)
+            if self._cluster is not None:
+                _leave_interrupts_to_us(self._client)
         except BaseException:
             self.__exit__()
             raise
@@ -108,6 +117,17 @@ class DaskCluster:
             rule = f"start some with: dask worker {self.scheduler}"
             raise HoldfastError(f"the Dask scheduler at {self.scheduler} has no workers; {rule}") from None
         return client
+
+
+def _leave_interrupts_to_us(client: Any) -> None:
+    """Ctrl-C reaches every process of a terminal: local workers must not die of it while this one winds up."""
+    from distributed import WorkerPlugin
+
+    class DeafToInterrupts(WorkerPlugin):  # type: ignore[misc]
+        def setup(self, worker: Any) -> None:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    client.register_plugin(DeafToInterrupts())
 
 
 def _itself(environment: Any) -> Any:
