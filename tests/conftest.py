@@ -1,10 +1,25 @@
-"""Hypothesis for every test: the same examples in every run, fewer of them when kernels run as plain Python."""
+"""For every test: Hypothesis gives the same examples in every run, fewer of them when kernels run as plain Python."""
 
 import os
+from collections.abc import Callable
+from pathlib import Path
 
+import pytest
 from hypothesis import settings
 
 common = {"derandomize": True, "deadline": None, "database": None}
 settings.register_profile("compiled", max_examples=100, **common)
 settings.register_profile("plain", max_examples=15, **common)
 settings.load_profile("plain" if os.environ.get("NUMBA_DISABLE_JIT") == "1" else "compiled")
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[..., Path]:
+    """A function that writes a study file and returns its path."""
+
+    def written(text: str, name: str = "study.toml") -> Path:
+        file = tmp_path / name
+        file.write_text(text, encoding="utf-8")
+        return file
+
+    return written

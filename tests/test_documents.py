@@ -45,3 +45,10 @@ def test_every_link_between_documents_leads_somewhere():
     for document in [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), ROOT / "benchmarks" / "README.md"]:
         for target in re.findall(r"\]\(([^)#:]+)\)", document.read_text()):
             assert (document.parent / target).exists(), f"{document.name} links to {target}"
+
+
+def test_every_test_the_errata_name_exists():
+    named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", (ROOT / "docs" / "errata.md").read_text())
+    assert len(named) > 30
+    for file, name in named:
+        assert f"def {name}(" in (ROOT / file).read_text(), f"{file}::{name}"

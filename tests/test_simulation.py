@@ -1,24 +1,22 @@
 """Simulation: the same bits however it is spread, the same games as online play, exact at any length."""
 
-import math
 import os
 import random
 import signal
 import subprocess
 import sys
 import time
-from itertools import pairwise
 
 import naive
 import numpy as np
 import polars as pl
 import pytest
 from every_policy import CASES, varying_cost
+from online_play import play_online
 from statistics_of_samples import SEED, assert_mean_at_most, assert_same_mean
 
 import holdfast as hf
 from holdfast.errors import HoldfastError, InvalidParameter
-from holdfast.rng import Stream, uniform
 from holdfast.simulation.checkpoints import checkpoint_rounds
 
 ROUNDS = 400
@@ -34,27 +32,6 @@ def environments(K: int, rounds: int = ROUNDS) -> dict[str, hf.Environment]:
         "reversal": hf.Reversal(max(K, 2), rounds),
         "table": hf.LossTable(np.random.default_rng(K).integers(0, 256, (rounds, K)) / 256),
     }
-
-
-def play_online(policy, environment, rounds, costs, *, seed, replication):
-    """The game of `replication`, played by the online player: (arm, start, end, λ) of each block."""
-    player = policy.player(seed=seed, replication=replication)
-    stream = Stream(seed, "environment", replication)
-    K = environment.n_arms
-    shift = int(uniform(stream.state) * K) if environment.shuffled else 0
-    blocks, t = [], 0
-    while t < rounds:
-        lam = costs(len(blocks) + 1)
-        told = {None: {}, "switching_cost": {"switching_cost": lam}, "loss_bound": {"loss_bound": 1.0}}
-        asked = player.ask(**told[policy.announces])
-        arm = policy.arms.index(asked) if policy.arms else asked
-        end = min(t + player.hold, rounds)
-        place = (arm + shift) % K
-        blocks.append((place, t, end, lam))
-        if end < rounds:
-            player.tell(environment.draw(place, t, end, stream), rounds=end - t)
-        t = end
-    return player, blocks
 
 
 ONLINE = [name for name in CASES if name != "own units"]
@@ -297,80 +274,6 @@ def test_varying_schedule_loses_at_constant_cost():
     )
     comparison = result.compare("tsallis-switch-varying", "tsallis-switch", confidence=1 - 1e-6)
     assert comparison.low > 0
-
-
-def test_ten_thousand_arms():
-    K = 10_000
-    settings = {"horizon": 3000, "switching_cost": 0.5, "replications": 2, "checkpoints": 3}
-    policies = [hf.TsallisSwitch(K, 0.5), hf.TsallisInf(K), hf.Exp3(K), hf.BaSE(K, 3000)]
-    result = hf.simulate(policies, hf.Bernoulli.with_gap(K, 0.5), **settings)
-    assert result.frame["cost"].is_finite().all()
-    assert (result.frame["pseudo_regret"] <= 0.5 * result.frame["round"]).all()
-    assert result.frame.height == 4 * 2 * 3
-
-
-def test_a_million_replications():
-    result = hf.simulate(
-        hf.TsallisSwitch(2, 1.0), hf.Bernoulli([0.2, 0.5]), horizon=20, switching_cost=1.0, replications=10**6
-    )
-    assert result.provenance["checkpoints"] == [2, 4, 6, 8, 10, 12, 14, 16, 18, 20]
-    last = result.frame.filter(round=20)
-    assert last.height == 10**6
-    assert np.array_equal(last["replication"], np.arange(10**6))
-    one = hf.simulate(
-        hf.TsallisSwitch(2, 1.0),
-        hf.Bernoulli([0.2, 0.5]),
-        horizon=20,
-        switching_cost=1.0,
-        replications=1,
-        first_replication=777_777,
-        checkpoints=result.provenance["checkpoints"],
-    )
-    assert one.frame.equals(result.frame.filter(replication=777_777))
-
-
-T = 10**12
-
-
-def eighths_lost(environment: hf.Environment, arm: int, start: int, end: int) -> int:
-    """Eight times the expected loss of an arm over [start, end), as a whole number."""
-    if isinstance(environment, hf.Bernoulli):
-        return (end - start) * (3, 4)[arm]
-    before = max(0, min(end, environment.reversal) - start)
-    return 8 * (before if arm == 1 else end - start - before)
-
-
-@pytest.mark.parametrize(
-    "policy",
-    [
-        hf.TsallisSwitch(2, 3e6),
-        hf.VaryingTsallisSwitch(2),
-        hf.BlockExp3(2, 3e6, T),
-        hf.BaSE(2, T),
-        hf.BaSE(2, T, "minimax", order="random"),
-    ],
-    ids=lambda policy: policy.label,
-)
-@pytest.mark.parametrize("environment", [hf.Reversal(2, T), hf.Bernoulli([0.375, 0.5])], ids=["reversal", "bernoulli"])
-def test_a_million_million_rounds_lose_no_precision(policy, environment):
-    """Every block in Python's own integers gives the very regret that the simulation gives."""
-    marks = [1, 10**6, 123_456_789_012, 10**12 - 1, T]
-    result = hf.simulate(
-        policy, environment, horizon=T, switching_cost=3e6, replications=1, checkpoints=marks, seed=9
-    ).frame
-    player, blocks = play_online(policy, environment, T, lambda n: 3e6, seed=9, replication=0)
-    assert sum(end - start for _, start, end, _ in blocks) == T
-    assert len(blocks) < 200_000
-    for mark, found in zip(marks, result.iter_rows(named=True), strict=True):
-        until = [(arm, start, min(end, mark)) for arm, start, end, _ in blocks if start < mark]
-        best = min(eighths_lost(environment, arm, 0, mark) for arm in (0, 1))
-        regret = (sum(eighths_lost(environment, *block) for block in until) - best) / 8
-        switches = 1 + sum(one[0] != other[0] for one, other in pairwise(until))
-        assert (found["pseudo_regret"], found["switches"]) == (regret, switches)
-        assert found["cost"] == regret + 3e6 * switches
-    p = player.probabilities
-    assert abs(math.fsum(p) - 1) < 1e-12
-    assert (p >= 0).all()
 
 
 @pytest.mark.plain

@@ -7,6 +7,7 @@ from statistics_of_samples import (
     assert_at_least,
     assert_distribution,
     assert_mean,
+    assert_mean_at_most,
     assert_same_mean,
     assert_variance,
     binomial_probabilities,
@@ -26,11 +27,15 @@ def test_a_true_mean_and_variance_pass(normal):
     assert_mean(normal, 3.0, sees=0.06, deviation=2.0)
     assert_variance(normal, 3.0, 4.0, sees=0.2)
     assert_same_mean(normal[:50_000], normal[50_000:], sees=0.11)
+    assert_mean_at_most(normal, 3.0, sees=0.06)
+    assert_mean_at_most(normal, 9.0, sees=0.06)
 
 
 def test_a_mean_off_by_what_the_test_sees_fails(normal):
     with pytest.raises(AssertionError):
         assert_mean(normal + 0.06, 3.0, sees=0.06)
+    with pytest.raises(AssertionError):
+        assert_mean_at_most(normal + 0.06, 3.0, sees=0.06)
     with pytest.raises(AssertionError):
         assert_variance(normal * 1.03, 3.0, 4.0, sees=0.2)
     with pytest.raises(AssertionError):

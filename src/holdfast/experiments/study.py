@@ -99,11 +99,12 @@ def run_study(
         total = sum(cell.replications for cell in study.cells)
         left = sum(count for _, gaps in work for _, count in gaps)
         run.found = total - left
-        say(f"{study.name}: {len(study.cells)} cells, {left} of {total} replications to play")
+        cells = f"{len(study.cells)} cell{'s' * (len(study.cells) > 1)}"
+        say(f"{study.name}: {cells}, {left} of {total} replications to play")
         games = sum(count * len(cell.policies) for cell, gaps in work for _, count in gaps)
         try:
             with ExitStack() as stack:
-                if isinstance(chosen, AbstractContextManager):  # a cluster serves all cells
+                if work and isinstance(chosen, AbstractContextManager):  # a cluster serves all cells
                     stack.enter_context(chosen)
                 advance = stack.enter_context(progress_bar(progress, games, "games"))
                 for cell, gaps in work:
