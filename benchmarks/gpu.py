@@ -112,12 +112,10 @@ def speed(run_on_gpu, replications: int) -> None:
     cores = len(os.sched_getaffinity(0))
     print(f"{replications} replications of T={horizon}, K=8, λ=1, Δ=0.05: median {best:.3f} s of {sorted(seconds)}")
     print(f"{played.blocks / best:.3g} blocks a second, {replications * horizon / best:.3g} rounds a second")
-    print(
-        f"{cores} CPU cores of the same machine: {cpu_rate:.3g} blocks a second; ratio {played.blocks / best / cpu_rate:.1f}"
-    )
-    print(
-        f"mean regret {played.excess.mean():.2f}, CPU {some.excess.mean():.2f} ± {some.excess.std() / CPU_GAMES**0.5:.2f}"
-    )
+    ratio = played.blocks / best / cpu_rate
+    print(f"{cores} CPU cores of the same machine: {cpu_rate:.3g} blocks a second; ratio {ratio:.1f}")
+    error = some.excess.std() / CPU_GAMES**0.5
+    print(f"mean regret {played.excess.mean():.2f}, CPU {some.excess.mean():.2f} ± {error:.2f}")
 
 
 def main() -> int:
