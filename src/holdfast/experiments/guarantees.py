@@ -90,14 +90,6 @@ def _bounds(
 
 
 def _theorem_4(K: int, cost: float | Power, gap: float | None, horizon: int) -> float:
-    costs: float | Array
-    if isinstance(cost, Power):
-        # At most N̄ + 1 blocks cover the horizon (proof of Corollary 5, for λ_n = n^α).
-        alpha = cost.alpha
-        most = ((alpha + 1.5) ** 2 * (alpha + 1) * K * horizon**2) ** (1 / (2 * alpha + 3)) + 2
-        costs = np.asarray(cost(np.arange(1.0, min(most, horizon) + 1)))
-    else:
-        costs = cost
     if gap is None:
-        return bounds.theorem_4(n_arms=K, costs=costs, horizon=horizon)
-    return bounds.theorem_4_constrained(n_arms=K, costs=costs, horizon=horizon, gaps=gap)
+        return bounds.theorem_4(n_arms=K, costs=cost, horizon=horizon)
+    return bounds.theorem_4_constrained(n_arms=K, costs=cost, horizon=horizon, gaps=gap)

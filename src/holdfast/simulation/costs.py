@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -32,10 +33,10 @@ class Power:
         object.__setattr__(self, "alpha", real_number("alpha", self.alpha))
         object.__setattr__(self, "scale", real_number("scale", self.scale, least=0))
 
-    def __call__(self, n: Any) -> Any:
-        """λ_n of one block, or of an array of them."""
-        costs = self.scale * np.power(n, self.alpha, dtype=np.float64)
-        return costs if isinstance(n, np.ndarray) else float(costs)
+    def __call__(self, n: int) -> float:
+        """λ_n of block n. Not by NumPy, whose vectorised powers differ in the last bit between processors."""
+        cost: float = self.scale * float(n) ** self.alpha
+        return cost
 
 
 @dataclass(frozen=True)
@@ -67,10 +68,8 @@ class Costs:
             return np.array([self.constant])
         if isinstance(self.given, tuple):
             return np.array(self.given)
-        numbers = np.arange(1, blocks + 1)
-        if isinstance(self.given, Power):
-            return np.asarray(self.given(numbers.astype(np.float64)))
-        return np.array([real_number(f"switching_cost at n={n}", self.given(int(n)), least=0) for n in numbers])
+        tabulated = _tabulated if isinstance(self.given, Hashable) else _tabulated.__wrapped__
+        return tabulated(self.given, blocks)
 
     def longer(self, table: Array) -> Array:
         """Twice the table, when a game has come to its end."""
@@ -89,3 +88,9 @@ class Costs:
         if isinstance(self.given, tuple):
             return list(self.given)
         return self.constant if self.constant is not None else getattr(self.given, "__qualname__", repr(self.given))
+
+
+@lru_cache(maxsize=32)
+def _tabulated(cost: Callable[[int], float], blocks: int) -> Array:
+    """λ_1 … λ_n of a function, computed once for all pieces of a simulation."""
+    return np.array([real_number(f"switching_cost at n={n}", cost(n), least=0) for n in range(1, blocks + 1)])
