@@ -52,7 +52,7 @@ class Case:
 
 CASES = {
     "tsallis-switch": Case(TsallisSwitch(4, 1.3), lambda: naive.TsallisSwitch(4, 1.3)),
-    "tsallis-switch, no cost": Case(TsallisSwitch(3), lambda: naive.TsallisSwitch(3, 0)),
+    "tsallis-switch, no cost": Case(TsallisSwitch(3, 0.0), lambda: naive.TsallisSwitch(3, 0)),
     "tsallis-switch, high cost": Case(TsallisSwitch(8, 10), lambda: naive.TsallisSwitch(8, 10)),
     "tsallis-switch, lists": Case(
         TsallisSwitch(5, block_lengths=LENGTHS, learning_rates=RATES),

@@ -242,7 +242,7 @@ def test_geometric_success_hangs_on_alignment():
     [
         ({"horizon": 0}, "horizon", "horizon must be a whole number of at least 1; got 0"),
         ({"horizon": 2.5}, "horizon", "got 2.5"),
-        ({"grid": "geometrical"}, "grid", r"did you mean 'geometric'\?; got 'geometrical'"),
+        ({"grid": "geometrical"}, "grid", r"got 'geometrical'; did you mean 'geometric'\?"),
         ({"order": "round_robin"}, "order", r"did you mean 'round-robin'\?"),
         ({"gamma": 0}, "gamma", "above 0; got 0"),
         ({"gamma": -1.0}, "gamma", "above 0; got -1.0"),

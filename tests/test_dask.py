@@ -6,6 +6,7 @@ import sys
 import threading
 
 import pytest
+from study_files import PLAIN
 
 import holdfast as hf
 from holdfast.errors import HoldfastError, MissingExtra
@@ -104,9 +105,32 @@ def test_workers_of_another_version_are_refused(two_workers, monkeypatch):
 
 def test_an_address_where_nobody_answers(monkeypatch):
     monkeypatch.setattr(cluster, "ANSWER_WITHIN", 0.5)
-    for address in ("tcp://127.0.0.1:9", "nowhere://x"):
-        with pytest.raises(HoldfastError, match=f"no Dask scheduler answers at {address}: "):
-            hf.simulate(hf.Exp3(2), hf.Bernoulli([0.1, 0.2]), backend="dask", scheduler=address, **SETTINGS)
+    address = "tcp://127.0.0.1:9"
+    with pytest.raises(HoldfastError, match=f"no Dask scheduler answers at {address}: "):
+        hf.simulate(hf.Exp3(2), hf.Bernoulli([0.1, 0.2]), backend="dask", scheduler=address, **SETTINGS)
+
+
+def test_a_study_without_its_scheduler_leaves_nothing_behind(write, tmp_path, monkeypatch):
+    monkeypatch.setattr(cluster, "ANSWER_WITHIN", 0.5)
+    with pytest.raises(HoldfastError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9: "):
+        run_study(write(PLAIN), tmp_path / "out", backend="dask", scheduler="tcp://127.0.0.1:9")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    "address", ["foo", "", "tcp://foo", "nowhere://x:1", "tcp://a b:1", "tcp://h:8786/", "tcp://h:", "inproc://x", 8786]
+)
+def test_what_is_no_address_is_refused_before_there_is_a_client(address):
+    with pytest.raises(hf.InvalidParameter) as caught:
+        DaskCluster(address)
+    assert str(caught.value) == f"scheduler must be an address such as tcp://host:8786; got {address!r}"
+
+
+@pytest.mark.parametrize(
+    "address", ["tcp://head:8786", "head:8786", "tls://10.0.0.1:80", "tcp://[::1]:8786", "inproc://10.0.0.1/7/1"]
+)
+def test_addresses(address):
+    assert DaskCluster(address).scheduler == address
 
 
 def test_a_scheduler_without_workers(monkeypatch):

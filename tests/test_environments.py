@@ -6,6 +6,7 @@ from fractions import Fraction
 import hypothesis.strategies as st
 import naive
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from statistics_of_samples import SEED, assert_distribution, assert_same_mean
@@ -245,6 +246,43 @@ def test_a_mapped_file_is_the_table_it_holds(tmp_path):
 
 
 @pytest.mark.plain
+def test_parquet_csv_and_frames_are_the_table_they_hold(tmp_path):
+    """Also with whole numbers for the first rows, from which a reader might guess the type."""
+    losses = np.repeat([[0.0, 1.0], [0.5, 0.25]], 150, axis=0)
+    frame = pl.DataFrame(losses, schema=["east", "west"])
+    frame.write_parquet(tmp_path / "t.parquet")
+    frame.write_csv(tmp_path / "t.csv")
+    rows = "".join(f"{east:g},{west:g}\n" for east, west in losses)
+    (tmp_path / "whole.CSV").write_text("1,west\n" + rows)
+    sums = LossTable(losses).sums
+    for source in (frame, tmp_path / "t.parquet", str(tmp_path / "t.csv"), tmp_path / "whole.CSV"):
+        table = LossTable(source)
+        assert (table.sums == sums).all()
+        assert table.settings()["source"] == ("300 x 2 array" if source is frame else str(source))
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("bare.csv", "0.5,0.5\n1,0\n", r"have a header line of arm names before the first round; got '0\.5,0\.5'"),
+        ("hole.csv", "0.5,,1e-3\n1,0,0\n", r"have a header line of arm names before .*; got '0\.5,,1e-3'"),
+        ("numbered.csv", '"0","1"\n0.5,0.5\n', r"have a header line of arm names before .*; got '0,1'"),
+        ("none.csv", "", r"be a \.csv table"),
+        ("header.csv", "east,west\n", r"be a table of numbers .*got 'shape \(0, 2\)"),
+        ("text.csv", "east,west\n0.5,x\n", r"have a column of numbers for each arm, .*'west' is one of String"),
+        ("not.parquet", "nothing", r"be a \.parquet table"),
+        ("table.xls", "east\n0.5\n", r"end in \.npy, \.parquet or \.csv; got"),
+        ("table", "east\n0.5\n", r"end in \.npy, \.parquet or \.csv; got"),
+    ],
+)
+def test_mistakes_in_files_are_named(tmp_path, name, content, message):
+    (tmp_path / name).write_text(content)
+    with pytest.raises(InvalidParameter, match=f"^source must {message}"):
+        LossTable(tmp_path / name)
+
+
+@pytest.mark.plain
 def test_a_large_table_is_summed_in_pieces_and_kept_in_a_file(tmp_path, monkeypatch):
     losses = np.random.default_rng(SEED).integers(0, 9, (1000, 3)) / 8
     whole = LossTable(losses).sums
@@ -345,7 +383,7 @@ def test_bad_parameters_are_refused(make, parameter, got):
     with pytest.raises(InvalidParameter) as error:
         make()
     assert error.value.parameter == parameter
-    assert str(error.value).endswith(f"; got {got}")
+    assert str(error.value).partition("; did you mean")[0].endswith(f"; got {got}")
 
 
 @pytest.mark.plain

@@ -245,7 +245,7 @@ def test_losses_that_are_no_losses_are_refused(name, loss):
 @pytest.mark.parametrize("digits", [400, 5000])
 def test_whole_numbers_beyond_every_float_are_refused(digits):
     """Also those of more digits than Python writes."""
-    player = TsallisSwitch(3).player(seed=1)
+    player = TsallisSwitch(3, 0.0).player(seed=1)
     player.ask()
     error = refused(player, InvalidParameter, lambda p: p.tell(10**digits), "loss must be a finite number")
     assert error.parameter == "loss"
@@ -307,14 +307,14 @@ def test_rounds_that_are_no_number_of_rounds_are_refused(rounds):
 
 
 def test_a_loss_and_a_reward_or_neither_are_refused():
-    player = TsallisSwitch(3).player(seed=1)
+    player = TsallisSwitch(3, 0.0).player(seed=1)
     player.ask()
-    refused(player, InvalidParameter, lambda p: p.tell(0.5, reward=0.5), "one and not both")
-    refused(player, InvalidParameter, lambda p: p.tell(), "one and not both")
+    refused(player, InvalidParameter, lambda p: p.tell(0.5, reward=0.5), "loss, reward must not both be given")
+    refused(player, InvalidParameter, lambda p: p.tell(), "loss must be given, or a reward instead")
 
 
 def test_an_unknown_arm_is_refused_and_the_nearest_offered():
-    player = TsallisSwitch(arms=["us-east", "eu-west", "ap-south"]).player(seed=1)
+    player = TsallisSwitch(arms=["us-east", "eu-west", "ap-south"], switching_cost=0).player(seed=1)
     playing = player.ask()
     other = next(name for name in player.policy.arms if name != playing)
     error = refused(
@@ -327,7 +327,7 @@ def test_an_unknown_arm_is_refused_and_the_nearest_offered():
 
 
 def test_an_arm_that_is_another_number_is_refused():
-    player = TsallisSwitch(3).player(seed=1)
+    player = TsallisSwitch(3, 0.0).player(seed=1)
     playing = player.ask()
     refused(player, InvalidParameter, lambda p: p.tell(0.5, arm=(playing + 1) % 3), "arm must be the one being played")
     refused(player, InvalidParameter, lambda p: p.tell(0.5, arm=3), "arm must be one of 0, 1, 2", "got 3")
@@ -371,8 +371,8 @@ def test_a_schedule_that_ends_says_so():
 @pytest.mark.parametrize(
     ("make", "parameter", "got"),
     [
-        (lambda: TsallisSwitch(), "n_arms", "0"),
-        (lambda: TsallisSwitch(0), "n_arms", "0"),
+        (lambda: TsallisSwitch(), "n_arms", "None"),
+        (lambda: TsallisSwitch(0, 0.0), "n_arms", "0"),
         (lambda: TsallisSwitch(-3), "n_arms", "-3"),
         (lambda: TsallisSwitch(2.5), "n_arms", "2.5"),
         (lambda: TsallisSwitch(math.nan), "n_arms", "nan"),
@@ -405,13 +405,14 @@ def test_a_schedule_that_ends_says_so():
         (lambda: TsallisInf(3, loss_bound=4.0, loss_range=(0, 4)), "loss_bound", "4.0"),
         (lambda: Exp3(0), "n_arms", "0"),
         (lambda: BlockExp3(3, -1.0, 100), "switching_cost", "-1.0"),
-        (lambda: BlockExp3(3, 1.0), "horizon", "0"),
-        (lambda: BaSE(3), "horizon", "0"),
+        (lambda: BlockExp3(3, 1.0), "horizon", "None"),
+        (lambda: TsallisSwitch(3), "switching_cost", "None"),
+        (lambda: BaSE(3), "horizon", "None"),
         (lambda: VaryingTsallisSwitch(-1), "n_arms", "-1"),
-        (lambda: TsallisSwitch(3).player(seed=-1), "seed", "-1"),
-        (lambda: TsallisSwitch(3).player(seed="x"), "seed", "'x'"),
-        (lambda: TsallisSwitch(3).player(replication=-1), "replication", "-1"),
-        (lambda: TsallisSwitch(3).player(loss_range=(2, 1)), "loss_range", "(2, 1)"),
+        (lambda: TsallisSwitch(3, 0.0).player(seed=-1), "seed", "-1"),
+        (lambda: TsallisSwitch(3, 0.0).player(seed="x"), "seed", "'x'"),
+        (lambda: TsallisSwitch(3, 0.0).player(replication=-1), "replication", "-1"),
+        (lambda: TsallisSwitch(3, 0.0).player(loss_range=(2, 1)), "loss_range", "(2, 1)"),
     ],
 )
 def test_bad_parameters_are_refused(make, parameter, got):
@@ -421,7 +422,8 @@ def test_bad_parameters_are_refused(make, parameter, got):
     error = caught.value
     assert isinstance(error, ValueError)
     assert error.parameter == parameter
-    assert str(error) == f"{parameter} {error.rule}; got {got}"
+    rule, hint, nearest = error.rule.partition("; did you mean ")
+    assert str(error) == f"{parameter} {rule}; got {got}{hint}{nearest}"
     assert len(error.rule) > 10
 
 
@@ -653,7 +655,7 @@ def test_a_reward_is_a_loss_turned_over(low, high):
 
 
 def test_rewards_outside_the_range_are_refused():
-    player = TsallisSwitch(3).player(seed=1)
+    player = TsallisSwitch(3, 0.0).player(seed=1)
     player.ask()
     error = refused(
         player, InvalidParameter, lambda p: p.tell(reward=1.5), "reward of one round must be from 0 to 1", "1.5"
@@ -676,7 +678,7 @@ def test_numpy_numbers_are_numbers(number):
 
 
 def test_whole_numbers_are_losses():
-    player = TsallisSwitch(3).player(seed=4)
+    player = TsallisSwitch(3, 0.0).player(seed=4)
     for loss in (0, 1, np.int8(1), np.uint64(0)):
         player.ask()
         player.tell(loss)
@@ -685,12 +687,12 @@ def test_whole_numbers_are_losses():
 
 def test_named_arms_are_asked_and_numbered_arms_are_ints():
     names = ["us-east", "eu-west"]
-    player = TsallisSwitch(arms=names).player(seed=1)
+    player = TsallisSwitch(arms=names, switching_cost=0).player(seed=1)
     assert player.ask() in names
     names[0] = "changed"
     assert player.policy.arms == ("us-east", "eu-west")
-    assert TsallisSwitch(2, arms=("a", "b")).n_arms == 2
-    assert type(TsallisSwitch(2).player(seed=1).ask()) is int
+    assert TsallisSwitch(2, 0.0, arms=("a", "b")).n_arms == 2
+    assert type(TsallisSwitch(2, 0.0).player(seed=1).ask()) is int
 
 
 def test_names_change_nothing_but_the_names():

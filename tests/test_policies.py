@@ -305,17 +305,17 @@ def test_settings_make_the_policy_again(name):
 @pytest.mark.plain
 def test_an_unknown_policy_or_parameter_is_refused_with_the_nearest_name():
     with pytest.raises(
-        InvalidParameter, match=r"policy must be one of .*did you mean 'tsallis-switch'\?; got 'tsalis-switch'"
+        InvalidParameter, match=r"policy must be one of .*; got 'tsalis-switch'; did you mean 'tsallis-switch'\?"
     ):
         make_policy({"policy": "tsalis-switch", "n_arms": 3})
-    with pytest.raises(InvalidParameter, match=r"n_arm is not a parameter of exp3; did you mean 'n_arms'\?; got 3"):
+    with pytest.raises(InvalidParameter, match=r"n_arm is not a parameter of exp3; got 3; did you mean 'n_arms'\?"):
         make_policy({"policy": "exp3", "n_arm": 3})
 
 
 @pytest.mark.plain
 def test_policies_are_frozen():
     with pytest.raises(AttributeError):
-        TsallisSwitch(3).switching_cost = 2.0
+        TsallisSwitch(3, 0.0).switching_cost = 2.0
 
 
 @pytest.mark.plain

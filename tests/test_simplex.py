@@ -161,7 +161,7 @@ def test_passes_from_a_cold_start_on_any_losses(C, eta):
 @pytest.mark.parametrize("K", [2, 8, 100, 2000] if COMPILED else [2, 8])
 @pytest.mark.parametrize(
     "policy",
-    [TsallisSwitch(2, 1.0), TsallisSwitch(2), TsallisInf(2), TsallisInf(2, estimator="reduced-variance")],
+    [TsallisSwitch(2, 1.0), TsallisSwitch(2, 0.0), TsallisInf(2), TsallisInf(2, estimator="reduced-variance")],
     ids=["switch", "switch, no cost", "inf", "inf, reduced variance"],
 )
 def test_passes_from_a_warm_start(policy, K, monkeypatch):

@@ -286,7 +286,7 @@ def test_mistakes_are_answered_with_parameter_rule_and_value():
 
     refused(r"n_arms of exp3 must be 3, as many as the environment has; got 4", policies=hf.Exp3(4))
     refused(r"horizon must not exceed the 2 rounds of the table; got 10", environment=hf.LossTable([[0, 1, 1]] * 2))
-    refused(r"backend must be one of .*'dask'; did you mean 'threads'\?; got 'thread'", backend="thread")
+    refused(r"backend must be one of .*'dask'; got 'thread'; did you mean 'threads'\?", backend="thread")
     refused(r"scheduler is only for the backend 'dask'; got 'tcp://here:1'", scheduler="tcp://here:1")
     refused(r"policies must have different names; .*; got 'exp3'", policies=[hf.Exp3(3), hf.Exp3(3)])
     refused(r"policies must not be empty", policies=[])

@@ -204,19 +204,112 @@ def test_a_folder_holds_one_study(write, tmp_path):
     run_study(write(PLAIN), out)
     with pytest.raises(hf.HoldfastError, match="holds this study already; give --resume to go on with it, or another"):
         run_study(tmp_path / "study.toml", out)
+    edited = PLAIN.replace("300", "301").replace("seed = 3", "seed = 4")
     for resume in (False, True):
         with pytest.raises(
-            hf.HoldfastError, match=r"out holds another study: study\.horizon is 300 there and 301 here; give another"
+            hf.HoldfastError,
+            match=r"out holds another study: study\.horizon is 300 there and 301 here; "
+            r"study\.seed is 3 there and 4 here; "
+            r"study\.checkpoints is \[10, 100, 300\] there and \[10, 100, 301\] here; give another --out$",
         ):
-            run_study(write(PLAIN.replace("300", "301"), "study.toml"), out, resume=resume)
-    with pytest.raises(hf.HoldfastError, match=r'holds another study: study is "study" there and "other" here'):
-        run_study(write(PLAIN, "other.toml"), out, resume=True)
+            run_study(write(edited, "renamed.toml"), out, resume=resume)
+    with pytest.raises(hf.HoldfastError, match=r'holds another study: study is "study" there and "other" here; it has'):
+        run_study(write('name = "other"\n' + PLAIN, "other.toml"), out, resume=True)
     with pytest.raises(hf.HoldfastError, match=r"another study: it has study\.policies\.exp3"):
         run_study(write(PLAIN.replace(', "exp3"', "")), out, resume=True)
     manifest = out / "study.json"
     manifest.write_text(manifest.read_text()[:-20])
     with pytest.raises(hf.BadSavedState, match=r"study\.json is damaged"):
         run_study(write(PLAIN), out, resume=True)
+
+
+@pytest.mark.parametrize("text", [PLAIN, SLOW.replace("100_000", "1000")])
+def test_a_renamed_file_goes_on_with_its_study(write, tmp_path, text):
+    """A name that was the file's own is not part of the study: its tables keep the first one."""
+    out = tmp_path / "out"
+    first = run_study(write(text, "first.toml"), out)
+    (tmp_path / "first.toml").rename(tmp_path / "second.toml")
+    with pytest.raises(hf.HoldfastError, match="holds this study already; give --resume"):
+        run_study(tmp_path / "second.toml", out)
+    file = next(iter(first.files.values()))
+    whole = hf.Result.read(file)
+    file.write_bytes(file.read_bytes()[:-40])
+    again = run_study(tmp_path / "second.toml", out, resume=True)
+    assert (again.name, again.files) == ("first", first.files)
+    assert again.played == whole.provenance["replications"]
+    assert hf.Result.read(file).frame.equals(whole.frame)
+    assert hf.Result.read(file).provenance == whole.provenance
+
+
+def test_many_differences_are_counted(write, tmp_path):
+    grid = "[grid]\nreplications = [1]\nenvironment.gap = [" + ", ".join(f"0.{i}" for i in range(10, 40)) + "]\n"
+    run_study(write(PLAIN + grid), tmp_path / "out")
+    with pytest.raises(hf.HoldfastError, match=r"replications=1,gap=0\.29\.seed is .*; and 10 more; give another"):
+        run_study(write(PLAIN.replace("seed = 3", "seed = 4") + grid), tmp_path / "out", resume=True)
+
+
+class Absent:
+    """A backend whose device is not there."""
+
+    name = "cuda"
+
+    def __enter__(self):
+        raise hf.MissingExtra("no device")
+
+    def __exit__(self, *_):
+        pass
+
+    def run(self, tasks, done):
+        raise Killed
+
+
+def test_a_backend_that_is_not_there_leaves_nothing_behind(write, tmp_path):
+    file, out = write(PLAIN), tmp_path / "out"
+    with pytest.raises(hf.MissingExtra, match="no device"):
+        run_study(file, out, backend=Absent())
+    assert not out.exists()
+    out.mkdir()
+    with pytest.raises(hf.MissingExtra, match="no device"):
+        run_study(file, out, backend=Absent())
+    assert os.listdir(out) == [".lock"]
+    run_study(file, out)
+    kept = (out / "study.json").read_bytes()
+    (out / "study.json").write_bytes(kept.replace(b'"cpu"', b'"gpu"'))
+    assert run_study(file, out, backend=Absent(), resume=True).found == 5  # nothing to play: no device needed
+
+
+def test_a_folder_where_nothing_was_played_is_free(write, tmp_path, monkeypatch):
+    """A run that failed in its first chunk has left a manifest and an empty folder; another study may begin."""
+    out = tmp_path / "out"
+    monkeypatch.setattr(Absent, "__enter__", lambda self: self)
+    with pytest.raises(Killed):
+        run_study(write(PLAIN), out, backend=Absent())
+    (out / "parts/study/.0-1.parquet.77.part").write_bytes(b"PAR1")
+    assert (out / "study.json").exists()
+    run = run_study(write(GRID), out)
+    assert (run.found, run.played) == (0, 28)
+    assert json.loads((out / "study.json").read_text())["study"] == "regions"
+    assert sorted(os.listdir(out)) == sorted(
+        [".lock", "study.json", "summary.parquet", *(file.name for file in run.files.values())]
+    )
+
+
+def test_a_study_for_a_gpu_where_there_is_none(write, tmp_path):
+    pytest.importorskip("numba_cuda")
+    code = (
+        "import holdfast as hf; from holdfast.experiments.study import run_study\n"
+        f"try: run_study({str(write(PLAIN))!r}, {str(tmp_path / 'out')!r}, backend='cuda')\n"
+        "except hf.MissingExtra as error: print(error)"
+    )
+    process = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | {"CUDA_VISIBLE_DEVICES": "", "NUMBA_ENABLE_CUDASIM": "0"},
+    )
+    assert "finds no NVIDIA GPU" in process.stdout
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_folder_with_other_files_is_left_alone(write, tmp_path):

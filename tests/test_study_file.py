@@ -67,12 +67,17 @@ def test_mistakes_in_loss_tables(write, tmp_path):
     frame.with_columns(pl.lit("x").alias("label")).write_parquet(tmp_path / "text.parquet")
     (frame * 2).fill_null(0).write_parquet(tmp_path / "large.parquet")
     (tmp_path / "not.parquet").write_text("nothing")
+    (tmp_path / "bare.csv").write_text("0.5,0.5\n0.25,1\n")
     for path, message in {
+        "bare.csv": (
+            r"^environment\.path must have a header line of arm names before the first round \(in bare\.csv\); "
+            r"got '0\.5,0\.5' \(study\.toml\)$"
+        ),
         "hole.parquet": r"environment\.loss at row 1, column 1 must be a number from 0 to 1 .*got nan \(study.toml\)",
         "large.parquet": r"environment\.loss at row 0, column 1 must be a number from 0 to 1 .*got 2\.0",
         "text.parquet": r"environment\.path must have a column of numbers for each arm, .*'label' is one of String",
         "not.parquet": r"environment\.path must be a \.parquet table",
-        "none.npy": r"environment\.path must be a file; there is no .*none\.npy",
+        "none.npy": r"environment\.path must be a file; there is none; got .*none\.npy",
         "table.xls": r"environment\.path must end in \.npy, \.parquet or \.csv",
     }.items():
         with pytest.raises(hf.HoldfastError, match=message):
@@ -87,33 +92,33 @@ MISTAKES = {
     "gap = 0.7": r"environment\.gap must not exceed the mean loss of the other arms, 0\.5; got 0\.7",
     "gap = '0.2'": r"environment\.gap must be a finite number and not negative; got '0\.2'",
     "gpa = 0.2": (
-        r"environment\.gpa is not a field of an environment of kind 'bernoulli'; did you mean 'gap'\?; got 0\.2"
+        r"environment\.gpa is not a field of an environment of kind 'bernoulli'; got 0\.2; did you mean 'gap'\?"
     ),
     "n_arms = 2.5": r"environment\.n_arms must be a whole number of at least 1; got 2\.5",
     "n_arms = true": r"environment\.n_arms must be a whole number of at least 1; got True",
     "mean_losses = [0.2]": r"environment must have either mean_losses, or n_arms and gap \(study",
     "shuffled = 1": r"environment\.shuffled must be true or false; got 1",
     "kind = 'bernouli'": (
-        r"environment\.kind must be one of 'bernoulli', .*; did you mean 'bernoulli'\?; got 'bernouli'"
+        r"environment\.kind must be one of 'bernoulli', .*; got 'bernouli'; did you mean 'bernoulli'\?"
     ),
     "horizon = 0": r"^horizon must be a whole number from 1 to \d+; got 0",
-    "horizont = 9": r"^horizont is not a field of a study; did you mean 'horizon'\?; got 9",
+    "horizont = 9": r"^horizont is not a field of a study; got 9; did you mean 'horizon'\?",
     "replications = -1": r"^replications must be a whole number from 1 to \d+; got -1",
     "seed = -1": r"^seed must not be negative; got -1",
     "switching_cost = -2.0": r"^switching_cost must be a finite number and not negative; got -2\.0",
     "switching_cost = [0.5, nan]": r"^switching_cost\[1\] must be a finite number and not negative; got nan",
     "switching_cost = { pwoer = 1 }": (
-        r"^switching_cost takes 'power' and 'scale' only; did you mean 'power'\?; got 'pwoer'"
+        r"^switching_cost takes 'power' and 'scale' only; got 'pwoer'; did you mean 'power'\?"
     ),
     "switching_cost = { scale = 1 }": r"^switching_cost must have a power: \{ power = 0\.5 \}; got \{'scale': 1\}",
     "switching_cost = { power = 0.5 }": (
         r"policies\[0\]\.switching_cost must be given, because the study's is a sequence"
     ),
-    "checkpoints = 'lgo'": r"^checkpoints must be 'linear', 'log', .*; did you mean 'log'\?; got 'lgo'",
-    "checkpoints = [999]": r"^checkpoints must be a whole number from 1 to 300; got 999",
+    "checkpoints = 'lgo'": r"^checkpoints must be 'linear', 'log', .*; got 'lgo'; did you mean 'log'\?",
+    "checkpoints = [999]": r"^checkpoints\[0\] must be a whole number from 1 to 300; got 999",
     "name = 'a/b'": r"^name must be letters, digits, '\.', '_' and '-', as a file name has; got 'a/b'",
     "policies = []": r"^policies must be a list such as",
-    "policies = ['exp4']": r"^policies\[0\]\.policy must be one of .*; did you mean 'exp3'\?; got 'exp4'",
+    "policies = ['exp4']": r"^policies\[0\]\.policy must be one of .*; got 'exp4'; did you mean 'exp3'\?",
     "policies = ['exp3', 'exp3']": r"^policies\[1\]\.name must differ from those of the policies before it; got 'exp3'",
     "policies = ['exp3', 7]": r"^policies\[1\] must be a policy's id, or a table with it under policy; got 7",
     "policies = [{name = 'x'}]": r"^policies\[0\]\.policy must be given: one of 'tsallis-switch'",
@@ -130,9 +135,9 @@ MISTAKES = {
     "grid.horizon = [9, 9]": r"^grid\.horizon must not have a value twice; got 9",
     "grid.horizon = [400, 0]": r"^horizon must be a whole number .*; got 0 \(study\.toml, at horizon = 0\)",
     "grid.name = ['a']": r"^grid\.name cannot vary",
-    "grid.polices.x = [1]": r"^polices is not a field of a study; did you mean 'policies'\?",
+    "grid.polices.x = [1]": r"^polices is not a field of a study; got .*; did you mean 'policies'\?",
     "grid.policies.exp.gamma = [1]": (
-        r"^grid must be policies\.<name>\.<parameter> .*did you mean 'exp3'\?; got 'policies\.exp\.gamma'"
+        r"^grid must be policies\.<name>\.<parameter> .*; got 'policies\.exp\.gamma'; did you mean 'exp3'\?"
     ),
     "grid.seed.x = [1]": r"^grid has 'seed\.x', but seed is no table; got 3",
 }

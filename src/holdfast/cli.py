@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 import holdfast
+from holdfast.checks import whole_number
 from holdfast.errors import HoldfastError
 
 app = typer.Typer(
@@ -35,7 +36,9 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _options(
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
 ) -> None:
     pass
 
@@ -64,10 +67,12 @@ def bounds(
         table.add_row(name, f"{row.value:,.1f}", "yes" if row.applies else "no", row.note, row.statement)
     Console().print(table)
     best = binding(rows)
-    print(f"The bound that binds for Tsallis-Switch is {best.name.replace('_', ' ').capitalize()}: {best.value:,.1f}.")
+    print(f"Of the theorems on Tsallis-Switch {best.name.replace('_', ' ').capitalize()} binds: {best.value:,.1f}.")
     trivial = next(row for row in rows if row.kind == "trivial")
     if trivial.value < best.value:
-        print(f"It says less than {trivial.statement} = {trivial.value:,.1f}, which holds whatever is played.")
+        print(
+            f"At this horizon none says more than {trivial.statement} = {trivial.value:,.1f} does, whatever is played."
+        )
 
 
 def _gaps(text: str | None) -> float | list[float] | None:
@@ -93,15 +98,19 @@ def simulate(
     from holdfast.experiments.study import run_study
 
     with _interruptible():
-        run_study(study, out, backend=backend, scheduler=scheduler, workers=workers, resume=resume, echo=print)
+        run = run_study(study, out, backend=backend, scheduler=scheduler, workers=workers, resume=resume, echo=print)
+    for _, result in run.results():
+        print(f"\n{result!r}")
 
 
 @app.command()
 def reproduce(
     figures: Annotated[list[str] | None, typer.Argument(help="Names of figures; all of them by default.")] = None,
     out: Annotated[Path, typer.Option(help="Where figures, tables, ledger and report go.")] = Path("reproduction"),
-    replications: Annotated[int, typer.Option(help="Repetitions of each game.")] = 10,
-    horizon: Annotated[int, typer.Option(help="T, the number of rounds.")] = 100_000,
+    replications: Annotated[
+        int, typer.Option(help="Repetitions of each game in the figures; verdicts rest on at least 30.")
+    ] = 10,
+    horizon: Annotated[float, typer.Option(help="T, the number of rounds; 1e5 will do.")] = 100_000,
     arms: Annotated[int, typer.Option(help="K, the number of arms.")] = 8,
     seed: Annotated[int, typer.Option(help="The same seed gives the same tables.")] = 0,
     backend: Backend = "threads",
@@ -117,7 +126,7 @@ def reproduce(
             figures or None,
             out=out,
             replications=replications,
-            horizon=horizon,
+            horizon=whole_number("horizon", horizon, least=1),
             n_arms=arms,
             seed=seed,
             backend=backend,
@@ -142,6 +151,19 @@ def bench(
     report(peers=peers, quick=quick)
 
 
+OPTIONS = {"n_arms": "--arms", "switching_cost": "--switching-cost", "best_arms": "--best-arms"} | {
+    name: f"--{name}" for name in ("horizon", "gaps", "replications", "seed", "backend", "scheduler", "workers")
+}
+
+
+def _in_options(error: HoldfastError) -> str:
+    """The message with the option's name for the parameter's; a study's file has the names it shows."""
+    text = str(error)
+    if isinstance(error, holdfast.InvalidParameter) and not text.endswith(".toml)"):
+        text = text.replace(error.parameter, OPTIONS.get(error.parameter, error.parameter), 1)
+    return text
+
+
 @contextmanager
 def _interruptible() -> Iterator[None]:
     """Ctrl-C ends with the exit code shells expect."""
@@ -157,7 +179,7 @@ def main() -> None:
     try:
         app()
     except HoldfastError as error:
-        print(f"holdfast: {error}", file=sys.stderr)
+        print(f"holdfast: {_in_options(error)}", file=sys.stderr)
         sys.exit(2)
 
 

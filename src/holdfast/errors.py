@@ -14,6 +14,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+HINT = "; did you mean "
+
 
 class HoldfastError(Exception):
     """Base of all errors of this package."""
@@ -24,7 +26,8 @@ class InvalidParameter(HoldfastError, ValueError):
 
     def __init__(self, parameter: str, rule: str, value: object) -> None:
         self.parameter, self.rule, self.value = parameter, rule, value
-        super().__init__(f"{parameter} {rule}; got {_shown(value)}")
+        rule, mark, hint = rule.partition(HINT)  # the nearest name is read last
+        super().__init__(f"{parameter} {rule}; got {_shown(value)}{mark}{hint}")
 
     def __reduce__(self) -> tuple[type[InvalidParameter], tuple[str, str, object]]:
         return type(self), (self.parameter, self.rule, self.value)
@@ -52,5 +55,5 @@ def _shown(value: object) -> str:
 
 def nearest(name: object, known: Iterable[str]) -> str:
     """``"; did you mean 'exp3'?"`` when something close to `name` is known, else nothing."""
-    close = difflib.get_close_matches(str(name), list(known), n=1, cutoff=0.5)
-    return f"; did you mean {close[0]!r}?" if close else ""
+    close = difflib.get_close_matches(str(name), list(known), n=1, cutoff=0.6)
+    return f"{HINT}{close[0]!r}?" if close else ""

@@ -15,7 +15,7 @@ import numpy as np
 
 from holdfast.checks import real_number, whole_number
 from holdfast.errors import BadSavedState, InvalidParameter, OutOfTurn, nearest
-from holdfast.policies import make_policy
+from holdfast.policies import POLICIES, make_policy
 from holdfast.policies.protocol import ARM, BLOCK, LARGEST, N_SCALARS, ROUNDS, Array, Policy, State
 from holdfast.rng import STATE_SIZE, check_seed, start_stream, stream_key
 
@@ -121,6 +121,8 @@ class Player:
         block it is not needed and not looked at.
         """
         if self._left:
+            if (switching_cost is not None or loss_bound is not None) and self.policy.announces is None:
+                self._announced(switching_cost=switching_cost, loss_bound=loss_bound)
             return self._arm
         announced = self._announced(switching_cost=switching_cost, loss_bound=loss_bound)
         self._extend_schedule()
@@ -185,8 +187,10 @@ class Player:
         count = whole_number("rounds", rounds, least=1)
         if count > self._left:
             raise InvalidParameter("rounds", f"must not exceed the {self._left} the arm is held for (hold)", rounds)
-        if (loss is None) == (reward is None):
-            raise InvalidParameter("loss, reward", "must be given one and not both", (loss, reward))
+        if loss is None and reward is None:
+            raise InvalidParameter("loss", "must be given, or a reward instead", None)
+        if loss is not None and reward is not None:
+            raise InvalidParameter("loss, reward", "must not both be given", (loss, reward))
         name, given = ("loss", loss) if reward is None else ("reward", reward)
         low, high = self._bounds
         value = real_number(name, given)
@@ -256,7 +260,7 @@ class Player:
 
     @classmethod
     def load(cls, data: str | bytes, *, policy: Policy | None = None) -> Player:
-        """Continue a saved game. `policy` is needed only where its schedule was given by functions."""
+        """Continue a saved game. `policy` is needed where it is one of your own, or has functions for a schedule."""
         content = _opened(data)
         try:
             functions = content["functions"]
@@ -266,6 +270,11 @@ class Player:
                     "give the same policy, Player.load(data, policy=...)"
                 )
             saved = content["policy"]
+            if policy is None and saved["policy"] not in POLICIES:
+                raise BadSavedState(
+                    f"this game was played by {saved['policy']!r}, which is not one of Holdfast's own policies: "
+                    "give the policy, Player.load(data, policy=...)"
+                )
             if policy is None:
                 policy = make_policy(saved)
             given = {k: v for k, v in policy.settings().items() if k not in functions}

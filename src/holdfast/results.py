@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from holdfast.errors import BadSavedState, InvalidParameter, nearest
+from holdfast.errors import BadSavedState, HoldfastError, InvalidParameter, nearest
 
 SCHEMA = {
     "policy": pl.String,
@@ -87,7 +88,16 @@ class Result:
         self.provenance = provenance or {}
 
     def __repr__(self) -> str:
-        return f"<Result: {', '.join(self.policies)}; {self.frame.height} rows>\n{self.final()}"
+        rows = self.final()
+        head = f"<Result: {self.frame.height} rows; at the last round, mean ± standard error>"
+        width = max((len(name) for name in rows["policy"]), default=0)
+        lines = [f"{'policy':{width}s}  runs  {'pseudo-regret':>22s}  {'switches':>22s}  {'with cost':>22s}"]
+        for row in rows.iter_rows(named=True):
+            cells = [_with_error(row[f"{measure}_mean"], row[f"{measure}_se"]) for measure in MEASURES]
+            lines.append(
+                f"{row['policy']:{width}s}  {row['replications']:4d}  " + "  ".join(f"{c:>22s}" for c in cells)
+            )
+        return "\n".join([head, *lines])
 
     @property
     def policies(self) -> list[str]:
@@ -132,6 +142,10 @@ class Result:
             raise InvalidParameter("confidence", "must be between 0 and 1", confidence)
         at = int(self.frame["round"].max()) if round is None else round  # type: ignore[arg-type]
         rows = self.frame.filter(pl.col("round") == at)
+        if rows.is_empty():
+            recorded = self.frame["round"].unique().sort().to_list()
+            shown = ", ".join(map(str, recorded[:5])) + (", …" if len(recorded) > 5 else "")
+            raise InvalidParameter("round", f"must be one that was recorded ({shown})", round)
         values = [rows.filter(pl.col("policy") == name).select("replication", measure) for name in (first, second)]
         paired = values[0].join(values[1], on="replication", suffix="_second")
         if paired.height < 2:
@@ -148,8 +162,11 @@ class Result:
             with part.open("rb") as written:
                 os.fsync(written.fileno())  # the name must not reach the disk before the rows do
             os.replace(part, target)
+        except OSError as error:
+            raise HoldfastError(f"{target} cannot be written: {error.strerror or error}") from error
         finally:
-            part.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                part.unlink(missing_ok=True)
         return target
 
     @classmethod
@@ -205,6 +222,10 @@ def joined_provenance(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
     backends = ", ".join(dict.fromkeys(part["backend"] for part in parts))
     changed = {"backend": backends, "replications": count, "first_replication": runs[0][0], "policies": policies}
     return {name: changed.get(name, value) for name, value in parts[0].items()}
+
+
+def _with_error(mean: float, error: float | None) -> str:
+    return f"{mean:,.1f}" if error is None else f"{mean:,.1f} ± {error:,.1f}"
 
 
 def interval(sample: Any, confidence: float = 0.95) -> tuple[float, float, float]:

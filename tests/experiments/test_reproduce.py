@@ -193,3 +193,13 @@ def test_a_drawing_that_fails_says_so(made: Reproduction, tmp_path: Path) -> Non
     figures = [replace(figure, rows=()) for figure in reproduction.figures_of(made.findings)]
     with pytest.raises(Exception, match=r".+"), Drawing(figures, tmp_path):
         pass
+
+
+def test_an_earlier_run_in_the_same_directory_leaves_nothing_behind(tmp_path: Path) -> None:
+    mine = tmp_path / "notes.txt"
+    mine.write_text("kept")
+    for figure in ("constrained-easy", "stochastic-free"):
+        reproduce([figure], out=tmp_path, replications=2, horizon=200)
+    assert mine.read_text() == "kept"
+    assert not list(tmp_path.glob("constrained-easy*"))
+    assert (tmp_path / "stochastic-free.parquet").exists()

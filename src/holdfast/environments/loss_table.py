@@ -23,6 +23,8 @@ ROWS_AT_ONCE = 2**16
 
 TABLE_RULE = "must be a table of numbers with one row a round and one column an arm"
 
+SUFFIXES = (".npy", ".parquet", ".csv")
+
 
 @kernel
 def total(tables: Any, arm: int, start: float, stop: float, stream: Any) -> float:
@@ -41,10 +43,12 @@ def gap(tables: Any, arm: int, start: float, stop: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class LossTable(Environment):
-    """Losses given round by round: an array of T rows and K columns in [0, 1], or the path of a ``.npy`` file.
+    """Losses given round by round: T rows and K columns of numbers in [0, 1].
 
-    A file is mapped, not read, and only its prefix sums are kept (in a temporary mapped file too when they
-    are large). The losses are one fixed sequence, so the pseudo-regret is the regret.
+    The source is an array or a polars DataFrame, or the path of a ``.npy``, ``.parquet`` or ``.csv`` file, the last
+    with a header line of arm names. A ``.npy`` file is mapped, not read, and only the prefix sums are kept (in a
+    temporary mapped file too when they are large). The losses are one fixed sequence, so the pseudo-regret is the
+    regret.
 
     >>> table = LossTable([[0.0, 1.0], [0.5, 0.0]])
     >>> [float(total) for total in table.expected(0, 2)]
@@ -75,10 +79,7 @@ class LossTable(Environment):
                 return np.asanyarray(self.source)
             except ValueError:  # rows of different lengths
                 raise InvalidParameter("source", TABLE_RULE, self.source) from None
-        try:
-            return np.asanyarray(np.load(self.source, mmap_mode="r", allow_pickle=False))
-        except (OSError, ValueError, EOFError) as error:
-            raise InvalidParameter("source", f"must be the path of a .npy file ({error})", str(self.source)) from None
+        return _read(Path(self.source))
 
     @property
     def n_arms(self) -> int:
@@ -109,6 +110,52 @@ class LossTable(Environment):
         """Total loss of every arm over the rounds [0, stop) less that of the reference arm."""
         _, stop = self.checked_rounds(0, stop)
         return np.asarray(self.sums[stop] - self.sums[stop, self.reference])
+
+
+def _read(file: Path) -> np.ndarray[Any, Any]:
+    """The table in a file; a ``.npy`` file is mapped."""
+    suffix = file.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise InvalidParameter("source", f"must end in {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}", str(file))
+    if not file.is_file():
+        raise InvalidParameter("source", "must be a file; there is none", str(file))
+    if suffix != ".npy":
+        return _columns(file, suffix)
+    try:
+        return np.asanyarray(np.load(file, mmap_mode="r", allow_pickle=False))
+    except (OSError, ValueError, EOFError) as error:
+        raise InvalidParameter("source", f"must be the path of a .npy file ({error})", str(file)) from None
+
+
+def _columns(file: Path, suffix: str) -> np.ndarray[Any, Any]:
+    """All columns of a parquet or CSV file."""
+    import polars as pl
+
+    try:
+        if suffix == ".parquet":
+            frame = pl.read_parquet(file)
+        else:
+            first = pl.read_csv(file, has_header=False, n_rows=1, infer_schema=False)
+            _check_header([cell or "" for cell in first.row(0)])
+            frame = pl.read_csv(file, infer_schema_length=None)  # 0 and 1 for long, and 0.5 at last
+    except (OSError, pl.exceptions.PolarsError) as error:
+        reason = str(error).strip().partition("\n")[0]
+        raise InvalidParameter("source", f"must be a {suffix} table ({reason})", str(file)) from None
+    for name, kind in frame.schema.items():
+        if frame.height and not kind.is_numeric():
+            rule = f"must have a column of numbers for each arm, and no other; {name!r} is one of {kind}"
+            raise InvalidParameter("source", rule, str(file))
+    return frame.select(pl.all().cast(pl.Float64, strict=False).fill_null(float("nan"))).to_numpy()
+
+
+def _check_header(cells: list[str]) -> None:
+    """A first line of numbers is a round, which would be lost as the names of the columns."""
+    try:
+        for cell in cells:
+            float(cell or "nan")
+    except ValueError:
+        return
+    raise InvalidParameter("source", "must have a header line of arm names before the first round", ",".join(cells))
 
 
 def _prefix_sums(table: np.ndarray[Any, Any]) -> Array:

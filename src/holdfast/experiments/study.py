@@ -19,13 +19,13 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import polars as pl
 
 import holdfast
 from holdfast.errors import BadSavedState, HoldfastError
-from holdfast.experiments.study_file import Cell, Study, read_study, short_names
+from holdfast.experiments.study_file import FILE_NAME, Cell, Study, read_study, short_names
 from holdfast.results import Result
 from holdfast.simulation.backends import Backend, find_backend
 from holdfast.simulation.progress import progress_bar
@@ -38,6 +38,8 @@ CHUNK_SECONDS = 10.0
 """What a chunk should take: about the most that a killed run loses."""
 GROWTH = 8
 MOST_CHUNK_ROWS = 2_000_000
+MOST_DIFFERENCES = 20
+"""Fields named in an error about another study: an edited grid has thousands."""
 DEVICE_WIDTH = 4096
 """Replications in the first chunk of a backend that does not say how many games it plays at once: a GPU."""
 
@@ -84,36 +86,38 @@ def run_study(
 
     With `resume`, what is already there is kept and only the rest is played; a folder with another study is refused.
     `echo` is called with a line for each finished cell. Ctrl-C keeps the finished chunks, says so, and raises
-    KeyboardInterrupt. Mistakes in the file are found before anything is played.
+    KeyboardInterrupt. Mistakes in the file, a backend that is not there and a scheduler that does not answer are found
+    before anything is written.
     """
     say = echo or (lambda line: None)
     study = read_study(path)
     chosen = find_backend(backend, workers=workers, scheduler=scheduler)
     folder = Path(out)
-    files = {cell.name: folder / f"{cell.name}.parquet" for cell in study.cells}
-    run = StudyRun(study.name, folder, files, {cell.name: cell.values for cell in study.cells})
     began = time.perf_counter()
     with _claimed(folder):
-        _begin(folder, study, chosen.name, resume)
+        study = _checked(folder, study, chosen.name, resume)
+        files = {cell.name: folder / f"{cell.name}.parquet" for cell in study.cells}
+        run = StudyRun(study.name, folder, files, {cell.name: cell.values for cell in study.cells})
         work = [(cell, gaps) for cell in study.cells if (gaps := _gaps(folder, cell, say)) is not None]
         total = sum(cell.replications for cell in study.cells)
         left = sum(count for _, gaps in work for _, count in gaps)
         run.found = total - left
-        cells = f"{len(study.cells)} cell{'s' * (len(study.cells) > 1)}"
-        say(f"{study.name}: {cells}, {left} of {total} replications to play")
         games = sum(count * len(cell.policies) for cell, gaps in work for _, count in gaps)
-        try:
-            with ExitStack() as stack:
-                if work and isinstance(chosen, AbstractContextManager):  # a cluster serves all cells
-                    stack.enter_context(chosen)
+        with ExitStack() as stack:
+            if work and isinstance(chosen, AbstractContextManager):  # a device that is there, a cluster for all cells
+                stack.enter_context(chosen)
+            _begin(folder, study, chosen.name)
+            cells = f"{len(study.cells)} cell{'s' * (len(study.cells) > 1)}"
+            say(f"{study.name}: {cells}, {left} of {total} replications to play")
+            try:
                 advance = stack.enter_context(progress_bar(progress, games, "games"))
                 for cell, gaps in work:
                     _play_cell(folder, study.name, cell, gaps, _Reporting(chosen, advance), run)
                     say(f"{cell.name}: {cell.replications} replications in {files[cell.name]}")
-        except KeyboardInterrupt:
-            kept = run.found + run.played
-            say(f"interrupted: {kept} of {total} replications are kept in {folder}; go on with --resume")
-            raise
+            except KeyboardInterrupt:
+                kept = run.found + run.played
+                say(f"interrupted: {kept} of {total} replications are kept in {folder}; go on with --resume")
+                raise
         _write_summary(study.cells, run)
     run.seconds = time.perf_counter() - began
     return run
@@ -218,28 +222,40 @@ def _holds(file: Path, cell: Cell, first: int, count: int, say: Callable[[str], 
 
 @contextmanager
 def _claimed(folder: Path) -> Iterator[None]:
-    """Make the folder, and keep other processes from running a study in it at the same time."""
+    """Make the folder, and keep other processes from running a study in it at the same time.
+
+    A folder made here goes again with an error that left nothing in it.
+    """
     try:
+        made = not folder.exists()
         folder.mkdir(parents=True, exist_ok=True)
         opened = (folder / LOCK).open("a")
     except OSError as error:
         raise HoldfastError(f"out must be a folder that can be written to; got {folder} ({error.strerror})") from None
     with opened:
+        _lock(opened, folder)
         try:
-            import fcntl
-        except ImportError:  # no such locks on this system
             yield
-            return
-        try:
-            fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)  # gone with the process, however it ends
-        except OSError:
-            raise HoldfastError(f"another process is running a study in {folder}: wait for it to end") from None
-        yield
+        except BaseException:
+            if made and os.listdir(folder) == [LOCK]:
+                shutil.rmtree(folder, ignore_errors=True)
+            raise
 
 
-def _begin(folder: Path, study: Study, backend: str, resume: bool) -> None:
-    """Leave the manifest in an empty folder; compare it with the one that is there."""
-    manifest = {
+def _lock(opened: IO[str], folder: Path) -> None:
+    try:
+        import fcntl
+    except ImportError:  # no such locks on this system
+        return
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)  # gone with the process, however it ends
+    except OSError:
+        raise HoldfastError(f"another process is running a study in {folder}: wait for it to end") from None
+
+
+def _manifest(study: Study, backend: str) -> dict[str, Any]:
+    """What the folder's numbers depend on, as JSON has it."""
+    return {
         "format": FORMAT,
         "version": VERSION,
         "holdfast": holdfast.__version__,
@@ -247,39 +263,68 @@ def _begin(folder: Path, study: Study, backend: str, resume: bool) -> None:
         "study": study.name,
         "cells": {cell.name: cell.settings() for cell in study.cells},
     }
+
+
+def _checked(folder: Path, study: Study, backend: str, resume: bool) -> Study:
+    """The study, if the folder is free or holds it; it has the name it began with, unless its file gives another."""
     file = folder / MANIFEST
     if not file.exists():
         others = [entry.name for entry in folder.iterdir() if entry.name != LOCK and not entry.name.endswith(".part")]
         if others:
             raise HoldfastError(f"{folder} must be empty or hold this study; it has {sorted(others)[0]!r}")
-        part = file.with_name(f".{MANIFEST}.{os.getpid()}.part")
-        part.write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
-        os.replace(part, file)
-        return
+        return study
+    if not _has_tables(folder):
+        return study
     try:
         there = json.loads(file.read_text(encoding="utf-8"))
-        different = _difference(there, json.loads(json.dumps(manifest)))
-    except (ValueError, AttributeError) as error:
+        name = there["study"]
+        if not study.named and isinstance(name, str) and FILE_NAME.fullmatch(name):
+            study = study.renamed(name)
+        different = _differences(there, _manifest(study, backend))
+    except (ValueError, TypeError, KeyError) as error:
         raise BadSavedState(f"{file} is damaged ({error}); give another --out") from None
     if different:
-        raise HoldfastError(f"{folder} holds another study: {different}; give another --out")
+        more = len(different) - MOST_DIFFERENCES
+        shown = "; ".join(different[:MOST_DIFFERENCES]) + (f"; and {more} more" if more > 0 else "")
+        raise HoldfastError(f"{folder} holds another study: {shown}; give another --out")
     if not resume:
         raise HoldfastError(f"{folder} holds this study already; give --resume to go on with it, or another --out")
-    for left_over in (*folder.glob(".*.part"), *(folder / PARTS).glob("*/.*.part")):  # of a killed run
+    return study
+
+
+def _has_tables(folder: Path) -> bool:
+    """Whether any replication is on disk: otherwise a run failed before it had played one, and the folder is free."""
+    parts = (file for file in (folder / PARTS).rglob("*") if file.is_file() and not file.name.endswith(".part"))
+    return any(folder.glob("*.parquet")) or any(parts)
+
+
+def _begin(folder: Path, study: Study, backend: str) -> None:
+    """Leave the manifest, unless the study goes on, and remove what a failed or killed run has left behind."""
+    file = folder / MANIFEST
+    for left_over in (*folder.glob(".*.part"), *(folder / PARTS).glob("*/.*.part")):
         left_over.unlink()
+    if file.exists() and _has_tables(folder):
+        return
+    shutil.rmtree(folder / PARTS, ignore_errors=True)
+    part = file.with_name(f".{MANIFEST}.{os.getpid()}.part")
+    part.write_text(json.dumps(_manifest(study, backend), indent=1) + "\n", encoding="utf-8")
+    os.replace(part, file)
 
 
-def _difference(there: Any, here: Any, place: str = "") -> str:
-    """The first field in which two manifests differ, in words; nothing when they agree."""
+def _differences(there: Any, here: Any, place: str = "") -> list[str]:
+    """Every field in which two manifests differ, in words."""
     if isinstance(there, dict) and isinstance(here, dict):
+        found = []
         for key in {**there, **here}:
             inner = key if not place or place == "cells" else f"{place}.{key}"
-            if (key in there) != (key in here):
-                return f"it has {'no ' if key in here else ''}{inner}" + (" (this one has)" if key in here else "")
-            if found := _difference(there[key], here[key], inner):
-                return found
-        return ""
-    return "" if there == here else f"{place} is {_short(there)} there and {_short(here)} here"
+            if key not in here:
+                found.append(f"it has {inner}")
+            elif key not in there:
+                found.append(f"it has no {inner} (this one has)")
+            else:
+                found += _differences(there[key], here[key], inner)
+        return found
+    return [] if there == here else [f"{place} is {_short(there)} there and {_short(here)} here"]
 
 
 def _short(value: Any) -> str:

@@ -13,8 +13,6 @@ from holdfast.environments import Bernoulli, ConstrainedBernoulli, Environment, 
 from holdfast.errors import HoldfastError, InvalidParameter, nearest
 from holdfast.experiments.validation import validated
 
-SUFFIXES = (".npy", ".parquet", ".csv")
-
 Count = Annotated[int, BeforeValidator(lambda v: whole_number("", v, least=1))]
 
 
@@ -112,37 +110,18 @@ class LossTableKind(Kind):
     path: str
 
     def make(self, horizon: int | None, folder: Path) -> tuple[Environment, dict[str, Any]]:
-        """A ``.npy`` file is mapped; ``.parquet`` and ``.csv`` are read, all their columns."""
+        """Read as `LossTable` reads a file."""
         file = folder / self.path
-        if file.suffix not in SUFFIXES:
-            raise InvalidParameter("path", f"must end in {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}", self.path)
-        if not file.is_file():
-            raise InvalidParameter("path", f"must be a file; there is no {file}", self.path)
         try:
-            table = LossTable(file if file.suffix == ".npy" else _columns(file), shuffled=self.shuffled)
+            table = LossTable(file, shuffled=self.shuffled)
         except InvalidParameter as error:
-            if error.parameter == "path":
-                raise
             parameter = "path" if error.parameter == "source" else error.parameter
+            if error.value == str(file):
+                raise InvalidParameter(parameter, error.rule, error.value) from None
             raise InvalidParameter(parameter, f"{error.rule} (in {self.path})", error.value) from None
         with file.open("rb") as opened:
             digest = hashlib.file_digest(opened, "sha256").hexdigest()
         return table, {"source": self.path, "sha256": digest}
-
-
-def _columns(file: Path) -> Any:
-    import polars as pl
-
-    try:
-        frame = pl.read_parquet(file) if file.suffix == ".parquet" else pl.read_csv(file)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        first = str(error).strip().splitlines()[0]
-        raise InvalidParameter("path", f"must be a {file.suffix} table ({first})", str(file)) from None
-    for name, kind in frame.schema.items():
-        if not kind.is_numeric():
-            rule = f"must have a column of numbers for each arm, and no other; {name!r} is one of {kind}"
-            raise InvalidParameter("path", rule, str(file))
-    return frame.fill_null(float("nan")).to_numpy()
 
 
 KINDS: dict[str, type[Kind]] = {

@@ -31,7 +31,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -93,6 +93,14 @@ class Study:
 
     name: str
     cells: tuple[Cell, ...]
+    named: bool
+    """Whether the file gives the name; otherwise it is the file's own, which may change."""
+
+    def renamed(self, name: str) -> Study:
+        """The same study under another name; without a grid, that is its cell's too."""
+        if len(self.cells) == 1 and not self.cells[0].values:
+            return replace(self, name=name, cells=(replace(self.cells[0], name=name),))
+        return replace(self, name=name)
 
 
 def _cost(value: Any) -> Any:
@@ -151,6 +159,7 @@ def read_study(path: str | Path) -> Study:
         number = math.prod(len(values) for values in grid.values())
         if number > MOST_CELLS:
             raise InvalidParameter("grid", f"must not have more than {MOST_CELLS} combinations", number)
+        named = "name" in content
         content.setdefault("name", re.sub(r"[^A-Za-z0-9._-]+", "-", file.stem).strip("-.") or "study")
         combinations = [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
         names = _file_names(content["name"], combinations)
@@ -164,7 +173,7 @@ def read_study(path: str | Path) -> Study:
             cells.append(_cell(name, values, settings, file.parent, environments))
     except HoldfastError as error:
         raise HoldfastError(f"{error} ({where})") from None
-    return Study(str(content["name"]), tuple(cells))
+    return Study(str(content["name"]), tuple(cells), named)
 
 
 def _flat(grid: Any, under: str = "") -> dict[str, list[Any]]:

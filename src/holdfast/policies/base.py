@@ -13,7 +13,7 @@ import numpy as np
 from holdfast._kernel import kernel
 from holdfast.checks import real_number, whole_number
 from holdfast.errors import InvalidParameter, nearest
-from holdfast.policies.protocol import ARM, BLOCK, OWN, ROUNDS, Array, Policy, State
+from holdfast.policies.protocol import ARM, BLOCK, OWN, ROUNDS, Array, Policy, State, must_be_given
 from holdfast.rng import uniform
 from holdfast.schedules import floor_power, least_root
 
@@ -125,7 +125,7 @@ class BaSE(Policy):
     choose: ClassVar[Callable[..., Any]] = staticmethod(choose)
     observe: ClassVar[Callable[..., Any]] = staticmethod(observe)
 
-    horizon: int = 0
+    horizon: int = None  # type: ignore[assignment]
     """T, the number of rounds that will be played."""
     grid: Literal["arithmetic", "geometric", "minimax"] = "geometric"
     batches: int = field(default=0, kw_only=True)
@@ -135,6 +135,7 @@ class BaSE(Policy):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        must_be_given(self, "horizon")
         self._set("horizon", whole_number("horizon", self.horizon, least=1))
         for name, known in (("grid", GRIDS), ("order", ORDERS)):
             value = getattr(self, name)

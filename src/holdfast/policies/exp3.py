@@ -11,7 +11,7 @@ import numpy as np
 from holdfast import schedules
 from holdfast._kernel import kernel
 from holdfast.checks import real_number, whole_number
-from holdfast.policies.protocol import ARM, BLOCK, OWN, ROUNDS, Array, Policy, State
+from holdfast.policies.protocol import ARM, BLOCK, OWN, ROUNDS, Array, Policy, State, must_be_given
 from holdfast.rng import uniform
 from holdfast.simplex import draw, exponential_weights, smallest
 
@@ -89,13 +89,14 @@ class BlockExp3(Policy):
     choose: ClassVar[Callable[..., Any]] = staticmethod(choose)
     observe: ClassVar[Callable[..., Any]] = staticmethod(observe)
 
-    switching_cost: float = 0.0
+    switching_cost: float = None  # type: ignore[assignment]
     """λ, in the units of `loss_range`."""
-    horizon: int = 0
+    horizon: int = None  # type: ignore[assignment]
     """T, the number of rounds that will be played."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        must_be_given(self, "switching_cost", "horizon")
         self._set("switching_cost", real_number("switching_cost", self.switching_cost, least=0))
         self._set("horizon", whole_number("horizon", self.horizon, least=1))
 

@@ -58,7 +58,7 @@ class State:
 class Policy(ABC):
     """What to play: parameters only. `player()` begins a game; `holdfast.simulate` plays many."""
 
-    n_arms: int = 0
+    n_arms: int = None  # type: ignore[assignment]
     """The number of arms K. Leave it out when `arms` names them."""
 
     id: ClassVar[str]
@@ -76,7 +76,7 @@ class Policy(ABC):
 
     def __post_init__(self) -> None:
         self._set("arms", _checked_names(self.arms))
-        if self.arms is not None and self.n_arms in (0, len(self.arms)):
+        if self.arms is not None and self.n_arms in (None, len(self.arms)):
             self._set("n_arms", len(self.arms))
         elif self.arms is not None:
             raise InvalidParameter(
@@ -84,6 +84,10 @@ class Policy(ABC):
                 f"must be the number of names in arms, {len(self.arms)}, or be left out",
                 self.n_arms,
             )
+        if self.arms is None and isinstance(self.n_arms, (list, tuple)):
+            raise InvalidParameter("n_arms", "must be a number; give names as arms=[...]", self.n_arms)
+        if self.arms is None and self.n_arms is None:
+            raise InvalidParameter("n_arms", "must be given, or the arms by name: arms=[...]", None)
         self._set("n_arms", whole_number("n_arms", self.n_arms, least=1, most=MOST_ARMS))
         self._set("loss_range", _checked_range(self.loss_range))
 
@@ -133,6 +137,13 @@ class Policy(ABC):
         return {"policy": self.id} | {
             name: list(v) if isinstance(v, tuple) else v for name, v in values.items() if v is not None
         }
+
+
+def must_be_given(policy: Policy, *names: str) -> None:
+    """An error for the first of `names` that was left out."""
+    for name in names:
+        if getattr(policy, name) is None:
+            raise InvalidParameter(name, f"must be given to {type(policy).__name__}", None)
 
 
 def _checked_names(arms: object) -> tuple[str, ...] | None:

@@ -12,7 +12,7 @@ import numpy as np
 from holdfast.checks import real_number, whole_number
 from holdfast.errors import InvalidParameter
 from holdfast.policies import tsallis_kernels as tsallis
-from holdfast.policies.protocol import LARGEST, Array, Policy, State
+from holdfast.policies.protocol import LARGEST, Array, Policy, State, must_be_given
 
 FASTEST = 1e15
 """Learning rates beyond this are lost in the rounding of losses of order 1."""
@@ -42,13 +42,17 @@ class TsallisSwitch(Policy):
     choose: ClassVar[Callable[..., Any]] = staticmethod(tsallis.choose)
     observe: ClassVar[Callable[..., Any]] = staticmethod(tsallis.observe)
 
-    switching_cost: float = 0.0
+    switching_cost: float = None  # type: ignore[assignment]
     """λ: what one switch costs, in the units of `loss_range`."""
     block_lengths: Given | None = field(default=None, kw_only=True)
     learning_rates: Given | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        given = self.block_lengths is not None or self.learning_rates is not None
+        if self.switching_cost is None and given:
+            self._set("switching_cost", 0.0)  # a given schedule has no use for it
+        must_be_given(self, "switching_cost")
         self._set(
             "switching_cost", real_number("switching_cost", self.switching_cost, least=0, most=LARGEST * self.unit)
         )

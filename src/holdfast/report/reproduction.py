@@ -68,9 +68,9 @@ def reproduce(
     """Play the paper's experiments, or some of them by name, judge its claims, and write tables, figures and report.
 
     `out` gets ``<figure>.parquet`` (further rows ``<figure>.<row>.parquet``), ``<figure>.png``, ``.svg`` and ``.pdf``,
-    ``ledger.json``, ``report.html``, and under ``ledger/`` the tables only the claims are judged by. Nothing is
-    written before everything has been played, and each file is written whole. `progress` shows a bar, by default on a
-    terminal only; otherwise `echo` hears of each table.
+    ``ledger.json``, ``report.html``, and under ``ledger/`` the tables only the claims are judged by; those of an
+    earlier run are removed. Nothing is written before everything has been played, and each file is written whole.
+    `progress` shows a bar, by default on a terminal only; otherwise `echo` hears of each table.
     """
     experiments = chosen(figures)
     settings = Settings(replications, horizon, n_arms, seed)
@@ -81,6 +81,7 @@ def reproduce(
         held: Any = where if hasattr(where, "__enter__") else nullcontext()  # one cluster for all games
         with _told(progress, total, echo) as advance, held:
             findings = find_out(experiments, settings, backend=where, advance=advance)
+        _clear(directory)
         (directory / PROBES).mkdir(exist_ok=True)
         for name, result in findings.tables.items():
             result.write(directory / f"{name}.parquet")
@@ -89,6 +90,16 @@ def reproduce(
         made = _written(findings, directory)
     echo(summary(made))
     return made
+
+
+def _clear(directory: Path) -> None:
+    """Remove what an earlier run left: its figures would stand beside a report that does not know them."""
+    for name in (experiment.name for experiment in chosen(None)):
+        for kind in ("parquet", "png", "svg", "pdf"):
+            for old in (directory / f"{name}.{kind}", *directory.glob(f"{name}.*.{kind}")):
+                old.unlink(missing_ok=True)
+    for old in (directory / PROBES).glob("*.parquet"):
+        old.unlink()
 
 
 def redraw(out: Path | str) -> Reproduction:

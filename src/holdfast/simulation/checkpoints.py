@@ -41,14 +41,14 @@ def checkpoint_rounds(checkpoints: Checkpoints | None, horizon: int, games: int 
             raise InvalidParameter("checkpoints", "takes 'spacing' and 'count' only", unknown[0])
         return _spaced(checkpoints.get("spacing", "linear"), checkpoints.get("count", DEFAULT_COUNT), horizon)
     if isinstance(checkpoints, (Sequence, np.ndarray)):
-        rounds = {whole_number("checkpoints", c, least=1, most=horizon) for c in checkpoints}
+        rounds = {whole_number(f"checkpoints[{i}]", c, least=1, most=horizon) for i, c in enumerate(checkpoints)}
         return tuple(sorted(rounds | {horizon}))
     return _spaced("linear", checkpoints, horizon)
 
 
 def _spaced(spacing: object, count: object, horizon: int) -> tuple[int, ...]:
     if spacing not in SPACINGS:
-        rule = f"must be 'linear', 'log', a number of rounds or a list of rounds{nearest(spacing, SPACINGS)}"
+        rule = f"must be 'linear', 'log', how many, or a list of rounds{nearest(spacing, SPACINGS)}"
         raise InvalidParameter("checkpoints", rule, spacing)
     points = whole_number("checkpoints", count, least=1)
     steps = np.arange(1, points + 1) / points

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import signal
 import warnings
 from collections.abc import Callable, Iterable
@@ -11,7 +12,7 @@ from typing import Any
 
 import holdfast
 from holdfast.checks import whole_number
-from holdfast.errors import HoldfastError, MissingExtra
+from holdfast.errors import HoldfastError, InvalidParameter, MissingExtra
 from holdfast.simulation.backends import PIECES_PER_WORKER, split
 from holdfast.simulation.tasks import Played, Task, run_task
 
@@ -19,6 +20,11 @@ ANSWER_WITHIN = 10.0
 """Seconds a scheduler may take to answer."""
 WORKERS_WITHIN = 60.0
 """Seconds a scheduler may be without any worker before the run gives up."""
+
+ADDRESS = re.compile(
+    r"((tcp|tls|wss?|ucxx?)://)?(\[[0-9a-fA-F:.%]+\]|[^\s:/\[\]]+):[0-9]{1,5}|inproc://[^\s/]+/[0-9]+/[0-9]+"
+)
+"""What Dask can connect to. It must not see another: a client that fails over the form of its address dies noisily."""
 
 
 @dataclass
@@ -39,6 +45,8 @@ class DaskCluster:
     """The environment last sent, and where it is on the cluster: it may be a large table, so it goes once."""
 
     def __post_init__(self) -> None:
+        if self.scheduler is not None and not (isinstance(self.scheduler, str) and ADDRESS.fullmatch(self.scheduler)):
+            raise InvalidParameter("scheduler", "must be an address such as tcp://host:8786", self.scheduler)
         if self.workers is not None:
             self.workers = whole_number("workers", self.workers, least=1)
 

@@ -101,9 +101,16 @@ def run_on_gpu(task: Task) -> Played:
 
 @dataclass
 class Cuda:
-    """The GPU of this machine."""
+    """The GPU of this machine; a ``with`` block begins with the check that there is one."""
 
     name: str = "cuda"
+
+    def __enter__(self) -> Cuda:
+        require_device()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
 
     def run(self, tasks: Iterable[Task], done: Callable[[Played], None]) -> None:
         """Play `tasks` in launches of a million replications at most."""
