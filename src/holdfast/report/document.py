@@ -47,8 +47,9 @@ def _text(findings: Findings, figures: Sequence[Figure]) -> str:
     parts = [
         "# The paper, reproduced",
         "",
-        "The ledger and the figures of one run, kept here for reading. `make reproduce` makes them again, with an",
-        "interactive report. This page was written from the tables of",
+        "The ledger and the figures of one run, kept here for reading. `make reproduce` makes them with fewer",
+        "replications, so that some verdicts may differ, and with an interactive report. This page is made of the",
+        "tables of",
         "",
         "```",
         f"{command_of([], settings)} --out reproduction",
