@@ -44,28 +44,25 @@ def test_simulated_gpu_plays_the_same_games():
     assert run.stdout == "29 games alike\n"
 
 
-def test_without_a_gpu_the_error_says_what_to_do():
+def refusal(prelude: str = "") -> str:
+    """What `simulate` says of the backend 'cuda' in a process of its own."""
     script = (
-        "import holdfast as hf\n"
+        f"{prelude}\nimport holdfast as hf\n"
         "try:\n"
         "    hf.simulate(hf.Exp3(2), hf.Bernoulli([0.1, 0.2]), horizon=10, switching_cost=0, backend='cuda')\n"
         "except hf.MissingExtra as error:\n"
         "    print(error)\n"
     )
-    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
-    if "finds no NVIDIA GPU" not in run.stdout:
+    return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120).stdout
+
+
+def test_without_a_gpu_the_error_says_what_to_do():
+    said = refusal()
+    if not said:
         pytest.skip("this machine has a GPU")
-    assert "use backend='threads'" in run.stdout
+    assert "finds no NVIDIA GPU" in said
+    assert "use backend='threads'" in said
 
 
 def test_missing_extra_names_what_to_install():
-    script = (
-        "import sys; sys.modules['numba_cuda'] = None\n"
-        "import holdfast as hf\n"
-        "try:\n"
-        "    hf.simulate(hf.Exp3(2), hf.Bernoulli([0.1, 0.2]), horizon=10, switching_cost=0, backend='cuda')\n"
-        "except hf.MissingExtra as error:\n"
-        "    print(error)\n"
-    )
-    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
-    assert "pip install 'holdfast[cuda]'" in run.stdout
+    assert "pip install 'holdfast[cuda]'" in refusal("import sys; sys.modules['numba_cuda'] = None")
