@@ -7,6 +7,7 @@ it shares nothing with `src/`. Arms count from 0, rounds t and blocks n from 1. 
 
 import math
 import random
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from typing import Any, Literal, NamedTuple
@@ -118,7 +119,7 @@ def guarded_ceil(a: float) -> int:
 # -------------------------------------------------------------------------------------------------- policies
 
 
-class Algorithm1:
+class Algorithm1(ABC):
     """Algorithm 1: draw I_n ~ p_n, hold it for |B_n| rounds, C_n(I_n) = C_{n−1}(I_n) + c_n / p_n(I_n)."""
 
     weights = staticmethod(tsallis_weights)
@@ -129,9 +130,9 @@ class Algorithm1:
         self.p = [1 / K] * K
         self.eta = math.inf
 
+    @abstractmethod
     def schedule(self, n: int, announced: float | None) -> tuple[int, float]:
         """(|B_n|, η_n), the length not truncated (E30)."""
-        raise NotImplementedError
 
     def choose(self, u: float, announced: float | None = None) -> tuple[int, int]:
         self.n += 1

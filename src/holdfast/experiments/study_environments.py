@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -26,7 +27,7 @@ def _probability(value: Any) -> float:
 Probability = Annotated[float, BeforeValidator(_probability)]
 
 
-class Kind(BaseModel):
+class Kind(BaseModel, ABC):
     """What every kind of environment has."""
 
     model_config = ConfigDict(strict=True, extra="forbid")
@@ -35,9 +36,9 @@ class Kind(BaseModel):
     shuffled: bool = False
     """Rotate the arms by a random number of places in each replication."""
 
+    @abstractmethod
     def make(self, horizon: int | None, folder: Path) -> tuple[Environment, dict[str, Any]]:
         """The environment, and the file it came from, if any."""
-        raise NotImplementedError
 
 
 class BernoulliKind(Kind):
