@@ -24,6 +24,18 @@ def block_loss(t: int, rounds: int, arm: int, highest: float) -> float:
     return highest * sum(loss_of(s, arm) for s in range(t, t + rounds))
 
 
+def choose_alike(case, game, oracle, n, t, *, rel):
+    """Block n of both games, from the same uniform: the same arm for the same rounds, p to `rel`."""
+    announced = case.announce(n) if case.announce else None
+    u = game.next_uniform()
+    arm, length = game.choose(announced)
+    other_arm, other_length = oracle.choose(u, announced)
+    rounds = min(length, HORIZON - t)
+    assert (arm, rounds) == (other_arm, min(other_length, HORIZON - t))
+    assert game.p == pytest.approx(oracle.p, rel=rel, abs=0)
+    return arm, rounds
+
+
 @pytest.mark.plain
 @pytest.mark.parametrize("name", WITH_ORACLE)
 def test_one_step_from_the_same_state_equals_the_naive_step(name):
@@ -33,13 +45,7 @@ def test_one_step_from_the_same_state_equals_the_naive_step(name):
     t = n = 0
     while t < ROUNDS_TO_PLAY:
         n += 1
-        announced = case.announce(n) if case.announce else None
-        u = game.next_uniform()
-        arm, length = game.choose(announced)
-        other_arm, other_length = oracle.choose(u, announced)
-        rounds = min(length, HORIZON - t)
-        assert (arm, rounds) == (other_arm, min(other_length, HORIZON - t))
-        assert game.p == pytest.approx(oracle.p, rel=1e-12, abs=0)
+        arm, rounds = choose_alike(case, game, oracle, n, t, rel=1e-12)
         loss = block_loss(t, rounds, arm, case.highest_loss(n))
         game.observe(loss, rounds)
         oracle.observe(loss, rounds)
@@ -62,13 +68,7 @@ def test_a_short_game_plays_the_naive_arms(name):
     t = n = 0
     while t < ROUNDS_TO_PLAY:
         n += 1
-        announced = case.announce(n) if case.announce else None
-        u = game.next_uniform()
-        arm, length = game.choose(announced)
-        other_arm, other_length = oracle.choose(u, announced)
-        rounds = min(length, HORIZON - t)
-        assert (arm, rounds) == (other_arm, min(other_length, HORIZON - t))
-        assert game.p == pytest.approx(oracle.p, rel=1e-6, abs=0)
+        arm, rounds = choose_alike(case, game, oracle, n, t, rel=1e-6)
         loss = float(table[t : t + rounds, arm].sum()) * case.highest_loss(n)
         game.observe(loss, rounds)
         oracle.observe(loss, rounds)

@@ -21,7 +21,7 @@ LARGEST = 1023
 """Trials up to which there are tables."""
 
 MOST_MEANS = 8
-"""Different means of one environment that get tables; each takes 1.7 MB at most and a few milliseconds."""
+"""Different means of one environment that get tables; each takes about 2 MB and a millisecond or two."""
 
 BITS = 53
 UNIT = 2.0**BITS

@@ -121,7 +121,6 @@ class BaSE(Policy):
     12
     """
 
-    needs_horizon: ClassVar[bool] = True
     choose: ClassVar[Callable[..., Any]] = staticmethod(choose)
     observe: ClassVar[Callable[..., Any]] = staticmethod(observe)
 

@@ -85,7 +85,6 @@ class BlockExp3(Policy):
     """
 
     id: ClassVar[str] = "exp3-blocks"
-    needs_horizon: ClassVar[bool] = True
     choose: ClassVar[Callable[..., Any]] = staticmethod(choose)
     observe: ClassVar[Callable[..., Any]] = staticmethod(observe)
 

@@ -65,7 +65,6 @@ class Policy(ABC):
     """The policy's name in tables and on the command line."""
     announces: ClassVar[str | None] = None
     """What the world must announce at the start of each block: ``"switching_cost"``, ``"loss_bound"`` or nothing."""
-    needs_horizon: ClassVar[bool] = False
     choose: ClassVar[Callable[..., Any]]
     observe: ClassVar[Callable[..., Any]]
 
