@@ -8,7 +8,16 @@ from statistics_of_samples import SEED, assert_distribution, binomial_probabilit
 
 from holdfast import Stream
 from holdfast._kernel import COMPILED
-from holdfast.environments.binomial_table import LARGEST, MOST_MEANS, UNIT, binomial_from_table, binomial_tables
+from holdfast.environments.binomial_table import (
+    CERTAIN,
+    LARGEST,
+    MOST_MEANS,
+    NEITHER,
+    TABLED,
+    UNIT,
+    binomial_from_table,
+    binomial_tables,
+)
 
 MEANS = [0.001, 0.05, 0.3, 0.45, 0.5, 0.8, 0.999] if COMPILED else [0.05, 0.5]
 
@@ -20,7 +29,7 @@ def tables():
 
 def probabilities_of(tables, kind: int, n: int) -> np.ndarray:
     """P(0) … P(n) as the columns of row n hold them: a column's own share, and what it gives to its alias."""
-    _, rows, share, alias = tables
+    _, _, rows, share, alias = tables
     begin, first, end = int(rows[kind, n, 0]), int(rows[kind, n, 1]), int(rows[kind, n + 1, 0])
     own = share[begin:end] / UNIT
     assert (own >= 0).all()
@@ -35,7 +44,7 @@ def probabilities_of(tables, kind: int, n: int) -> np.ndarray:
 @pytest.mark.parametrize("p", MEANS)
 def test_tables_hold_the_distribution(tables, p):
     """To the 10⁻¹² of our own logarithms, and what they leave out is less than a uniform number can show."""
-    kind = int(tables[0][0, MEANS.index(p)])
+    kind = int(tables[1][0, MEANS.index(p)])
     for n in [*range(1, 40), 63, 100, 255, 256, 511, 777, 1000, LARGEST]:
         found, exact = probabilities_of(tables, kind, n), binomial_probabilities(n, p)
         assert np.abs(found - exact).max() < 1e-12
@@ -47,28 +56,28 @@ def test_tables_hold_the_distribution(tables, p):
 def test_the_largest_and_the_smallest_uniform_draw_values_that_can_be(tables):
     for kind in range(len(MEANS)):
         for n in (2, 17, LARGEST):
-            largest = np.array([0, 1, 1, 2**64 - 1], dtype=np.uint64)  # its next uniform is 1 − 2⁻⁵³
-            smallest = np.zeros(4, dtype=np.uint64)  # and 0
-            for state in (smallest, largest):
-                k = int(binomial_from_table(*tables[1:], kind, n, state))
+            for u in (0.0, 1.0 - 2.0**-53):
+                k = int(binomial_from_table(*tables[2:], kind, n, u))
                 assert probabilities_of(tables, kind, n)[k] > 0
 
 
 def test_draws_from_a_table_have_its_distribution(tables):
     stream = Stream(SEED, "table draws")
     for kind, n in ((1, 40), (2, 100), (4, 7), (5, 1000)):
-        draws = np.array([binomial_from_table(*tables[1:], kind, n, stream.state) for _ in range(50_000)])
+        draws = np.array([binomial_from_table(*tables[2:], kind, n, stream.uniform()) for _ in range(50_000)])
         counts = np.bincount(draws.astype(int), minlength=n + 1)
         assert_distribution(counts, binomial_probabilities(n, MEANS[kind]), sees=0.06)
 
 
 @pytest.mark.plain
 def test_certain_means_and_those_beyond_the_first_few_have_no_table():
-    kinds, rows, *_ = binomial_tables(np.array([[0.0, 1.0, 0.5], [0.5, 0.0, 1.0]]))
-    assert kinds.tolist() == [[-1, -1, 0], [0, -1, -1]]
+    ways, kinds, rows, *_ = binomial_tables(np.array([[0.0, 1.0, 0.5], [0.5, 0.0, 1.0], [1.0, 1.0, 0.0]]))
+    assert kinds.tolist() == [[-1, -1, 0], [0, -1, -1], [-1, -1, -1]]
+    assert ways.tolist() == [TABLED, TABLED, CERTAIN]
     assert len(rows) == 1
     many = np.linspace(0.1, 0.9, MOST_MEANS + 3)[None, :]
     if COMPILED:
-        kinds, rows, *_ = binomial_tables(many)
+        ways, kinds, rows, *_ = binomial_tables(many)
+        assert ways.tolist() == [NEITHER]
         assert len(rows) == MOST_MEANS
         assert (kinds == -1).sum() == 3

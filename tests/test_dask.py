@@ -64,7 +64,7 @@ def test_killed_workers_cost_a_retry_and_not_the_run(two_workers, victims):
             os.kill(pid, signal.SIGKILL)
 
     settings = SETTINGS | {"horizon": 500_000}
-    here = hf.simulate(POLICIES, hf.Bernoulli.with_gap(4, 0.2), replications=30, **settings)
+    here = hf.simulate(POLICIES, hf.Bernoulli.with_gap(4, 0.2), replications=120, **settings)
     with distributed.Client(two_workers) as client:
         client.wait_for_workers(2)
         thread = threading.Thread(target=kill_those_that_play, args=(client,))
@@ -73,7 +73,7 @@ def test_killed_workers_cost_a_retry_and_not_the_run(two_workers, victims):
             there = hf.simulate(
                 POLICIES,
                 hf.Bernoulli.with_gap(4, 0.2),
-                replications=30,
+                replications=120,
                 backend=DaskCluster(two_workers.scheduler_address),
                 **settings,
             )

@@ -14,8 +14,8 @@ from strategies import cumulative_losses, learning_rates
 from holdfast import Stream, TsallisInf, TsallisSwitch, simplex
 from holdfast._kernel import COMPILED
 from holdfast.policies import tsallis_kernels
-from holdfast.policies.protocol import ROUNDS, State
-from holdfast.simplex import draw, exponential_weights, smallest, tsallis_weights
+from holdfast.policies.protocol import ARM, ROUNDS, State
+from holdfast.simplex import draw, exp_of_negative, exponential_weights, smallest, tsallis_weights
 
 MOST_COLD_PASSES = 12
 MOST_WARM_PASSES = 3.0
@@ -31,9 +31,8 @@ def counted(module: ModuleType, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     passes, solve = [], module.tsallis_solve
 
     def tsallis_solve(*arguments):
-        result = solve(*arguments)
-        passes.append(result[-1])
-        return result
+        passes.append(solve(*arguments))
+        return passes[-1]
 
     monkeypatch.setattr(module, "tsallis_solve", tsallis_solve)
     return passes
@@ -168,15 +167,24 @@ def test_passes_from_a_warm_start(policy, K, monkeypatch):
     """A real game, in which `choose` itself runs as plain Python so that its calls of the solver can be counted."""
     blocks = 3000 if COMPILED else 150
     passes = counted(tsallis_kernels, monkeypatch)
-    choose = getattr(tsallis_kernels.choose, "py_func", tsallis_kernels.choose)
-    params, state, stream = policy.parameters(), State.fresh(K), Stream(3, "warm")
+    choose, observe = policy.abreast
+    choose = getattr(choose, "py_func", choose)
+    params, state, stream = policy.parameters(), State.fresh(K), Stream(3, "warm").state.reshape(-1, 1)
+    x, C, w = (part.reshape(-1, 1) for part in (state.x, state.C, state.w))
     losses = np.random.default_rng(4).random(blocks)
     for u in losses:
-        arm = choose(params, state.x, state.C, state.w, 0.0, stream.state)
-        loss = float(u < (0.5 if arm else 0.3))
-        policy.observe(params, state.x, state.C, state.w, loss * state.x[ROUNDS], state.x[ROUNDS])
+        choose(params, x, C, w, 0.0, stream)
+        loss = float(u < (0.5 if state.x[ARM] else 0.3))
+        observe(params, x, C, w, np.array([loss * state.x[ROUNDS]]), state.x[ROUNDS])
     assert len(passes) == blocks
     assert np.mean(passes) <= MOST_WARM_PASSES
+
+
+def drawn(p: np.ndarray, target: float) -> int:
+    """The arm `draw` takes in one game."""
+    reached, arm = np.empty(1), np.empty(1)
+    draw(p.reshape(-1, 1), np.array([target]), reached, arm)
+    return int(arm.item())
 
 
 @pytest.mark.plain
@@ -184,7 +192,7 @@ def test_passes_from_a_warm_start(policy, K, monkeypatch):
 def test_an_arm_of_no_probability_is_never_drawn(weights, u):
     p = np.array([*weights, 0.5, 0.0])
     target = u * p.sum()
-    arm = draw(p, target)
+    arm = drawn(p, target)
     assert p[arm] > 0
     assert p[:arm].sum() <= target * (1 + 1e-12)
 
@@ -192,14 +200,14 @@ def test_an_arm_of_no_probability_is_never_drawn(weights, u):
 @pytest.mark.plain
 @pytest.mark.parametrize("target", [1.0, 1.0 + 1e-9, math.inf])
 def test_a_target_past_the_rounded_sum_lands_on_an_arm_of_positive_probability(target):
-    assert draw(np.array([0.5, 0.5 - 1e-16, 0.0, 0.0]), target) == 1
+    assert drawn(np.array([0.5, 0.5 - 1e-16, 0.0, 0.0]), target) == 1
 
 
 @pytest.mark.plain
 @given(st.lists(st.floats(1e-3, 1.0), min_size=1, max_size=50), st.floats(0.0, 1.0, exclude_max=True))
 def test_drawing_takes_the_first_arm_past_the_target(weights, u):
     p = np.array(weights)
-    assert draw(p, u * p.sum()) == naive.draw(weights, u * p.sum())
+    assert drawn(p, u * p.sum()) == naive.draw(weights, u * p.sum())
 
 
 @pytest.mark.plain
@@ -221,8 +229,24 @@ def test_the_largest_uniform_draws_an_arm_even_where_the_weights_add_up_to_less(
 @pytest.mark.plain
 @given(cumulative_losses(), st.floats(0.0, 1e3))
 def test_exponential_weights_agree_with_the_naive_ones(L, eta):
-    L = np.array(L)
-    w = np.empty_like(L)
-    total = exponential_weights(L, smallest(L), eta, w)
-    assert total >= 1
-    assert w / total == pytest.approx(naive.exp3_weights(L.tolist(), eta), rel=1e-12)
+    column = np.array(L).reshape(-1, 1)
+    w, least, total = np.empty_like(column), np.empty(1), np.empty(1)
+    smallest(column, least)
+    assert least.item() == min(L)
+    exponential_weights(column, least, eta, w, total)
+    assert total.item() >= 1
+    assert w[:, 0] / total == pytest.approx(naive.exp3_weights(L, eta), rel=1e-12)
+
+
+@pytest.mark.plain
+@given(st.floats(-800.0, 0.0))
+@example(0.0)
+@example(-0.0)
+@example(-5e-324)
+@example(-708.0)
+@example(math.nextafter(-708.0, -math.inf))
+@example(-math.log(2) / 2)
+@example(-math.inf)
+def test_our_exponential_is_right_to_one_unit_in_the_last_place(x):
+    exact = mpmath.exp(mpmath.mpf(x)) if x >= -708 else mpmath.mpf(0)
+    assert abs(mpmath.mpf(exp_of_negative(x)) - exact) <= math.ulp(float(exact)) * bool(exact)

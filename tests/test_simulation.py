@@ -6,18 +6,26 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
+import hypothesis.strategies as st
 import naive
 import numpy as np
 import polars as pl
 import pytest
 from every_policy import CASES, varying_cost
+from hypothesis import given
 from online_play import play_online
 from statistics_of_samples import SEED, assert_mean_at_most, assert_same_mean
 
 import holdfast as hf
+from holdfast._kernel import COMPILED
 from holdfast.errors import HoldfastError, InvalidParameter
+from holdfast.simulation.backends import PIECES_PER_WORKER, split
 from holdfast.simulation.checkpoints import checkpoint_rounds
+from holdfast.simulation.costs import Costs, Power
+from holdfast.simulation.game import ABREAST
+from holdfast.simulation.tasks import WORTH_A_ROW, Task, run_task
 
 ROUNDS = 400
 
@@ -85,19 +93,71 @@ def some_policies(K: int, horizon: int, lam: float) -> list[hf.Policy]:
 def test_the_same_bits_for_any_number_of_threads_and_pieces(kind):
     settings = {"horizon": ROUNDS, "switching_cost": 0.7, "seed": 11, "checkpoints": "log"}
     policies, environment = some_policies(4, ROUNDS, 0.7), environments(4)[kind]
-    whole = hf.simulate(policies, environment, replications=23, workers=1, **settings)
+    whole = hf.simulate(policies, environment, replications=38, workers=1, **settings)
     for workers in (2, 7):
-        spread = hf.simulate(policies, environment, replications=23, workers=workers, **settings)
+        spread = hf.simulate(policies, environment, replications=38, workers=workers, **settings)
         assert spread.frame.equals(whole.frame)
     pieces = [
         hf.simulate(policies, environment, replications=count, first_replication=first, **settings)
-        for first, count in ((0, 1), (1, 9), (10, 13))
+        for first, count in ((0, 1), (1, 24), (25, 13))
     ]
     joined = hf.Result.concat(pieces[::-1])
     assert joined.frame.equals(whole.frame)
     assert joined.provenance == whole.provenance
-    other = hf.simulate(policies, environment, replications=23, **settings | {"seed": 12})
+    other = hf.simulate(policies, environment, replications=38, **settings | {"seed": 12})
     assert not other.frame.equals(whole.frame)
+
+
+def abreast_task(policy: hf.Policy, environment: hf.Environment, horizon: int, costs: Costs, count: int) -> Task:
+    marks = (1, horizon // 3, horizon)
+    return Task(policy.label, policy, environment, horizon, costs, marks, seed=5, first=3, count=count)
+
+
+@pytest.mark.parametrize(
+    ("policy", "means", "costs"),
+    [
+        (hf.TsallisSwitch(8, 1.0), [0.45] + [0.5] * 7, Costs.of(1.0)),
+        (hf.TsallisSwitch(3, 900.0), [0.2, 0.5, 1.0], Costs.of(900.0)),  # blocks beyond the binomial tables
+        (hf.TsallisSwitch(12, 0.5), list(np.linspace(0.1, 0.9, 12)), Costs.of(0.5)),  # more means than tables
+        (hf.VaryingTsallisSwitch(4), [0.0, 0.3, 1.0, 0.3], Costs.of(Power(0.5))),  # λ_n tabulated further on the way
+        (hf.TsallisInf(20), [0.4] + [0.5] * 19, Costs.of(0.0)),
+        (hf.TsallisInf(5, estimator="reduced-variance"), [0.2] + [0.6] * 4, Costs.of(0.0)),
+        (hf.Exp3(1), [0.5], Costs.of(0.0)),
+        (hf.Exp3(6), [0.0] + [1.0] * 5, Costs.of(0.0)),  # weights that vanish
+        (hf.BlockExp3(8, 2.0, 4000), [0.3] * 8, Costs.of(2.0)),
+        (hf.BaSE(4, 4000, order="random"), [0.1, 0.2, 0.3, 0.4], Costs.of(0.1)),
+    ],
+    ids=lambda value: value.label if isinstance(value, hf.Policy) else None,
+)
+@pytest.mark.plain
+def test_games_abreast_are_the_games_one_by_one(policy, means, costs):
+    """A row with idle columns, and the same replications alone: the very same bits at every checkpoint."""
+    horizon = 4000 if COMPILED else 60
+    environment = hf.Bernoulli(means, shuffled=True)
+    count = WORTH_A_ROW + 2
+    row = abreast_task(policy, environment, horizon, costs, count)
+    if policy.abreast:
+        assert row.rows() == [(count, ABREAST)]
+    together = run_task(row)
+    alone = [run_task(replace(row, first=row.first + i, count=1)) for i in range(count)]
+    for measure in ("excess", "switches", "paid"):
+        one_by_one = np.concatenate([getattr(one, measure) for one in alone])
+        np.testing.assert_array_equal(getattr(together, measure), one_by_one)
+    assert together.blocks == sum(one.blocks for one in alone)
+
+
+@pytest.mark.plain
+@given(st.integers(1, 5000), st.integers(1, 40), st.sampled_from([hf.Exp3(2), hf.BaSE(2, 10), hf.Exp3(5000)]))
+def test_every_replication_is_in_one_piece_and_one_row(count, workers, policy):
+    environment = hf.Bernoulli([0.5] * policy.n_arms)
+    task = replace(abreast_task(policy, environment, 10, Costs.of(0.0), count), first=7)
+    pieces = list(split(task, workers))
+    assert [piece.first for piece in pieces] == list(7 + np.cumsum([0, *(piece.count for piece in pieces[:-1])]))
+    assert sum(piece.count for piece in pieces) == count
+    assert min(workers, count) <= len(pieces) <= workers * PIECES_PER_WORKER
+    for piece in pieces:
+        assert sum(n for n, _ in piece.rows()) == piece.count
+        assert {width for _, width in piece.rows()} <= {1, task.width}
 
 
 @pytest.mark.plain
@@ -181,8 +241,8 @@ def test_other_checkpoints_see_the_same_game():
     for environment in environments(4).values():
         policies = some_policies(4, ROUNDS, 2.0)
         every = hf.simulate(policies, environment, checkpoints=range(1, ROUNDS + 1), **settings).frame
-        for given in ("log", 7, [1, 50], None):
-            result = hf.simulate(policies, environment, checkpoints=given, **settings)
+        for wanted in ("log", 7, [1, 50], None):
+            result = hf.simulate(policies, environment, checkpoints=wanted, **settings)
             rounds = result.provenance["checkpoints"]
             assert rounds[-1] == ROUNDS
             same = every.filter(pl.col("round").is_in(rounds))
@@ -341,7 +401,7 @@ except hf.Interrupted as stopped:
 
 
 def test_interrupt_keeps_what_is_finished():
-    """Ctrl-C in another process: it ends at once, with the pieces (ten replications each) that were finished."""
+    """Ctrl-C in another process: it ends at once, with the pieces (a row of games each) that were finished."""
     command = [sys.executable, "-c", INTERRUPTED]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=dict(os.environ))
     assert process.stdout.readline() == "finished\n"
@@ -350,6 +410,6 @@ def test_interrupt_keeps_what_is_finished():
     said, _ = process.communicate(timeout=30)
     assert process.returncode == 0
     kept = int(said.split()[-1])
-    assert 10 <= kept < 160
-    assert kept % 10 == 0
+    assert ABREAST <= kept < 160
+    assert kept % ABREAST == 0
     assert time.perf_counter() - began < 5

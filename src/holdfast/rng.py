@@ -78,18 +78,29 @@ def start_stream(key: Any, replication: int, state: Any) -> None:
 
 
 @kernel
-def uniform(state: Any) -> float:
-    """The next number in [0, 1), a multiple of 2⁻⁵³."""
-    s0, s1, s2, s3 = state[0], state[1], state[2], state[3]
+def _stepped(s0: Any, s1: Any, s2: Any, s3: Any) -> tuple[Any, Any, Any, Any, float]:
+    """The state after one step, and the step's number in [0, 1), a multiple of 2⁻⁵³."""
     total = s0 + s3
     result = ((total << _S23) | (total >> _S41)) + s0
     s2 ^= s0
     s3 ^= s1
-    state[1] = s1 ^ s2
-    state[0] = s0 ^ s3
-    state[2] = s2 ^ (s1 << _S17)
-    state[3] = (s3 << _S45) | (s3 >> _S19)
-    return float(result >> _S11) * _TO_UNIT
+    return s0 ^ s3, s1 ^ s2, s2 ^ (s1 << _S17), (s3 << _S45) | (s3 >> _S19), float(result >> _S11) * _TO_UNIT
+
+
+@kernel
+def uniform(state: Any) -> float:
+    """The next number in [0, 1), a multiple of 2⁻⁵³."""
+    state[0], state[1], state[2], state[3], u = _stepped(state[0], state[1], state[2], state[3])
+    return u
+
+
+@kernel
+def uniform_abreast(streams: Any, g: int) -> float:
+    """The next number of column `g` of `streams`."""
+    streams[0, g], streams[1, g], streams[2, g], streams[3, g], u = _stepped(
+        streams[0, g], streams[1, g], streams[2, g], streams[3, g]
+    )
+    return u
 
 
 @kernel

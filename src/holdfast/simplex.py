@@ -14,6 +14,8 @@ We solve for the distance s = min C − x > 0. With D_i = C_i − min C, w_i = 1
   A = 3S₄/(2S₃), s gains d + A d² up to |2A² − 2S₅/S₃| d³ ≤ 4.5 d³/s². Taken when d ≤ 10⁻⁵ s, that leaves an
   error of 4.5·10⁻¹⁵ in s and twice it in p.
 * When a block has moved only C_I, the sums at the old x are corrected in O(1) and give the start.
+
+Several games are played abreast: `C` and `w` have one column a game, and what is one number for a game is a row.
 """
 
 from __future__ import annotations
@@ -37,88 +39,77 @@ WIDEST = 1e70
 MOST_PASSES = 64
 """Never reached: ten passes are the most seen from a cold start. It bounds the loop for a corrupt state."""
 
+LOG2_E, LN2_HIGH, LN2_LOW = 1.4426950408889634, float.fromhex("0x1.62e42feep-1"), float.fromhex("0x1.a39ef35793c76p-33")
+"""1/ln 2, and ln 2 in two parts: a product of the first with a whole number of up to 21 bits is exact."""
 
-@kernel
-def inverse_power_sums(C: Any, m: float, s: float, w: Any) -> tuple[float, float, float]:
-    """w_i = 1/(C_i − m + s) into `w`; the sums of their squares, cubes and fourth powers.
+NEAREST = 1.5 * 2.0**52
+"""Added and taken away again, it rounds to the nearest whole number."""
 
-    Four reciprocals cost one division: 1/a = bcd/(abcd).
-    """
-    K = C.shape[0]
-    S2, S3, S4 = 0.0, 0.0, 0.0
-    T2, T3, T4 = 0.0, 0.0, 0.0
-    whole = K - K % 4
-    for i in range(0, whole, 4):
-        a, b = (C[i] - m) + s, (C[i + 1] - m) + s
-        c, d = (C[i + 2] - m) + s, (C[i + 3] - m) + s
-        ab, cd = a * b, c * d
-        r = 1.0 / (ab * cd)
-        rab, rcd = r * cd, r * ab
-        wa, wb, wc, wd = rab * b, rab * a, rcd * d, rcd * c
-        w[i], w[i + 1], w[i + 2], w[i + 3] = wa, wb, wc, wd
-        qa, qb, qc, qd = wa * wa, wb * wb, wc * wc, wd * wd
-        S2 += qa + qb
-        T2 += qc + qd
-        S3 += qa * wa + qb * wb
-        T3 += qc * wc + qd * wd
-        S4 += qa * qa + qb * qb
-        T4 += qc * qc + qd * qd
-    for i in range(whole, K):
-        v = 1.0 / ((C[i] - m) + s)
-        w[i] = v
-        S2 += v * v
-        S3 += v * v * v
-        S4 += v * v * v * v
-    return S2 + T2, S3 + T3, S4 + T4
+I2, I3, I4, I5, I6, I7, I8, I9, I10, I11, I12, I13 = (1.0 / math.factorial(k) for k in range(2, 14))
+"""1/k!."""
 
 
 @kernel
-def smallest_other(C: Any, arm: int) -> float:
-    """min of C_i over i ≠ arm; infinite when there is no other."""
-    least = math.inf
+def inverse_power_sums(C: Any, m: Any, s: Any, w: Any, S2: Any, S3: Any, S4: Any) -> None:
+    """w_i = 1/(C_i − m + s) into `w`; the sums of their squares, cubes and fourth powers."""
+    for g in range(s.shape[0]):
+        S2[g], S3[g], S4[g] = 0.0, 0.0, 0.0
     for i in range(C.shape[0]):
-        least = C[i] if (C[i] < least) & (i != arm) else least
-    return least
+        for g in range(s.shape[0]):
+            v = 1.0 / ((C[i, g] - m[g]) + s[g])
+            q = v * v
+            w[i, g] = v
+            S2[g] += q
+            S3[g] += q * v
+            S4[g] += q * q
 
 
 @kernel
-def smallest(C: Any) -> float:
-    """min C, by four comparisons side by side."""
-    K = C.shape[0]
-    a = b = c = d = C[0]
-    whole = K - K % 4
-    for i in range(0, whole, 4):
-        a = C[i] if C[i] < a else a
-        b = C[i + 1] if C[i + 1] < b else b
-        c = C[i + 2] if C[i + 2] < c else c
-        d = C[i + 3] if C[i + 3] < d else d
-    for i in range(whole, K):
-        a = C[i] if C[i] < a else a
-    a = b if b < a else a
-    c = d if d < c else c
-    least: float = c if c < a else a
-    return least
+def smallest(C: Any, least: Any) -> None:
+    """min C of each game into `least`."""
+    for g in range(least.shape[0]):
+        least[g] = C[0, g]
+    for i in range(1, C.shape[0]):
+        for g in range(least.shape[0]):
+            least[g] = C[i, g] if C[i, g] < least[g] else least[g]
 
 
 @kernel
-def tsallis_solve(C: Any, m: float, R: float, rho: float, s: float, w: Any) -> tuple[float, float, float, float, int]:
+def smallest_other(C: Any, arm: Any, least: Any) -> None:
+    """min of C_i over i ≠ arm of each game into `least`; infinite when there is no other."""
+    for g in range(least.shape[0]):
+        least[g] = math.inf
+    for i in range(C.shape[0]):
+        for g in range(least.shape[0]):
+            least[g] = C[i, g] if (C[i, g] < least[g]) & (i != arm[g]) else least[g]
+
+
+@kernel
+def tsallis_solve(C: Any, m: Any, R: float, rho: float, s: Any, w: Any, d: Any, S2: Any, S3: Any, S4: Any) -> int:
     """Solve Σ (C_i − m + s)⁻² = rho = 1/R² from the start `s`; `w` becomes (C_i − m + s − d)⁻¹.
 
-    Returns the root s, the last step d that `refined` carries `w` over, S₃ and S₄ at the root, and the number of
-    passes over the arms.
+    `s` becomes the root, `d` the last step, which `refined` carries `w` over, `S3` and `S4` their sums at the root.
+    Returns the number of passes over the arms. Games that are close wait for those that are not: one more pass from
+    the same `s` changes nothing.
     """
-    passes = 0
-    while True:
+    passes, far = 0, 1
+    while far > 0 and passes < MOST_PASSES:
+        if passes > 0:
+            for g in range(s.shape[0]):
+                F = 1.0 / math.sqrt(S2[g])
+                better = max(s[g] + (R - F) / (S3[g] * F * F * F), R)  # Newton on F(s) = R
+                s[g] = better if abs(d[g]) > CLOSE * s[g] else s[g]
         passes += 1
-        S2, S3, S4 = inverse_power_sums(C, m, s, w)
-        inverse = 1.0 / S3
-        d = 0.5 * (S2 - rho) * inverse
-        if abs(d) <= CLOSE * s or passes == MOST_PASSES:
-            break
-        F = 1.0 / math.sqrt(S2)
-        s = max(s + (R - F) / (S3 * F * F * F), R)  # Newton on F(s) = R
-    d += 1.5 * S4 * inverse * d * d  # third order
-    return s + d, d, S3 - 3.0 * S4 * d, S4, passes
+        inverse_power_sums(C, m, s, w, S2, S3, S4)
+        far = 0
+        for g in range(s.shape[0]):
+            d[g] = 0.5 * (S2[g] - rho) / S3[g]
+            far += int(abs(d[g]) > CLOSE * s[g])
+    for g in range(s.shape[0]):
+        d[g] += 1.5 * S4[g] / S3[g] * d[g] * d[g]  # third order
+        s[g] += d[g]
+        S3[g] -= 3.0 * S4[g] * d[g]
+    return passes
 
 
 def refine(v: Any, d: float) -> Any:
@@ -144,49 +135,69 @@ def tsallis_start(R: float, rho: float, s: float, A: float, B: float, E: float, 
 
 
 @kernel
-def draw_squares(w: Any, d: float, target: float, settled: bool) -> int:
-    """The first arm at which the sum of squares of the refined `w` exceeds `target`; at worst the last.
+def draw_squares(w: Any, d: Any, rho: float, target: Any, reached: Any, arm: Any) -> None:
+    """The first arm at which the sum of squares of the refined `w` exceeds `target`, into `arm`; at worst the last.
 
-    While one arm is drawn most of the time (`settled`) a processor guesses where the search ends; before, and with
-    few arms, counting them all is quicker than guessing wrong. Both give the same arm.
+    Counting all the arms before it is quicker than a search, whose end a processor would guess wrong; but not for one
+    game alone whose arm is drawn most of the time, or with many arms. Both give the same arm.
     """
-    arm, last, reached = 0, w.shape[0] - 1, 0.0
-    if settled or last > 15:
-        v = refined(w[0], d)
-        reached = v * v
-        while reached <= target and arm < last:
-            arm += 1
-            v = refined(w[arm], d)
-            reached += v * v
-    else:
-        for i in range(last):
-            v = refined(w[i], d)
-            reached += v * v
-            arm += int(reached <= target)
-    return arm
+    last = w.shape[0] - 1
+    if arm.shape[0] == 1 and (last > 15 or w[int(arm[0]), 0] * w[int(arm[0]), 0] > 0.6 * rho):
+        i = 0
+        v = refined(w[0, 0], d[0])
+        so_far = v * v
+        while so_far <= target[0] and i < last:
+            i += 1
+            v = refined(w[i, 0], d[0])
+            so_far += v * v
+        arm[0] = float(i)
+        return
+    for g in range(arm.shape[0]):
+        arm[g], reached[g] = 0.0, 0.0
+    for i in range(last):
+        for g in range(arm.shape[0]):
+            v = refined(w[i, g], d[g])
+            reached[g] += v * v
+            arm[g] += 1.0 if reached[g] <= target[g] else 0.0
 
 
 @kernel
-def draw(p: Any, target: float) -> int:
-    """The first arm at which p_1 + … + p_i exceeds `target`; the last of positive weight when rounding lets none."""
-    arm, reached = 0, 0.0
+def draw(p: Any, target: Any, reached: Any, arm: Any) -> None:
+    """The first arm at which p_1 + … + p_i exceeds `target`, into `arm`; the last of positive weight if none does."""
+    for g in range(arm.shape[0]):
+        arm[g], reached[g] = 0.0, 0.0
     for i in range(p.shape[0]):
-        if p[i] > 0.0:
-            arm = i
-            reached += p[i]
-            if reached > target:
-                break
-    return arm
+        for g in range(arm.shape[0]):
+            open_still = (reached[g] <= target[g]) & (p[i, g] > 0.0)
+            arm[g] = float(i) if open_still else arm[g]
+            reached[g] += p[i, g]
 
 
 @kernel
-def exponential_weights(L: Any, least: float, eta: float, w: Any) -> float:
-    """w_i = exp(−η(L_i − min L)) into `w`; returns their sum, which is at least 1."""
-    total = 0.0
+def exp_of_negative(x: float) -> float:
+    """exp(x) for x ≤ 0, to one unit in the last place; 0 below −708, where it would be less than 10⁻³⁰⁷.
+
+    x = n ln 2 + r with |r| ≤ ½ ln 2, the series of exp(r), and 2ⁿ from its bits. Unlike a C library's it is the same
+    on every machine, and it runs in vector registers.
+    """
+    n = max(x, -708.0) * LOG2_E + NEAREST - NEAREST
+    r = (max(x, -708.0) - n * LN2_HIGH) - n * LN2_LOW
+    q = r * r
+    low = (1.0 + r) + q * ((I2 + I3 * r) + q * (I4 + I5 * r))
+    high = ((I6 + I7 * r) + q * (I8 + I9 * r)) + q * q * ((I10 + I11 * r) + q * (I12 + I13 * r))
+    power = np.int64((int(n) + 1023) << 52).view(np.float64)  # 2ⁿ
+    return (low + q * q * q * high) * power if x >= -708.0 else 0.0
+
+
+@kernel
+def exponential_weights(L: Any, least: Any, eta: float, w: Any, total: Any) -> None:
+    """w_i = exp(−η(L_i − min L)) into `w`, and their sum, which is at least 1, into `total`."""
+    for g in range(total.shape[0]):
+        total[g] = 0.0
     for i in range(L.shape[0]):
-        w[i] = math.exp(-eta * (L[i] - least))
-        total += w[i]
-    return total
+        for g in range(total.shape[0]):
+            w[i, g] = exp_of_negative(-eta * (L[i, g] - least[g]))
+            total[g] += w[i, g]
 
 
 def tsallis_weights(C: ArrayLike, eta: float) -> NDArray[np.float64]:
@@ -201,7 +212,9 @@ def tsallis_weights(C: ArrayLike, eta: float) -> NDArray[np.float64]:
     R = 2.0 / real_number("eta", eta, above=0)
     if np.ptp(losses) > WIDEST * R:
         raise InvalidParameter("C", f"must not spread over more than {WIDEST:g}·2/η", float(np.ptp(losses)))
-    w = np.empty_like(losses)
-    _, d, _, _, _ = tsallis_solve(losses, smallest(losses), R, 1.0 / (R * R), R, w)
-    p = (R * refine(w, d)) ** 2
+    C, w = losses.reshape(-1, 1), np.empty((losses.size, 1))
+    least, s, d, S2, S3, S4 = np.full((6, 1), R)
+    smallest(C, least)
+    tsallis_solve(C, least, R, 1.0 / (R * R), s, w, d, S2, S3, S4)
+    p = (R * refine(w[:, 0], d[0])) ** 2
     return np.asarray(p / p.sum())

@@ -15,13 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast._kernel import kernel
-from holdfast.rng import uniform
 
 LARGEST = 1023
 """Trials up to which there are tables."""
 
 MOST_MEANS = 8
 """Different means of one environment that get tables; each takes about 2 MB and a millisecond or two."""
+
+CERTAIN, TABLED, NEITHER = range(3)
+"""How the losses of a phase are drawn: all its means are 0 or 1; the others among them all have tables; or not."""
 
 BITS = 53
 UNIT = 2.0**BITS
@@ -109,25 +111,28 @@ def _tables_of(means: tuple[float, ...]) -> tuple[NDArray[np.int64], ...]:
 
 
 def binomial_tables(means: NDArray[np.float64]) -> tuple[NDArray[np.int64], ...]:
-    """For each mean the number of its table (−1: none); where each table's rows begin and at which value; the tables.
+    """How the arms of each phase are drawn; the number of each mean's table (−1: none); the tables.
 
-    Row n of a table holds, for each value of n trials that matters, its own share of its column, and whose the rest is.
+    The tables are: where each one's rows begin and at which value, then shares and aliases. Row n holds, for each value
+    of n trials that matters, its own share of its column, and whose the rest is.
     """
     inner = [float(p) for p in np.unique(means) if 0.0 < p < 1.0][:MOST_MEANS]
     kinds = np.full(means.shape, -1, dtype=np.int64)
     for kind, p in enumerate(inner):
         kinds[means == p] = kind
-    return kinds, *_tables_of(tuple(inner))
+    certain = (means == 0.0) | (means == 1.0)
+    ways = np.where(certain.all(axis=1), CERTAIN, np.where((certain | (kinds >= 0)).all(axis=1), TABLED, NEITHER))
+    return ways, kinds, *_tables_of(tuple(inner))
 
 
 @kernel
-def binomial_from_table(rows: Any, share: Any, alias: Any, kind: int, n: int, stream: Any) -> float:
-    """One column at random; its own value, or its alias where the rest of the random number exceeds its share.
+def binomial_from_table(rows: Any, share: Any, alias: Any, kind: int, n: int, u: float) -> float:
+    """The column where `u` in [0, 1) falls; its own value, or its alias where the rest of `u` exceeds its share.
 
     In integers: the sign of a difference, as a mask, chooses without a branch that would be guessed wrong.
     """
     begin = rows[kind, n, 0]
-    spread = int(uniform(stream) * UNIT) * (rows[kind, n + 1, 0] - begin)
+    spread = int(u * UNIT) * (rows[kind, n + 1, 0] - begin)
     column = spread >> BITS
     own = ((spread & ((1 << BITS) - 1)) - share[begin + column]) >> 63  # all ones where the value is the column's own
     other = alias[begin + column]

@@ -27,18 +27,21 @@ SUFFIXES = (".npy", ".parquet", ".csv")
 
 
 @kernel
-def total(tables: Any, arm: int, start: float, stop: float, stream: Any) -> float:
+def total(tables: Any, places: Any, start: float, stop: float, streams: Any, totals: Any) -> None:
     """Two lookups in the prefix sums."""
     sums, _ = tables
-    return sums[int(stop), arm] - sums[int(start), arm]  # type: ignore[no-any-return]
+    s, t = int(start), int(stop)
+    for g in range(totals.shape[0]):
+        totals[g] = sums[t, int(places[g])] - sums[s, int(places[g])]
 
 
 @kernel
-def gap(tables: Any, arm: int, start: float, stop: float) -> float:
+def gap(tables: Any, places: Any, start: float, stop: float, gaps: Any) -> None:
     """What the arm really lost more than the reference arm."""
     sums, reference = tables
     s, t, best = int(start), int(stop), int(reference[0])
-    return (sums[t, arm] - sums[s, arm]) - (sums[t, best] - sums[s, best])  # type: ignore[no-any-return]
+    for g in range(gaps.shape[0]):
+        gaps[g] = (sums[t, int(places[g])] - sums[s, int(places[g])]) - (sums[t, best] - sums[s, best])
 
 
 @dataclass(frozen=True, eq=False)

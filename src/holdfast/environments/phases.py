@@ -17,10 +17,10 @@ import numpy as np
 
 from holdfast._kernel import kernel
 from holdfast.checks import real_number, whole_number
-from holdfast.environments.binomial_table import LARGEST, binomial_from_table, binomial_tables
+from holdfast.environments.binomial_table import CERTAIN, LARGEST, TABLED, binomial_from_table, binomial_tables
 from holdfast.environments.protocol import LAST_ROUND, Array, Environment, Tables
 from holdfast.errors import InvalidParameter, nearest
-from holdfast.rng import binomial
+from holdfast.rng import binomial, uniform_abreast
 
 
 @kernel
@@ -37,33 +37,46 @@ def phase_of(starts: Any, time: float) -> int:
 
 
 @kernel
-def total(tables: Any, arm: int, start: float, stop: float, stream: Any) -> float:
+def total(tables: Any, places: Any, start: float, stop: float, streams: Any, totals: Any) -> None:
     """One binomial draw for each phase that [start, stop) meets."""
-    starts, means, _, kinds, rows, share, alias = tables
-    phase, now, drawn = phase_of(starts, start), start, 0.0
+    starts, means, _, ways, kinds, rows, share, alias = tables
+    for g in range(totals.shape[0]):
+        totals[g] = 0.0
+    phase, now = phase_of(starts, start), start
     while now < stop:
         end = min(stop, starts[phase + 1])
-        rounds, kind = end - now, kinds[phase, arm]
-        if rounds > 1.0 and rounds <= LARGEST and kind >= 0:
-            drawn += binomial_from_table(rows, share, alias, kind, int(rounds), stream)
+        rounds = end - now
+        if ways[phase] == CERTAIN:
+            for g in range(totals.shape[0]):
+                totals[g] += rounds * means[phase, int(places[g])]
+        elif rounds == 1.0:
+            for g in range(totals.shape[0]):
+                totals[g] += 1.0 if uniform_abreast(streams, g) < means[phase, int(places[g])] else 0.0
+        elif ways[phase] == TABLED and rounds <= LARGEST:
+            for g in range(totals.shape[0]):
+                kind = kinds[phase, int(places[g])]
+                drawn = binomial_from_table(rows, share, alias, max(kind, 0), int(rounds), uniform_abreast(streams, g))
+                totals[g] += drawn if kind >= 0 else rounds * means[phase, int(places[g])]
         else:
-            drawn += binomial(rounds, means[phase, arm], stream)
+            for g in range(totals.shape[0]):
+                totals[g] += binomial(rounds, means[phase, int(places[g])], streams[:, g])
         now = end
         phase += 1
-    return drawn
 
 
 @kernel
-def gap(tables: Any, arm: int, start: float, stop: float) -> float:
+def gap(tables: Any, places: Any, start: float, stop: float, gaps: Any) -> None:
     """Rounds times the gap of each phase that [start, stop) meets."""
-    starts, gaps = tables[0], tables[2]
-    phase, now, excess = phase_of(starts, start), start, 0.0
+    starts, gap_of = tables[0], tables[2]
+    for g in range(gaps.shape[0]):
+        gaps[g] = 0.0
+    phase, now = phase_of(starts, start), start
     while now < stop:
         end = min(stop, starts[phase + 1])
-        excess += (end - now) * gaps[phase, arm]
+        for g in range(gaps.shape[0]):
+            gaps[g] += (end - now) * gap_of[phase, int(places[g])]
         now = end
         phase += 1
-    return excess
 
 
 class Phased(Environment):

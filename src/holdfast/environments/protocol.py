@@ -1,9 +1,10 @@
 """What every environment is: losses of K arms over rounds 0, 1, 2, … that nobody's choices change.
 
-    total(tables, arm, start, stop, stream)    loss of `arm` over the rounds [start, stop): one draw or one lookup
-    gap(tables, arm, start, stop)              its expectation less that of the reference arm
+    total(tables, arms, start, stop, streams, totals)   loss of an arm over the rounds [start, stop): one draw or lookup
+    gap(tables, arms, start, stop, gaps)                its expectation less that of the reference arm
 
-are its kernels, both O(1). `tables` is a tuple of read-only arrays.
+are its kernels, both O(1). `tables` is a tuple of read-only arrays. They answer for several games abreast, played over
+the same rounds: `arms`, `totals` and `gaps` have one number a game, `streams` one column.
 """
 
 from __future__ import annotations
@@ -70,7 +71,11 @@ class Environment(ABC):
         """Total loss of `arm` over the rounds [start, stop): one draw from `stream`, or one lookup."""
         arm = whole_number("arm", arm, least=0, most=self.n_arms - 1)
         start, stop = self.checked_rounds(start, stop)
-        return float(self.total_kernel(self.tables, arm, float(start), float(stop), stream.state))
+        total = np.zeros(1)
+        self.total_kernel(
+            self.tables, np.array([float(arm)]), float(start), float(stop), stream.state.reshape(-1, 1), total
+        )
+        return float(total[0])
 
     def checked_rounds(self, start: int, stop: int) -> tuple[int, int]:
         """[start, stop) as whole numbers of rounds that there are."""

@@ -11,39 +11,45 @@ import numpy as np
 from holdfast import schedules
 from holdfast._kernel import kernel
 from holdfast.checks import real_number, whole_number
-from holdfast.policies.protocol import ARM, BLOCK, OWN, ROUNDS, Array, Policy, State, must_be_given
-from holdfast.rng import uniform
+from holdfast.policies.protocol import ARM, BLOCK, OWN, ROUNDS, Array, Kernel, Policy, State, alone, must_be_given
+from holdfast.rng import uniform_abreast
 from holdfast.simplex import draw, exponential_weights, smallest
 
 LENGTH = 0
-LEAST, TOTAL = OWN, OWN + 1
+LEAST, TOTAL, TARGET, REACHED = range(OWN, OWN + 4)
+"""Places in `x`: min C, the sum of the weights, where the draw ends and how far it has come."""
 
 REBASE = 2.0**20
 """C is moved back to a minimum of zero when the minimum exceeds this: p depends on differences only."""
 
 
 @kernel
-def choose(params: Any, x: Any, C: Any, w: Any, announced: float, stream: Any) -> int:
+def choose_abreast(params: Any, x: Any, C: Any, w: Any, announced: float, streams: Any) -> None:
     """p_i ∝ exp(−η_n C_i) with η_n = √(ln K/(nK))/B, and an arm drawn from it."""
-    x[BLOCK] += 1.0
-    eta = schedules.exp3_rate(x[BLOCK], float(C.shape[0])) / params[LENGTH]
-    x[TOTAL] = exponential_weights(C, x[LEAST], eta, w)
-    arm = draw(w, uniform(stream) * x[TOTAL])
-    x[ROUNDS], x[ARM] = params[LENGTH], arm
-    return arm
+    x[BLOCK, 0] += 1.0
+    eta = schedules.exp3_rate(x[BLOCK, 0], float(C.shape[0])) / params[LENGTH]
+    exponential_weights(C, x[LEAST], eta, w, x[TOTAL])
+    for g in range(x.shape[1]):
+        x[TARGET, g] = uniform_abreast(streams, g) * x[TOTAL, g]
+    draw(w, x[TARGET], x[REACHED], x[ARM])
+    x[ROUNDS, 0] = params[LENGTH]
 
 
 @kernel
-def observe(params: Any, x: Any, C: Any, w: Any, total: float, rounds: float) -> None:
+def observe_abreast(params: Any, x: Any, C: Any, w: Any, totals: Any, rounds: float) -> None:
     """C_I += c/p_I."""
-    arm = int(x[ARM])
-    C[arm] += total * x[TOTAL] / w[arm]
-    least = smallest(C)
-    if least > REBASE:
-        for i in range(C.shape[0]):
-            C[i] -= least
-        least = 0.0
-    x[LEAST] = least
+    for g in range(x.shape[1]):
+        arm = int(x[ARM, g])
+        C[arm, g] += totals[g] * x[TOTAL, g] / w[arm, g]
+    smallest(C, x[LEAST])
+    for g in range(x.shape[1]):
+        if x[LEAST, g] > REBASE:
+            for i in range(C.shape[0]):
+                C[i, g] -= x[LEAST, g]
+            x[LEAST, g] = 0.0
+
+
+choose, observe = alone(choose_abreast, observe_abreast)
 
 
 def probabilities(state: State) -> Array:
@@ -65,6 +71,7 @@ class Exp3(Policy):
     id: ClassVar[str] = "exp3"
     choose: ClassVar[Callable[..., Any]] = staticmethod(choose)
     observe: ClassVar[Callable[..., Any]] = staticmethod(observe)
+    abreast: ClassVar[tuple[Kernel, Kernel] | None] = (choose_abreast, observe_abreast)
 
     def parameters(self, horizon: float | None = None, blocks: int = 64) -> Array:
         """As the kernels take them."""
@@ -87,6 +94,7 @@ class BlockExp3(Policy):
     id: ClassVar[str] = "exp3-blocks"
     choose: ClassVar[Callable[..., Any]] = staticmethod(choose)
     observe: ClassVar[Callable[..., Any]] = staticmethod(observe)
+    abreast: ClassVar[tuple[Kernel, Kernel] | None] = (choose_abreast, observe_abreast)
 
     switching_cost: float = None  # type: ignore[assignment]
     """λ, in the units of `loss_range`."""

@@ -6,6 +6,10 @@
 `params` is read-only; `x` (scalars), `C` and `w` (one number an arm) are the state of one game, owned by the
 caller. `announced` is what the policy is told at the start of a block (Theorem 4's λ_n, Theorem 2's b_t),
 `stream` the random stream it draws from. `rounds` may be less than x[ROUNDS] only in the last block of a game.
+
+A policy whose blocks have the same lengths in every game may write its two kernels for several games *abreast*: all
+arrays get a second dimension with one column a game, arms go to x[ARM, g], the common x[BLOCK] and x[ROUNDS] are those
+of column 0, and `observe` is handed a row of losses. `alone` makes the kernels of one game from them.
 """
 
 from __future__ import annotations
@@ -18,6 +22,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from holdfast._kernel import kernel
+from holdfast._rows import as_rows, local_rows
 from holdfast.checks import real_number, whole_number
 from holdfast.errors import InvalidParameter
 
@@ -30,7 +36,8 @@ BLOCK, ARM, ROUNDS = 0, 1, 2
 OWN = 3
 """The first scalar of `x` that is a policy's own."""
 
-N_SCALARS = 16
+N_SCALARS = 20
+"""Numbers in `x`."""
 
 LARGEST = 1e50
 """Ranges and costs beyond this (or below its inverse) would overflow in the solver."""
@@ -38,6 +45,26 @@ LARGEST = 1e50
 MOST_ARMS = 10**7
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
+
+
+Kernel = Callable[..., Any]
+
+
+def alone(choose_abreast: Kernel, observe_abreast: Kernel) -> tuple[Kernel, Kernel]:
+    """The two kernels of one game, from those of games abreast."""
+
+    @kernel
+    def choose(params: Any, x: Any, C: Any, w: Any, announced: float, stream: Any) -> int:
+        choose_abreast(params, as_rows(x, 1), as_rows(C, 1), as_rows(w, 1), announced, as_rows(stream, 1))
+        return int(x[ARM])
+
+    @kernel
+    def observe(params: Any, x: Any, C: Any, w: Any, total: float, rounds: float) -> None:
+        totals = local_rows(1, 1)
+        totals[0, 0] = total
+        observe_abreast(params, as_rows(x, 1), as_rows(C, 1), as_rows(w, 1), totals[0], rounds)
+
+    return choose, observe
 
 
 @dataclass(frozen=True)
@@ -65,8 +92,10 @@ class Policy(ABC):
     """The policy's name in tables and on the command line."""
     announces: ClassVar[str | None] = None
     """What the world must announce at the start of each block: ``"switching_cost"``, ``"loss_bound"`` or nothing."""
-    choose: ClassVar[Callable[..., Any]]
-    observe: ClassVar[Callable[..., Any]]
+    choose: ClassVar[Kernel]
+    observe: ClassVar[Kernel]
+    abreast: ClassVar[tuple[Kernel, Kernel] | None] = None
+    """The two kernels for several games abreast, of a policy that has them."""
 
     arms: Sequence[str] | None = field(default=None, kw_only=True)
     """Names of the arms; `ask` then returns the name."""

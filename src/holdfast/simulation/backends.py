@@ -15,7 +15,7 @@ from holdfast.errors import InvalidParameter, nearest
 from holdfast.simulation.tasks import Played, Task, run_task, warm_up
 
 PIECES_PER_WORKER = 8
-"""Tasks for each worker: enough that none waits long at the end, and for a progress bar to move."""
+"""Most tasks for each worker: enough that none waits long at the end, and for a progress bar to move."""
 
 
 class Backend(Protocol):
@@ -27,11 +27,13 @@ class Backend(Protocol):
         """Play all of `tasks`, calling `done` on this thread for each piece that is finished, in any order."""
 
 
-def split(task: Task, pieces: int) -> Iterator[Task]:
-    """The task as at most `pieces` tasks of nearly equal size."""
-    pieces = min(pieces, task.count)
+def split(task: Task, workers: int) -> Iterator[Task]:
+    """The task as a few tasks for each worker, of whole rows of games abreast where there are enough of them."""
+    width = task.width if task.count >= workers * task.width else 1
+    rows = -(-task.count // width)
+    pieces = min(rows, workers if width < task.width else workers * PIECES_PER_WORKER)
     for i in range(pieces):
-        begin, end = task.count * i // pieces, task.count * (i + 1) // pieces
+        begin, end = (min(rows * j // pieces * width, task.count) for j in (i, i + 1))
         yield replace(task, first=task.first + begin, count=end - begin)
 
 
@@ -59,10 +61,8 @@ class Threads:
         """Play `tasks` on a pool of threads; an interrupt ends the games in progress within a block."""
         workers = self.width
         stop = np.zeros(1, dtype=np.uint8)
-        work = list(tasks)
-        for task in work:
-            warm_up(task)
-        pieces = [piece for task in work for piece in split(task, workers * PIECES_PER_WORKER)]
+        pieces = [piece for task in tasks for piece in split(task, workers)]
+        warm_up(pieces)
         pool = ThreadPoolExecutor(workers, thread_name_prefix="holdfast")
         pending: set[Future[Played | None]] = {pool.submit(run_task, piece, stop) for piece in pieces}
         try:

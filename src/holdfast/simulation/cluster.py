@@ -13,7 +13,7 @@ from typing import Any
 import holdfast
 from holdfast.checks import whole_number
 from holdfast.errors import HoldfastError, InvalidParameter, MissingExtra
-from holdfast.simulation.backends import PIECES_PER_WORKER, split
+from holdfast.simulation.backends import split
 from holdfast.simulation.tasks import Played, Task, run_task
 
 ANSWER_WITHIN = 10.0
@@ -94,7 +94,7 @@ class DaskCluster:
         futures = [
             self._client.submit(_run_piece, piece, self._environment(task), holdfast.__version__, pure=False)
             for task in tasks
-            for piece in split(replace(task, environment=None), self.width * PIECES_PER_WORKER)  # type: ignore[arg-type]
+            for piece in split(replace(task, environment=None), self.width)  # type: ignore[arg-type]
         ]
         try:
             for future in as_completed(futures, loop=self._client.loop):

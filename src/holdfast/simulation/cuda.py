@@ -20,7 +20,7 @@ if not hasattr(np, "row_stack"):  # numba-cuda 0.30 imports a name that NumPy 2.
 from holdfast.errors import InvalidParameter, MissingExtra
 from holdfast.policies.protocol import N_SCALARS
 from holdfast.rng import STATE_SIZE
-from holdfast.simulation.game import COSTS_EXHAUSTED, Kernel, Record, Rules, Scratch, compose_play
+from holdfast.simulation.game import COSTS_EXHAUSTED, TALLIED, Kernel, Record, Rules, Scratch, compose_play
 from holdfast.simulation.tasks import Played, Task
 
 try:
@@ -58,13 +58,14 @@ def compose_launch(choose: Kernel, observe: Kernel, total: Kernel, gap: Kernel, 
         row = cuda.grid(1)
         if row < blocks.shape[0]:
             scratch = Scratch(
-                cuda.local.array(STATE_SIZE, np.uint64),
-                cuda.local.array(STATE_SIZE, np.uint64),
-                cuda.local.array(N_SCALARS, np.float64),
-                cuda.local.array(n_arms, np.float64),
-                cuda.local.array(n_arms, np.float64),
+                cuda.local.array((STATE_SIZE, 1), np.uint64),
+                cuda.local.array((STATE_SIZE, 1), np.uint64),
+                cuda.local.array((N_SCALARS, 1), np.float64),
+                cuda.local.array((n_arms, 1), np.float64),
+                cuda.local.array((n_arms, 1), np.float64),
+                cuda.local.array((TALLIED, 1), np.float64),
             )
-            own = Record(record.excess[row], record.switches[row], record.paid[row])
+            own = Record(record.excess[row : row + 1], record.switches[row : row + 1], record.paid[row : row + 1])
             blocks[row] = play(rules, first + row, scratch, stop, own)
 
     return launch

@@ -1,7 +1,8 @@
 """The game: one loop over blocks, composed with the kernels of a policy and of an environment.
 
-This loop is the only one. Threads and Dask workers run it through `compose_games`, a GPU thread through its own
-few lines in `holdfast.simulation.cuda`.
+This loop is the only one. It plays one game, or `ABREAST` games in the lanes of the processor's vector registers: game
+by game both do the same arithmetic, so they give the same bits. Threads and Dask workers run it through
+`compose_games`, a GPU thread through its own few lines in `holdfast.simulation.cuda`.
 """
 
 from __future__ import annotations
@@ -11,9 +12,14 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from holdfast._kernel import kernel
-from holdfast.policies.protocol import ROUNDS
+from holdfast._rows import as_rows, local_rows, local_words
+from holdfast.policies.protocol import ARM, N_SCALARS, ROUNDS
 from holdfast.regret import NO_ARM, is_switch
-from holdfast.rng import start_stream, uniform
+from holdfast.rng import STATE_SIZE, start_stream, uniform_abreast
+
+ABREAST = 32
+"""Games played abreast: four registers of eight numbers. With fewer the compiler unrolls its loops before it sees that
+they could be vectors; more gain nothing."""
 
 STOPPED, COSTS_EXHAUSTED = -1, -2
 """What a game returns instead of its number of blocks when it was told to stop, or ran out of λ_n."""
@@ -37,50 +43,80 @@ class Rules(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """What one game in progress needs: two streams and the policy's state."""
+    """What the games in progress need, one column each: two streams, the policy's state and what they have come to."""
 
-    policy_stream: Any
-    environment_stream: Any
+    policy_streams: Any
+    environment_streams: Any
     x: Any
     C: Any
     w: Any
+    tally: Any
 
 
 class Record(NamedTuple):
-    """At each checkpoint: the expected excess loss, the switches and what they cost."""
+    """At each checkpoint of each game: the expected excess loss, the switches and what they cost."""
 
     excess: Any
     switches: Any
     paid: Any
 
 
+PREVIOUS, SHIFT, PLACE, TOTAL, GAP, GAINED, SWITCHED, PAID = range(8)
+"""Rows of the tally: the arm of the last block, by how many places the arms are rotated, where the current arm stands,
+what its block lost and by how much more than the reference arm; the sum of those, the switches, their cost."""
+
+TALLIED = 8
+
+
 @kernel
-def begin_game(rules: Any, replication: int, scratch: Any) -> None:
+def begin_games(rules: Any, first: int, scratch: Any) -> None:
     """Put the streams at their start and the state at zero."""
-    start_stream(rules.policy_key, replication, scratch.policy_stream)
-    start_stream(rules.environment_key, replication, scratch.environment_stream)
-    for i in range(scratch.x.shape[0]):
-        scratch.x[i] = 0.0
-    for i in range(scratch.C.shape[0]):
-        scratch.C[i] = 0.0
-        scratch.w[i] = 0.0
+    K = scratch.C.shape[0]
+    for g in range(scratch.x.shape[1]):
+        start_stream(rules.policy_key, first + g, scratch.policy_streams[:, g])
+        start_stream(rules.environment_key, first + g, scratch.environment_streams[:, g])
+        for i in range(N_SCALARS):
+            scratch.x[i, g] = 0.0
+        for i in range(K):
+            scratch.C[i, g] = 0.0
+            scratch.w[i, g] = 0.0
+        for i in range(TALLIED):
+            scratch.tally[i, g] = 0.0
+        scratch.tally[PREVIOUS, g] = NO_ARM
+        if rules.shuffled:
+            scratch.tally[SHIFT, g] = float(int(uniform_abreast(scratch.environment_streams, g) * K))
+
+
+@cache
+def one_by_one(choose: Kernel, observe: Kernel) -> tuple[Kernel, Kernel]:
+    """Kernels for games abreast, from those of one game."""
+
+    @kernel
+    def choose_abreast(params: Any, x: Any, C: Any, w: Any, announced: float, streams: Any) -> None:
+        for g in range(x.shape[1]):
+            choose(params, x[:, g], C[:, g], w[:, g], announced, streams[:, g])
+
+    @kernel
+    def observe_abreast(params: Any, x: Any, C: Any, w: Any, totals: Any, rounds: float) -> None:
+        for g in range(x.shape[1]):
+            observe(params, x[:, g], C[:, g], w[:, g], totals[g], rounds)
+
+    return choose_abreast, observe_abreast
 
 
 @cache
 def compose_play(choose: Kernel, observe: Kernel, total: Kernel, gap: Kernel) -> Kernel:
-    """The game of one replication."""
+    """The game of a few replications, as many as `scratch` has columns."""
 
     @kernel
-    def play(rules: Any, replication: int, scratch: Any, stop: Any, record: Any) -> int:
+    def play(rules: Any, first: int, scratch: Any, stop: Any, record: Any) -> int:
         """Play to the horizon, and record at each checkpoint; returns the number of blocks."""
-        begin_game(rules, replication, scratch)
-        x, C, w = scratch.x, scratch.C, scratch.w
+        begin_games(rules, first, scratch)
+        x, C, w, tally = scratch.x, scratch.C, scratch.w, scratch.tally
         horizon, tables, costs, checkpoints = rules.horizon, rules.tables, rules.costs, rules.checkpoints
-        K = C.shape[0]
-        shift = int(uniform(scratch.environment_stream) * K) if rules.shuffled else 0
+        K = float(C.shape[0])
         marks, mark = checkpoints.shape[0], 0
-        n_costs, n = costs.shape[0], 0
-        previous, switched, cost, gained, t = NO_ARM, 0, 0.0, 0.0, 0.0
+        n_costs, n, t = costs.shape[0], 0, 0.0
         while t < horizon:
             if stop[0] != 0:
                 return STOPPED
@@ -91,26 +127,28 @@ def compose_play(choose: Kernel, observe: Kernel, total: Kernel, gap: Kernel) ->
             else:
                 return COSTS_EXHAUSTED
             n += 1
-            arm = choose(rules.params, x, C, w, lam if rules.announces_cost else 1.0, scratch.policy_stream)
-            if is_switch(previous, arm):
-                switched += 1
-                cost += lam
-                previous = arm
-            place = arm + shift
-            if place >= K:
-                place -= K
-            end = min(t + x[ROUNDS], horizon)
-            gain = gap(tables, place, t, end)
+            choose(rules.params, x, C, w, lam if rules.announces_cost else 1.0, scratch.policy_streams)
+            for g in range(x.shape[1]):
+                switch = is_switch(tally[PREVIOUS, g], x[ARM, g])
+                tally[SWITCHED, g] += 1.0 if switch else 0.0
+                tally[PAID, g] += lam if switch else 0.0
+                tally[PREVIOUS, g] = x[ARM, g]
+                place = x[ARM, g] + tally[SHIFT, g]
+                tally[PLACE, g] = place - K if place >= K else place
+            end = min(t + x[ROUNDS, 0], horizon)
             while mark < marks and checkpoints[mark] <= end:
-                at = checkpoints[mark]
-                record.excess[mark] = gained + (gain if at == end else gap(tables, place, t, at))
-                record.switches[mark] = switched
-                record.paid[mark] = cost
+                gap(tables, tally[PLACE], t, checkpoints[mark], tally[GAP])
+                for g in range(record.excess.shape[0]):
+                    record.excess[g, mark] = tally[GAINED, g] + tally[GAP, g]
+                    record.switches[g, mark] = int(tally[SWITCHED, g])
+                    record.paid[g, mark] = tally[PAID, g]
                 mark += 1
-            gained += gain
             if end < horizon:  # what the last block loses is never used
-                lost = total(tables, place, t, end, scratch.environment_stream)
-                observe(rules.params, x, C, w, lost, end - t)
+                gap(tables, tally[PLACE], t, end, tally[GAP])
+                for g in range(x.shape[1]):
+                    tally[GAINED, g] += tally[GAP, g]
+                total(tables, tally[PLACE], t, end, scratch.environment_streams, tally[TOTAL])
+                observe(rules.params, x, C, w, tally[TOTAL], end - t)
             t = end
         return n
 
@@ -118,20 +156,32 @@ def compose_play(choose: Kernel, observe: Kernel, total: Kernel, gap: Kernel) ->
 
 
 @cache
-def compose_games(choose: Kernel, observe: Kernel, total: Kernel, gap: Kernel) -> Kernel:
-    """The games of a run of replications, one after the other."""
+def compose_games(choose: Kernel, observe: Kernel, total: Kernel, gap: Kernel, width: int) -> Kernel:
+    """The games of a run of replications, `width` at a time."""
     play = compose_play(choose, observe, total, gap)
 
     @kernel
-    def games(rules: Any, first: int, scratch: Any, stop: Any, record: Any) -> int:
-        """Fill one row of `record` for each replication from `first` on; returns the number of blocks."""
+    def games(rules: Any, first: int, C: Any, w: Any, stop: Any, record: Any) -> int:
+        """Fill one row of `record` for each replication from `first` on; returns the number of blocks.
+
+        Where `width` does not divide the replications, the last games are played with some that nobody asked for.
+        """
+        scratch = Scratch(
+            local_words(STATE_SIZE, width),
+            local_words(STATE_SIZE, width),
+            local_rows(N_SCALARS, width),
+            as_rows(C, width),
+            as_rows(w, width),
+            local_rows(TALLIED, width),
+        )
         blocks = 0
-        for row in range(record.excess.shape[0]):
-            own = Record(record.excess[row], record.switches[row], record.paid[row])
+        for row in range(0, record.excess.shape[0], width):
+            these = slice(row, row + width)
+            own = Record(record.excess[these], record.switches[these], record.paid[these])
             played: int = play(rules, first + row, scratch, stop, own)
             if played < 0:
                 return played
-            blocks += played
+            blocks += played * own.excess.shape[0]
         return blocks
 
     return games

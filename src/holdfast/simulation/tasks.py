@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,12 +11,26 @@ from numpy.typing import NDArray
 from holdfast.environments import Environment
 from holdfast.players import policy_key
 from holdfast.policies import Policy
-from holdfast.policies.protocol import State
-from holdfast.rng import STATE_SIZE, stream_key
+from holdfast.rng import stream_key
 from holdfast.simulation.costs import Costs
-from holdfast.simulation.game import COSTS_EXHAUSTED, STOPPED, Kernel, Record, Rules, Scratch, compose_games
+from holdfast.simulation.game import (
+    ABREAST,
+    COSTS_EXHAUSTED,
+    STOPPED,
+    Kernel,
+    Record,
+    Rules,
+    compose_games,
+    one_by_one,
+)
 
 Array = NDArray[np.float64]
+
+WORTH_A_ROW = 7
+"""From so many games on, a row of games abreast with the others idle is quicker than one after the other."""
+
+MOST_ARMS_ABREAST = 1024
+"""Beyond, the state of games abreast would not fit a processor's cache."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +50,19 @@ class Task:
     def kernels(self) -> tuple[Kernel, Kernel, Kernel, Kernel]:
         """What the game is composed of."""
         policy, environment = self.policy, self.environment
-        return policy.choose, policy.observe, environment.total_kernel, environment.gap_kernel
+        choose, observe = policy.abreast or one_by_one(policy.choose, policy.observe)
+        return choose, observe, environment.total_kernel, environment.gap_kernel
+
+    @property
+    def width(self) -> int:
+        """How many of the replications are best played abreast."""
+        return ABREAST if self.policy.abreast and self.policy.n_arms <= MOST_ARMS_ABREAST else 1
+
+    def rows(self) -> list[tuple[int, int]]:
+        """How the replications are played: so many, so many of them abreast. A few left over go one after the other."""
+        rest = self.count % self.width
+        alone = rest if rest < WORTH_A_ROW else 0
+        return [(count, width) for count, width in ((self.count - alone, self.width), (alone, 1)) if count]
 
     def rules(self, costs: Array) -> Rules:
         """What is the same in every replication. The losses' streams are the same for every policy too."""
@@ -65,23 +92,33 @@ class Played:
 
 def run_task(task: Task, stop: NDArray[np.uint8] | None = None) -> Played | None:
     """Play a task on this thread; None when `stop` was set before its end."""
-    games = compose_games(*task.kernels())
-    shape = (task.count, len(task.checkpoints))
-    record = Record(np.zeros(shape), np.zeros(shape, dtype=np.int64), np.zeros(shape))
-    state = State.fresh(task.policy.n_arms)
-    streams = np.zeros((2, STATE_SIZE), dtype=np.uint64)
-    scratch = Scratch(streams[0], streams[1], state.x, state.C, state.w)
+    record = _empty_record(task, task.count)
     signal = np.zeros(1, dtype=np.uint8) if stop is None else stop
     costs = task.costs.table()
-    while True:
-        blocks = games(task.rules(costs), task.first, scratch, signal, record)
-        if blocks == STOPPED:
+    done = blocks = 0
+    for count, width in task.rows():
+        own = Record(*(column[done : done + count] for column in record))
+        while (played := _play(task, width, task.first + done, costs, signal, own)) == COSTS_EXHAUSTED:
+            costs = task.costs.longer(costs)
+        if played == STOPPED:
             return None
-        if blocks != COSTS_EXHAUSTED:
-            return Played(task, *record, int(blocks))
-        costs = task.costs.longer(costs)
+        done += count
+        blocks += played
+    return Played(task, *record, blocks)
 
 
-def warm_up(task: Task) -> None:
-    """Compile, or load from the disk, what `task` needs, before threads ask for it all at once."""
-    run_task(replace(task, count=0))
+def warm_up(tasks: Iterable[Task]) -> None:
+    """Compile, or load from the disk, what `tasks` need, before threads ask for it all at once."""
+    needed = {(task.kernels(), width): task for task in tasks for _, width in task.rows()}
+    for (_, width), task in needed.items():
+        _play(task, width, 0, task.costs.table(), np.zeros(1, dtype=np.uint8), _empty_record(task, 0))
+
+
+def _empty_record(task: Task, count: int) -> Record:
+    shape = (count, len(task.checkpoints))
+    return Record(np.zeros(shape), np.zeros(shape, dtype=np.int64), np.zeros(shape))
+
+
+def _play(task: Task, width: int, first: int, costs: Array, stop: NDArray[np.uint8], record: Record) -> int:
+    C, w = np.zeros((2, task.policy.n_arms * width))
+    return int(compose_games(*task.kernels(), width)(task.rules(costs), first, C, w, stop, record))

@@ -1,0 +1,79 @@
+"""Arrays with one column a game, for several games played abreast.
+
+Compiled, they are made so that the compiler knows their number of columns: only then does it play the columns in the
+lanes of vector registers. Made on the stack, they are known to overlap nothing, and a single game's stay in registers.
+Numba has no arrays like that on a CPU, hence these few lines of its code generation; without the compiler they are
+NumPy's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+from numba.np.arrayobj import make_array, populate_array
+
+from holdfast._kernel import COMPILED
+
+
+def _array(context: Any, builder: Any, kind: Any, data: Any, n_rows: Any, width: int) -> Any:
+    """The structure of a C-contiguous array of `n_rows` × `width` at `data`, which nobody counts references to."""
+    itemsize = context.get_abi_sizeof(context.get_data_type(kind.dtype))
+    columns, size, row = (context.get_constant(types.intp, n) for n in (width, itemsize, width * itemsize))
+    array = make_array(kind)(context, builder)
+    populate_array(array, data=data, shape=[n_rows, columns], strides=[row, size], itemsize=size, meminfo=None)
+    return array._getvalue()
+
+
+def _on_the_stack(dtype: Any) -> Callable[[int, int], Any]:
+    """A function that makes an array of this type; both its arguments must be constants of the calling kernel."""
+
+    @intrinsic(prefer_literal=True)  # type: ignore[untyped-decorator]
+    def make(typing_context: Any, n_rows: Any, width: Any) -> Any:
+        kind, height, columns = types.Array(dtype, 2, "C"), n_rows.literal_value, width.literal_value
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            data = cgutils.alloca_once(builder, context.get_data_type(dtype), size=height * columns)
+            return _array(context, builder, kind, data, context.get_constant(types.intp, height), columns)
+
+        return kind(n_rows, width), generate
+
+    return make  # type: ignore[no-any-return]
+
+
+@intrinsic(prefer_literal=True)  # type: ignore[untyped-decorator]
+def _as_rows(typing_context: Any, flat: Any, width: Any) -> Any:
+    kind, columns = types.Array(flat.dtype, 2, "C"), width.literal_value
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array = make_array(signature.args[0])(context, builder, arguments[0])
+        n_rows = builder.udiv(array.nitems, context.get_constant(types.intp, columns))
+        return _array(context, builder, kind, array.data, n_rows, columns)
+
+    return kind(flat, width), generate
+
+
+def _plain_as_rows(flat: Any, width: int) -> Any:
+    return flat.reshape(-1, width)
+
+
+def _plain_local_rows(n_rows: int, width: int) -> Any:
+    return np.zeros((n_rows, width))
+
+
+def _plain_local_words(n_rows: int, width: int) -> Any:
+    return np.zeros((n_rows, width), dtype=np.uint64)
+
+
+as_rows = _as_rows if COMPILED else _plain_as_rows
+"""A contiguous array of one dimension, seen as rows of `width` columns; `width` must be a constant."""
+
+local_rows = _on_the_stack(types.float64) if COMPILED else _plain_local_rows
+"""`n_rows` × `width` numbers that live as long as the calling kernel and begin as anything; both must be constants."""
+
+local_words = _on_the_stack(types.uint64) if COMPILED else _plain_local_words
+"""The same of 64-bit words."""
