@@ -147,7 +147,7 @@ def test_games_abreast_are_the_games_one_by_one(policy, means, costs):
 
 
 @pytest.mark.plain
-@given(st.integers(1, 5000), st.integers(1, 40), st.sampled_from([hf.Exp3(2), hf.BaSE(2, 10), hf.Exp3(5000)]))
+@given(st.integers(1, 5000), st.integers(1, 40), st.sampled_from([hf.Exp3(2), hf.BaSE(2, 10), hf.Exp3(40_000)]))
 def test_every_replication_is_in_one_piece_and_one_row(count, workers, policy):
     environment = hf.Bernoulli([0.5] * policy.n_arms)
     task = replace(abreast_task(policy, environment, 10, Costs.of(0.0), count), first=7)

@@ -27,10 +27,10 @@ from holdfast.simulation.game import (
 Array = NDArray[np.float64]
 
 WORTH_A_ROW = 7
-"""From so many games on, a row of games abreast with the others idle is quicker than one after the other."""
+"""From so many games on, a row of games abreast, the other columns idle, is quicker than one after the other."""
 
-MOST_ARMS_ABREAST = 1024
-"""Beyond, the state of games abreast would not fit a processor's cache."""
+MOST_ARMS_ABREAST = 2**15
+"""The state of so many arms of games abreast takes 16 MiB in each thread."""
 
 
 @dataclass(frozen=True)
