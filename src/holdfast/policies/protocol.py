@@ -36,7 +36,7 @@ BLOCK, ARM, ROUNDS = 0, 1, 2
 OWN = 3
 """The first scalar of `x` that is a policy's own."""
 
-N_SCALARS = 20
+N_SCALARS = 16
 """Numbers in `x`."""
 
 LARGEST = 1e50

@@ -23,10 +23,13 @@ THEOREM_1, THEOREM_4, COROLLARY_3, THEOREM_2, GIVEN = range(5)
 SCHEDULE, LAMBDA, RANGE, RATE_FACTOR, LENGTH, TABLE = range(6)
 """Places in `params`; a GIVEN schedule has `LENGTH` block lengths from `TABLE` on, then as many rates."""
 
-RHO, SUM, BOUND, S, STEP, LEAST, S2, S3, S4, A, B, E, MOVED, TARGET = range(OWN, OWN + 14)
-"""Places in `x`. Common to games abreast, in column 0: ρ = η²/4, a running sum, b_t. Of each game: s, the step that
-refines w, min C, the solver's sums; those of the arms that the last block did not move, and D + s of the one it did (0
-when several moved); where the draw ends."""
+RHO, S, STEP, LEAST, S3, S4, A, B, E, MOVED, SUM, BOUND, S2 = range(OWN, OWN + 13)
+"""Places in `x`: ρ = η²/4, s, the step that refines w, min C, the solver's sums; those of the arms that the last block
+did not move, and D + s of the one it did (0 when several moved); a running sum; b_t. Games abreast have ρ, the running
+sum and b_t in common, in column 0."""
+
+TARGET = A
+"""Where the draw ends; the place is free from the solver's start until the loss is known."""
 
 REBASE = 4096.0
 """C is moved back to a minimum of zero when the minimum exceeds so many s: p depends on differences only."""
