@@ -1,6 +1,7 @@
 """Simulation: the same bits however it is spread, the same games as online play, exact at any length."""
 
 import os
+import platform
 import random
 import signal
 import subprocess
@@ -144,6 +145,31 @@ def test_games_abreast_are_the_games_one_by_one(policy, means, costs):
         one_by_one = np.concatenate([getattr(one, measure) for one in alone])
         np.testing.assert_array_equal(getattr(together, measure), one_by_one)
     assert together.blocks == sum(one.blocks for one in alone)
+
+
+ELSEWHERE = """
+import hashlib
+import holdfast as hf
+
+digest = hashlib.sha256()
+for policy in (hf.TsallisSwitch(8, 1.0), hf.Exp3(8)):
+    result = hf.simulate(policy, hf.Bernoulli.with_gap(8, 0.05), horizon=5000, switching_cost=1.0, replications=33)
+    for column in ("pseudo_regret", "switches"):
+        digest.update(result.frame[column].to_numpy().tobytes())
+print(digest.hexdigest())
+"""
+
+
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="the name of an x86-64 processor")
+def test_the_same_bits_on_an_older_processor(tmp_path):
+    """Compiled for one of 2008: vector registers of two numbers, no fused multiply-add."""
+    older = {"NUMBA_CPU_NAME": "nehalem", "NUMBA_CPU_FEATURES": "", "NUMBA_CACHE_DIR": str(tmp_path)}
+    said = []
+    for environment in (os.environ, {**os.environ, **older}):
+        run = subprocess.run([sys.executable, "-c", ELSEWHERE], env=environment, capture_output=True, text=True)
+        assert run.returncode == 0, run.stderr
+        said.append(run.stdout)
+    assert said[0] == said[1]
 
 
 @pytest.mark.plain

@@ -197,6 +197,8 @@ def exponential_weights(L: Any, least: Any, eta: float, w: Any, total: Any) -> N
     for i in range(L.shape[0]):
         for g in range(total.shape[0]):
             w[i, g] = exp_of_negative(-eta * (L[i, g] - least[g]))
+    for i in range(L.shape[0]):
+        for g in range(total.shape[0]):
             total[g] += w[i, g]
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
-from typing import Protocol
+from queue import SimpleQueue
+from threading import Thread
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -63,17 +64,34 @@ class Threads:
         stop = np.zeros(1, dtype=np.uint8)
         pieces = [piece for task in tasks for piece in split(task, workers)]
         warm_up(pieces)
-        pool = ThreadPoolExecutor(workers, thread_name_prefix="holdfast")
-        pending: set[Future[Played | None]] = {pool.submit(run_task, piece, stop) for piece in pieces}
+        left: SimpleQueue[Task | None] = SimpleQueue()
+        results: SimpleQueue[Played | BaseException | None] = SimpleQueue()
+        threads = [Thread(target=_play_what_is_left, args=(left, results, stop)) for _ in pieces[:workers]]
+        for piece in [*pieces, *(None for _ in threads)]:
+            left.put(piece)
         try:
-            while pending:
-                finished, pending = wait(pending, return_when=FIRST_COMPLETED)
-                for future in finished:
-                    if (played := future.result()) is not None:
-                        done(played)
+            for thread in threads:
+                thread.start()
+            for _ in pieces:
+                played = results.get()
+                if isinstance(played, BaseException):
+                    raise played
+                if played is not None:
+                    done(played)
         finally:
             stop[0] = 1
-            pool.shutdown(wait=True, cancel_futures=True)
+            for thread in threads:
+                if thread.ident is not None:
+                    thread.join()
+
+
+def _play_what_is_left(left: SimpleQueue[Task | None], results: SimpleQueue[Any], stop: Any) -> None:
+    """What a thread does until it finds None. Bare threads and two queues start and end quicker than a pool."""
+    try:
+        for piece in iter(left.get, None):
+            results.put(run_task(piece, stop))
+    except BaseException as error:
+        results.put(error)
 
 
 def find_backend(backend: str | Backend, *, workers: int | None = None, scheduler: str | None = None) -> Backend:
