@@ -20,8 +20,10 @@ from online_play import play_online
 from statistics_of_samples import SEED, assert_mean_at_most, assert_same_mean
 
 import holdfast as hf
-from holdfast._kernel import COMPILED
+from holdfast._kernel import COMPILED, kernel
 from holdfast.errors import HoldfastError, InvalidParameter
+from holdfast.policies.protocol import ARM, BLOCK
+from holdfast.policies.protocol import ROUNDS as LENGTH
 from holdfast.simulation.backends import PIECES_PER_WORKER, split
 from holdfast.simulation.checkpoints import checkpoint_rounds
 from holdfast.simulation.costs import Costs, Power
@@ -145,6 +147,36 @@ def test_games_abreast_are_the_games_one_by_one(policy, means, costs):
         one_by_one = np.concatenate([getattr(one, measure) for one in alone])
         np.testing.assert_array_equal(getattr(together, measure), one_by_one)
     assert together.blocks == sum(one.blocks for one in alone)
+
+
+@kernel
+def always_the_last(params, x, C, w, announced, stream):
+    x[BLOCK] += 1.0
+    x[ARM], x[LENGTH] = C.shape[0] - 1, 2.0
+    return C.shape[0] - 1
+
+
+@kernel
+def learn_nothing(params, x, C, w, total, rounds):
+    pass
+
+
+@pytest.mark.plain
+def test_a_policy_with_a_kernel_of_its_own_is_played_by_it():
+    """A subclass that replaces a kernel must not be played by the kernels for games abreast of the class above."""
+
+    class Forgetful(hf.Exp3):
+        observe = staticmethod(learn_nothing)
+
+    class Stubborn(Forgetful):
+        choose = staticmethod(always_the_last)
+
+    assert hf.Exp3(3).abreast is not None
+    assert Forgetful(3).abreast is None
+    assert Stubborn(3).abreast is None
+    result = hf.simulate(Stubborn(3), hf.Bernoulli([0.1, 0.2, 0.4]), horizon=9, switching_cost=1.0, replications=40)
+    assert result.frame.filter(round=9)["pseudo_regret"].to_list() == pytest.approx([9 * (0.4 - 0.1)] * 40)
+    assert (result.frame["switches"] == 1).all()
 
 
 ELSEWHERE = """

@@ -11,7 +11,7 @@ import numpy as np
 from holdfast import schedules
 from holdfast._kernel import kernel
 from holdfast.checks import real_number, whole_number
-from holdfast.policies.protocol import ARM, BLOCK, OWN, ROUNDS, Array, Kernel, Policy, State, alone, must_be_given
+from holdfast.policies.protocol import ARM, BLOCK, OWN, ROUNDS, Array, Policy, State, alone, must_be_given
 from holdfast.rng import uniform_abreast
 from holdfast.simplex import draw, exponential_weights, smallest
 
@@ -71,7 +71,6 @@ class Exp3(Policy):
     id: ClassVar[str] = "exp3"
     choose: ClassVar[Callable[..., Any]] = staticmethod(choose)
     observe: ClassVar[Callable[..., Any]] = staticmethod(observe)
-    abreast: ClassVar[tuple[Kernel, Kernel] | None] = (choose_abreast, observe_abreast)
 
     def parameters(self, horizon: float | None = None, blocks: int = 64) -> Array:
         """As the kernels take them."""
@@ -94,7 +93,6 @@ class BlockExp3(Policy):
     id: ClassVar[str] = "exp3-blocks"
     choose: ClassVar[Callable[..., Any]] = staticmethod(choose)
     observe: ClassVar[Callable[..., Any]] = staticmethod(observe)
-    abreast: ClassVar[tuple[Kernel, Kernel] | None] = (choose_abreast, observe_abreast)
 
     switching_cost: float = None  # type: ignore[assignment]
     """λ, in the units of `loss_range`."""

@@ -49,9 +49,12 @@ Array = np.ndarray[Any, np.dtype[np.float64]]
 
 Kernel = Callable[..., Any]
 
+_ABREAST: dict[Kernel, Kernel] = {}
+"""For each kernel that `alone` made, the one it was made from."""
+
 
 def alone(choose_abreast: Kernel, observe_abreast: Kernel) -> tuple[Kernel, Kernel]:
-    """The two kernels of one game, from those of games abreast."""
+    """The two kernels of one game, from those of games abreast, which `simulate` will find by them."""
 
     @kernel
     def choose(params: Any, x: Any, C: Any, w: Any, announced: float, stream: Any) -> int:
@@ -64,6 +67,7 @@ def alone(choose_abreast: Kernel, observe_abreast: Kernel) -> tuple[Kernel, Kern
         totals[0, 0] = total
         observe_abreast(params, as_rows(x, 1), as_rows(C, 1), as_rows(w, 1), totals[0], rounds)
 
+    _ABREAST.update({choose: choose_abreast, observe: observe_abreast})
     return choose, observe
 
 
@@ -94,8 +98,6 @@ class Policy(ABC):
     """What the world must announce at the start of each block: ``"switching_cost"``, ``"loss_bound"`` or nothing."""
     choose: ClassVar[Kernel]
     observe: ClassVar[Kernel]
-    abreast: ClassVar[tuple[Kernel, Kernel] | None] = None
-    """The two kernels for several games abreast, of a policy that has them."""
 
     arms: Sequence[str] | None = field(default=None, kw_only=True)
     """Names of the arms; `ask` then returns the name."""
@@ -127,6 +129,12 @@ class Policy(ABC):
     def label(self) -> str:
         """The name of this policy in a table when no other is given."""
         return self.id
+
+    @property
+    def abreast(self) -> tuple[Kernel, Kernel] | None:
+        """The two kernels for several games abreast, if those of one game were made from them."""
+        choose, observe = _ABREAST.get(self.choose), _ABREAST.get(self.observe)
+        return None if choose is None or observe is None else (choose, observe)
 
     @property
     def bounds(self) -> tuple[float, float]:

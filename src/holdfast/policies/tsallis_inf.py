@@ -11,7 +11,7 @@ import numpy as np
 from holdfast.checks import real_number
 from holdfast.errors import InvalidParameter, nearest
 from holdfast.policies import tsallis_kernels as tsallis
-from holdfast.policies.protocol import LARGEST, Array, Kernel, Policy, State
+from holdfast.policies.protocol import LARGEST, Array, Policy, State
 
 ANNOUNCED = "announced"
 ESTIMATORS = ("importance-weighted", "reduced-variance")
@@ -70,13 +70,6 @@ class TsallisInf(Policy):
     def observe(self) -> Callable[..., Any]:  # type: ignore[override]
         """The kernel of the estimator."""
         return tsallis.observe if self.estimator == "importance-weighted" else tsallis.observe_reduced_variance
-
-    @property
-    def abreast(self) -> tuple[Kernel, Kernel]:  # type: ignore[override]
-        """The kernels for games abreast, of the estimator."""
-        if self.estimator == "importance-weighted":
-            return tsallis.choose_abreast, tsallis.observe_abreast
-        return tsallis.choose_abreast, tsallis.observe_reduced_variance_abreast
 
     def parameters(self, horizon: float | None = None, blocks: int = 64) -> Array:
         """As the kernels take them."""

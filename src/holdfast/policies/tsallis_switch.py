@@ -12,7 +12,7 @@ import numpy as np
 from holdfast.checks import real_number, whole_number
 from holdfast.errors import InvalidParameter
 from holdfast.policies import tsallis_kernels as tsallis
-from holdfast.policies.protocol import LARGEST, Array, Kernel, Policy, State, must_be_given
+from holdfast.policies.protocol import LARGEST, Array, Policy, State, must_be_given
 
 FASTEST = 1e15
 """Learning rates beyond this are lost in the rounding of losses of order 1."""
@@ -41,7 +41,6 @@ class TsallisSwitch(Policy):
     id: ClassVar[str] = "tsallis-switch"
     choose: ClassVar[Callable[..., Any]] = staticmethod(tsallis.choose)
     observe: ClassVar[Callable[..., Any]] = staticmethod(tsallis.observe)
-    abreast: ClassVar[tuple[Kernel, Kernel] | None] = (tsallis.choose_abreast, tsallis.observe_abreast)
 
     switching_cost: float = None  # type: ignore[assignment]
     """λ: what one switch costs, in the units of `loss_range`."""
@@ -137,7 +136,6 @@ class VaryingTsallisSwitch(Policy):
     announces: ClassVar[str | None] = "switching_cost"
     choose: ClassVar[Callable[..., Any]] = staticmethod(tsallis.choose)
     observe: ClassVar[Callable[..., Any]] = staticmethod(tsallis.observe)
-    abreast: ClassVar[tuple[Kernel, Kernel] | None] = (tsallis.choose_abreast, tsallis.observe_abreast)
 
     def parameters(self, horizon: float | None = None, blocks: int = 64) -> Array:
         """As the kernels take them."""
