@@ -9,10 +9,13 @@ from statistics_of_samples import SEED, assert_distribution, binomial_probabilit
 from holdfast import Stream
 from holdfast._kernel import COMPILED
 from holdfast.environments.binomial_table import (
+    ALIAS_BITS,
     CERTAIN,
+    FIRST_BITS,
     LARGEST,
     MOST_MEANS,
     NEITHER,
+    SIZE_BITS,
     TABLED,
     UNIT,
     binomial_from_table,
@@ -29,15 +32,17 @@ def tables():
 
 def probabilities_of(tables, kind: int, n: int) -> np.ndarray:
     """P(0) … P(n) as the columns of row n hold them: a column's own share, and what it gives to its alias."""
-    _, _, rows, share, alias = tables
-    begin, first, end = int(rows[kind, n, 0]), int(rows[kind, n, 1]), int(rows[kind, n + 1, 0])
-    own = share[begin:end] / UNIT
-    assert (own >= 0).all()
-    assert (own <= 1).all()
+    _, _, rows, columns = tables
+    rest, first = divmod(int(rows[kind, n]), 2**FIRST_BITS)
+    begin, size = divmod(rest, 2**SIZE_BITS)
+    share, alias = np.divmod(columns[begin : begin + size], 2**ALIAS_BITS)
+    assert (share >= 0).all()
+    assert (share < UNIT).all()
+    own = np.where(alias == np.arange(size), 1.0, share / UNIT)  # whatever its share, a column that is its own alias
     found = np.zeros(n + 1)
-    found[first : first + len(own)] = own
-    np.add.at(found, first + alias[begin:end], 1 - own)
-    return found / len(own)
+    found[first : first + size] = own
+    np.add.at(found, first + alias, 1 - own)
+    return found / size
 
 
 @pytest.mark.plain

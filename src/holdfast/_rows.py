@@ -19,6 +19,9 @@ from numba.np.arrayobj import make_array, populate_array
 
 from holdfast._kernel import COMPILED
 
+LINE = 64
+"""Bytes in a line of a processor's cache. A vector register of eight numbers that lies across two costs two reads."""
+
 
 def _array(context: Any, builder: Any, kind: Any, data: Any, n_rows: Any, width: int) -> Any:
     """The structure of a C-contiguous array of `n_rows` × `width` at `data`, which nobody counts references to."""
@@ -38,6 +41,7 @@ def _on_the_stack(dtype: Any) -> Callable[[int, int], Any]:
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             data = cgutils.alloca_once(builder, context.get_data_type(dtype), size=height * columns)
+            data.align = LINE
             return _array(context, builder, kind, data, context.get_constant(types.intp, height), columns)
 
         return kind(n_rows, width), generate
@@ -77,3 +81,10 @@ local_rows = _on_the_stack(types.float64) if COMPILED else _plain_local_rows
 
 local_words = _on_the_stack(types.uint64) if COMPILED else _plain_local_words
 """The same of 64-bit words."""
+
+
+def aligned_zeros(size: int) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """`size` zeros, of which the first begins a line of the cache."""
+    buffer = np.zeros(size + LINE // 8)
+    begin = -buffer.ctypes.data % LINE // 8
+    return buffer[begin : begin + size]

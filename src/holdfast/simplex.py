@@ -81,7 +81,8 @@ def smallest_other(C: Any, arm: Any, least: Any) -> None:
         least[g] = math.inf
     for i in range(C.shape[0]):
         for g in range(least.shape[0]):
-            least[g] = C[i, g] if (C[i, g] < least[g]) & (i != arm[g]) else least[g]
+            other = math.inf if i == arm[g] else C[i, g]
+            least[g] = other if other < least[g] else least[g]
 
 
 @kernel

@@ -29,6 +29,10 @@ BITS = 53
 UNIT = 2.0**BITS
 """Shares are kept as whole numbers of 2⁻⁵³, as uniform numbers come."""
 
+ALIAS_BITS, FIRST_BITS, SIZE_BITS = 10, 10, 11
+"""A column is one number, its share and then its alias; a row is one, where it begins, its size and its first value. So
+a draw waits for memory twice, not five times."""
+
 SPREADS = 8.5
 """Half width of a table in standard deviations (and a few values more): what is left out is below 2⁻⁵³."""
 
@@ -41,16 +45,24 @@ def _first_and_last(n: int, p: float) -> tuple[int, int]:
 
 
 @kernel
-def _fill(p: float, rows: Any, mass: Any, order: Any, share: Any, alias: Any) -> None:
+def _row(packed: int) -> tuple[int, int, int]:
+    """Where a row begins among the columns, how many it has, and the value of the first."""
+    begin = packed >> (SIZE_BITS + FIRST_BITS)
+    size = (packed >> FIRST_BITS) & ((1 << SIZE_BITS) - 1)
+    return begin, size, packed & ((1 << FIRST_BITS) - 1)
+
+
+@kernel
+def _fill(p: float, rows: Any, mass: Any, order: Any, columns: Any) -> None:
     """The alias tables of all numbers of trials; `mass` and `order` are scratch.
 
     Masses come from ratios of neighbours outward from the mode. Columns of less than average mass are topped up, one
     after the other, from those of more.
     """
     odds = p / (1.0 - p)
-    for n in range(rows.shape[0] - 1):
-        begin, first = rows[n, 0], rows[n, 1]
-        size = rows[n + 1, 0] - begin
+    full = (1 << BITS) - 1  # and the alias of a full column is itself
+    for n in range(rows.shape[0]):
+        begin, size, first = _row(rows[n])
         mode = min(max(int((n + 1) * p) - first, 0), size - 1)
         mass[mode] = total = 1.0
         for i in range(mode + 1, size):
@@ -64,6 +76,7 @@ def _fill(p: float, rows: Any, mass: Any, order: Any, share: Any, alias: Any) ->
         light, heavy = 0, size  # stacks at both ends of `order`
         for i in range(size):
             mass[i] *= size / total
+            columns[begin + i] = full << ALIAS_BITS | i
             if mass[i] < 1.0:
                 order[light] = i
                 light += 1
@@ -73,48 +86,42 @@ def _fill(p: float, rows: Any, mass: Any, order: Any, share: Any, alias: Any) ->
         while light > 0 and heavy < size:
             light -= 1
             poor, rich = order[light], order[heavy]
-            share[begin + poor] = int(mass[poor] * UNIT)
-            alias[begin + poor] = rich
+            columns[begin + poor] = int(mass[poor] * UNIT) << ALIAS_BITS | rich
             mass[rich] -= 1.0 - mass[poor]
             if mass[rich] < 1.0:
                 heavy += 1
                 order[light] = rich
                 light += 1
-        for i in range(light):
-            share[begin + order[i]] = int(UNIT)  # full but for rounding
-        for i in range(heavy, size):
-            share[begin + order[i]] = int(UNIT)
 
 
 @kernel
 def _lay_out(p: float, begin: int, rows: Any) -> int:
-    """Where the row of each number of trials begins and at which value; returns where the last one ends."""
-    for n in range(rows.shape[0] - 1):
+    """Where the row of each number of trials begins, its size and first value; returns where the last one ends."""
+    for n in range(rows.shape[0]):
         first, last = _first_and_last(n, p)
-        rows[n, 0], rows[n, 1] = begin, first
-        begin += last - first + 1
-    rows[rows.shape[0] - 1, 0] = begin
+        size = last - first + 1
+        rows[n] = (begin << SIZE_BITS | size) << FIRST_BITS | first
+        begin += size
     return begin
 
 
 @lru_cache(maxsize=64)
-def _tables_of(means: tuple[float, ...]) -> tuple[NDArray[np.int64], ...]:
-    """Rows, shares and aliases for these means, made once in a process."""
-    rows = np.zeros((max(len(means), 1), LARGEST + 2, 2), dtype=np.int64)
+def _tables_of(means: tuple[float, ...]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Rows and columns for these means, made once in a process."""
+    rows = np.zeros((max(len(means), 1), LARGEST + 1), dtype=np.int64)
     end = 0
     for kind, p in enumerate(means):
         end = _lay_out(p, end, rows[kind])
-    share, alias = np.zeros(max(end, 1), dtype=np.int64), np.zeros(max(end, 1), dtype=np.int64)
+    columns = np.zeros(max(end, 1), dtype=np.int64)
     for kind, p in enumerate(means):
-        _fill(p, rows[kind], np.zeros(LARGEST + 1), np.zeros(LARGEST + 1, dtype=np.int64), share, alias)
-    return rows, share, alias
+        _fill(p, rows[kind], np.zeros(LARGEST + 1), np.zeros(LARGEST + 1, dtype=np.int64), columns)
+    return rows, columns
 
 
 def binomial_tables(means: NDArray[np.float64]) -> tuple[NDArray[np.int64], ...]:
-    """How the arms of each phase are drawn; the number of each mean's table (−1: none); the tables.
+    """How the arms of each phase are drawn; the number of each mean's table (−1: none); the tables' rows and columns.
 
-    The tables are: where each one's rows begin and at which value, then shares and aliases. Row n holds, for each value
-    of n trials that matters, its own share of its column, and whose the rest is.
+    Row n of a table has, for each value of n trials that matters, a column with its own share, and whose the rest is.
     """
     inner = [float(p) for p in np.unique(means) if 0.0 < p < 1.0][:MOST_MEANS]
     kinds = np.full(means.shape, -1, dtype=np.int64)
@@ -126,14 +133,15 @@ def binomial_tables(means: NDArray[np.float64]) -> tuple[NDArray[np.int64], ...]
 
 
 @kernel
-def binomial_from_table(rows: Any, share: Any, alias: Any, kind: int, n: int, u: float) -> float:
+def binomial_from_table(rows: Any, columns: Any, kind: int, n: int, u: float) -> float:
     """The column where `u` in [0, 1) falls; its own value, or its alias where the rest of `u` exceeds its share.
 
     In integers: the sign of a difference, as a mask, chooses without a branch that would be guessed wrong.
     """
-    begin = rows[kind, n, 0]
-    spread = int(u * UNIT) * (rows[kind, n + 1, 0] - begin)
+    begin, size, first = _row(rows[kind, n])
+    spread = int(u * UNIT) * size
     column = spread >> BITS
-    own = ((spread & ((1 << BITS) - 1)) - share[begin + column]) >> 63  # all ones where the value is the column's own
-    other = alias[begin + column]
-    return float(rows[kind, n, 1] + (other ^ ((other ^ column) & own)))
+    packed = columns[begin + column]
+    own = ((spread & ((1 << BITS) - 1)) - (packed >> ALIAS_BITS)) >> 63  # all ones where the value is the column's own
+    other = packed & ((1 << ALIAS_BITS) - 1)
+    return float(first + (other ^ ((other ^ column) & own)))

@@ -39,7 +39,7 @@ def phase_of(starts: Any, time: float) -> int:
 @kernel
 def total(tables: Any, places: Any, start: float, stop: float, streams: Any, totals: Any) -> None:
     """One binomial draw for each phase that [start, stop) meets."""
-    starts, means, _, ways, kinds, rows, share, alias = tables
+    starts, means, _, ways, kinds, rows, columns = tables
     for g in range(totals.shape[0]):
         totals[g] = 0.0
     phase, now = phase_of(starts, start), start
@@ -55,7 +55,7 @@ def total(tables: Any, places: Any, start: float, stop: float, streams: Any, tot
         elif ways[phase] == TABLED and rounds <= LARGEST:
             for g in range(totals.shape[0]):
                 kind = kinds[phase, int(places[g])]
-                drawn = binomial_from_table(rows, share, alias, max(kind, 0), int(rounds), uniform_abreast(streams, g))
+                drawn = binomial_from_table(rows, columns, max(kind, 0), int(rounds), uniform_abreast(streams, g))
                 totals[g] += drawn if kind >= 0 else rounds * means[phase, int(places[g])]
         else:
             for g in range(totals.shape[0]):

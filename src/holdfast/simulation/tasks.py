@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from holdfast._rows import aligned_zeros
 from holdfast.environments import Environment
 from holdfast.players import policy_key
 from holdfast.policies import Policy
@@ -120,5 +121,5 @@ def _empty_record(task: Task, count: int) -> Record:
 
 
 def _play(task: Task, width: int, first: int, costs: Array, stop: NDArray[np.uint8], record: Record) -> int:
-    C, w = np.zeros((2, task.policy.n_arms * width))
+    C, w = (aligned_zeros(task.policy.n_arms * width) for _ in range(2))
     return int(compose_games(*task.kernels(), width)(task.rules(costs), first, C, w, stop, record))
