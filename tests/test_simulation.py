@@ -24,6 +24,7 @@ from holdfast._kernel import COMPILED, kernel
 from holdfast.errors import HoldfastError, InvalidParameter
 from holdfast.policies.protocol import ARM, BLOCK
 from holdfast.policies.protocol import ROUNDS as LENGTH
+from holdfast.simulation import backends
 from holdfast.simulation.backends import PIECES_PER_WORKER, split
 from holdfast.simulation.checkpoints import checkpoint_rounds
 from holdfast.simulation.costs import Costs, Power
@@ -93,11 +94,12 @@ def some_policies(K: int, horizon: int, lam: float) -> list[hf.Policy]:
 
 
 @pytest.mark.parametrize("kind", ["bernoulli", "shuffled", "constrained", "reversal", "table"])
-def test_the_same_bits_for_any_number_of_threads_and_pieces(kind):
+def test_the_same_bits_for_any_number_of_threads_and_pieces(kind, monkeypatch):
     settings = {"horizon": ROUNDS, "switching_cost": 0.7, "seed": 11, "checkpoints": "log"}
     policies, environment = some_policies(4, ROUNDS, 0.7), environments(4)[kind]
     whole = hf.simulate(policies, environment, replications=38, workers=1, **settings)
-    for workers in (2, 7):
+    monkeypatch.setattr(backends, "QUICK", 0)  # such short games are played on the calling thread otherwise
+    for workers in (1, 2, 7):
         spread = hf.simulate(policies, environment, replications=38, workers=workers, **settings)
         assert spread.frame.equals(whole.frame)
     pieces = [
@@ -432,6 +434,13 @@ def test_progress_is_quiet_when_not_a_terminal(capfd, monkeypatch):
     out, err = capfd.readouterr()
     assert out == ""
     assert "replications" in err
+
+
+@pytest.mark.parametrize("quick", [0, 10**9])
+def test_an_error_in_a_game_comes_back_from_its_thread(quick, monkeypatch):
+    monkeypatch.setattr(backends, "QUICK", quick)
+    with pytest.raises(InvalidParameter, match="switching_cost must have an entry for every block played"):
+        hf.simulate(hf.Exp3(2), hf.Bernoulli([0.1, 0.2]), horizon=9, switching_cost=[1.0, 2.0], replications=50)
 
 
 INTERRUPTED = """

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from queue import SimpleQueue
 from threading import Thread
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 
@@ -17,6 +17,10 @@ from holdfast.simulation.tasks import Played, Task, run_task, warm_up
 
 PIECES_PER_WORKER = 8
 """Most tasks for each worker: enough that none waits long at the end, and for a progress bar to move."""
+
+
+QUICK = 2**20
+"""Rounds times arms, over all games, up to which no thread is started: a matter of milliseconds at most."""
 
 
 class Backend(Protocol):
@@ -59,7 +63,12 @@ class Threads:
         return os.cpu_count() or 1
 
     def run(self, tasks: Iterable[Task], done: Callable[[Played], None]) -> None:
-        """Play `tasks` on a pool of threads; an interrupt ends the games in progress within a block."""
+        """Play `tasks` on threads; an interrupt ends the games in progress within a block."""
+        tasks = list(tasks)
+        if sum(task.count * task.horizon * task.policy.n_arms for task in tasks) <= QUICK:
+            for task in tasks:
+                done(cast(Played, run_task(task)))
+            return
         workers = self.width
         stop = np.zeros(1, dtype=np.uint8)
         pieces = [piece for task in tasks for piece in split(task, workers)]
