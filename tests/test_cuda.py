@@ -61,7 +61,7 @@ def test_without_a_gpu_the_error_says_what_to_do():
     if not said:
         pytest.skip("this machine has a GPU")
     assert "finds no NVIDIA GPU" in said
-    assert "use backend='threads'" in said
+    assert "use the backend 'threads'" in said
 
 
 def test_missing_extra_names_what_to_install():

@@ -28,14 +28,30 @@ def test_the_readme_runs_from_top_to_bottom(tmp_path):
     assert "tsallis-switch − exp3: cost" in shown
 
 
-def test_the_skeleton_of_a_policy_plays(tmp_path):
-    (skeleton,) = python_blocks("docs/new_policy.md")
+def test_the_skeletons_of_policies_play(tmp_path):
+    skeleton, abreast = python_blocks("docs/new_policy.md")
     assert "follow-the-" in run(tmp_path, skeleton)
+    assert "random-optimism" in run(tmp_path, abreast)
+
+
+def test_the_skeleton_for_games_abreast_plays_each_game_as_alone(tmp_path):
+    _, abreast = python_blocks("docs/new_policy.md")
+    again = """
+    alone = [
+        hf.simulate(RandomOptimism(8), hf.Bernoulli.with_gap(8, 0.1), horizon=10_000, switching_cost=0.1,
+                    replications=1, first_replication=i, checkpoints=result.provenance["checkpoints"])
+        for i in range(100)
+    ]
+    assert RandomOptimism(8).abreast is not None
+    assert hf.Result.concat(alone).frame.equals(result.frame)
+    print("alike")
+"""
+    assert run(tmp_path, abreast.rstrip() + again).endswith("alike\n")
 
 
 def test_a_policy_outside_the_package_is_cached_under_its_own_source(tmp_path):
     """Changing a user's file must change what is played, though the kernels' names stay."""
-    (skeleton,) = python_blocks("docs/new_policy.md")
+    skeleton, _ = python_blocks("docs/new_policy.md")
     longer = skeleton.replace("arm, 10.0", "arm, 500.0")
     assert longer != skeleton
     assert run(tmp_path, skeleton) != run(tmp_path, longer)

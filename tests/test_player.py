@@ -388,7 +388,7 @@ def test_a_schedule_that_ends_says_so():
         (lambda: TsallisSwitch(3, True), "switching_cost", "True"),
         (lambda: TsallisSwitch(arms=[]), "arms", "[]"),
         (lambda: TsallisSwitch(arms="ab"), "arms", "'ab'"),
-        (lambda: TsallisSwitch(arms=["a", "b", "a"]), "arms", "'a twice'"),
+        (lambda: TsallisSwitch(arms=["a", "b", "a"]), "arms", "['a', 'b', 'a']"),
         (lambda: TsallisSwitch(arms=["a", ""]), "arms", "['a', '']"),
         (lambda: TsallisSwitch(arms=["a", 1]), "arms", "['a', 1]"),
         (lambda: TsallisSwitch(3, arms=["a", "b"]), "n_arms", "3"),

@@ -1,5 +1,6 @@
 """Simulation: the same bits however it is spread, the same games as online play, exact at any length."""
 
+import math
 import os
 import platform
 import random
@@ -179,6 +180,34 @@ def test_a_policy_with_a_kernel_of_its_own_is_played_by_it():
     result = hf.simulate(Stubborn(3), hf.Bernoulli([0.1, 0.2, 0.4]), horizon=9, switching_cost=1.0, replications=40)
     assert result.frame.filter(round=9)["pseudo_regret"].to_list() == pytest.approx([9 * (0.4 - 0.1)] * 40)
     assert (result.frame["switches"] == 1).all()
+
+
+@kernel
+def choose_as_told(params, x, C, w, announced, stream):
+    x[BLOCK] += 1.0
+    x[ARM], x[LENGTH] = params[0], params[1]
+    return int(params[0])
+
+
+class AsTold(hf.Exp3):
+    """A policy whose kernel names whatever it is told to."""
+
+    choose = staticmethod(choose_as_told)
+    observe = staticmethod(learn_nothing)
+    told = (0.0, 1.0)
+
+    def parameters(self, horizon=None, blocks=64):
+        return np.array(self.told)
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize(
+    "told", [(3.0, 1.0), (-1.0, 1.0), (0.0, 0.0), (0.0, 2.5), (0.0, -3.0), (0.0, math.nan), (0.0, math.inf)]
+)
+def test_a_kernel_against_the_rules_ends_in_an_error(told, monkeypatch):
+    monkeypatch.setattr(AsTold, "told", told)
+    with pytest.raises(HoldfastError, match=r"exp3 must choose an arm from 0 to 2 and a whole number of rounds, at"):
+        hf.simulate(AsTold(3), hf.Bernoulli([0.1, 0.2, 0.4]), horizon=9, switching_cost=1.0, replications=3)
 
 
 ELSEWHERE = """
@@ -410,7 +439,7 @@ def test_mistakes_are_answered_with_parameter_rule_and_value():
     refused(r"scheduler is only for the backend 'dask'; got 'tcp://here:1'", scheduler="tcp://here:1")
     refused(r"policies must have different names; .*; got 'exp3'", policies=[hf.Exp3(3), hf.Exp3(3)])
     refused(r"policies must not be empty", policies=[])
-    refused(r"policies must be policies, in a list or by name; got 3", policies=3)
+    refused(r"policies must be policies such as holdfast\.Exp3\(8\), in a list or by name; got 3", policies=3)
     refused(r"policies must all be policies such as holdfast.Exp3\(8\); got 'exp3'", policies=["exp3"])
     refused(r"environment must be an environment such as", environment=[0.1, 0.2])
     refused(r"horizon must be a whole number from 1 to \d+; got 0", horizon=0)

@@ -96,6 +96,7 @@ def test_a_grid_runs_every_combination_and_policies_follow_the_study(write, tmp_
 @pytest.mark.parametrize("chunk_seconds", [1e-9, 1e-3, 100.0])
 def test_chunks_change_no_number(write, tmp_path, monkeypatch, chunk_seconds):
     monkeypatch.setattr(running, "CHUNK_SECONDS", chunk_seconds)
+    monkeypatch.setattr(running, "ROW_SECONDS", chunk_seconds)
     run = run_study(write(GRID.replace("= 7", "= 40")), tmp_path / "out", workers=3)
     monkeypatch.undo()
     whole = run_study(tmp_path / "study.toml", tmp_path / "whole", workers=1)
@@ -113,6 +114,7 @@ def test_resume_plays_only_what_is_missing(write, tmp_path, monkeypatch):
     """Stopped after the third chunk of the second cell, and with two tables damaged or left half-written."""
     file, out = write(GRID), tmp_path / "out"
     monkeypatch.setattr(running, "CHUNK_SECONDS", 1e-9)  # chunks of one replication after the first
+    monkeypatch.setattr(running, "ROW_SECONDS", 0.0)
     simulate, played, stop = running.simulate, [], 6 + 4
 
     def counted(*args, **options):
@@ -134,7 +136,7 @@ def test_resume_plays_only_what_is_missing(write, tmp_path, monkeypatch):
     assert played[:3] == [(2, 1), (4, 1), (5, 1)]
     assert (run.found, run.played) == (7 + 3, 4 * 7 - 10)
     assert any("played again" in line and "2-2.parquet" in line for line in lines)
-    assert "regions: 4 cells, 18 of 28 replications to play" in lines
+    assert "regions: 4 combinations, 18 of 28 replications to play" in lines
     monkeypatch.undo()
     whole = run_study(file, tmp_path / "whole")
     for (_, one), (_, other) in zip(run.results(), whole.results(), strict=True):
@@ -153,7 +155,7 @@ def start(code: str) -> subprocess.Popen:
 def slow_run(file: Path, out: Path) -> str:
     """A program that runs a study in small chunks."""
     return (
-        "from holdfast.experiments import study; study.CHUNK_SECONDS = 0.02\n"
+        "from holdfast.experiments import study; study.CHUNK_SECONDS, study.ROW_SECONDS = 0.02, 0.0\n"
         f"study.run_study({str(file)!r}, {str(out)!r}, resume=True, echo=lambda line: print(line, flush=True))"
     )
 
@@ -180,7 +182,7 @@ def test_a_killed_run_loses_only_the_chunk_in_flight_and_ctrl_c_says_what_was_ke
     said, _ = process.communicate(timeout=20)
     assert process.returncode != 0
     first, *_, last = said.splitlines()
-    assert first.startswith("study: 2 cells, ")
+    assert first.startswith("study: 2 combinations, ")
     assert int(first.split()[3]) < 120  # what the killed run had finished is not played again
     assert last.startswith("interrupted: ")
     assert last.endswith(f"of 120 replications are kept in {out}; go on with --resume")

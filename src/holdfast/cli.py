@@ -99,8 +99,9 @@ def simulate(
 
     with _interruptible():
         run = run_study(study, out, backend=backend, scheduler=scheduler, workers=workers, resume=resume, echo=print)
-    for _, result in run.results():
-        print(f"\n{result!r}")
+    for values, result in run.results():
+        heading = ", ".join(f"{field} = {value}" for field, value in values.items())
+        print(f"\n{heading}\n{result!r}" if heading else f"\n{result!r}")
 
 
 @app.command()

@@ -25,6 +25,8 @@ from holdfast.schedules import number_of_blocks
 
 K, GAP, LAMBDA = 8, 0.05, 1.0
 
+PEERS = Path(__file__).parents[3] / "benchmarks" / "peers.py"
+
 
 def _simulate(
     policy: hf.Policy, horizon: int, replications: int = 1, *, workers: int | None = 1, **options: Any
@@ -184,11 +186,8 @@ def _ours(*, alone: bool = False) -> list[tuple[str, hf.Policy, int, int]]:
 def against_peers(python: Path, quick: bool) -> None:
     """The public libraries, measured by benchmarks/peers.py in their own environment in the same run."""
     print("\nOne core, against the fastest public library in the same run")
-    script = Path(__file__).parents[3] / "benchmarks" / "peers.py"
-    if not script.exists():
-        raise InvalidParameter("--peers", "needs a checkout of the project, which has benchmarks/peers.py", str(script))
     run = subprocess.run(
-        [str(python), str(script), *(["--seconds", "0.2"] if quick else [])], check=True, capture_output=True, text=True
+        [str(python), str(PEERS), *(["--seconds", "0.2"] if quick else [])], check=True, capture_output=True, text=True
     )
     found = [json.loads(line) for line in run.stdout.splitlines()]
     for row in found:
@@ -218,6 +217,11 @@ def against_peers(python: Path, quick: bool) -> None:
 
 def report(*, peers: Path | None = None, quick: bool = False) -> None:
     """Print every measurement; with `peers`, the public libraries too."""
+    if peers is not None and not PEERS.exists():
+        raise InvalidParameter("--peers", "needs a checkout of the project, which has benchmarks/peers.py", str(PEERS))
+    if peers is not None and not os.access(peers, os.X_OK):
+        rule = "must be the Python of an environment with the public libraries; make bench-peers makes one"
+        raise InvalidParameter("--peers", rule, str(peers))
     cores = len(os.sched_getaffinity(0))
     print(f"holdfast {hf.__version__}, Python {platform.python_version()}, {cores} cores, {time.strftime('%Y-%m-%d')}")
     blocks(quick)

@@ -28,14 +28,17 @@ from holdfast.errors import BadSavedState, HoldfastError
 from holdfast.experiments.study_file import FILE_NAME, Cell, Study, read_study, short_names
 from holdfast.results import Result
 from holdfast.simulation.backends import Backend, find_backend
+from holdfast.simulation.game import ABREAST
 from holdfast.simulation.progress import progress_bar
 from holdfast.simulation.run import simulate
-from holdfast.simulation.tasks import Played, Task
+from holdfast.simulation.tasks import WORTH_A_ROW, Played, Task
 
 FORMAT, VERSION = "holdfast.study", 1
 MANIFEST, LOCK, PARTS, SUMMARY = "study.json", ".lock", "parts", "summary.parquet"
 CHUNK_SECONDS = 10.0
 """What a chunk should take: about the most that a killed run loses."""
+ROW_SECONDS = 60.0
+"""What a chunk may take so that every core plays a row of games abreast: as long as seven alone, for 32."""
 GROWTH = 8
 MOST_CHUNK_ROWS = 2_000_000
 MOST_DIFFERENCES = 20
@@ -107,8 +110,8 @@ def run_study(
             if work and isinstance(chosen, AbstractContextManager):  # a device that is there, a cluster for all cells
                 stack.enter_context(chosen)
             _begin(folder, study, chosen.name)
-            cells = f"{len(study.cells)} cell{'s' * (len(study.cells) > 1)}"
-            say(f"{study.name}: {cells}, {left} of {total} replications to play")
+            combinations = f"{len(study.cells)} combination{'s' * (len(study.cells) > 1)}"
+            say(f"{study.name}: {combinations}, {left} of {total} replications to play")
             try:
                 advance = stack.enter_context(progress_bar(progress, games, "games"))
                 for cell, gaps in work:
@@ -149,7 +152,8 @@ def _play_cell(
     parts = folder / PARTS / cell.name
     parts.mkdir(parents=True, exist_ok=True)
     most = max(1, MOST_CHUNK_ROWS // (len(cell.checkpoints) * len(cell.policies)))
-    size = int(getattr(backend.backend, "width", DEVICE_WIDTH))
+    size = width = int(getattr(backend.backend, "width", DEVICE_WIDTH))
+    row = width * ABREAST if hasattr(backend.backend, "width") and any(p.abreast for p in cell.policies.values()) else 1
     for first, count in gaps:
         end = first + count
         while first < end:
@@ -173,12 +177,25 @@ def _play_cell(
             first += chunk
             run.played += chunk
             taken = max(time.perf_counter() - began, 1e-9)
-            size = max(1, int(chunk * min(CHUNK_SECONDS / taken, GROWTH)))
+            size = _next_chunk(chunk, taken, width, row)
     pieces = [Result.read(file) for _, file in sorted(_parts(parts))]
     Result.concat(pieces).write(run.files[cell.name])
     shutil.rmtree(parts)
     if not any((folder / PARTS).iterdir()):
         (folder / PARTS).rmdir()
+
+
+def _next_chunk(chunk: int, taken: float, width: int, row: int) -> int:
+    """How many replications to play next: what takes ten seconds, in rows of games abreast on every core where it can.
+
+    `chunk` of them took `taken` seconds on `width` cores, which together play `row` abreast.
+    """
+    size = max(1, int(chunk * min(CHUNK_SECONDS / taken, GROWTH)))
+    if size >= row:
+        return size - size % row
+    alone = min(max(1.0, chunk / width), WORTH_A_ROW)  # games in turn on each core; from WORTH_A_ROW on it was a row
+    row_seconds = taken * min(1.0, row / chunk) * WORTH_A_ROW / alone
+    return row if row_seconds <= ROW_SECONDS else size
 
 
 def _parts(folder: Path) -> Iterator[tuple[int, Path]]:

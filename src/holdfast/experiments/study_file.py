@@ -29,7 +29,7 @@ import json
 import math
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -151,7 +151,9 @@ def read_study(path: str | Path) -> Study:
         content = tomllib.loads(file.read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:
         raise HoldfastError(f"{file} is not TOML: {error}") from None
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise HoldfastError(f"{file} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
         raise HoldfastError(f"{file} cannot be read: {error}") from None
     where = file.name
     try:
@@ -163,17 +165,35 @@ def read_study(path: str | Path) -> Study:
         content.setdefault("name", re.sub(r"[^A-Za-z0-9._-]+", "-", file.stem).strip("-.") or "study")
         combinations = [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
         names = _file_names(content["name"], combinations)
-        cells, environments = [], dict[str, Any]()
-        for name, values in zip(names, combinations, strict=True):
-            shown = ", ".join(f"{key} = {value!r}" for key, value in values.items())
-            where = f"{file.name}, at {shown}" if shown else file.name
+        environments: dict[str, Any] = {}
+
+        def cell(name: str, values: dict[str, Any]) -> Cell:
             settings = deepcopy(content)
             for key, value in values.items():
                 _put(settings, key, value)
-            cells.append(_cell(name, values, settings, file.parent, environments))
+            return _cell(name, values, settings, file.parent, environments)
+
+        cells = []
+        for name, values in zip(names, combinations, strict=True):
+            try:
+                cells.append(cell(name, values))
+            except HoldfastError as error:
+                ends = (combinations[0], combinations[-1])
+                if values and not any(_refused(cell, other) == str(error) for other in ends if other != values):
+                    where += ", at " + ", ".join(f"{key} = {value!r}" for key, value in values.items())
+                raise
     except HoldfastError as error:
         raise HoldfastError(f"{error} ({where})") from None
     return Study(str(content["name"]), tuple(cells), named)
+
+
+def _refused(cell: Callable[[str, dict[str, Any]], Cell], values: dict[str, Any]) -> str:
+    """What is said of another combination: the same, where the grid is not to blame."""
+    try:
+        cell("", values)
+    except HoldfastError as error:
+        return str(error)
+    return ""
 
 
 def _flat(grid: Any, under: str = "") -> dict[str, list[Any]]:

@@ -192,7 +192,7 @@ def _checked_names(arms: object) -> tuple[str, ...] | None:
         raise InvalidParameter("arms", rule + ", each a non-empty string", arms)
     twice = [name for i, name in enumerate(arms) if name in arms[:i]]
     if twice:
-        raise InvalidParameter("arms", rule, twice[0] + " twice")
+        raise InvalidParameter("arms", f"{rule}; {twice[0]!r} is there twice", list(arms))
     return tuple(arms)
 
 

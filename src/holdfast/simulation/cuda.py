@@ -20,8 +20,17 @@ if not hasattr(np, "row_stack"):  # numba-cuda 0.30 imports a name that NumPy 2.
 from holdfast.errors import InvalidParameter, MissingExtra
 from holdfast.policies.protocol import N_SCALARS
 from holdfast.rng import STATE_SIZE
-from holdfast.simulation.game import COSTS_EXHAUSTED, TALLIED, Kernel, Record, Rules, Scratch, compose_play
-from holdfast.simulation.tasks import Played, Task
+from holdfast.simulation.game import (
+    AGAINST_THE_RULES,
+    COSTS_EXHAUSTED,
+    TALLIED,
+    Kernel,
+    Record,
+    Rules,
+    Scratch,
+    compose_play,
+)
+from holdfast.simulation.tasks import Played, Task, broken_rules
 
 try:
     with warnings.catch_warnings():
@@ -44,7 +53,7 @@ def require_device() -> None:
     """An error that says what is missing, where there is no GPU."""
     if not cuda.is_available():
         raise MissingExtra(
-            "backend 'cuda' finds no NVIDIA GPU with its driver on this machine; use backend='threads' instead"
+            "backend 'cuda' finds no NVIDIA GPU with its driver on this machine; use the backend 'threads' instead"
         )
 
 
@@ -94,6 +103,8 @@ def run_on_gpu(task: Task) -> Played:
             warnings.simplefilter("ignore")
             launch[grid, THREADS_PER_BLOCK](on_device(task.rules(costs)), task.first, stop, record, blocks)
         played = blocks.copy_to_host()
+        if played.min() == AGAINST_THE_RULES:
+            raise broken_rules(task)
         if played.min() != COSTS_EXHAUSTED:
             excess, switches, paid = (column.copy_to_host() for column in record)
             return Played(task, excess, switches, paid, int(played.sum()))

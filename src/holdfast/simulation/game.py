@@ -7,6 +7,7 @@ by game both do the same arithmetic, so they give the same bits. Threads and Das
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
@@ -16,13 +17,15 @@ from holdfast._rows import as_rows, local_rows, local_words
 from holdfast.policies.protocol import ARM, N_SCALARS, ROUNDS
 from holdfast.regret import NO_ARM, is_switch
 from holdfast.rng import STATE_SIZE, start_stream, uniform_abreast
+from holdfast.schedules import LONGEST
 
 ABREAST = 32
 """Games played abreast: four registers of eight numbers. With fewer the compiler unrolls its loops before it sees that
 they could be vectors; more gain nothing."""
 
-STOPPED, COSTS_EXHAUSTED = -1, -2
-"""What a game returns instead of its number of blocks when it was told to stop, or ran out of λ_n."""
+STOPPED, COSTS_EXHAUSTED, AGAINST_THE_RULES = -1, -2, -3
+"""What a game returns instead of its number of blocks: it was told to stop, ran out of λ_n, or its policy named an arm
+or a number of rounds that there is not."""
 
 Kernel = Callable[..., Any]
 
@@ -128,14 +131,19 @@ def compose_play(choose: Kernel, observe: Kernel, total: Kernel, gap: Kernel) ->
                 return COSTS_EXHAUSTED
             n += 1
             choose(rules.params, x, C, w, lam if rules.announces_cost else 1.0, scratch.policy_streams)
+            wrong = 0
             for g in range(x.shape[1]):
+                wrong += int((x[ARM, g] < 0.0) | (x[ARM, g] >= K))
                 switch = is_switch(tally[PREVIOUS, g], x[ARM, g])
                 tally[SWITCHED, g] += 1.0 if switch else 0.0
                 tally[PAID, g] += lam if switch else 0.0
                 tally[PREVIOUS, g] = x[ARM, g]
                 place = x[ARM, g] + tally[SHIFT, g]
                 tally[PLACE, g] = place - K if place >= K else place
-            end = min(t + x[ROUNDS, 0], horizon)
+            rounds = x[ROUNDS, 0]
+            if wrong > 0 or not 1.0 <= rounds <= LONGEST or rounds != math.floor(rounds):
+                return AGAINST_THE_RULES
+            end = min(t + rounds, horizon)
             while mark < marks and checkpoints[mark] <= end:
                 gap(tables, tally[PLACE], t, checkpoints[mark], tally[GAP])
                 for g in range(record.excess.shape[0]):

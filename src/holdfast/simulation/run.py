@@ -122,11 +122,11 @@ def _named(policies: object) -> dict[str, Policy]:
     if isinstance(policies, Mapping):
         named = {str(name): policy for name, policy in policies.items()}
         given: list[Any] = list(named.values())
-    elif isinstance(policies, Sequence):
+    elif isinstance(policies, Sequence) and not isinstance(policies, str):
         given = list(policies)
         named = {getattr(policy, "label", ""): policy for policy in given}
     else:
-        raise InvalidParameter("policies", "must be policies, in a list or by name", policies)
+        raise InvalidParameter("policies", "must be policies such as holdfast.Exp3(8), in a list or by name", policies)
     for policy in given:
         if not isinstance(policy, Policy):
             raise InvalidParameter("policies", "must all be policies such as holdfast.Exp3(8)", policy)

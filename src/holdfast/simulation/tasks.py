@@ -10,12 +10,14 @@ from numpy.typing import NDArray
 
 from holdfast._rows import aligned_zeros
 from holdfast.environments import Environment
+from holdfast.errors import HoldfastError
 from holdfast.players import policy_key
 from holdfast.policies import Policy
 from holdfast.rng import stream_key
 from holdfast.simulation.costs import Costs
 from holdfast.simulation.game import (
     ABREAST,
+    AGAINST_THE_RULES,
     COSTS_EXHAUSTED,
     STOPPED,
     Kernel,
@@ -103,9 +105,19 @@ def run_task(task: Task, stop: NDArray[np.uint8] | None = None) -> Played | None
             costs = task.costs.longer(costs)
         if played == STOPPED:
             return None
+        if played == AGAINST_THE_RULES:
+            raise broken_rules(task)
         done += count
         blocks += played
     return Played(task, *record, blocks)
+
+
+def broken_rules(task: Task) -> HoldfastError:
+    """What is said of a policy, a user's own, whose kernel is wrong."""
+    return HoldfastError(
+        f"{task.label} must choose an arm from 0 to {task.policy.n_arms - 1} and a whole number of rounds, at least 1: "
+        "look at x[ARM] and x[ROUNDS] in its kernel"
+    )
 
 
 def warm_up(tasks: Iterable[Task]) -> None:
