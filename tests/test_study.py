@@ -93,6 +93,23 @@ def test_a_grid_runs_every_combination_and_policies_follow_the_study(write, tmp_
     assert summary.filter(pl.col("round") == 400).height == 4 * 3
 
 
+@pytest.mark.parametrize(
+    ("chunk", "taken", "width", "row", "wanted"),
+    [
+        (2, 0.01, 2, 64, 64),  # quick games: a row for each core at once
+        (2, 8.0, 2, 64, 64),  # a row takes as long as seven such games, less than a minute
+        (2, 20.0, 2, 64, 1),  # more than a minute: alone, ten seconds at a time
+        (64, 56.0, 2, 64, 64),  # what a row took is no reason to cut it
+        (64, 1.0, 2, 64, 512),  # eight times as many at most
+        (64, 4.0, 2, 64, 128),  # whole rows
+        (16, 30.0, 2, 64, 64),  # eight on each core were a row already
+        (4096, 5.0, 4096, 1, 8192),  # a GPU has no rows
+    ],
+)
+def test_chunks_grow_to_whole_rows_of_games_abreast(chunk, taken, width, row, wanted):
+    assert running._next_chunk(chunk, taken, width, row) == wanted
+
+
 @pytest.mark.parametrize("chunk_seconds", [1e-9, 1e-3, 100.0])
 def test_chunks_change_no_number(write, tmp_path, monkeypatch, chunk_seconds):
     monkeypatch.setattr(running, "CHUNK_SECONDS", chunk_seconds)

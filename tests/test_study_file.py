@@ -159,6 +159,14 @@ def test_a_mistake_is_answered_with_the_field_the_rule_and_the_value(write, line
     assert "study.toml" in str(caught.value)
 
 
+def test_the_grid_is_named_only_where_it_is_to_blame(write):
+    grid = "[grid]\nseed = [1, 2, 3]\nhorizon = [400, 500]\n"
+    with pytest.raises(hf.HoldfastError, match=r"did you mean 'horizon'\? \(study\.toml\)$"):
+        read_study(write("horizn = 3\n" + PLAIN + grid))
+    with pytest.raises(hf.HoldfastError, match=r"got -5 \(study\.toml, at seed = 2, horizon = -5\)$"):
+        read_study(write(PLAIN + grid.replace("[1, 2, 3]", "[2]").replace("500", "-5")))
+
+
 def test_files_that_are_no_study(write, tmp_path):
     with pytest.raises(hf.HoldfastError, match=r"study\.toml is not TOML: .*line 2"):
         read_study(write("horizon = 3\nseed = = 4\n"))
