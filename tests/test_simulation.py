@@ -180,6 +180,8 @@ def test_a_policy_with_a_kernel_of_its_own_is_played_by_it():
     result = hf.simulate(Stubborn(3), hf.Bernoulli([0.1, 0.2, 0.4]), horizon=9, switching_cost=1.0, replications=40)
     assert result.frame.filter(round=9)["pseudo_regret"].to_list() == pytest.approx([9 * (0.4 - 0.1)] * 40)
     assert (result.frame["switches"] == 1).all()
+    player = Stubborn(3).player(seed=0)
+    assert player.ask() == 2
 
 
 @kernel
@@ -463,6 +465,33 @@ def test_progress_is_quiet_when_not_a_terminal(capfd, monkeypatch):
     out, err = capfd.readouterr()
     assert out == ""
     assert "replications" in err
+
+
+ENDLESS = """
+import holdfast as hf
+
+settings = dict(switching_cost=1.0, seed=3, checkpoints=[10])
+policy, losses = hf.TsallisInf(4), hf.Bernoulli([0.1, 0.2, 0.3, 0.4])
+for replications in (1, 64):
+    hf.simulate(policy, losses, horizon=20, replications=replications, **settings)  # compiled
+for replications in (1, 64):
+    print("begun", flush=True)
+    try:
+        hf.simulate(policy, losses, horizon=10**13, replications=replications, **settings)
+    except hf.Interrupted as stopped:
+        print("kept", stopped.result.frame.height, flush=True)
+"""
+
+
+def test_interrupt_ends_games_that_would_take_days():
+    command = [sys.executable, "-c", ENDLESS]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=dict(os.environ)) as process:
+        for _ in range(2):
+            assert process.stdout.readline() == "begun\n"
+            time.sleep(0.5)
+            process.send_signal(signal.SIGINT)
+            assert process.stdout.readline() == "kept 0\n"
+        assert process.wait(timeout=20) == 0
 
 
 @pytest.mark.parametrize("quick", [0, 10**9])

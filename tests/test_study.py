@@ -97,7 +97,7 @@ def test_a_grid_runs_every_combination_and_policies_follow_the_study(write, tmp_
     ("chunk", "taken", "width", "row", "wanted"),
     [
         (2, 0.01, 2, 64, 64),  # quick games: a row for each core at once
-        (2, 8.0, 2, 64, 64),  # a row takes as long as seven such games, less than a minute
+        (2, 5.0, 2, 64, 64),  # a row takes as long as ten such games, less than a minute
         (2, 20.0, 2, 64, 1),  # more than a minute: alone, ten seconds at a time
         (64, 56.0, 2, 64, 64),  # what a row took is no reason to cut it
         (64, 1.0, 2, 64, 512),  # eight times as many at most

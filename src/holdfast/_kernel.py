@@ -1,6 +1,6 @@
 """The one decorator of every compiled function, and the cache that lets a second process start at once.
 
-A kernel is a small scalar function in the subset of Python that Numba compiles: it changes buffers its
+A kernel is a small function in the subset of Python that Numba compiles: it changes buffers its
 caller owns, allocates nothing, raises nothing, and draws only from the stream it is handed. The same
 function runs as plain Python (``NUMBA_DISABLE_JIT=1``), compiled on CPU threads, inside a CUDA kernel and
 on Dask workers.

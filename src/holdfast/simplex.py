@@ -34,7 +34,7 @@ CLOSE = 1e-5
 """Relative step below which the third-order step finishes."""
 
 WIDEST = 1e70
-"""Spread of C in units of 2/η up to which a product of four distances stays finite."""
+"""Spread of C in units of 2/η up to which the fourth power of a distance stays finite."""
 
 MOST_PASSES = 64
 """Never reached: ten passes are the most seen from a cold start. It bounds the loop for a corrupt state."""
@@ -184,10 +184,10 @@ def exp_of_negative(x: float) -> float:
     n = max(x, -708.0) * LOG2_E + NEAREST - NEAREST
     r = (max(x, -708.0) - n * LN2_HIGH) - n * LN2_LOW
     q = r * r
-    low = (1.0 + r) + q * ((I2 + I3 * r) + q * (I4 + I5 * r))
+    low = q * ((I2 + I3 * r) + q * (I4 + I5 * r))
     high = ((I6 + I7 * r) + q * (I8 + I9 * r)) + q * q * ((I10 + I11 * r) + q * (I12 + I13 * r))
     power = np.int64((int(n) + 1023) << 52).view(np.float64)  # 2ⁿ
-    return (low + q * q * q * high) * power if x >= -708.0 else 0.0
+    return (1.0 + (r + (low + q * q * q * high))) * power if x >= -708.0 else 0.0
 
 
 @kernel

@@ -59,7 +59,11 @@ def total(tables: Any, places: Any, start: float, stop: float, streams: Any, tot
                 totals[g] += drawn if kind >= 0 else rounds * means[phase, int(places[g])]
         else:
             for g in range(totals.shape[0]):
-                totals[g] += binomial(rounds, means[phase, int(places[g])], streams[:, g])
+                kind = kinds[phase, int(places[g])]
+                if kind >= 0 and rounds <= LARGEST:
+                    totals[g] += binomial_from_table(rows, columns, kind, int(rounds), uniform_abreast(streams, g))
+                else:
+                    totals[g] += binomial(rounds, means[phase, int(places[g])], streams[:, g])
         now = end
         phase += 1
 

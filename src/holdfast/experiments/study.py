@@ -38,7 +38,7 @@ MANIFEST, LOCK, PARTS, SUMMARY = "study.json", ".lock", "parts", "summary.parque
 CHUNK_SECONDS = 10.0
 """What a chunk should take: about the most that a killed run loses."""
 ROW_SECONDS = 60.0
-"""What a chunk may take so that every core plays a row of games abreast: as long as seven alone, for 32."""
+"""What a chunk may take so that every core plays a row of games abreast: as long as ten alone, for 32."""
 GROWTH = 8
 MOST_CHUNK_ROWS = 2_000_000
 MOST_DIFFERENCES = 20

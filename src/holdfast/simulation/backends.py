@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any, Protocol, cast
 
@@ -20,7 +21,7 @@ PIECES_PER_WORKER = 8
 
 
 QUICK = 2**20
-"""Rounds times arms, over all games, up to which no thread is started: a matter of milliseconds at most."""
+"""Rounds times arms, over all games, up to which no thread is started: at most some tens of milliseconds."""
 
 
 class Backend(Protocol):
@@ -55,7 +56,7 @@ class Threads:
 
     @property
     def width(self) -> int:
-        """How many games are played at the same time."""
+        """How many threads play at the same time."""
         if self.workers is not None:
             return self.workers
         if hasattr(os, "sched_getaffinity"):  # the cores this process may use, where the system tells
@@ -82,7 +83,7 @@ class Threads:
             for thread in threads:
                 thread.start()
             for _ in pieces:
-                played = results.get()
+                played = _next_result(results)
                 if isinstance(played, BaseException):
                     raise played
                 if played is not None:
@@ -94,11 +95,18 @@ class Threads:
                     thread.join()
 
 
+def _next_result(results: SimpleQueue[Any]) -> Any:
+    """The next result. Once polars is loaded, an interrupt does not end a wait without a limit."""
+    while True:
+        with suppress(Empty):
+            return results.get(timeout=0.1)
+
+
 def _play_what_is_left(left: SimpleQueue[Task | None], results: SimpleQueue[Any], stop: Any) -> None:
     """What a thread does until it finds None. Bare threads and two queues start and end quicker than a pool."""
     try:
         for piece in iter(left.get, None):
-            results.put(run_task(piece, stop))
+            results.put(None if stop[0] else run_task(piece, stop))
     except BaseException as error:
         results.put(error)
 

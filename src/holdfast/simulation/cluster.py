@@ -81,7 +81,7 @@ class DaskCluster:
 
     @property
     def width(self) -> int:
-        """How many games are played at the same time, now."""
+        """How many threads of the cluster play at the same time, now."""
         return max(1, sum(self._client.nthreads().values())) if self._client is not None else 1
 
     def run(self, tasks: Iterable[Task], done: Callable[[Played], None]) -> None:

@@ -97,7 +97,7 @@ def one_by_one(choose: Kernel, observe: Kernel) -> tuple[Kernel, Kernel]:
     @kernel
     def choose_abreast(params: Any, x: Any, C: Any, w: Any, announced: float, streams: Any) -> None:
         for g in range(x.shape[1]):
-            choose(params, x[:, g], C[:, g], w[:, g], announced, streams[:, g])
+            x[ARM, g] = choose(params, x[:, g], C[:, g], w[:, g], announced, streams[:, g])
 
     @kernel
     def observe_abreast(params: Any, x: Any, C: Any, w: Any, totals: Any, rounds: float) -> None:

@@ -29,7 +29,7 @@ from holdfast.simulation.game import (
 
 Array = NDArray[np.float64]
 
-WORTH_A_ROW = 7
+WORTH_A_ROW = 10
 """From so many games on, a row of games abreast, the other columns idle, is quicker than one after the other."""
 
 MOST_ARMS_ABREAST = 2**15
