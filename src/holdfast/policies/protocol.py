@@ -1,7 +1,7 @@
 """What every policy is: a frozen description, and two kernels that play it in blocks.
 
-    choose(params, x, C, w, announced, stream) -> arm     the arm of the next block; its rounds go to x[ROUNDS]
-    observe(params, x, C, w, total, rounds)               the loss of that block
+    choose(params, x, C, w, announced, stream) -> arm   the arm of the next block, as in x[ARM]; its length in x[ROUNDS]
+    observe(params, x, C, w, total, rounds)             the loss of that block
 
 `params` is read-only; `x` (scalars), `C` and `w` (one number an arm) are the state of one game, owned by the
 caller. `announced` is what the policy is told at the start of a block (Theorem 4's λ_n, Theorem 2's b_t),

@@ -1,0 +1,160 @@
+"""Games abreast: the same bits as one by one, on any processor; whose kernels are played, and by which rules."""
+
+import math
+import os
+import platform
+import subprocess
+import sys
+from dataclasses import replace
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given
+
+import holdfast as hf
+from holdfast._kernel import COMPILED, kernel
+from holdfast.errors import HoldfastError
+from holdfast.policies.protocol import ARM, BLOCK
+from holdfast.policies.protocol import ROUNDS as LENGTH
+from holdfast.simulation.backends import PIECES_PER_WORKER, split
+from holdfast.simulation.costs import Costs, Power
+from holdfast.simulation.game import ABREAST
+from holdfast.simulation.tasks import WORTH_A_ROW, Task, run_task
+
+
+def abreast_task(policy: hf.Policy, environment: hf.Environment, horizon: int, costs: Costs, count: int) -> Task:
+    marks = (1, horizon // 3, horizon)
+    return Task(policy.label, policy, environment, horizon, costs, marks, seed=5, first=3, count=count)
+
+
+@pytest.mark.parametrize(
+    ("policy", "means", "costs"),
+    [
+        (hf.TsallisSwitch(8, 1.0), [0.45] + [0.5] * 7, Costs.of(1.0)),
+        (hf.TsallisSwitch(3, 900.0), [0.2, 0.5, 1.0], Costs.of(900.0)),  # blocks beyond the binomial tables
+        (hf.TsallisSwitch(12, 0.5), list(np.linspace(0.1, 0.9, 12)), Costs.of(0.5)),  # more means than tables
+        (hf.VaryingTsallisSwitch(4), [0.0, 0.3, 1.0, 0.3], Costs.of(Power(0.5))),  # λ_n tabulated further on the way
+        (hf.TsallisInf(20), [0.4] + [0.5] * 19, Costs.of(0.0)),
+        (hf.TsallisInf(5, estimator="reduced-variance"), [0.2] + [0.6] * 4, Costs.of(0.0)),
+        (hf.Exp3(1), [0.5], Costs.of(0.0)),
+        (hf.Exp3(6), [0.0] + [1.0] * 5, Costs.of(0.0)),  # weights that vanish
+        (hf.BlockExp3(8, 2.0, 4000), [0.3] * 8, Costs.of(2.0)),
+        (hf.BaSE(4, 4000, order="random"), [0.1, 0.2, 0.3, 0.4], Costs.of(0.1)),
+    ],
+    ids=lambda value: value.label if isinstance(value, hf.Policy) else None,
+)
+@pytest.mark.plain
+def test_games_abreast_are_the_games_one_by_one(policy, means, costs):
+    """A row with idle columns, and the same replications alone: the very same bits at every checkpoint."""
+    horizon = 4000 if COMPILED else 60
+    environment = hf.Bernoulli(means, shuffled=True)
+    count = WORTH_A_ROW + 2
+    row = abreast_task(policy, environment, horizon, costs, count)
+    if policy.abreast:
+        assert row.rows() == [(count, ABREAST)]
+    together = run_task(row)
+    alone = [run_task(replace(row, first=row.first + i, count=1)) for i in range(count)]
+    for measure in ("excess", "switches", "paid"):
+        one_by_one = np.concatenate([getattr(one, measure) for one in alone])
+        np.testing.assert_array_equal(getattr(together, measure), one_by_one)
+    assert together.blocks == sum(one.blocks for one in alone)
+
+
+@kernel
+def always_the_last(params, x, C, w, announced, stream):
+    x[BLOCK] += 1.0
+    x[ARM], x[LENGTH] = C.shape[0] - 1, 2.0
+    return C.shape[0] - 1
+
+
+@kernel
+def learn_nothing(params, x, C, w, total, rounds):
+    pass
+
+
+@pytest.mark.plain
+def test_a_policy_with_a_kernel_of_its_own_is_played_by_it():
+    """A subclass that replaces a kernel must not be played by the kernels for games abreast of the class above."""
+
+    class Forgetful(hf.Exp3):
+        observe = staticmethod(learn_nothing)
+
+    class Stubborn(Forgetful):
+        choose = staticmethod(always_the_last)
+
+    assert hf.Exp3(3).abreast is not None
+    assert Forgetful(3).abreast is None
+    assert Stubborn(3).abreast is None
+    result = hf.simulate(Stubborn(3), hf.Bernoulli([0.1, 0.2, 0.4]), horizon=9, switching_cost=1.0, replications=40)
+    assert result.frame.filter(round=9)["pseudo_regret"].to_list() == pytest.approx([9 * (0.4 - 0.1)] * 40)
+    assert (result.frame["switches"] == 1).all()
+    player = Stubborn(3).player(seed=0)
+    assert player.ask() == 2
+
+
+@kernel
+def choose_as_told(params, x, C, w, announced, stream):
+    x[BLOCK] += 1.0
+    x[ARM], x[LENGTH] = params[0], params[1]
+    return int(params[0])
+
+
+class AsTold(hf.Exp3):
+    """A policy whose kernel names whatever it is told to."""
+
+    choose = staticmethod(choose_as_told)
+    observe = staticmethod(learn_nothing)
+    told = (0.0, 1.0)
+
+    def parameters(self, horizon=None, blocks=64):
+        return np.array(self.told)
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize(
+    "told", [(3.0, 1.0), (-1.0, 1.0), (0.0, 0.0), (0.0, 2.5), (0.0, -3.0), (0.0, math.nan), (0.0, math.inf)]
+)
+def test_a_kernel_against_the_rules_ends_in_an_error(told, monkeypatch):
+    monkeypatch.setattr(AsTold, "told", told)
+    with pytest.raises(HoldfastError, match=r"exp3 must choose an arm from 0 to 2 and a whole number of rounds, at"):
+        hf.simulate(AsTold(3), hf.Bernoulli([0.1, 0.2, 0.4]), horizon=9, switching_cost=1.0, replications=3)
+
+
+ELSEWHERE = """
+import hashlib
+import holdfast as hf
+
+digest = hashlib.sha256()
+for policy in (hf.TsallisSwitch(8, 1.0), hf.Exp3(8)):
+    result = hf.simulate(policy, hf.Bernoulli.with_gap(8, 0.05), horizon=5000, switching_cost=1.0, replications=33)
+    for column in ("pseudo_regret", "switches"):
+        digest.update(result.frame[column].to_numpy().tobytes())
+print(digest.hexdigest())
+"""
+
+
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="the name of an x86-64 processor")
+def test_the_same_bits_on_an_older_processor(tmp_path):
+    """Compiled for one of 2008: vector registers of two numbers, no fused multiply-add."""
+    older = {"NUMBA_CPU_NAME": "nehalem", "NUMBA_CPU_FEATURES": "", "NUMBA_CACHE_DIR": str(tmp_path)}
+    said = []
+    for environment in (os.environ, {**os.environ, **older}):
+        run = subprocess.run([sys.executable, "-c", ELSEWHERE], env=environment, capture_output=True, text=True)
+        assert run.returncode == 0, run.stderr
+        said.append(run.stdout)
+    assert said[0] == said[1]
+
+
+@pytest.mark.plain
+@given(st.integers(1, 5000), st.integers(1, 40), st.sampled_from([hf.Exp3(2), hf.BaSE(2, 10), hf.Exp3(40_000)]))
+def test_every_replication_is_in_one_piece_and_one_row(count, workers, policy):
+    environment = hf.Bernoulli([0.5] * policy.n_arms)
+    task = replace(abreast_task(policy, environment, 10, Costs.of(0.0), count), first=7)
+    pieces = list(split(task, workers))
+    assert [piece.first for piece in pieces] == list(7 + np.cumsum([0, *(piece.count for piece in pieces[:-1])]))
+    assert sum(piece.count for piece in pieces) == count
+    assert min(workers, count) <= len(pieces) <= workers * PIECES_PER_WORKER
+    for piece in pieces:
+        assert sum(n for n, _ in piece.rows()) == piece.count
+        assert {width for _, width in piece.rows()} <= {1, task.width}

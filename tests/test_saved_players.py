@@ -1,0 +1,150 @@
+"""Saved players: damaged, foreign and newer data are refused, the rest continues."""
+
+import json
+import math
+
+import hypothesis.strategies as st
+import pytest
+from every_policy import CASES, Game
+from hypothesis import given, settings
+
+from holdfast import (
+    BadSavedState,
+    Player,
+    TsallisSwitch,
+)
+from holdfast._kernel import COMPILED
+
+every_policy = pytest.mark.parametrize("name", CASES)
+FEW = settings(max_examples=12 if COMPILED else 3)
+
+pytestmark = pytest.mark.plain
+
+
+@pytest.fixture(scope="module")
+def saved() -> str:
+    player = TsallisSwitch(arms=["us-east", "eu-west"], switching_cost=3.0).player(seed=11)
+    player.ask()
+    player.tell(0.3)
+    return player.save()
+
+
+@given(st.data())
+def test_a_flipped_character_is_noticed_or_harmless(saved, data):
+    """Any one character replaced: refused, unless the text still says the same (a blank, a digit past the last bit)."""
+    place = data.draw(st.integers(0, len(saved) - 1))
+    character = data.draw(st.one_of(st.sampled_from('0123456789.eE-+"{}[], \n'), st.characters()))
+    damaged = saved[:place] + character + saved[place + 1 :]
+    try:
+        player = Player.load(damaged)
+    except BadSavedState:
+        return
+    assert player.save() == saved
+
+
+@given(st.data())
+def test_text_cut_short_or_made_longer_is_refused(saved, data):
+    cut = data.draw(st.integers(0, len(saved) - 1))
+    with pytest.raises(BadSavedState):
+        Player.load(saved[:cut])
+    with pytest.raises(BadSavedState):
+        Player.load(saved + data.draw(st.sampled_from(["x", "}", saved, "[]"])))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        "",
+        "{}",
+        "null",
+        "[]",
+        "7",
+        '"text"',
+        "not json",
+        b"\xff\xfe\x00",
+        '{"format": "river.exp3", "version": 1}',
+        '{"format": "holdfast.player"}',
+        '{"format": "holdfast.player", "version": 1}',
+        '{"format": "holdfast.player", "version": 1, "player": []}',
+        '{"format": "holdfast.player", "version": 1, "player": {}, "check": null}',
+        "[" * 100_000,
+        None,
+        7,
+        {"format": "holdfast.player"},
+    ],
+    ids=lambda data: repr(data)[:30],
+)
+def test_foreign_data_are_refused(data):
+    with pytest.raises(BadSavedState, match="saved player data"):
+        Player.load(data)
+
+
+@pytest.mark.parametrize(("version", "says"), [(2, "newer"), (0, "version 1"), ("1", "version 1"), (None, "version 1")])
+def test_data_from_the_future_are_refused(saved, version, says):
+    document = json.loads(saved)
+    document["version"] = version
+    with pytest.raises(BadSavedState, match=says) as caught:
+        Player.load(json.dumps(document))
+    assert repr(version) in str(caught.value)
+
+
+def resigned(saved: str, change) -> str:
+    """Saved data changed by somebody who also mended the check sum."""
+    from holdfast.players import _check
+
+    document = json.loads(saved)
+    change(document["player"])
+    document["check"] = _check(document["player"])
+    return json.dumps(document)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda c: c.pop("C"),
+        lambda c: c.update(C=[0.0]),
+        lambda c: c.update(C="ab"),
+        lambda c: c.update(w=[math.nan, 0.0]),
+        lambda c: c.update(x=[]),
+        lambda c: c.update(stream=[1, 2]),
+        lambda c: c.update(stream=[0, 0, 0, -1]),
+        lambda c: c.update(left=-1),
+        lambda c: c.update(rounds="7"),
+        lambda c: c.update(pieces=[None]),
+        lambda c: c.update(bounds=[]),
+        lambda c: c["policy"].update(n_arms=0),
+        lambda c: c["policy"].update(policy="exp4"),
+        lambda c: c["policy"].update(colour="red"),
+        lambda c: c.update(policy=None),
+    ],
+)
+def test_contents_that_make_no_player_are_refused(saved, change):
+    with pytest.raises(BadSavedState):
+        Player.load(resigned(saved, change))
+
+
+def test_bytes_are_as_good_as_text(saved):
+    assert Player.load(saved.encode()).save() == saved
+
+
+def test_a_policy_with_functions_must_be_given_again():
+    case = CASES["tsallis-switch, functions"]
+    saved = Game(case).play(300).player.save()
+    with pytest.raises(BadSavedState, match=r"functions for block_lengths and learning_rates.*policy=") as caught:
+        Player.load(saved)
+    assert "cannot be saved" in str(caught.value)
+    assert Player.load(saved, policy=case.policy).save() == saved
+
+
+def test_another_policy_than_the_saved_one_is_refused(saved):
+    with pytest.raises(BadSavedState, match="this game was played by"):
+        Player.load(saved, policy=TsallisSwitch(arms=["us-east", "eu-west"], switching_cost=3.5))
+    with pytest.raises(BadSavedState):
+        Player.load(saved, policy="exp3")
+
+
+def test_a_loaded_player_knows_the_arm_it_holds(saved):
+    player = Player.load(saved)
+    assert player.hold > 0
+    assert player.ask() in ("us-east", "eu-west")
+    player.tell(0.5, arm=player.ask())
