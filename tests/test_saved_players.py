@@ -2,6 +2,7 @@
 
 import json
 import math
+from pathlib import Path
 
 import hypothesis.strategies as st
 import pytest
@@ -148,3 +149,22 @@ def test_a_loaded_player_knows_the_arm_it_holds(saved):
     assert player.hold > 0
     assert player.ask() in ("us-east", "eu-west")
     player.tell(0.5, arm=player.ask())
+
+
+STORED = {
+    f"{version}, {name}": stored
+    for version in ("0.1.0", "0.2.0")
+    for name, stored in json.loads((Path(__file__).parent / "saves" / f"{version}.json").read_text()).items()
+}
+
+
+@pytest.mark.parametrize("name", STORED)
+def test_players_saved_by_earlier_versions_play_on_with_the_same_arms(name):
+    stored = STORED[name]
+    case = CASES[name.partition(", ")[2].rpartition(" @ ")[0]]
+    game = Game(case)
+    functions = callable(getattr(case.policy, "block_lengths", None))
+    game.player = Player.load(json.dumps(stored["saved"]), policy=case.policy if functions else None)
+    game.t, game.n = stored["round"], stored["block"]
+    game.play(game.t + len(stored["arms"]))
+    assert game.arms[: len(stored["arms"])] == stored["arms"]
