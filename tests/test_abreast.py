@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 
 import holdfast as hf
-from holdfast._kernel import COMPILED, kernel
+from holdfast._numba.compile import COMPILED, kernel
 from holdfast.errors import HoldfastError
 from holdfast.policies.protocol import ARM, BLOCK
 from holdfast.policies.protocol import ROUNDS as LENGTH

@@ -23,7 +23,7 @@ from holdfast import (
     TsallisSwitch,
     VaryingTsallisSwitch,
 )
-from holdfast._kernel import COMPILED
+from holdfast._numba.compile import COMPILED
 from holdfast.players import KEPT_PIECES
 
 every_policy = pytest.mark.parametrize("name", CASES)

@@ -19,7 +19,7 @@ from holdfast import (
     TsallisSwitch,
     VaryingTsallisSwitch,
 )
-from holdfast._kernel import COMPILED
+from holdfast._numba.compile import COMPILED
 
 every_policy = pytest.mark.parametrize("name", CASES)
 FEW = settings(max_examples=12 if COMPILED else 3)

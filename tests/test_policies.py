@@ -12,7 +12,7 @@ from kernel_game import KernelGame
 from statistics_of_samples import SEED, assert_distribution
 
 from holdfast import BaSE, Exp3, InvalidParameter, TsallisInf, TsallisSwitch, VaryingTsallisSwitch
-from holdfast._kernel import COMPILED
+from holdfast._numba.compile import COMPILED
 from holdfast.policies import POLICIES, make_policy, tsallis_kernels
 from holdfast.policies.protocol import BLOCK, State
 

@@ -14,7 +14,7 @@ from holdfast import (
     Player,
     TsallisSwitch,
 )
-from holdfast._kernel import COMPILED
+from holdfast._numba.compile import COMPILED
 
 every_policy = pytest.mark.parametrize("name", CASES)
 FEW = settings(max_examples=12 if COMPILED else 3)

@@ -12,7 +12,7 @@ from hypothesis import example, given
 from strategies import cumulative_losses, learning_rates
 
 from holdfast import Stream, TsallisInf, TsallisSwitch, simplex
-from holdfast._kernel import COMPILED
+from holdfast._numba.compile import COMPILED
 from holdfast.policies import tsallis_kernels
 from holdfast.policies.protocol import ARM, ROUNDS, State
 from holdfast.simplex import draw, exp_of_negative, exponential_weights, smallest, tsallis_weights

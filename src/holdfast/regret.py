@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from holdfast._kernel import kernel
+from holdfast._numba.compile import kernel
 from holdfast.errors import InvalidParameter
 
 NO_ARM = -1

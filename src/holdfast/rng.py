@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast._kernel import kernel
+from holdfast._numba.compile import kernel
 from holdfast.checks import whole_number
 from holdfast.errors import InvalidParameter
 

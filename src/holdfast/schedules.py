@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator
 from fractions import Fraction
 
-from holdfast._kernel import kernel
+from holdfast._numba.compile import kernel
 
 LONGEST = 2.0**53
 """Rounds are counted in doubles: exact up to here, and no game is as long."""

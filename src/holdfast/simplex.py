@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from holdfast._kernel import kernel
+from holdfast._numba.compile import kernel
 from holdfast.checks import real_number
 from holdfast.errors import InvalidParameter
 

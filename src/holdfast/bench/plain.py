@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast._kernel import kernel
+from holdfast._numba.compile import kernel
 from holdfast.rng import uniform
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from holdfast._kernel import kernel
+from holdfast._numba.compile import kernel
 from holdfast.bounds import inputs
 from holdfast.bounds.inputs import AT_MOST_A_QUARTER, Array, Constants, Gaps
 from holdfast.checks import real_number

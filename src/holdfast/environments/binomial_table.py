@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast._kernel import kernel
+from holdfast._numba.compile import kernel
 
 LARGEST = 1023
 """Trials up to which there are tables."""

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from holdfast._kernel import kernel
+from holdfast._numba.compile import kernel
 from holdfast.environments.protocol import Array, Environment, Tables
 from holdfast.errors import InvalidParameter
 

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from holdfast._kernel import kernel
+from holdfast._numba.compile import kernel
 from holdfast.checks import real_number, whole_number
 from holdfast.environments.binomial_table import CERTAIN, LARGEST, TABLED, binomial_from_table, binomial_tables
 from holdfast.environments.protocol import LAST_ROUND, Array, Environment, Tables

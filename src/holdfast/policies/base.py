@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from holdfast._kernel import kernel
+from holdfast._numba.compile import kernel
 from holdfast.checks import real_number, whole_number
 from holdfast.errors import InvalidParameter, nearest
 from holdfast.policies.protocol import ARM, BLOCK, OWN, ROUNDS, Array, Policy, State, must_be_given

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from holdfast import schedules
-from holdfast._kernel import kernel
+from holdfast._numba.compile import kernel
 from holdfast.checks import real_number, whole_number
 from holdfast.policies.protocol import ARM, BLOCK, OWN, ROUNDS, Array, Policy, State, alone, must_be_given
 from holdfast.rng import uniform_abreast

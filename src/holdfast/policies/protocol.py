@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from holdfast._kernel import kernel
-from holdfast._rows import as_rows, local_rows
+from holdfast._numba.compile import kernel
+from holdfast._numba.rows import as_rows, local_rows
 from holdfast.checks import real_number, whole_number
 from holdfast.errors import InvalidParameter
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from holdfast import schedules
-from holdfast._kernel import kernel
+from holdfast._numba.compile import kernel
 from holdfast.policies.protocol import ARM, BLOCK, OWN, ROUNDS, Array, State, alone
 from holdfast.rng import uniform_abreast
 from holdfast.simplex import draw_squares, refine, refined, smallest, smallest_other, tsallis_solve, tsallis_start

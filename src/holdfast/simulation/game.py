@@ -12,8 +12,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
-from holdfast._kernel import kernel
-from holdfast._rows import as_rows, local_rows, local_words
+from holdfast._numba.compile import kernel
+from holdfast._numba.rows import as_rows, local_rows, local_words
 from holdfast.policies.protocol import ARM, N_SCALARS, ROUNDS
 from holdfast.regret import NO_ARM, is_switch
 from holdfast.rng import STATE_SIZE, start_stream, uniform_abreast

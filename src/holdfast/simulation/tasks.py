@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast._rows import aligned_zeros
+from holdfast._numba.rows import aligned_zeros
 from holdfast.environments import Environment
 from holdfast.errors import HoldfastError
 from holdfast.players import policy_key

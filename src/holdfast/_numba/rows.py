@@ -1,4 +1,4 @@
-"""Arrays with one column a game, for several games played abreast.
+"""Arrays with one column per game, for several games played abreast.
 
 Compiled, they are made so that the compiler knows their number of columns: only then does it play the columns in the
 lanes of vector registers. Made on the stack, they are known to overlap nothing, and a single game's stay in registers.
@@ -17,7 +17,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array, populate_array
 
-from holdfast._kernel import COMPILED
+from holdfast._numba.compile import COMPILED
 
 LINE = 64
 """Bytes in a line of a processor's cache. A vector register of eight numbers that lies across two costs two reads."""

@@ -1,0 +1,1 @@
+"""How kernels are compiled, kept on disk, and given arrays with one column per game. Nothing here knows a policy."""
