@@ -2,10 +2,10 @@
 
 Numba finds cached code by the file a function stands in, and does not look at the kernels it calls or at the values it
 closes over. Ours is found by *what Numba freezes into the code*: the function's own instructions and constants, and,
-recursively, every kernel it calls and every global or closed-over value it reads, arrays by their contents. So code that
-any edit, reload or changed constant has made stale is never found; a function typed into a notebook is as good as one in
-a file; and editing a line that no kernel reads compiles nothing anew. A function that reads something whose contents
-cannot be told is compiled in each process.
+recursively, every kernel it calls and every global or closed-over value it reads, arrays by their contents. So code
+that any edit, reload or changed constant has made stale is never found; a function typed into a notebook is as good as
+one in a file; and editing a line that no kernel reads compiles nothing anew. A function that reads something whose
+contents cannot be told is compiled in each process.
 
 A cache that is full, damaged, read-only or not there costs time and nothing else.
 """

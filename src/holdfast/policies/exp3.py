@@ -2,64 +2,104 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from holdfast import schedules
 from holdfast._numba.compile import kernel
 from holdfast.checks import real_number, whole_number
-from holdfast.policies.protocol import ARM, BLOCK, OWN, ROUNDS, Array, Policy, State, alone, must_be_given
+from holdfast.layouts import Array, PerArm, Scalar, Scratch
+from holdfast.policies.policy import LARGEST, Kernels, Policy, must_be
 from holdfast.rng import uniform_abreast
 from holdfast.simplex import draw, exponential_weights, smallest
 
 LENGTH = 0
-LEAST, TOTAL, TARGET, REACHED = range(OWN, OWN + 4)
-"""Places in `x`: min C, the sum of the weights, where the draw ends and how far it has come."""
+"""The place of the block length B in `params`."""
 
 REBASE = 2.0**20
 """C is moved back to a minimum of zero when the minimum exceeds this: p depends on differences only."""
 
 
+class Exp3State(NamedTuple):
+    """A game."""
+
+    n: Scalar  # blocks begun
+    C: PerArm  # cumulative loss estimates, up to a common shift
+    least: Scalar  # min C
+    w: PerArm  # exp(−η(C_i − min C)) of the last draw
+    total: Scratch
+    target: Scratch
+    reached: Scratch
+
+
+class Exp3Block(NamedTuple):
+    """A block: p_I = weight/total."""
+
+    arm: Scalar
+    rounds: Scalar
+    probability: Scalar
+    weight: Scalar
+    total: Scalar
+
+
 @kernel
-def choose_abreast(params: Any, x: Any, C: Any, w: Any, announced: float, streams: Any) -> None:
+def choose(params: Any, state: Any, announced: float, streams: Any, block: Any) -> None:
     """p_i ∝ exp(−η_n C_i) with η_n = √(ln K/(nK))/B, and an arm drawn from it."""
-    x[BLOCK, 0] += 1.0
-    eta = schedules.exp3_rate(x[BLOCK, 0], float(C.shape[0])) / params[LENGTH]
-    exponential_weights(C, x[LEAST], eta, w, x[TOTAL])
-    for g in range(x.shape[1]):
-        x[TARGET, g] = uniform_abreast(streams, g) * x[TOTAL, g]
-    draw(w, x[TARGET], x[REACHED], x[ARM])
-    x[ROUNDS, 0] = params[LENGTH]
+    state.n[0] += 1.0
+    eta = schedules.exp3_rate(state.n[0], float(state.C.shape[0])) / params[LENGTH]
+    exponential_weights(state.C, state.least, eta, state.w, state.total)
+    for g in range(state.least.shape[0]):
+        state.target[g] = uniform_abreast(streams, g) * state.total[g]
+    draw(state.w, state.target, state.reached, block.arm)
+    for g in range(state.least.shape[0]):
+        block.weight[g], block.total[g] = state.w[int(block.arm[g]), g], state.total[g]
+        block.probability[g] = block.weight[g] / block.total[g]
+    block.rounds[0] = params[LENGTH]
 
 
 @kernel
-def observe_abreast(params: Any, x: Any, C: Any, w: Any, totals: Any, rounds: float) -> None:
+def observe(params: Any, state: Any, block: Any, totals: Any, rounds: float) -> None:
     """C_I += c/p_I."""
-    for g in range(x.shape[1]):
-        arm = int(x[ARM, g])
-        C[arm, g] += totals[g] * x[TOTAL, g] / w[arm, g]
-    smallest(C, x[LEAST])
-    for g in range(x.shape[1]):
-        if x[LEAST, g] > REBASE:
-            for i in range(C.shape[0]):
-                C[i, g] -= x[LEAST, g]
-            x[LEAST, g] = 0.0
+    for g in range(state.least.shape[0]):
+        state.C[int(block.arm[g]), g] += totals[g] * block.total[g] / block.weight[g]
+    smallest(state.C, state.least)
+    for g in range(state.least.shape[0]):
+        if state.least[g] > REBASE:
+            for i in range(state.C.shape[0]):
+                state.C[i, g] -= state.least[g]
+            state.least[g] = 0.0
 
 
-choose, observe = alone(choose_abreast, observe_abreast)
+KERNELS = Kernels(choose, observe, Exp3State, Exp3Block, abreast=True)
 
 
-def probabilities(state: State) -> Array:
-    """p of the current block."""
-    p = np.copy(state.w)
-    return np.asarray(p / p.sum())
+class ExponentialWeights(Policy):
+    """What EXP3 has in common with EXP3 on blocks."""
+
+    @property
+    def kernels(self) -> Kernels:
+        """EXP3's."""
+        return KERNELS
+
+    def probabilities(self, params: Array, state: Any, block: Any) -> Array:
+        """p of the block drawn last."""
+        return np.asarray(state.w / state.w.sum())
+
+    def check_saved(self, state: Mapping[str, Any], block: Mapping[str, Any] | None) -> None:
+        """An error for numbers that no game can have come to."""
+        C, w = np.array(state["C"]), np.array(state["w"])
+        must_be(bool((C >= 0.0).all()) and C.max() < LARGEST, "C must not be negative")
+        must_be(abs(state["least"] - C.min()) <= 1e-9 * max(1.0, float(C.max())), "least must be the minimum of C")
+        must_be(state["n"] == 0 or (bool((w >= 0.0).all()) and 0.0 < w.max() <= 1.0), "w must be from 0 to 1")
+        if block is not None:
+            must_be(0.0 < block["weight"] <= block["total"] <= len(C), "weight must be a part of total")
 
 
 @dataclass(frozen=True)
-class Exp3(Policy):
+class Exp3(ExponentialWeights):
     """EXP3 with η_t = √(ln K/(tK)) (Bubeck and Cesa-Bianchi 2012): no horizon, no mixing, losses in [0, 1].
 
     Pseudo-regret at most 2√(TK ln K); switching costs are ignored.
@@ -69,20 +109,14 @@ class Exp3(Policy):
     """
 
     id: ClassVar[str] = "exp3"
-    choose: ClassVar[Callable[..., Any]] = staticmethod(choose)
-    observe: ClassVar[Callable[..., Any]] = staticmethod(observe)
 
     def parameters(self, horizon: float | None = None, blocks: int = 64) -> Array:
         """As the kernels take them."""
         return np.array([1.0])
 
-    def probabilities(self, params: Array, state: State) -> Array:
-        """p of the current round."""
-        return probabilities(state)
-
 
 @dataclass(frozen=True)
-class BlockExp3(Policy):
+class BlockExp3(ExponentialWeights):
     """EXP3 on blocks of max(1, ⌈λ^{2/3}(T/K)^{1/3}⌉) rounds; it must know the horizon T.
 
     The paper gives the length and no rounding, rate or value at λ = 0 (errata, point 24). We round up, use
@@ -91,17 +125,14 @@ class BlockExp3(Policy):
     """
 
     id: ClassVar[str] = "exp3-blocks"
-    choose: ClassVar[Callable[..., Any]] = staticmethod(choose)
-    observe: ClassVar[Callable[..., Any]] = staticmethod(observe)
 
-    switching_cost: float = None  # type: ignore[assignment]
+    switching_cost: float = field(kw_only=True)
     """λ, in the units of `loss_range`."""
-    horizon: int = None  # type: ignore[assignment]
+    horizon: int = field(kw_only=True)
     """T, the number of rounds that will be played."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        must_be_given(self, "switching_cost", "horizon")
         self._set("switching_cost", real_number("switching_cost", self.switching_cost, least=0))
         self._set("horizon", whole_number("horizon", self.horizon, least=1))
 
@@ -113,7 +144,3 @@ class BlockExp3(Policy):
     def parameters(self, horizon: float | None = None, blocks: int = 64) -> Array:
         """As the kernels take them."""
         return np.array([float(self.block_length)])
-
-    def probabilities(self, params: Array, state: State) -> Array:
-        """p of the current block."""
-        return probabilities(state)

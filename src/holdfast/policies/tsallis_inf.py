@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from holdfast.checks import real_number
-from holdfast.errors import InvalidParameter, nearest
+from holdfast.checks import one_of, real_number
+from holdfast.errors import InvalidParameter
 from holdfast.policies import tsallis_kernels as tsallis
-from holdfast.policies.protocol import LARGEST, Array, Policy, State
+from holdfast.layouts import Array
+from holdfast.policies.policy import LARGEST, Announcement, Kernels, Policy
 
 ANNOUNCED = "announced"
-ESTIMATORS = ("importance-weighted", "reduced-variance")
 
 
 @dataclass(frozen=True)
@@ -34,16 +34,13 @@ class TsallisInf(Policy):
     """
 
     id: ClassVar[str] = "tsallis-inf"
-    choose: ClassVar[Callable[..., Any]] = staticmethod(tsallis.choose)
 
     estimator: Literal["importance-weighted", "reduced-variance"] = field(default="importance-weighted", kw_only=True)
     loss_bound: float | Literal["announced"] = field(default=1.0, kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.estimator not in ESTIMATORS:
-            rule = f"must be one of {', '.join(map(repr, ESTIMATORS))}{nearest(self.estimator, ESTIMATORS)}"
-            raise InvalidParameter("estimator", rule, self.estimator)
+        one_of("estimator", self.estimator, tsallis.ESTIMATORS)
         if self.loss_bound != ANNOUNCED:
             if isinstance(self.loss_bound, str):
                 raise InvalidParameter("loss_bound", "must be a number above 0 or 'announced'", self.loss_bound)
@@ -57,7 +54,7 @@ class TsallisInf(Policy):
         return self.id if self.estimator == "importance-weighted" else f"{self.id}-rv"
 
     @property
-    def announces(self) -> str | None:  # type: ignore[override]
+    def announces(self) -> Announcement | None:
         """``"loss_bound"`` when the range is announced round by round."""
         return "loss_bound" if self.loss_bound == ANNOUNCED else None
 
@@ -67,17 +64,21 @@ class TsallisInf(Policy):
         return self.loss_range if isinstance(self.loss_bound, str) or self.loss_bound == 1.0 else (0.0, self.loss_bound)
 
     @property
-    def observe(self) -> Callable[..., Any]:  # type: ignore[override]
-        """The kernel of the estimator."""
-        return tsallis.observe if self.estimator == "importance-weighted" else tsallis.observe_reduced_variance
+    def kernels(self) -> Kernels:
+        """Those of the estimator."""
+        return tsallis.ESTIMATORS[self.estimator]
 
     def parameters(self, horizon: float | None = None, blocks: int = 64) -> Array:
         """As the kernels take them."""
-        faster = 1.0 if self.estimator == "importance-weighted" else 2.0
+        faster = tsallis.FASTER[self.estimator]
         if self.loss_bound == ANNOUNCED:
             return np.array([tsallis.THEOREM_2, 0.0, 1.0, faster, 0.0])
         return np.array([tsallis.COROLLARY_3, 0.0, self.loss_bound, faster, 0.0])
 
-    def probabilities(self, params: Array, state: State) -> Array:
-        """p_t of the current round."""
+    def probabilities(self, params: Array, state: Any, block: Any) -> Array:
+        """p_t of the round drawn last."""
         return tsallis.probabilities(state)
+
+    def check_saved(self, state: Mapping[str, Any], block: Mapping[str, Any] | None) -> None:
+        """An error for numbers that no game can have come to."""
+        tsallis.check_saved(state, block)

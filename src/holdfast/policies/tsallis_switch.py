@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from holdfast.checks import real_number, whole_number
+from holdfast.checks import one_of, real_number, whole_number
 from holdfast.errors import InvalidParameter
 from holdfast.policies import tsallis_kernels as tsallis
-from holdfast.policies.protocol import LARGEST, Array, Policy, State, must_be_given
+from holdfast.layouts import Array
+from holdfast.policies.policy import LARGEST, Announcement, Kernels, Policy
 
 FASTEST = 1e15
 """Learning rates beyond this are lost in the rounding of losses of order 1."""
@@ -39,11 +40,11 @@ class TsallisSwitch(Policy):
     """
 
     id: ClassVar[str] = "tsallis-switch"
-    choose: ClassVar[Callable[..., Any]] = staticmethod(tsallis.choose)
-    observe: ClassVar[Callable[..., Any]] = staticmethod(tsallis.observe)
 
-    switching_cost: float = None  # type: ignore[assignment]
-    """λ: what one switch costs, in the units of `loss_range`."""
+    switching_cost: float | None = None
+    """λ: what one switch costs, in the units of `loss_range`. Only a schedule given by hand can do without."""
+    estimator: Literal["importance-weighted", "reduced-variance"] = field(default="importance-weighted", kw_only=True)
+    """Reduced variance subtracts half of a block's length where p_i ≥ (ηb)², and doubles the rate: not in the paper."""
     block_lengths: Given | None = field(default=None, kw_only=True)
     learning_rates: Given | None = field(default=None, kw_only=True)
 
@@ -52,7 +53,9 @@ class TsallisSwitch(Policy):
         given = self.block_lengths is not None or self.learning_rates is not None
         if self.switching_cost is None and given:
             self._set("switching_cost", 0.0)  # a given schedule has no use for it
-        must_be_given(self, "switching_cost")
+        if self.switching_cost is None:
+            raise InvalidParameter("switching_cost", "must be given to TsallisSwitch", None)
+        one_of("estimator", self.estimator, tsallis.ESTIMATORS)
         self._set(
             "switching_cost", real_number("switching_cost", self.switching_cost, least=0, most=LARGEST * self.unit)
         )
@@ -70,6 +73,16 @@ class TsallisSwitch(Policy):
             self.table(len(self.block_lengths))
         if self.learning_rates is not None and not callable(self.learning_rates):
             self.table(len(self.learning_rates))
+
+    @property
+    def label(self) -> str:
+        """``tsallis-switch``, or ``tsallis-switch-rv`` with reduced variance."""
+        return self.id if self.estimator == "importance-weighted" else f"{self.id}-rv"
+
+    @property
+    def kernels(self) -> Kernels:
+        """Those of the estimator."""
+        return tsallis.ESTIMATORS[self.estimator]
 
     def table(self, blocks: int) -> tuple[Array, Array]:
         """The given schedule up to block `blocks`, or as far as its lists reach, checked."""
@@ -100,7 +113,8 @@ class TsallisSwitch(Policy):
     def parameters(self, horizon: float | None = None, blocks: int = 64) -> Array:
         """As the kernels take them; a given schedule is tabulated for `blocks` blocks, or to cover `horizon`."""
         if self.block_lengths is None:
-            return np.array([tsallis.THEOREM_1, self.switching_cost / self.unit, 1.0, 1.0, 0.0])
+            lam = (self.switching_cost or 0.0) / self.unit
+            return np.array([tsallis.THEOREM_1, lam, 1.0, tsallis.FASTER[self.estimator], 0.0])
         lengths, rates = self.table(blocks)
         while horizon is not None and lengths.sum() < horizon:
             if len(lengths) < blocks:
@@ -114,9 +128,13 @@ class TsallisSwitch(Policy):
         """The number of blocks `params` has a length and a rate for."""
         return math.inf if self.block_lengths is None else float(params[tsallis.LENGTH])
 
-    def probabilities(self, params: Array, state: State) -> Array:
-        """p_n of the current block."""
+    def probabilities(self, params: Array, state: Any, block: Any) -> Array:
+        """p_n of the block drawn last."""
         return tsallis.probabilities(state)
+
+    def check_saved(self, state: Mapping[str, Any], block: Mapping[str, Any] | None) -> None:
+        """An error for numbers that no game can have come to."""
+        tsallis.check_saved(state, block)
 
 
 @dataclass(frozen=True)
@@ -133,14 +151,25 @@ class VaryingTsallisSwitch(Policy):
     """
 
     id: ClassVar[str] = "tsallis-switch-varying"
-    announces: ClassVar[str | None] = "switching_cost"
-    choose: ClassVar[Callable[..., Any]] = staticmethod(tsallis.choose)
-    observe: ClassVar[Callable[..., Any]] = staticmethod(tsallis.observe)
+
+    @property
+    def announces(self) -> Announcement:
+        """λ_n."""
+        return "switching_cost"
+
+    @property
+    def kernels(self) -> Kernels:
+        """Algorithm 1's."""
+        return tsallis.IMPORTANCE_WEIGHTED
 
     def parameters(self, horizon: float | None = None, blocks: int = 64) -> Array:
         """As the kernels take them."""
         return np.array([tsallis.THEOREM_4, 0.0, 1.0, 1.0, 0.0])
 
-    def probabilities(self, params: Array, state: State) -> Array:
-        """p_n of the current block."""
+    def probabilities(self, params: Array, state: Any, block: Any) -> Array:
+        """p_n of the block drawn last."""
         return tsallis.probabilities(state)
+
+    def check_saved(self, state: Mapping[str, Any], block: Mapping[str, Any] | None) -> None:
+        """An error for numbers that no game can have come to."""
+        tsallis.check_saved(state, block)

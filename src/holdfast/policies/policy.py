@@ -1,103 +1,90 @@
 """What every policy is: a frozen description, and two kernels that play it in blocks.
 
-    choose(params, x, C, w, announced, stream) -> arm   the arm of the next block, as in x[ARM]; its length in x[ROUNDS]
-    observe(params, x, C, w, total, rounds)             the loss of that block
+    choose(params, state, announced, streams, block)   begin a block: fill in its arm, rounds and probability
+    observe(params, state, block, totals, rounds)      what that block lost over so many rounds
 
-`params` is read-only; `x` (scalars), `C` and `w` (one number an arm) are the state of one game, owned by the
-caller. `announced` is what the policy is told at the start of a block (Theorem 4's λ_n, Theorem 2's b_t),
-`stream` the random stream it draws from. `rounds` may be less than x[ROUNDS] only in the last block of a game.
+`params` is a read-only array. `state` is the game, `block` the block in play: records of named numbers
+(`holdfast.layouts`), owned by the caller. `announced` is what the policy is told at the start of a block (Theorem 4's
+λ_n, Theorem 2's b_t), `streams` the random streams it draws from.
 
-A policy whose blocks have the same lengths in every game may write its two kernels for several games *abreast*: all
-arrays get a second dimension with one column a game, arms go to x[ARM, g], the common x[BLOCK] and x[ROUNDS] are those
-of column 0, and `observe` is handed a row of losses. `alone` makes the kernels of one game from them.
+**A block is a value.** Whatever `observe` needs of the draw is in the block, not in the state: so a block may be stored,
+sent elsewhere and observed late, after others have begun, and in any order. A policy that cannot go on without a loss
+says so (`waits_for_losses`). `rounds` is fewer than the block's own only where some of its losses never came.
+
+Every array has one column per game. A policy whose blocks have the same lengths in every game may be played *abreast*:
+its kernels are then handed several columns at once, and the common ``block.rounds`` is that of column 0. All others are
+handed one column, here as in online play and on a GPU.
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from holdfast._numba.compile import kernel
-from holdfast._numba.rows import as_rows, local_rows
 from holdfast.checks import real_number, whole_number
-from holdfast.errors import InvalidParameter
+from holdfast.errors import BadSavedState, InvalidParameter
+from holdfast.layouts import Array, Layout, layout_of
 
 if TYPE_CHECKING:
     from holdfast.players import Player
-
-BLOCK, ARM, ROUNDS = 0, 1, 2
-"""The scalars every policy keeps: blocks begun, arm of the current one, its length before any truncation."""
-
-OWN = 3
-"""The first scalar of `x` that is a policy's own."""
-
-N_SCALARS = 16
-"""Numbers in `x`."""
 
 LARGEST = 1e50
 """Ranges and costs beyond this (or below its inverse) would overflow in the solver."""
 
 MOST_ARMS = 10**7
 
-Array = np.ndarray[Any, np.dtype[np.float64]]
-
-
 Kernel = Callable[..., Any]
+"""What Numba compiles. Its arguments are arrays on a CPU or on a GPU, or plain NumPy's: no type says that."""
 
-_ABREAST: dict[Kernel, Kernel] = {}
-"""For each kernel that `alone` made, the one it was made from."""
+Announcement = Literal["switching_cost", "loss_bound"]
+"""What the world may have to tell a policy at the start of each block."""
 
-
-def alone(choose_abreast: Kernel, observe_abreast: Kernel) -> tuple[Kernel, Kernel]:
-    """The two kernels of one game, from those of games abreast, which `simulate` will find by them."""
-
-    @kernel
-    def choose(params: Any, x: Any, C: Any, w: Any, announced: float, stream: Any) -> int:
-        choose_abreast(params, as_rows(x, 1), as_rows(C, 1), as_rows(w, 1), announced, as_rows(stream, 1))
-        return int(x[ARM])
-
-    @kernel
-    def observe(params: Any, x: Any, C: Any, w: Any, total: float, rounds: float) -> None:
-        totals = local_rows(1, 1)
-        totals[0, 0] = total
-        observe_abreast(params, as_rows(x, 1), as_rows(C, 1), as_rows(w, 1), totals[0], rounds)
-
-    _ABREAST.update({choose: choose_abreast, observe: observe_abreast})
-    return choose, observe
+BLOCK_FIELDS = ("arm", "rounds", "probability")
+"""What the block of every policy begins with."""
 
 
-@dataclass(frozen=True)
-class State:
-    """The state of one game: scalars and two numbers an arm."""
+class Kernels(NamedTuple):
+    """All that is needed to play a policy, apart from its parameters."""
 
-    x: Array
-    C: Array
-    w: Array
+    choose: Kernel
+    observe: Kernel
+    state: type
+    """A NamedTuple of what a game keeps."""
+    block: type
+    """A NamedTuple that begins with `arm`, `rounds` and `probability`, then whatever `observe` wants handed back."""
+    abreast: bool = False
+    """Whether several games can be played at once: only where their blocks have the same lengths."""
 
-    @classmethod
-    def fresh(cls, n_arms: int) -> State:
-        """Before the first block."""
-        return cls(np.zeros(N_SCALARS), np.zeros(n_arms), np.zeros(n_arms))
+    @property
+    def state_layout(self) -> Layout:
+        """Where the numbers of the state lie."""
+        return layout_of(self.state)
+
+    @property
+    def block_layout(self) -> Layout:
+        """Where the numbers of a block lie."""
+        layout = layout_of(self.block)
+        if tuple(layout.kinds)[:3] != BLOCK_FIELDS or layout.n_vectors or not all(k.saved for k in layout.kinds.values()):
+            raise TypeError(f"{self.block.__name__} must begin with arm, rounds and probability, and have Scalars only")
+        return layout
 
 
 @dataclass(frozen=True)
 class Policy(ABC):
     """What to play: parameters only. `player()` begins a game; `holdfast.simulate` plays many."""
 
-    n_arms: int = None  # type: ignore[assignment]
+    n_arms: int = 0
     """The number of arms K. Leave it out when `arms` names them."""
 
     id: ClassVar[str]
     """The policy's name in tables and on the command line."""
-    announces: ClassVar[str | None] = None
-    """What the world must announce at the start of each block: ``"switching_cost"``, ``"loss_bound"`` or nothing."""
-    choose: ClassVar[Kernel]
-    observe: ClassVar[Kernel]
+    waits_for_losses: ClassVar[bool] = False
+    """Whether the next block can begin only when all losses of this one are known."""
 
     arms: Sequence[str] | None = field(default=None, kw_only=True)
     """Names of the arms; `ask` then returns the name."""
@@ -106,7 +93,7 @@ class Policy(ABC):
 
     def __post_init__(self) -> None:
         self._set("arms", _checked_names(self.arms))
-        if self.arms is not None and self.n_arms in (None, len(self.arms)):
+        if self.arms is not None and self.n_arms in (0, len(self.arms)):
             self._set("n_arms", len(self.arms))
         elif self.arms is not None:
             raise InvalidParameter(
@@ -116,8 +103,9 @@ class Policy(ABC):
             )
         if self.arms is None and isinstance(self.n_arms, (list, tuple)):
             raise InvalidParameter("n_arms", "must be a number; give names as arms=[...]", self.n_arms)
-        if self.arms is None and self.n_arms is None:
-            raise InvalidParameter("n_arms", "must be given, or the arms by name: arms=[...]", None)
+        if self.arms is None and (self.n_arms is None or self.n_arms == 0):
+            rule = f"must be given, from 1 to {MOST_ARMS}, or the arms by name: arms=[...]"
+            raise InvalidParameter("n_arms", rule, self.n_arms)
         self._set("n_arms", whole_number("n_arms", self.n_arms, least=1, most=MOST_ARMS))
         self._set("loss_range", _checked_range(self.loss_range))
 
@@ -131,10 +119,14 @@ class Policy(ABC):
         return self.id
 
     @property
-    def abreast(self) -> tuple[Kernel, Kernel] | None:
-        """The two kernels for several games abreast, if those of one game were made from them."""
-        choose, observe = _ABREAST.get(self.choose), _ABREAST.get(self.observe)
-        return None if choose is None or observe is None else (choose, observe)
+    @abstractmethod
+    def kernels(self) -> Kernels:
+        """What plays it."""
+
+    @property
+    def announces(self) -> Announcement | None:
+        """What the world must tell at the start of each block, if anything."""
+        return None
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -155,8 +147,11 @@ class Policy(ABC):
         return math.inf
 
     @abstractmethod
-    def probabilities(self, params: Array, state: State) -> Array:
-        """The distribution the current block's arm was drawn from."""
+    def probabilities(self, params: Array, state: Any, block: Any) -> Array:
+        """The distribution that the arm of `block` was drawn from, `state` being as the draw left it."""
+
+    def check_saved(self, state: Mapping[str, Any], block: Mapping[str, Any] | None) -> None:
+        """An error for saved numbers, all of them finite, that no game of this policy can have come to."""
 
     def player(
         self, seed: object = None, *, replication: int = 0, loss_range: tuple[float, float] | None = None
@@ -190,9 +185,10 @@ def _checked_names(arms: object) -> tuple[str, ...] | None:
         raise InvalidParameter("arms", rule, arms)
     if not all(isinstance(name, str) and name for name in arms):
         raise InvalidParameter("arms", rule + ", each a non-empty string", arms)
-    twice = [name for i, name in enumerate(arms) if name in arms[:i]]
-    if twice:
-        raise InvalidParameter("arms", f"{rule}; {twice[0]!r} is there twice", list(arms))
+    if len(set(arms)) < len(arms):
+        seen: set[str] = set()
+        twice = next(name for name in arms if name in seen or seen.add(name))  # type: ignore[func-returns-value]  # None
+        raise InvalidParameter("arms", f"{rule}; {twice!r} is there twice", list(arms))
     return tuple(arms)
 
 
@@ -204,6 +200,15 @@ def _checked_range(loss_range: object) -> tuple[float, float]:
         lowest, highest = (real_number("loss_range", bound) for bound in loss_range)
     except InvalidParameter:
         raise InvalidParameter("loss_range", rule, loss_range) from None
-    if not lowest < highest or not math.isfinite(highest - lowest):
+    if not lowest < highest:
+        raise InvalidParameter("loss_range", rule, loss_range)
+    if not 1 / LARGEST <= highest - lowest <= LARGEST or max(abs(lowest), abs(highest)) > LARGEST:
+        rule = f"must not reach beyond {LARGEST:g} or be narrower than {1 / LARGEST:g}"
         raise InvalidParameter("loss_range", rule, loss_range)
     return lowest, highest
+
+
+def must_be(holds: bool, what: str) -> None:
+    """An error about saved numbers unless `holds`."""
+    if not holds:
+        raise BadSavedState(f"saved player data is damaged: {what}")

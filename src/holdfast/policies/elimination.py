@@ -1,0 +1,233 @@
+"""BaSE: batched successive elimination, the paper's stochastic baseline with few switches."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+
+from holdfast._numba.compile import kernel
+from holdfast.checks import one_of, real_number, whole_number
+from holdfast.layouts import Array, PerArm, Scalar
+from holdfast.policies.policy import Kernels, Policy, must_be
+from holdfast.rng import uniform_abreast
+from holdfast.schedules import LONGEST, floor_power, least_root
+
+GRIDS = ("arithmetic", "geometric", "minimax")
+ORDERS = ("index", "random", "round-robin")
+
+HORIZON, THRESHOLD, ORDER, BATCHES, GRID = range(5)
+"""Places in `params`: T, γ ln(TK), the order, M, then the grid points t_1 … t_M."""
+
+class EliminationState(NamedTuple):
+    """A game."""
+
+    n: Scalar  # blocks begun
+    C: PerArm  # total loss of each arm
+    order: PerArm  # the arms, the active ones first
+    batch: Scalar  # batches begun
+    active: Scalar  # |A|
+    share: Scalar  # q: rounds of each active arm in this batch
+    turn: Scalar  # blocks begun in this batch; −1 when it has ended
+    pulls: Scalar  # τ: rounds each active arm has had
+    played: Scalar  # rounds told
+
+
+class EliminationBlock(NamedTuple):
+    """A block."""
+
+    arm: Scalar
+    rounds: Scalar
+    probability: Scalar
+
+
+@kernel
+def begin_batch(params: Any, state: Any, streams: Any) -> None:
+    """Set the share q of each active arm (all that is left for the leader in the last batch)."""
+    state.batch[0] += 1.0
+    state.turn[0] = 0.0
+    left = params[HORIZON] - state.played[0]
+    if state.batch[0] >= params[BATCHES] or left <= 0.0:
+        state.active[0] = 1.0
+        state.share[0] = max(left, 1.0)
+        return
+    target = params[GRID + int(state.batch[0]) - 1]
+    state.share[0] = max(1.0, math.floor((target - state.played[0]) / state.active[0]))
+    if params[ORDER] == 1.0:
+        order = state.order
+        for i in range(int(state.active[0]) - 1, 0, -1):  # Fisher-Yates
+            j = int(uniform_abreast(streams, 0) * (i + 1))
+            order[i, 0], order[j, 0] = order[j, 0], order[i, 0]
+
+
+@kernel
+def end_batch(params: Any, state: Any) -> None:
+    """Drop each arm whose mean exceeds the least by √(γ ln(TK)/τ); before the last batch, all but the best."""
+    state.pulls[0] += state.share[0]
+    active, C, order = int(state.active[0]), state.C, state.order
+    best = order[0, 0]
+    for i in range(1, active):
+        arm = order[i, 0]
+        if C[int(arm), 0] < C[int(best), 0] or (C[int(arm), 0] == C[int(best), 0] and arm < best):
+            best = arm
+    if state.batch[0] >= params[BATCHES] - 1.0 or state.played[0] >= params[HORIZON]:
+        order[0, 0] = best  # commit
+        state.active[0] = 1.0
+        return
+    threshold = math.sqrt(params[THRESHOLD] / state.pulls[0]) * state.pulls[0]
+    kept = 0
+    for i in range(active):
+        if C[int(order[i, 0]), 0] - C[int(best), 0] < threshold:
+            order[kept, 0] = order[i, 0]
+            kept += 1
+    state.active[0] = kept
+
+
+@kernel
+def choose(params: Any, state: Any, announced: float, streams: Any, block: Any) -> None:
+    """The next active arm: for its whole share, or for one round when the order is round-robin."""
+    state.n[0] += 1.0
+    if state.n[0] == 1.0:
+        for i in range(state.order.shape[0]):
+            state.order[i, 0] = i
+        state.active[0] = state.order.shape[0]
+        begin_batch(params, state, streams)
+    elif state.turn[0] < 0.0:  # `observe` ended the batch
+        begin_batch(params, state, streams)
+    if params[ORDER] == 2.0 and state.active[0] > 1.0:
+        place = state.turn[0] % state.active[0]
+        block.rounds[0] = 1.0
+    else:
+        place = state.turn[0]
+        block.rounds[0] = state.share[0]
+    state.turn[0] += 1.0
+    block.arm[0] = state.order[int(place), 0]
+    block.probability[0] = 1.0
+
+
+@kernel
+def observe(params: Any, state: Any, block: Any, totals: Any, rounds: float) -> None:
+    """Add the loss; after the last block of a batch, eliminate."""
+    state.C[int(block.arm[0]), 0] += totals[0]
+    state.played[0] += rounds
+    turns = state.active[0]
+    if params[ORDER] == 2.0 and state.active[0] > 1.0:
+        turns *= state.share[0]
+    if state.turn[0] >= turns:
+        end_batch(params, state)
+        state.turn[0] = -1.0
+
+
+KERNELS = Kernels(choose, observe, EliminationState, EliminationBlock)
+
+
+@dataclass(frozen=True)
+class BaSE(Policy):
+    """Batched successive elimination (Gao, Han, Ren and Zhou, NeurIPS 2019) on a grid of batches.
+
+    In batch m every arm still active is held for its share of the rounds up to t_m; then an arm is dropped
+    when its mean loss exceeds the least by √(γ ln(TK)/τ), τ the rounds each active arm has had. The last batch
+    commits to the best mean. It must know the horizon T, and has no guarantee unless the losses are i.i.d.
+
+    The paper says neither how many batches, nor which γ, nor in which order (errata, point 23). Defaults:
+    M = ⌈ln T⌉ geometric, ⌈T^0.4⌉ arithmetic, ⌈log₂ log₂ T⌉ minimax; γ = 0.5 as in its authors' code; arms in
+    the order of their index. Past the horizon it stays with the arm it committed to.
+
+    >>> BaSE(8, horizon=100_000).batches
+    12
+    """
+
+    waits_for_losses: ClassVar[bool] = True
+
+    horizon: int = field(kw_only=True)
+    """T, the number of rounds that will be played."""
+    grid: Literal["arithmetic", "geometric", "minimax"] = field(default="geometric", kw_only=True)
+    batches: int = field(default=0, kw_only=True)
+    """M; 0 stands for the grid's default."""
+    gamma: float = field(default=0.5, kw_only=True)
+    order: Literal["index", "random", "round-robin"] = field(default="index", kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set("horizon", whole_number("horizon", self.horizon, least=1))
+        one_of("grid", self.grid, GRIDS)
+        one_of("order", self.order, ORDERS)
+        self._set("gamma", real_number("gamma", self.gamma, above=0))
+        batches = whole_number("batches", self.batches, least=0, most=self.horizon)
+        self._set("batches", batches or default_batches(self.grid, self.horizon))
+
+    @property
+    def id(self) -> str:  # type: ignore[override]
+        """``base-arithmetic``, ``base-geometric`` or ``base-minimax``."""
+        return f"base-{self.grid}"
+
+    @property
+    def kernels(self) -> Kernels:
+        """One game at a time: its blocks depend on what was lost."""
+        return KERNELS
+
+    @property
+    def grid_points(self) -> tuple[int, ...]:
+        """t_1, …, t_M with t_M = T."""
+        return grid_points(self.grid, self.batches, self.horizon)
+
+    def parameters(self, horizon: float | None = None, blocks: int = 64) -> Array:
+        """As the kernels take them."""
+        threshold = self.gamma * math.log(self.horizon * self.n_arms)
+        head = [self.horizon, threshold, ORDERS.index(self.order), self.batches]
+        return np.array([*head, *self.grid_points], dtype=np.float64)
+
+    def probabilities(self, params: Array, state: Any, block: Any) -> Array:
+        """All on the block's arm: it was not drawn."""
+        p = np.zeros(self.n_arms)
+        p[int(block.arm[0])] = 1.0
+        return p
+
+    def check_saved(self, state: Mapping[str, Any], block: Mapping[str, Any] | None) -> None:
+        """An error for numbers that no game can have come to."""
+        K, T = self.n_arms, float(self.horizon)
+        for name, least, most in (
+            ("batch", 0, max(T, state["n"])),
+            ("active", min(1, state["n"]), K),
+            ("share", min(1, state["n"]), LONGEST),
+            ("turn", -1, LONGEST),
+            ("pulls", 0, LONGEST),
+            ("played", 0, LONGEST),
+        ):
+            value = state[name]
+            must_be(least <= value <= most and value == int(value), f"{name} must be a whole number of at least {least}")
+        must_be(state["n"] == 0 or state["batch"] >= 1, "a batch must have begun")
+        must_be(all(0 <= arm < K and arm == int(arm) for arm in state["order"]), "order must be numbers of arms")
+        active = state["order"][: int(state["active"])]
+        must_be(len(set(active)) == len(active), "no arm may be active twice")
+        must_be(min(state["C"]) >= 0.0, "C must not be negative")
+        blocks = state["active"] * (state["share"] if self.order == "round-robin" and state["active"] > 1 else 1)
+        open_turns = blocks - (block is None)
+        must_be(state["turn"] <= open_turns, "turn must be one of the batch")
+
+
+def default_batches(grid: str, horizon: int) -> int:
+    """M where none is given."""
+    if grid == "geometric":
+        batches = math.ceil(math.log(horizon))
+    elif grid == "arithmetic":
+        batches = least_root(Fraction(horizon**2), 5)  # ⌈T^0.4⌉
+    else:
+        batches = math.ceil(math.log2(max(2.0, math.log2(max(2, horizon)))))
+    return min(max(batches, 1), horizon)
+
+
+def grid_points(grid: str, batches: int, horizon: int) -> tuple[int, ...]:
+    """Ends t_1 < … < t_M = T of the batches: ⌊mT/M⌋, ⌊T^{m/M}⌋, or ⌊a^{2−2^{1−m}}⌋ with a = T^{1/(2−2^{1−M})}."""
+    M, T = batches, horizon
+    if grid == "arithmetic":
+        points = [m * T // M for m in range(1, M)]
+    elif grid == "geometric":
+        points = [floor_power(T, Fraction(m, M)) for m in range(1, M)]
+    else:  # a^{2−2^{1−m}} is T to a quotient of the powers of two below
+        points = [floor_power(T, Fraction(2**M - 2 ** (M - m), 2**M - 1)) for m in range(1, M)]
+    return (*points, T)
