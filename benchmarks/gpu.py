@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import math
-import os
 import platform
 import sys
 import time
@@ -20,6 +19,7 @@ from statistics import NormalDist, median
 import numpy as np
 
 import holdfast as hf
+from holdfast.checks import cores
 from holdfast.errors import MissingExtra
 from holdfast.simulation.backends import Threads
 from holdfast.simulation.costs import Costs, Power
@@ -109,11 +109,10 @@ def speed(run_on_gpu, replications: int) -> None:
     begun = time.perf_counter()
     some = on_cpu(small)
     cpu_rate = some.blocks / (time.perf_counter() - begun)
-    cores = len(os.sched_getaffinity(0))
     print(f"{replications} replications of T={horizon}, K=8, λ=1, Δ=0.05: median {best:.3f} s of {sorted(seconds)}")
     print(f"{played.blocks / best:.3g} blocks a second, {replications * horizon / best:.3g} rounds a second")
     ratio = played.blocks / best / cpu_rate
-    print(f"{cores} CPU cores of the same machine: {cpu_rate:.3g} blocks a second; ratio {ratio:.1f}")
+    print(f"{cores()} CPU cores of the same machine: {cpu_rate:.3g} blocks a second; ratio {ratio:.1f}")
     error = some.excess.std() / CPU_GAMES**0.5
     print(f"mean regret {played.excess.mean():.2f}, CPU {some.excess.mean():.2f} ± {error:.2f}")
 
@@ -124,7 +123,7 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="speed only")
     options = parser.parse_args()
     try:
-        from holdfast.simulation.cuda import cuda, require_device, run_on_gpu
+        from holdfast.simulation.backends.cuda import cuda, require_device, run_on_gpu
 
         require_device()
     except MissingExtra as error:

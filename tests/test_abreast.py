@@ -17,7 +17,7 @@ from holdfast._numba.compile import COMPILED, kernel
 from holdfast.errors import HoldfastError
 from holdfast.policies.protocol import ARM, BLOCK
 from holdfast.policies.protocol import ROUNDS as LENGTH
-from holdfast.simulation.backends import PIECES_PER_WORKER, split
+from holdfast.simulation.backends.backend import PIECES_PER_WORKER, split
 from holdfast.simulation.costs import Costs, Power
 from holdfast.simulation.game import ABREAST
 from holdfast.simulation.tasks import WORTH_A_ROW, Task, run_task

@@ -17,7 +17,6 @@ from statistics_of_samples import SEED, assert_mean_at_most, assert_same_mean
 
 import holdfast as hf
 from holdfast.errors import HoldfastError, InvalidParameter
-from holdfast.simulation import backends
 from holdfast.simulation.checkpoints import checkpoint_rounds
 from holdfast.simulation.game import ABREAST
 
@@ -84,13 +83,13 @@ def some_policies(K: int, horizon: int, lam: float) -> list[hf.Policy]:
 
 
 @pytest.mark.parametrize("kind", ["bernoulli", "shuffled", "constrained", "reversal", "table"])
-def test_the_same_bits_for_any_number_of_threads_and_pieces(kind, monkeypatch):
+def test_the_same_bits_for_any_number_of_threads_and_pieces(kind):
     settings = {"horizon": ROUNDS, "switching_cost": 0.7, "seed": 11, "checkpoints": "log"}
     policies, environment = some_policies(4, ROUNDS, 0.7), environments(4)[kind]
     whole = hf.simulate(policies, environment, replications=38, workers=1, **settings)
-    monkeypatch.setattr(backends, "QUICK", 0)  # such short games are played on the calling thread otherwise
     for workers in (1, 2, 7):
-        spread = hf.simulate(policies, environment, replications=38, workers=workers, **settings)
+        threads = hf.Threads(workers, quick=0)  # such short games are played on the calling thread otherwise
+        spread = hf.simulate(policies, environment, replications=38, backend=threads, **settings)
         assert spread.frame.equals(whole.frame)
     pieces = [
         hf.simulate(policies, environment, replications=count, first_replication=first, **settings)
@@ -347,10 +346,10 @@ def test_interrupt_ends_games_that_would_take_days():
 
 
 @pytest.mark.parametrize("quick", [0, 10**9])
-def test_an_error_in_a_game_comes_back_from_its_thread(quick, monkeypatch):
-    monkeypatch.setattr(backends, "QUICK", quick)
+def test_an_error_in_a_game_comes_back_from_its_thread(quick):
+    settings = {"horizon": 9, "switching_cost": [1.0, 2.0], "replications": 50, "backend": hf.Threads(quick=quick)}
     with pytest.raises(InvalidParameter, match="switching_cost must have an entry for every block played"):
-        hf.simulate(hf.Exp3(2), hf.Bernoulli([0.1, 0.2]), horizon=9, switching_cost=[1.0, 2.0], replications=50)
+        hf.simulate(hf.Exp3(2), hf.Bernoulli([0.1, 0.2]), **settings)
 
 
 INTERRUPTED = """

@@ -16,6 +16,7 @@ from study_files import PLAIN, table_study
 import holdfast as hf
 from holdfast.experiments import study as running
 from holdfast.experiments.study import run_study
+from holdfast.simulation.backends import Backend
 
 GRID = """
 name = "regions"
@@ -267,16 +268,14 @@ def test_many_differences_are_counted(write, tmp_path):
         run_study(write(PLAIN.replace("seed = 3", "seed = 4") + grid), tmp_path / "out", resume=True)
 
 
-class Absent:
+class Absent(Backend):
     """A backend whose device is not there."""
 
     name = "cuda"
+    width = 1
 
     def __enter__(self):
         raise hf.MissingExtra("no device")
-
-    def __exit__(self, *_):
-        pass
 
     def run(self, tasks, done):
         raise Killed
@@ -350,7 +349,7 @@ def test_another_process_in_the_same_folder_is_refused(write, tmp_path):
 def test_numbers_of_a_gpu_and_of_a_cpu_are_not_mixed(write, tmp_path):
     run_study(write(PLAIN), tmp_path / "out")
 
-    class Gpu:
+    class Gpu(Absent):
         name = "cuda"
 
     with pytest.raises(hf.HoldfastError, match=r'numbers is "cpu" there and "gpu" here'):

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 import operator
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import MISSING, fields
+from typing import Any, TypeVar
 
 import numpy as np
 
-from holdfast.errors import InvalidParameter
+from holdfast.errors import InvalidParameter, nearest
+
+T = TypeVar("T")
+
+MOST_SHOWN = 20
+"""Names that an error lists before it says how many more there are."""
 
 
 def whole_number(parameter: str, value: object, *, least: int, most: int | None = None) -> int:
@@ -46,3 +56,53 @@ def real_number(
     if most is not None and number > most:
         raise InvalidParameter(parameter, rule, value)
     return number
+
+
+def one_of(parameter: str, value: object, known: Iterable[str]) -> str:
+    """`value`, if it is one of the `known` names."""
+    names = list(known)
+    if isinstance(value, str) and value in names:
+        return value
+    more = f" and {len(names) - MOST_SHOWN} more" if len(names) > MOST_SHOWN else ""
+    rule = f"must be one of {', '.join(map(repr, names[:MOST_SHOWN]))}{more}{nearest(value, names)}"
+    raise InvalidParameter(parameter, rule, value)
+
+
+def class_at(parameter: str, address: str, base: type[T]) -> type[T]:
+    """The class that ``"module:Class"`` names, if it is a kind of `base`."""
+    module, _, name = address.partition(":")
+    try:
+        found: Any = importlib.import_module(module)
+        for part in name.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError, ValueError) as error:
+        rule = f'must be "module:Class", of a module that Python finds ({error})'
+        raise InvalidParameter(parameter, rule, address) from None
+    if not (isinstance(found, type) and issubclass(found, base)):
+        raise InvalidParameter(parameter, f"must name a class derived from holdfast.{base.__name__}", address)
+    return found
+
+
+def address_of(kind: type) -> str:
+    """``"module:Class"``, which `class_at` finds again."""
+    return f"{kind.__module__}:{kind.__qualname__}"
+
+
+def made(kind: type[T], name: str, values: Mapping[str, Any]) -> T:
+    """An object of a dataclass from its parameters by name; `name` is what users call it."""
+    known = {field.name: field for field in fields(kind) if field.init}  # type: ignore[arg-type]
+    for parameter, value in values.items():
+        if parameter not in known:
+            raise InvalidParameter(parameter, f"is not a parameter of {name}{nearest(parameter, known)}", value)
+    for parameter, field in known.items():
+        if parameter not in values and field.default is MISSING and field.default_factory is MISSING:
+            raise InvalidParameter(parameter, f"must be given to {name}", None)
+    return kind(**values)
+
+
+def cores() -> int:
+    """The processor cores this process may use, or all of them where the system does not tell."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except (AttributeError, OSError):  # macOS, Windows
+        return os.cpu_count() or 1

@@ -19,6 +19,7 @@ import holdfast as hf
 from holdfast.bench import online
 from holdfast.bench.clock import seconds
 from holdfast.bench.plain import minimal_loop, play_plain
+from holdfast.checks import cores
 from holdfast.errors import InvalidParameter
 from holdfast.rng import Stream
 from holdfast.schedules import number_of_blocks
@@ -222,8 +223,9 @@ def report(*, peers: Path | None = None, quick: bool = False) -> None:
     if peers is not None and not os.access(peers, os.X_OK):
         rule = "must be the Python of an environment with the public libraries; make bench-peers makes one"
         raise InvalidParameter("--peers", rule, str(peers))
-    cores = len(os.sched_getaffinity(0))
-    print(f"holdfast {hf.__version__}, Python {platform.python_version()}, {cores} cores, {time.strftime('%Y-%m-%d')}")
+    print(
+        f"holdfast {hf.__version__}, Python {platform.python_version()}, {cores()} cores, {time.strftime('%Y-%m-%d')}"
+    )
     blocks(quick)
     growth(quick)
     memory(quick)

@@ -1,7 +1,16 @@
 """The environments: total and expected loss of an arm over any run of rounds, in closed form."""
 
+from holdfast.environments.environment import Environment
 from holdfast.environments.loss_table import LossTable
 from holdfast.environments.phases import Bernoulli, ConstrainedBernoulli, Reversal
-from holdfast.environments.protocol import Environment
+from holdfast.environments.registry import ENVIRONMENTS, make_environment
 
-__all__ = ["Bernoulli", "ConstrainedBernoulli", "Environment", "LossTable", "Reversal"]
+__all__ = [
+    "ENVIRONMENTS",
+    "Bernoulli",
+    "ConstrainedBernoulli",
+    "Environment",
+    "LossTable",
+    "Reversal",
+    "make_environment",
+]

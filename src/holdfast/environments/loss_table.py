@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from holdfast._numba.compile import kernel
-from holdfast.environments.protocol import Array, Environment, Tables
+from holdfast.environments.environment import Array, Environment, Tables
 from holdfast.errors import InvalidParameter
 
 IN_MEMORY = 2**30

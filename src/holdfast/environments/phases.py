@@ -6,19 +6,20 @@ boundary inside the block splits it.
 
 from __future__ import annotations
 
+import inspect
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
 from holdfast._numba.compile import kernel
-from holdfast.checks import real_number, whole_number
+from holdfast.checks import one_of, real_number, whole_number
 from holdfast.environments.binomial_table import CERTAIN, LARGEST, TABLED, binomial_from_table, binomial_tables
-from holdfast.environments.protocol import LAST_ROUND, Array, Environment, Tables
+from holdfast.environments.environment import LAST_ROUND, Array, Environment, Tables
 from holdfast.errors import InvalidParameter, nearest
 from holdfast.rng import binomial, uniform_abreast
 
@@ -143,7 +144,7 @@ class Bernoulli(Phased):
     @classmethod
     def with_gap(
         cls, n_arms: int, gap: float, *, best_arms: int = 1, mean: float = 0.5, shuffled: bool = False
-    ) -> Bernoulli:
+    ) -> Self:
         """The paper's instance: `best_arms` arms of mean `mean` − `gap`, then the others of mean `mean`."""
         n_arms, best_arms, gap = _checked_gap(n_arms, best_arms, gap)
         mean = real_number("mean", mean, least=0)
@@ -151,6 +152,23 @@ class Bernoulli(Phased):
             raise InvalidParameter("gap", f"must not exceed the mean of the other arms, {mean:g}", gap)
         best = round(mean - gap, 15)
         return cls((best,) * best_arms + (mean,) * (n_arms - best_arms), shuffled=shuffled)
+
+    @classmethod
+    def from_settings(cls, values: Mapping[str, Any]) -> Self:
+        """From `mean_losses`, or from what `with_gap` takes."""
+        of_gap = [name for name in inspect.signature(cls.with_gap).parameters if name != "shuffled"]
+        given = [name for name in of_gap if name in values]
+        if not given:
+            return super().from_settings(values)
+        if "mean_losses" in values:
+            raise InvalidParameter(given[0], "cannot be given with mean_losses", values[given[0]])
+        for name in ("n_arms", "gap"):
+            if name not in values:
+                raise InvalidParameter(name, f"must be given with {given[0]}", None)
+        for name in values:
+            if name not in (*of_gap, "shuffled"):
+                raise InvalidParameter(name, f"is not a parameter of {cls.id}{nearest(name, of_gap)}", values[name])
+        return cls.with_gap(**values)
 
     @cached_property
     def starts(self) -> Array:  # type: ignore[override]
@@ -188,9 +206,7 @@ class ConstrainedBernoulli(Phased):
         for name, value in (("n_arms", arms), ("best_arms", best_arms), ("gap", gap)):
             object.__setattr__(self, name, value)
         object.__setattr__(self, "growth", real_number("growth", self.growth, above=1))
-        if self.phases not in ("index", "spacing"):
-            rule = f"must be 'index' or 'spacing'{nearest(self.phases, ('index', 'spacing'))}"
-            raise InvalidParameter("phases", rule, self.phases)
+        one_of("phases", self.phases, ("index", "spacing"))
 
     @cached_property
     def starts(self) -> Array:  # type: ignore[override]

@@ -16,8 +16,8 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass, field
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -28,10 +28,11 @@ from holdfast.errors import BadSavedState, HoldfastError
 from holdfast.experiments.study_file import FILE_NAME, Cell, Study, read_study, short_names
 from holdfast.results import Result
 from holdfast.simulation.backends import Backend, find_backend
+from holdfast.simulation.backends.backend import Reporting
 from holdfast.simulation.game import ABREAST
 from holdfast.simulation.progress import progress_bar
 from holdfast.simulation.run import simulate
-from holdfast.simulation.tasks import WORTH_A_ROW, Played, Task
+from holdfast.simulation.tasks import WORTH_A_ROW
 
 FORMAT, VERSION = "holdfast.study", 1
 MANIFEST, LOCK, PARTS, SUMMARY = "study.json", ".lock", "parts", "summary.parquet"
@@ -43,8 +44,6 @@ GROWTH = 8
 MOST_CHUNK_ROWS = 2_000_000
 MOST_DIFFERENCES = 20
 """Fields named in an error about another study: an edited grid has thousands."""
-DEVICE_WIDTH = 4096
-"""Replications in the first chunk of a backend that does not say how many games it plays at once: a GPU."""
 
 
 @dataclass
@@ -107,7 +106,7 @@ def run_study(
         run.found = total - left
         games = sum(count * len(cell.policies) for cell, gaps in work for _, count in gaps)
         with ExitStack() as stack:
-            if work and isinstance(chosen, AbstractContextManager):  # a device that is there, a cluster for all cells
+            if work:  # a device that is there, a cluster for all cells
                 stack.enter_context(chosen)
             _begin(folder, study, chosen.name)
             combinations = f"{len(study.cells)} combination{'s' * (len(study.cells) > 1)}"
@@ -115,7 +114,7 @@ def run_study(
             try:
                 advance = stack.enter_context(progress_bar(progress, games, "games"))
                 for cell, gaps in work:
-                    _play_cell(folder, study.name, cell, gaps, _Reporting(chosen, advance), run)
+                    _play_cell(folder, study.name, cell, gaps, Reporting(chosen, advance), run)
                     say(f"{cell.name}: {cell.replications} replications in {files[cell.name]}")
             except KeyboardInterrupt:
                 kept = run.found + run.played
@@ -126,34 +125,15 @@ def run_study(
     return run
 
 
-@dataclass
-class _Reporting:
-    """A backend that tells the study's own progress bar of each finished piece."""
-
-    backend: Backend
-    advance: Callable[[int], None]
-    name: str = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.name = self.backend.name
-
-    def run(self, tasks: Iterable[Task], done: Callable[[Played], None]) -> None:
-        def both(piece: Played) -> None:
-            done(piece)
-            self.advance(piece.task.count)
-
-        self.backend.run(tasks, both)
-
-
 def _play_cell(
-    folder: Path, study: str, cell: Cell, gaps: list[tuple[int, int]], backend: _Reporting, run: StudyRun
+    folder: Path, study: str, cell: Cell, gaps: list[tuple[int, int]], backend: Reporting, run: StudyRun
 ) -> None:
     """Play the replications that are missing, write each chunk, and join them."""
     parts = folder / PARTS / cell.name
     parts.mkdir(parents=True, exist_ok=True)
     most = max(1, MOST_CHUNK_ROWS // (len(cell.checkpoints) * len(cell.policies)))
-    size = width = int(getattr(backend.backend, "width", DEVICE_WIDTH))
-    row = width * ABREAST if hasattr(backend.backend, "width") and any(p.abreast for p in cell.policies.values()) else 1
+    size = width = backend.width
+    row = width * ABREAST if backend.abreast and any(p.abreast for p in cell.policies.values()) else 1
     for first, count in gaps:
         end = first + count
         while first < end:

@@ -7,13 +7,13 @@ caller's script again.
 
 from __future__ import annotations
 
-import os
 import pickle
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from holdfast.checks import cores
 from holdfast.errors import HoldfastError
 from holdfast.report.content import Figure
 from holdfast.report.figures import draw
@@ -31,7 +31,7 @@ class Drawing:
 
     def __enter__(self) -> Drawing:
         # A helper takes a second to start: for a figure or two it is not worth it.
-        helpers = min(len(os.sched_getaffinity(0)), 8, len(self.figures) // 2) if sys.executable else 0
+        helpers = min(cores(), 8, len(self.figures) // 2) if sys.executable else 0
         if helpers:
             # This process has the page to write, and takes its smaller share of the figures afterwards.
             own = len(self.figures) // (2 * helpers + 1)

@@ -9,7 +9,7 @@ import platform
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -78,8 +78,7 @@ def reproduce(
     with _directory(Path(out)) as directory:
         work = jobs(experiments, settings)
         total = sum(len(job.matches(settings)) for job in work)
-        held: Any = where if hasattr(where, "__enter__") else nullcontext()  # one cluster for all games
-        with _told(progress, total, echo) as advance, held:
+        with _told(progress, total, echo) as advance, where:  # one cluster for all games
             findings = find_out(experiments, settings, backend=where, advance=advance)
         _clear(directory)
         (directory / PROBES).mkdir(exist_ok=True)

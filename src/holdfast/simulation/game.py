@@ -2,7 +2,7 @@
 
 This loop is the only one. It plays one game, or `ABREAST` games in the lanes of the processor's vector registers: game
 by game both do the same arithmetic, so they give the same bits. Threads and Dask workers run it through
-`compose_games`, a GPU thread through its own few lines in `holdfast.simulation.cuda`.
+`compose_games`, a GPU thread through its own few lines in `holdfast.simulation.backends.cuda`.
 """
 
 from __future__ import annotations

@@ -8,18 +8,13 @@ import signal
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import holdfast
-from holdfast.checks import whole_number
+from holdfast.checks import real_number, whole_number
 from holdfast.errors import HoldfastError, InvalidParameter, MissingExtra
-from holdfast.simulation.backends import split
+from holdfast.simulation.backends.backend import Backend, split
 from holdfast.simulation.tasks import Played, Task, run_task
-
-ANSWER_WITHIN = 10.0
-"""Seconds a scheduler may take to answer."""
-WORKERS_WITHIN = 60.0
-"""Seconds a scheduler may be without any worker before the run gives up."""
 
 ADDRESS = re.compile(
     r"((tcp|tls|wss?|ucxx?)://)?(\[[0-9a-fA-F:.%]+\]|[^\s:/\[\]]+):[0-9]{1,5}|inproc://[^\s/]+/[0-9]+/[0-9]+"
@@ -28,7 +23,7 @@ ADDRESS = re.compile(
 
 
 @dataclass
-class DaskCluster:
+class DaskCluster(Backend):
     """A scheduler's address (``tcp://host:8786``), or None for `workers` local processes of one thread each.
 
     In a ``with`` block the connection, and a local cluster, serve every run in it; otherwise each run has its own.
@@ -36,9 +31,13 @@ class DaskCluster:
     ``distributed.scheduler.allowed-failures`` says (3 unless changed).
     """
 
+    name: ClassVar[str] = "dask"
     scheduler: str | None = None
     workers: int | None = None
-    name: str = "dask"
+    answer_within: float = 10.0
+    """Seconds a scheduler may take to answer."""
+    patience: float = 60.0
+    """Seconds a scheduler may be without any worker before the run gives up."""
     _cluster: Any = field(default=None, init=False, repr=False)
     _client: Any = field(default=None, init=False, repr=False)
     _held: Any = field(default=None, init=False, repr=False)
@@ -49,8 +48,10 @@ class DaskCluster:
             raise InvalidParameter("scheduler", "must be an address such as tcp://host:8786", self.scheduler)
         if self.workers is not None:
             self.workers = whole_number("workers", self.workers, least=1)
+        self.answer_within = real_number("answer_within", self.answer_within, above=0)
+        self.patience = real_number("patience", self.patience, above=0)
 
-    def __enter__(self) -> DaskCluster:
+    def __enter__(self) -> Self:
         try:
             from distributed import Client, LocalCluster
         except ImportError:
@@ -115,11 +116,11 @@ class DaskCluster:
 
     def _connected(self, Client: Any) -> Any:
         try:
-            client = Client(self._cluster or self.scheduler, timeout=ANSWER_WITHIN, set_as_default=False)
+            client = Client(self._cluster or self.scheduler, timeout=self.answer_within, set_as_default=False)
         except (OSError, ValueError) as error:
             raise HoldfastError(f"no Dask scheduler answers at {self.scheduler}: {error}") from None
         try:
-            client.wait_for_workers(1, timeout=WORKERS_WITHIN)
+            client.wait_for_workers(1, timeout=self.patience)
         except TimeoutError:
             client.close()
             rule = f"start some with: dask worker {self.scheduler}"

@@ -10,14 +10,14 @@ the same rounds: `arms`, `totals` and `gaps` have one number a game, `streams` o
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.checks import whole_number
+from holdfast.checks import address_of, made, whole_number
 from holdfast.rng import Stream
 
 Array = NDArray[np.float64]
@@ -84,8 +84,14 @@ class Environment(ABC):
         return whole_number("start", start, least=0, most=stop), stop
 
     def settings(self) -> dict[str, Any]:
-        """The parameters as plain values."""
+        """The parameters as plain values, enough for `make_environment` to make it again."""
+        own = type(self).__module__.partition(".")[0] != __name__.partition(".")[0]
         values = {f.name: getattr(self, f.name) for f in fields(self) if f.init}
-        return {"environment": self.id} | {
+        return {"environment": address_of(type(self)) if own else self.id} | {
             name: list(v) if isinstance(v, tuple) else v for name, v in values.items() if v is not None
         }
+
+    @classmethod
+    def from_settings(cls, values: Mapping[str, Any]) -> Self:
+        """The environment with these parameters by name."""
+        return made(cls, cls.id, values)

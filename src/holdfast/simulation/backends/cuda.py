@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -20,6 +20,7 @@ if not hasattr(np, "row_stack"):  # numba-cuda 0.30 imports a name that NumPy 2.
 from holdfast.errors import InvalidParameter, MissingExtra
 from holdfast.policies.protocol import N_SCALARS
 from holdfast.rng import STATE_SIZE
+from holdfast.simulation.backends.backend import Backend
 from holdfast.simulation.game import (
     AGAINST_THE_RULES,
     COSTS_EXHAUSTED,
@@ -41,6 +42,7 @@ except ImportError:
     raise MissingExtra("backend 'cuda' needs the extra: pip install 'holdfast[cuda]'") from None
 
 THREADS_PER_BLOCK = 64
+BUSY = 4096
 MOST_REPLICATIONS_AT_ONCE = 2**20
 BYTES_AT_ONCE = 2**31
 """Results of one launch: more are computed in several, so that memory does not grow with the replications."""
@@ -112,17 +114,20 @@ def run_on_gpu(task: Task) -> Played:
 
 
 @dataclass
-class Cuda:
+class Cuda(Backend):
     """The GPU of this machine; a ``with`` block begins with the check that there is one."""
 
-    name: str = "cuda"
+    name: ClassVar[str] = "cuda"
+    abreast: ClassVar[bool] = False
 
-    def __enter__(self) -> Cuda:
+    @property
+    def width(self) -> int:
+        """So many games keep a GPU busy; it plays more of them at the same time if there are more."""
+        return BUSY
+
+    def __enter__(self) -> Self:
         require_device()
         return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
 
     def run(self, tasks: Iterable[Task], done: Callable[[Played], None]) -> None:
         """Play `tasks` in launches of a million replications at most."""

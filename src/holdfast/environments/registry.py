@@ -1,0 +1,38 @@
+"""Environments by name: the package's own by their id, anyone's by ``"module:Class"``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from holdfast.checks import class_at, one_of
+from holdfast.environments.environment import Environment
+from holdfast.environments.loss_table import LossTable
+from holdfast.environments.phases import Bernoulli, ConstrainedBernoulli, Reversal
+from holdfast.errors import InvalidParameter
+
+ENVIRONMENTS: Mapping[str, type[Environment]] = {
+    kind.id: kind for kind in (Bernoulli, ConstrainedBernoulli, Reversal, LossTable)
+}
+"""The class of each environment id."""
+
+
+def find_environment(name: object) -> type[Environment]:
+    """The class with this id, or the one that ``"module:Class"`` names."""
+    if isinstance(name, str) and ":" in name:
+        return class_at("environment", name, Environment)  # type: ignore[type-abstract]  # only compared with
+    return ENVIRONMENTS[one_of("environment", name, ENVIRONMENTS)]
+
+
+def make_environment(settings: Mapping[str, Any]) -> Environment:
+    """The environment that `settings` describes: its name under ``"environment"``, and its parameters by name.
+
+    >>> make_environment({"environment": "bernoulli", "mean_losses": [0.2, 0.5]}).n_arms
+    2
+    >>> make_environment({"environment": "bernoulli", "n_arms": 3, "gap": 0.1}).mean_losses
+    (0.4, 0.5, 0.5)
+    """
+    if not isinstance(settings, Mapping):
+        raise InvalidParameter("settings", 'must be a mapping such as {"environment": "bernoulli", ...}', settings)
+    values = dict(settings)
+    return find_environment(values.pop("environment", None)).from_settings(values)
