@@ -40,13 +40,13 @@ def games() -> list[tuple[str, hf.Policy, hf.Environment, Costs]]:
         "table": hf.LossTable(np.random.default_rng(1).random((HORIZON, K)) * np.linspace(0.6, 1.0, K)),
     }
     policies = [
-        hf.TsallisSwitch(K, 1.0),
+        hf.TsallisSwitch(K, switching_cost=1.0),
         hf.TsallisInf(K),
         hf.TsallisInf(K, estimator="reduced-variance"),
         hf.Exp3(K),
-        hf.BlockExp3(K, 1.0, HORIZON),
-        hf.BaSE(K, HORIZON, "geometric"),
-        hf.BaSE(K, HORIZON, "arithmetic", order="random"),
+        hf.BlockExp3(K, switching_cost=1.0, horizon=HORIZON),
+        hf.BaSE(K, horizon=HORIZON, grid="geometric"),
+        hf.BaSE(K, horizon=HORIZON, grid="arithmetic", order="random"),
     ]
     rows = [(f"{p.label} on {name}", p, e, one) for name, e in environments.items() for p in policies]
     varying = hf.VaryingTsallisSwitch(K)
@@ -95,7 +95,7 @@ def compare(run_on_gpu, replications: int) -> bool:
 
 def speed(run_on_gpu, replications: int) -> None:
     horizon = 100_000
-    policy, environment = hf.TsallisSwitch(8, 1.0), hf.Bernoulli.with_gap(8, 0.05)
+    policy, environment = hf.TsallisSwitch(8, switching_cost=1.0), hf.Bernoulli.with_gap(8, 0.05)
     task = Task(policy.label, policy, environment, horizon, Costs.of(1.0), (horizon,), 0, 0, replications)
     run_on_gpu(task)
     seconds = []

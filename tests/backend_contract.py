@@ -14,7 +14,7 @@ HORIZON, CHECKPOINTS = 60, (20, 60)
 def tasks() -> list[Task]:
     """Two policies, one of them played alone; replications that do not begin at 0 and fill no whole rows."""
     environment, costs = hf.Bernoulli.with_gap(3, 0.2, shuffled=True), Costs.of(0.5)
-    policies = [hf.TsallisInf(3), hf.BaSE(3, HORIZON)]
+    policies = [hf.TsallisInf(3), hf.BaSE(3, horizon=HORIZON)]
     return [Task(p.label, p, environment, HORIZON, costs, CHECKPOINTS, 5, 7, 41) for p in policies]
 
 

@@ -51,9 +51,9 @@ class Case:
 
 
 CASES = {
-    "tsallis-switch": Case(TsallisSwitch(4, 1.3), lambda: naive.TsallisSwitch(4, 1.3)),
-    "tsallis-switch, no cost": Case(TsallisSwitch(3, 0.0), lambda: naive.TsallisSwitch(3, 0)),
-    "tsallis-switch, high cost": Case(TsallisSwitch(8, 10), lambda: naive.TsallisSwitch(8, 10)),
+    "tsallis-switch": Case(TsallisSwitch(4, switching_cost=1.3), lambda: naive.TsallisSwitch(4, 1.3)),
+    "tsallis-switch, no cost": Case(TsallisSwitch(3, switching_cost=0.0), lambda: naive.TsallisSwitch(3, 0)),
+    "tsallis-switch, high cost": Case(TsallisSwitch(8, switching_cost=10), lambda: naive.TsallisSwitch(8, 10)),
     "tsallis-switch, lists": Case(
         TsallisSwitch(5, block_lengths=LENGTHS, learning_rates=RATES),
         lambda: naive.TsallisSwitchGiven(5, LENGTHS, RATES),
@@ -82,15 +82,17 @@ CASES = {
         TsallisInf(3, loss_bound="announced", estimator="reduced-variance"), announce=announced_bound
     ),
     "exp3": Case(Exp3(4), lambda: naive.Exp3(4)),
-    "exp3-blocks": Case(BlockExp3(4, 1.3, HORIZON), lambda: naive.BlockExp3(4, 1.3, HORIZON)),
-    "base-arithmetic": Case(BaSE(4, HORIZON, "arithmetic"), lambda: naive.BaSE(4, HORIZON, "arithmetic")),
-    "base-geometric": Case(BaSE(4, HORIZON, "geometric"), lambda: naive.BaSE(4, HORIZON, "geometric")),
-    "base-minimax": Case(BaSE(4, HORIZON, "minimax", batches=4), lambda: naive.BaSE(4, HORIZON, "minimax", M=4)),
-    "base, round-robin": Case(BaSE(4, HORIZON, order="round-robin", gamma=0.1)),
-    "base, random order": Case(BaSE(4, HORIZON, order="random", gamma=0.1)),
-    "one arm": Case(TsallisSwitch(1, 2.0), lambda: naive.TsallisSwitch(1, 2.0)),
+    "exp3-blocks": Case(BlockExp3(4, switching_cost=1.3, horizon=HORIZON), lambda: naive.BlockExp3(4, 1.3, HORIZON)),
+    "base-arithmetic": Case(BaSE(4, horizon=HORIZON, grid="arithmetic"), lambda: naive.BaSE(4, HORIZON, "arithmetic")),
+    "base-geometric": Case(BaSE(4, horizon=HORIZON, grid="geometric"), lambda: naive.BaSE(4, HORIZON, "geometric")),
+    "base-minimax": Case(
+        BaSE(4, horizon=HORIZON, grid="minimax", batches=4), lambda: naive.BaSE(4, HORIZON, "minimax", M=4)
+    ),
+    "base, round-robin": Case(BaSE(4, horizon=HORIZON, order="round-robin", gamma=0.1)),
+    "base, random order": Case(BaSE(4, horizon=HORIZON, order="random", gamma=0.1)),
+    "one arm": Case(TsallisSwitch(1, switching_cost=2.0), lambda: naive.TsallisSwitch(1, 2.0)),
     "named arms": Case(TsallisSwitch(arms=["us-east", "eu-west", "ap-south"], switching_cost=0.35)),
-    "own units": Case(TsallisSwitch(3, 40.0, loss_range=(-64.0, 64.0))),
+    "own units": Case(TsallisSwitch(3, switching_cost=40.0, loss_range=(-64.0, 64.0))),
 }
 
 RANDOMISED = [name for name in CASES if name != "one arm" and (not name.startswith("base") or "random" in name)]

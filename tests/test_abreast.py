@@ -10,13 +10,13 @@ from dataclasses import replace
 import hypothesis.strategies as st
 import numpy as np
 import pytest
+from holdfast.policies.protocol import ARM, BLOCK
+from holdfast.policies.protocol import ROUNDS as LENGTH
 from hypothesis import given
 
 import holdfast as hf
 from holdfast._numba.compile import COMPILED, kernel
 from holdfast.errors import HoldfastError
-from holdfast.policies.protocol import ARM, BLOCK
-from holdfast.policies.protocol import ROUNDS as LENGTH
 from holdfast.simulation.backends.backend import PIECES_PER_WORKER, split
 from holdfast.simulation.costs import Costs, Power
 from holdfast.simulation.game import ABREAST
@@ -31,16 +31,24 @@ def abreast_task(policy: hf.Policy, environment: hf.Environment, horizon: int, c
 @pytest.mark.parametrize(
     ("policy", "means", "costs"),
     [
-        (hf.TsallisSwitch(8, 1.0), [0.45] + [0.5] * 7, Costs.of(1.0)),
-        (hf.TsallisSwitch(3, 900.0), [0.2, 0.5, 1.0], Costs.of(900.0)),  # blocks beyond the binomial tables
-        (hf.TsallisSwitch(12, 0.5), list(np.linspace(0.1, 0.9, 12)), Costs.of(0.5)),  # more means than tables
+        (hf.TsallisSwitch(8, switching_cost=1.0), [0.45] + [0.5] * 7, Costs.of(1.0)),
+        (
+            hf.TsallisSwitch(3, switching_cost=900.0),
+            [0.2, 0.5, 1.0],
+            Costs.of(900.0),
+        ),  # blocks beyond the binomial tables
+        (
+            hf.TsallisSwitch(12, switching_cost=0.5),
+            list(np.linspace(0.1, 0.9, 12)),
+            Costs.of(0.5),
+        ),  # more means than tables
         (hf.VaryingTsallisSwitch(4), [0.0, 0.3, 1.0, 0.3], Costs.of(Power(0.5))),  # λ_n tabulated further on the way
         (hf.TsallisInf(20), [0.4] + [0.5] * 19, Costs.of(0.0)),
         (hf.TsallisInf(5, estimator="reduced-variance"), [0.2] + [0.6] * 4, Costs.of(0.0)),
         (hf.Exp3(1), [0.5], Costs.of(0.0)),
         (hf.Exp3(6), [0.0] + [1.0] * 5, Costs.of(0.0)),  # weights that vanish
-        (hf.BlockExp3(8, 2.0, 4000), [0.3] * 8, Costs.of(2.0)),
-        (hf.BaSE(4, 4000, order="random"), [0.1, 0.2, 0.3, 0.4], Costs.of(0.1)),
+        (hf.BlockExp3(8, switching_cost=2.0, horizon=4000), [0.3] * 8, Costs.of(2.0)),
+        (hf.BaSE(4, horizon=4000, order="random"), [0.1, 0.2, 0.3, 0.4], Costs.of(0.1)),
     ],
     ids=lambda value: value.label if isinstance(value, hf.Policy) else None,
 )
@@ -147,7 +155,7 @@ def test_the_same_bits_on_an_older_processor(tmp_path):
 
 
 @pytest.mark.plain
-@given(st.integers(1, 5000), st.integers(1, 40), st.sampled_from([hf.Exp3(2), hf.BaSE(2, 10), hf.Exp3(40_000)]))
+@given(st.integers(1, 5000), st.integers(1, 40), st.sampled_from([hf.Exp3(2), hf.BaSE(2, horizon=10), hf.Exp3(40_000)]))
 def test_every_replication_is_in_one_piece_and_one_row(count, workers, policy):
     environment = hf.Bernoulli([0.5] * policy.n_arms)
     task = replace(abreast_task(policy, environment, 10, Costs.of(0.0), count), first=7)

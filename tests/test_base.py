@@ -56,15 +56,15 @@ def mixed_losses(arm: int, start: int, stop: int) -> float:
 )
 def test_default_batches(grid, horizon, batches):
     """The paper gives no M (errata, point 23)."""
-    assert BaSE(8, horizon, grid).batches == batches
-    assert len(BaSE(8, horizon, grid).grid_points) == batches
+    assert BaSE(8, horizon=horizon, grid=grid).batches == batches
+    assert len(BaSE(8, horizon=horizon, grid=grid).grid_points) == batches
 
 
 @pytest.mark.plain
 @given(st.sampled_from(GRIDS), st.integers(1, 10**6), st.integers(1, 12))
 def test_grid_points_are_exact(grid, T, M):
     M = min(M, T)
-    points = BaSE(3, T, grid, batches=M).grid_points
+    points = BaSE(3, horizon=T, grid=grid, batches=M).grid_points
     assert list(points) == naive.base_grid(T, grid, M)
     assert points[-1] == T
     assert all(a <= b for a, b in itertools.pairwise(points))
@@ -72,8 +72,8 @@ def test_grid_points_are_exact(grid, T, M):
 
 @pytest.mark.plain
 def test_grid_points_at_whole_roots():
-    assert BaSE(3, 10**6, batches=6).grid_points == (10, 100, 1000, 10**4, 10**5, 10**6)
-    assert BaSE(3, 10**15, batches=3).grid_points == (10**5, 10**10, 10**15)
+    assert BaSE(3, horizon=10**6, batches=6).grid_points == (10, 100, 1000, 10**4, 10**5, 10**6)
+    assert BaSE(3, horizon=10**15, batches=3).grid_points == (10**5, 10**10, 10**15)
 
 
 @pytest.mark.plain
@@ -81,7 +81,7 @@ def test_grid_points_at_whole_roots():
 @pytest.mark.parametrize("grid", GRIDS)
 @pytest.mark.parametrize(("K", "T", "M"), [(4, 2000, 7), (3, 500, 1), (5, 300, 2), (8, 20, 4), (1, 30, 3), (8, 5, 2)])
 def test_against_oracle(grid, order, K, T, M):
-    policy = BaSE(K, T, grid, batches=M, order=order, gamma=0.05)
+    policy = BaSE(K, horizon=T, grid=grid, batches=M, order=order, gamma=0.05)
     oracle, t, expected = naive.BaSE(K, T, grid, gamma=0.05, M=M, order=order), 0, []
     while t < T:
         arm, rounds = oracle.choose(0.0)
@@ -113,7 +113,7 @@ def test_elimination_against_oracle(grid, K, T, M, eighths, gamma):
         oracle.observe(losses(arm, t, t + rounds), rounds)
         expected.append((arm, rounds))
         t += rounds
-    assert played(BaSE(K, T, grid, batches=M, gamma=gamma), losses) == expected
+    assert played(BaSE(K, horizon=T, grid=grid, batches=M, gamma=gamma), losses) == expected
 
 
 def batches_of(blocks: list[tuple[int, int]]) -> list[list[tuple[int, int]]]:
@@ -133,7 +133,7 @@ def test_a_random_order_plays_every_active_arm_once_a_batch():
     def losses(arm, start, stop):
         return (stop - start) * (arm % 4) / 8
 
-    index, random = (BaSE(6, 3000, order=order, gamma=0.05) for order in ("index", "random"))
+    index, random = (BaSE(6, horizon=3000, order=order, gamma=0.05) for order in ("index", "random"))
     expected = batches_of(played(index, losses))
     orders = set()
     for run in range(20):
@@ -148,7 +148,7 @@ def test_a_random_order_plays_every_active_arm_once_a_batch():
 
 def test_a_random_order_is_uniform():
     """Of the first batch, and of the second too, whose order must not hang on the first's: 36 pairs of permutations."""
-    policy = BaSE(3, 1000, batches=4, order="random", gamma=10.0)
+    policy = BaSE(3, horizon=1000, batches=4, order="random", gamma=10.0)
     permutations = list(itertools.permutations(range(3)))
     counts = np.zeros((6, 6))
     for run in range(12_000):
@@ -163,13 +163,15 @@ def test_a_random_order_is_uniform():
 
 @pytest.mark.plain
 def test_round_robin_plays_one_round_at_a_time():
-    blocks = played(BaSE(3, 300, "arithmetic", batches=2, order="round-robin"), lambda arm, s, t: 0.0)
+    blocks = played(BaSE(3, horizon=300, grid="arithmetic", batches=2, order="round-robin"), lambda arm, s, t: 0.0)
     assert blocks == [(i % 3, 1) for i in range(150)] + [(0, 150)]
 
 
 @pytest.mark.plain
 def test_the_last_batch_is_for_the_best_arm():
-    blocks = played(BaSE(4, 1000, "arithmetic", batches=2), lambda arm, s, t: (t - s) * (0.5, 0.4, 0.6, 0.4)[arm])
+    blocks = played(
+        BaSE(4, horizon=1000, grid="arithmetic", batches=2), lambda arm, s, t: (t - s) * (0.5, 0.4, 0.6, 0.4)[arm]
+    )
     assert blocks == [(0, 125), (1, 125), (2, 125), (3, 125), (1, 500)]
 
 
@@ -177,18 +179,18 @@ def test_the_last_batch_is_for_the_best_arm():
 @pytest.mark.parametrize("order", ["index", "random", "round-robin"])
 @pytest.mark.parametrize(("K", "T"), [(4, 500), (8, 5)])
 def test_past_the_horizon_it_stays_with_one_arm(order, K, T):
-    blocks = played(BaSE(K, T, order=order), mixed_losses, extra=200)
+    blocks = played(BaSE(K, horizon=T, order=order), mixed_losses, extra=200)
     assert sum(rounds for _, rounds in blocks) >= T + 200
     assert all(rounds >= 1 for _, rounds in blocks)
     late = [arm for arm, _ in blocks[-100:]]
     assert len(set(late)) == 1
     if T > K:
-        assert [arm for arm, _ in played(BaSE(K, T, order=order), mixed_losses)][-1] == late[0]
+        assert [arm for arm, _ in played(BaSE(K, horizon=T, order=order), mixed_losses)][-1] == late[0]
 
 
 @pytest.mark.plain
 def test_a_player_past_the_horizon_goes_on():
-    player = BaSE(3, 50).player(seed=1)
+    player = BaSE(3, horizon=50).player(seed=1)
     for t in range(120):
         arm = player.ask()
         player.tell(loss_of(t, arm))
@@ -197,7 +199,7 @@ def test_a_player_past_the_horizon_goes_on():
 
 @pytest.mark.plain
 def test_its_probabilities_say_it_does_not_draw():
-    player = BaSE(4, 100).player(seed=1)
+    player = BaSE(4, horizon=100).player(seed=1)
     arm = player.ask()
     assert player.probabilities.tolist() == [float(i == arm) for i in range(4)]
     assert player.probability == 1.0
@@ -225,12 +227,12 @@ def test_geometric_success_hangs_on_alignment():
     """
     K, T = 8, 100_000
     M = math.ceil(math.log(T))
-    assert_at_least(runs_that_keep_the_best_arm(BaSE(K, T)), RUNS, 0.95, sees=0.3)
+    assert_at_least(runs_that_keep_the_best_arm(BaSE(K, horizon=T)), RUNS, 0.95, sees=0.3)
     for policy, best in (
-        (BaSE(K, T, batches=M + 1), 0),
-        (BaSE(K, T, batches=M - 1), 0),
-        (BaSE(K, T, order="random"), 0),
-        (BaSE(K, T), 5),
+        (BaSE(K, horizon=T, batches=M + 1), 0),
+        (BaSE(K, horizon=T, batches=M - 1), 0),
+        (BaSE(K, horizon=T, order="random"), 0),
+        (BaSE(K, horizon=T), 5),
     ):
         lost = RUNS - runs_that_keep_the_best_arm(policy, best)
         assert_at_least(lost, RUNS, 0.4, sees=0.35)
@@ -258,6 +260,6 @@ def test_bad_parameters_are_refused(settings, parameter, message):
 
 @pytest.mark.skipif(not COMPILED, reason="a long game")
 def test_switches_are_at_most_one_an_active_arm_and_batch():
-    policy = BaSE(8, 100_000)
+    policy = BaSE(8, horizon=100_000)
     blocks = played(policy, lambda arm, s, t: 0.3 * (t - s))
     assert len(blocks) <= 8 * policy.batches

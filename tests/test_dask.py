@@ -16,7 +16,7 @@ from holdfast.simulation.backends.dask import DaskCluster
 distributed = pytest.importorskip("distributed")
 
 SETTINGS = {"horizon": 20_000, "switching_cost": 0.3, "seed": 3, "checkpoints": "log"}
-POLICIES = [hf.TsallisSwitch(4, 0.3), hf.Exp3(4)]
+POLICIES = [hf.TsallisSwitch(4, switching_cost=0.3), hf.Exp3(4)]
 
 
 @pytest.fixture(scope="module")

@@ -7,11 +7,11 @@ import hypothesis.strategies as st
 import naive
 import numpy as np
 import pytest
+from holdfast.policies.protocol import ROUNDS, State
 from hypothesis import given
 from strategies import decimal_costs
 
 from holdfast import BlockExp3, Exp3, InvalidParameter, Stream
-from holdfast.policies.protocol import ROUNDS, State
 
 pytestmark = pytest.mark.plain
 
@@ -30,28 +30,31 @@ pytestmark = pytest.mark.plain
 )
 def test_block_length(lam, horizon, n_arms, rounds):
     """max(1, ⌈λ^{2/3}(T/K)^{1/3}⌉), rounded up, one round at λ = 0 (errata, point 24)."""
-    assert BlockExp3(n_arms, lam, horizon).block_length == rounds
-    player = BlockExp3(n_arms, lam, horizon).player(seed=1)
+    assert BlockExp3(n_arms, switching_cost=lam, horizon=horizon).block_length == rounds
+    player = BlockExp3(n_arms, switching_cost=lam, horizon=horizon).player(seed=1)
     player.ask()
     assert player.hold == rounds
 
 
 @given(st.integers(1, 1000), decimal_costs, st.integers(1, 10**12))
 def test_block_length_is_exact(K, lam, T):
-    m = BlockExp3(K, float(lam), T).block_length
+    m = BlockExp3(K, switching_cost=float(lam), horizon=T).block_length
     cubed = Fraction(lam) ** 2 * T / K
     assert m == 1 or (m - 1) ** 3 < cubed <= m**3
     assert m == naive.BlockExp3(K, lam, T).B
 
 
 def test_block_length_is_read_in_the_units_of_the_losses():
-    assert BlockExp3(8, 10.0, 100_000, loss_range=(5.0, 15.0)).block_length == BlockExp3(8, 1.0, 100_000).block_length
+    assert (
+        BlockExp3(8, switching_cost=10.0, horizon=100_000, loss_range=(5.0, 15.0)).block_length
+        == BlockExp3(8, switching_cost=1.0, horizon=100_000).block_length
+    )
 
 
 @pytest.mark.parametrize("K", [1, 2, 8])
 def test_without_a_cost_the_block_version_is_exp3(K):
     games = []
-    for policy in (Exp3(K), BlockExp3(K, 0.0, 500)):
+    for policy in (Exp3(K), BlockExp3(K, switching_cost=0.0, horizon=500)):
         params, state, stream, arms = policy.parameters(), State.fresh(K), Stream(9, "both"), []
         for t in range(300):
             arm = policy.choose(params, state.x, state.C, state.w, 0.0, stream.state)
@@ -64,7 +67,7 @@ def test_without_a_cost_the_block_version_is_exp3(K):
 def test_a_block_counts_as_its_average():
     """The rate is divided by the length: p after blocks that lose b·ℓ is p after rounds that lose ℓ."""
     K = 3
-    one, blocks = Exp3(K), BlockExp3(K, 2.0, 10_000)
+    one, blocks = Exp3(K), BlockExp3(K, switching_cost=2.0, horizon=10_000)
     b = blocks.block_length
     assert b > 1
     states = State.fresh(K), State.fresh(K)

@@ -13,7 +13,7 @@ import holdfast as hf
 def test_ten_thousand_arms():
     K = 10_000
     settings = {"horizon": 3000, "switching_cost": 0.5, "replications": 2, "checkpoints": 3}
-    policies = [hf.TsallisSwitch(K, 0.5), hf.TsallisInf(K), hf.Exp3(K), hf.BaSE(K, 3000)]
+    policies = [hf.TsallisSwitch(K, switching_cost=0.5), hf.TsallisInf(K), hf.Exp3(K), hf.BaSE(K, horizon=3000)]
     result = hf.simulate(policies, hf.Bernoulli.with_gap(K, 0.5), **settings)
     assert result.frame["cost"].is_finite().all()
     assert (result.frame["pseudo_regret"] <= 0.5 * result.frame["round"]).all()
@@ -22,14 +22,18 @@ def test_ten_thousand_arms():
 
 def test_a_million_replications():
     result = hf.simulate(
-        hf.TsallisSwitch(2, 1.0), hf.Bernoulli([0.2, 0.5]), horizon=20, switching_cost=1.0, replications=10**6
+        hf.TsallisSwitch(2, switching_cost=1.0),
+        hf.Bernoulli([0.2, 0.5]),
+        horizon=20,
+        switching_cost=1.0,
+        replications=10**6,
     )
     assert result.provenance["checkpoints"] == [2, 4, 6, 8, 10, 12, 14, 16, 18, 20]
     last = result.frame.filter(round=20)
     assert last.height == 10**6
     assert np.array_equal(last["replication"], np.arange(10**6))
     one = hf.simulate(
-        hf.TsallisSwitch(2, 1.0),
+        hf.TsallisSwitch(2, switching_cost=1.0),
         hf.Bernoulli([0.2, 0.5]),
         horizon=20,
         switching_cost=1.0,
@@ -54,11 +58,11 @@ def eighths_lost(environment: hf.Environment, arm: int, start: int, end: int) ->
 @pytest.mark.parametrize(
     "policy",
     [
-        hf.TsallisSwitch(2, 3e6),
+        hf.TsallisSwitch(2, switching_cost=3e6),
         hf.VaryingTsallisSwitch(2),
-        hf.BlockExp3(2, 3e6, T),
-        hf.BaSE(2, T),
-        hf.BaSE(2, T, "minimax", order="random"),
+        hf.BlockExp3(2, switching_cost=3e6, horizon=T),
+        hf.BaSE(2, horizon=T),
+        hf.BaSE(2, horizon=T, grid="minimax", order="random"),
     ],
     ids=lambda policy: policy.label,
 )

@@ -190,7 +190,14 @@ def test_what_is_saved_is_json_of_this_version(name):
 
 @pytest.mark.parametrize(("low", "unit"), [(0.0, 4.0), (-64.0, 128.0), (1024.0, 0.5), (-3.0, 2.0)])
 @pytest.mark.parametrize(
-    "policy", [TsallisSwitch(3, 1.5), BlockExp3(3, 1.5, 500), Exp3(3), TsallisInf(3), BaSE(3, 200)]
+    "policy",
+    [
+        TsallisSwitch(3, switching_cost=1.5),
+        BlockExp3(3, switching_cost=1.5, horizon=500),
+        Exp3(3),
+        TsallisInf(3),
+        BaSE(3, horizon=200),
+    ],
 )
 def test_own_units_play_as_normalised_losses(policy, low, unit):
     """Losses and switching cost in the units of `loss_range`: the game is that of losses in [0, 1]."""
@@ -219,15 +226,15 @@ def test_an_announced_cost_is_in_the_units_of_the_losses():
 
 
 def test_loss_range_of_a_player_is_that_of_its_policy():
-    one = TsallisSwitch(3, 6.0, loss_range=(0, 4)).player(seed=2)
-    other = TsallisSwitch(3, 6.0).player(seed=2, loss_range=(0, 4))
+    one = TsallisSwitch(3, switching_cost=6.0, loss_range=(0, 4)).player(seed=2)
+    other = TsallisSwitch(3, switching_cost=6.0).player(seed=2, loss_range=(0, 4))
     assert one.policy == other.policy
     assert one.save() == other.save()
 
 
 @pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (-2.0, 6.0)])
 def test_a_reward_is_a_loss_turned_over(low, high):
-    losses, rewards = (TsallisSwitch(3, 2.0).player(seed=8, loss_range=(low, high)) for _ in range(2))
+    losses, rewards = (TsallisSwitch(3, switching_cost=2.0).player(seed=8, loss_range=(low, high)) for _ in range(2))
     for t in range(200):
         arm = losses.ask()
         assert rewards.ask() == arm
@@ -245,8 +252,8 @@ def test_a_reward_is_a_loss_turned_over(low, high):
 @pytest.mark.parametrize("number", [np.float64, np.float32, np.float16])
 def test_numpy_numbers_are_numbers(number):
     plain, numpy_numbers = (
-        TsallisSwitch(3, 2.5).player(seed=4),
-        TsallisSwitch(np.int64(3), number(2.5)).player(seed=np.int64(4)),
+        TsallisSwitch(3, switching_cost=2.5).player(seed=4),
+        TsallisSwitch(np.int64(3), switching_cost=number(2.5)).player(seed=np.int64(4)),
     )
     for t in range(60):
         arm = plain.ask()
@@ -257,7 +264,7 @@ def test_numpy_numbers_are_numbers(number):
 
 
 def test_whole_numbers_are_losses():
-    player = TsallisSwitch(3, 0.0).player(seed=4)
+    player = TsallisSwitch(3, switching_cost=0.0).player(seed=4)
     for loss in (0, 1, np.int8(1), np.uint64(0)):
         player.ask()
         player.tell(loss)
@@ -270,13 +277,13 @@ def test_named_arms_are_asked_and_numbered_arms_are_ints():
     assert player.ask() in names
     names[0] = "changed"
     assert player.policy.arms == ("us-east", "eu-west")
-    assert TsallisSwitch(2, 0.0, arms=("a", "b")).n_arms == 2
-    assert type(TsallisSwitch(2, 0.0).player(seed=1).ask()) is int
+    assert TsallisSwitch(2, switching_cost=0.0, arms=("a", "b")).n_arms == 2
+    assert type(TsallisSwitch(2, switching_cost=0.0).player(seed=1).ask()) is int
 
 
 def test_names_change_nothing_but_the_names():
     numbered, named = (
-        TsallisSwitch(3, 1.0).player(seed=3),
+        TsallisSwitch(3, switching_cost=1.0).player(seed=3),
         TsallisSwitch(arms=["a", "b", "c"], switching_cost=1.0).player(seed=3),
     )
     for t in range(100):
@@ -289,7 +296,7 @@ def test_names_change_nothing_but_the_names():
 @given(st.lists(unit_losses, min_size=30, max_size=30), st.randoms(use_true_random=False))
 def test_any_losses_of_a_block_count_by_their_exact_sum(losses, shuffle):
     """Floating-point sums hang on their order; the player's do not, also when they pass through a save."""
-    one, other = (TsallisSwitch(2, 29.0).player(seed=1) for _ in range(2))
+    one, other = (TsallisSwitch(2, switching_cost=29.0).player(seed=1) for _ in range(2))
     assert one.ask() == other.ask()
     assert one.hold == 31
     shuffled = losses.copy()
@@ -305,7 +312,7 @@ def test_any_losses_of_a_block_count_by_their_exact_sum(losses, shuffle):
 
 
 def test_a_very_long_block_keeps_few_numbers_and_its_exact_sum():
-    one, other = (TsallisSwitch(1, 1000.0).player(seed=1) for _ in range(2))
+    one, other = (TsallisSwitch(1, switching_cost=1000.0).player(seed=1) for _ in range(2))
     one.ask(), other.ask()
     losses = [random.Random(3).random() for _ in range(one.hold)]
     assert len(losses) > 4 * KEPT_PIECES
@@ -319,7 +326,13 @@ def test_a_very_long_block_keeps_few_numbers_and_its_exact_sum():
 
 
 def test_one_arm_is_always_played():
-    for policy in (TsallisSwitch(1, 3.0), TsallisInf(1), Exp3(1), BlockExp3(1, 3.0, 100), BaSE(1, 100)):
+    for policy in (
+        TsallisSwitch(1, switching_cost=3.0),
+        TsallisInf(1),
+        Exp3(1),
+        BlockExp3(1, switching_cost=3.0, horizon=100),
+        BaSE(1, horizon=100),
+    ):
         player = policy.player(seed=1)
         for t in range(120):
             assert player.ask() == 0
@@ -330,7 +343,7 @@ def test_one_arm_is_always_played():
 
 def test_last_block_is_not_truncated_in_schedule():
     """Block N is announced and its rate tuned at full length, however few rounds are left (errata, point 30)."""
-    game, t, n, horizon = KernelGame(TsallisSwitch(8, 1.0)), 0, 0, 3000
+    game, t, n, horizon = KernelGame(TsallisSwitch(8, switching_cost=1.0)), 0, 0, 3000
     while t < horizon:
         n += 1
         C = game.state.C.copy()
@@ -342,7 +355,7 @@ def test_last_block_is_not_truncated_in_schedule():
         game.observe(rounds * loss_of(n, arm), rounds)
         t += rounds
     assert rounds < length  # the horizon cut this game's last block
-    player = TsallisSwitch(8, 1.0).player(seed=1)
+    player = TsallisSwitch(8, switching_cost=1.0).player(seed=1)
     for m in range(1, n + 1):
         player.ask()
         assert player.hold == naive.theorem_1_length(m, 8, 1)
@@ -353,7 +366,7 @@ def test_errors_survive_a_trip_to_another_process():
     import pickle
 
     with pytest.raises(InvalidParameter) as caught:
-        TsallisSwitch(3, -1.0)
+        TsallisSwitch(3, switching_cost=-1.0)
     again = pickle.loads(pickle.dumps(caught.value))
     assert (again.parameter, again.rule, again.value, str(again)) == (
         caught.value.parameter,

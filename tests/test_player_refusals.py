@@ -81,17 +81,17 @@ def test_losses_that_are_no_losses_are_refused(name, loss):
 @pytest.mark.parametrize("digits", [400, 5000])
 def test_whole_numbers_beyond_every_float_are_refused(digits):
     """Also those of more digits than Python writes."""
-    player = TsallisSwitch(3, 0.0).player(seed=1)
+    player = TsallisSwitch(3, switching_cost=0.0).player(seed=1)
     player.ask()
     error = refused(player, InvalidParameter, lambda p: p.tell(10**digits), "loss must be a finite number")
     assert error.parameter == "loss"
     with pytest.raises(InvalidParameter, match="switching_cost must be"):
-        TsallisSwitch(3, 10**digits)
+        TsallisSwitch(3, switching_cost=10**digits)
 
 
 @pytest.mark.parametrize("loss", [-1e-12, 1.0 + 1e-12, np.nextafter(1, 2), -5e-324])
 def test_the_range_of_one_loss_is_exact(loss):
-    player = TsallisSwitch(3, 4.0).player(seed=1)
+    player = TsallisSwitch(3, switching_cost=4.0).player(seed=1)
     player.ask()
     refused(player, InvalidParameter, lambda p: p.tell(loss), "loss of one round must be from 0 to 1", "loss_range")
     player.tell(0.0)
@@ -100,7 +100,7 @@ def test_the_range_of_one_loss_is_exact(loss):
 
 def test_a_sum_of_several_rounds_may_round():
     """Ten losses of 0.1 add up to 0.9999999999999999, and thirty of 1/3·3 to a hair above: neither is a mistake."""
-    player = TsallisSwitch(1, 20.0).player(seed=1)
+    player = TsallisSwitch(1, switching_cost=20.0).player(seed=1)
     player.ask()
     assert player.hold == 30
     player.tell(10.000000000000002, rounds=10)
@@ -136,14 +136,14 @@ def test_losses_outside_the_users_range_are_refused():
 
 @pytest.mark.parametrize("rounds", [0, -1, 1.5, "1", None, True, math.nan, math.inf, [1]])
 def test_rounds_that_are_no_number_of_rounds_are_refused(rounds):
-    player = TsallisSwitch(3, 5.0).player(seed=1)
+    player = TsallisSwitch(3, switching_cost=5.0).player(seed=1)
     player.ask()
     error = refused(player, InvalidParameter, lambda p: p.tell(0.5, rounds=rounds), "rounds must", repr(rounds))
     assert error.parameter == "rounds"
 
 
 def test_a_loss_and_a_reward_or_neither_are_refused():
-    player = TsallisSwitch(3, 0.0).player(seed=1)
+    player = TsallisSwitch(3, switching_cost=0.0).player(seed=1)
     player.ask()
     refused(player, InvalidParameter, lambda p: p.tell(0.5, reward=0.5), "loss, reward must not both be given")
     refused(player, InvalidParameter, lambda p: p.tell(), "loss must be given, or a reward instead")
@@ -163,7 +163,7 @@ def test_an_unknown_arm_is_refused_and_the_nearest_offered():
 
 
 def test_an_arm_that_is_another_number_is_refused():
-    player = TsallisSwitch(3, 0.0).player(seed=1)
+    player = TsallisSwitch(3, switching_cost=0.0).player(seed=1)
     playing = player.ask()
     refused(player, InvalidParameter, lambda p: p.tell(0.5, arm=(playing + 1) % 3), "arm must be the one being played")
     refused(player, InvalidParameter, lambda p: p.tell(0.5, arm=3), "arm must be one of 0, 1, 2", "got 3")
@@ -189,7 +189,7 @@ def test_announcements_at_the_wrong_time_or_to_the_wrong_policy_are_refused():
     refused(player, OutOfTurn, lambda p: p.probabilities, "ask(switching_cost=...)")
     player = TsallisInf(3, loss_bound="announced").player(seed=1)
     refused(player, InvalidParameter, lambda p: p.ask(loss_bound=0.0), "loss_bound must be", "0.0")
-    player = TsallisSwitch(3, 1.0).player(seed=1)
+    player = TsallisSwitch(3, switching_cost=1.0).player(seed=1)
     refused(player, InvalidParameter, lambda p: p.ask(switching_cost=2.0), "switching_cost is not announced to")
 
 
@@ -202,7 +202,7 @@ def test_a_schedule_that_ends_says_so():
 
 
 def test_rewards_outside_the_range_are_refused():
-    player = TsallisSwitch(3, 0.0).player(seed=1)
+    player = TsallisSwitch(3, switching_cost=0.0).player(seed=1)
     player.ask()
     error = refused(
         player, InvalidParameter, lambda p: p.tell(reward=1.5), "reward of one round must be from 0 to 1", "1.5"
@@ -214,7 +214,7 @@ def test_rewards_outside_the_range_are_refused():
     ("make", "parameter", "got"),
     [
         (lambda: TsallisSwitch(), "n_arms", "None"),
-        (lambda: TsallisSwitch(0, 0.0), "n_arms", "0"),
+        (lambda: TsallisSwitch(0, switching_cost=0.0), "n_arms", "0"),
         (lambda: TsallisSwitch(-3), "n_arms", "-3"),
         (lambda: TsallisSwitch(2.5), "n_arms", "2.5"),
         (lambda: TsallisSwitch(math.nan), "n_arms", "nan"),
@@ -223,11 +223,11 @@ def test_rewards_outside_the_range_are_refused():
         (lambda: TsallisSwitch(True), "n_arms", "True"),
         (lambda: TsallisSwitch(None), "n_arms", "None"),
         (lambda: TsallisSwitch(10**9), "n_arms", "1000000000"),
-        (lambda: TsallisSwitch(3, -0.5), "switching_cost", "-0.5"),
-        (lambda: TsallisSwitch(3, math.nan), "switching_cost", "nan"),
-        (lambda: TsallisSwitch(3, math.inf), "switching_cost", "inf"),
-        (lambda: TsallisSwitch(3, "1"), "switching_cost", "'1'"),
-        (lambda: TsallisSwitch(3, True), "switching_cost", "True"),
+        (lambda: TsallisSwitch(3, switching_cost=-0.5), "switching_cost", "-0.5"),
+        (lambda: TsallisSwitch(3, switching_cost=math.nan), "switching_cost", "nan"),
+        (lambda: TsallisSwitch(3, switching_cost=math.inf), "switching_cost", "inf"),
+        (lambda: TsallisSwitch(3, switching_cost="1"), "switching_cost", "'1'"),
+        (lambda: TsallisSwitch(3, switching_cost=True), "switching_cost", "True"),
         (lambda: TsallisSwitch(arms=[]), "arms", "[]"),
         (lambda: TsallisSwitch(arms="ab"), "arms", "'ab'"),
         (lambda: TsallisSwitch(arms=["a", "b", "a"]), "arms", "['a', 'b', 'a']"),
@@ -246,15 +246,15 @@ def test_rewards_outside_the_range_are_refused():
         (lambda: TsallisInf(3, loss_bound="anounced"), "loss_bound", "'anounced'"),
         (lambda: TsallisInf(3, loss_bound=4.0, loss_range=(0, 4)), "loss_bound", "4.0"),
         (lambda: Exp3(0), "n_arms", "0"),
-        (lambda: BlockExp3(3, -1.0, 100), "switching_cost", "-1.0"),
-        (lambda: BlockExp3(3, 1.0), "horizon", "None"),
+        (lambda: BlockExp3(3, switching_cost=-1.0, horizon=100), "switching_cost", "-1.0"),
+        (lambda: BlockExp3(3, switching_cost=1.0), "horizon", "None"),
         (lambda: TsallisSwitch(3), "switching_cost", "None"),
         (lambda: BaSE(3), "horizon", "None"),
         (lambda: VaryingTsallisSwitch(-1), "n_arms", "-1"),
-        (lambda: TsallisSwitch(3, 0.0).player(seed=-1), "seed", "-1"),
-        (lambda: TsallisSwitch(3, 0.0).player(seed="x"), "seed", "'x'"),
-        (lambda: TsallisSwitch(3, 0.0).player(replication=-1), "replication", "-1"),
-        (lambda: TsallisSwitch(3, 0.0).player(loss_range=(2, 1)), "loss_range", "(2, 1)"),
+        (lambda: TsallisSwitch(3, switching_cost=0.0).player(seed=-1), "seed", "-1"),
+        (lambda: TsallisSwitch(3, switching_cost=0.0).player(seed="x"), "seed", "'x'"),
+        (lambda: TsallisSwitch(3, switching_cost=0.0).player(replication=-1), "replication", "-1"),
+        (lambda: TsallisSwitch(3, switching_cost=0.0).player(loss_range=(2, 1)), "loss_range", "(2, 1)"),
     ],
 )
 def test_bad_parameters_are_refused(make, parameter, got):
@@ -272,8 +272,8 @@ def test_bad_parameters_are_refused(make, parameter, got):
 @pytest.mark.parametrize("cost", [1e15, 1e19, 1e80, 1e300])
 def test_a_cost_beyond_all_measure_is_refused_or_holds_for_ever(cost):
     for make in (
-        lambda: (TsallisSwitch(5, cost).player(seed=1), {}),
-        lambda: (TsallisSwitch(5, 1.0, loss_range=(0.0, 1 / cost)).player(seed=1), {}),
+        lambda: (TsallisSwitch(5, switching_cost=cost).player(seed=1), {}),
+        lambda: (TsallisSwitch(5, switching_cost=1.0, loss_range=(0.0, 1 / cost)).player(seed=1), {}),
         lambda: (VaryingTsallisSwitch(5).player(seed=1), {"switching_cost": cost}),
     ):
         try:

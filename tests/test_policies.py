@@ -7,6 +7,7 @@ import naive
 import numpy as np
 import pytest
 from every_policy import CASES, HORIZON, LENGTHS, RATES, loss_of
+from holdfast.policies.protocol import BLOCK, State
 from hypothesis import given
 from kernel_game import KernelGame
 from statistics_of_samples import SEED, assert_distribution
@@ -14,7 +15,6 @@ from statistics_of_samples import SEED, assert_distribution
 from holdfast import BaSE, Exp3, InvalidParameter, TsallisInf, TsallisSwitch, VaryingTsallisSwitch
 from holdfast._numba.compile import COMPILED
 from holdfast.policies import POLICIES, make_policy, tsallis_kernels
-from holdfast.policies.protocol import BLOCK, State
 
 WITH_ORACLE = [name for name, case in CASES.items() if case.oracle]
 ROUNDS_TO_PLAY = HORIZON if COMPILED else 400
@@ -76,7 +76,7 @@ def test_a_short_game_plays_the_naive_arms(name):
 
 
 TSALLIS = {
-    "switch": (TsallisSwitch(6, 0.7), lambda n: naive.TsallisSwitch(6, 0.7).schedule(n, None)[1]),
+    "switch": (TsallisSwitch(6, switching_cost=0.7), lambda n: naive.TsallisSwitch(6, 0.7).schedule(n, None)[1]),
     "inf": (TsallisInf(6), lambda n: 2 / math.sqrt(n)),
     "reduced variance": (TsallisInf(6, estimator="reduced-variance"), lambda n: 4 / math.sqrt(n)),
     "range": (TsallisInf(6, loss_bound=3.0), lambda n: 2 / (3 * math.sqrt(n))),
@@ -182,7 +182,8 @@ def test_the_first_arm_is_drawn_uniformly(name):
 
 @pytest.mark.plain
 @pytest.mark.parametrize(
-    "policy", [TsallisSwitch(1, 2.0), TsallisInf(1), Exp3(1), BaSE(1, 50), VaryingTsallisSwitch(1)]
+    "policy",
+    [TsallisSwitch(1, switching_cost=2.0), TsallisInf(1), Exp3(1), BaSE(1, horizon=50), VaryingTsallisSwitch(1)],
 )
 def test_one_arm_is_played(policy):
     game = KernelGame(policy)
@@ -315,7 +316,7 @@ def test_an_unknown_policy_or_parameter_is_refused_with_the_nearest_name():
 @pytest.mark.plain
 def test_policies_are_frozen():
     with pytest.raises(AttributeError):
-        TsallisSwitch(3, 0.0).switching_cost = 2.0
+        TsallisSwitch(3, switching_cost=0.0).switching_cost = 2.0
 
 
 @pytest.mark.plain

@@ -18,7 +18,7 @@ ENVIRONMENT = hf.Bernoulli([0.2, 0.5])
 
 def simulated(*policies, replications=4, first=0, **changes) -> Result:
     return hf.simulate(
-        policies or [hf.Exp3(2), hf.TsallisSwitch(2, 0.5)],
+        policies or [hf.Exp3(2), hf.TsallisSwitch(2, switching_cost=0.5)],
         ENVIRONMENT,
         replications=replications,
         first_replication=first,
@@ -151,7 +151,7 @@ def test_files_carry_the_provenance(tmp_path):
 def test_every_environment_and_schedule_can_be_written(tmp_path, environment):
     policies = [
         hf.TsallisSwitch(2, block_lengths=lambda n: n, learning_rates=lambda n: 1 / n),
-        hf.BaSE(2, 100),
+        hf.BaSE(2, horizon=100),
         hf.VaryingTsallisSwitch(2),
     ]
     result = hf.simulate(policies, environment, **SETTINGS | {"switching_cost": lambda n: 1.0})
@@ -196,7 +196,7 @@ def test_joined_replications_are_the_whole_simulation():
 
 def test_joined_policies_are_the_whole_simulation():
     whole = simulated()
-    joined = Result.concat([simulated(hf.Exp3(2)), simulated(hf.TsallisSwitch(2, 0.5))])
+    joined = Result.concat([simulated(hf.Exp3(2)), simulated(hf.TsallisSwitch(2, switching_cost=0.5))])
     assert joined.frame.equals(whole.frame)
     assert joined.provenance == whole.provenance
 
@@ -204,8 +204,8 @@ def test_joined_policies_are_the_whole_simulation():
 def test_other_parts_stand_side_by_side():
     one = simulated(hf.Exp3(2))
     for other in (
-        simulated(hf.TsallisSwitch(2, 0.5), seed=7),
-        simulated(hf.TsallisSwitch(2, 0.5), replications=2),
+        simulated(hf.TsallisSwitch(2, switching_cost=0.5), seed=7),
+        simulated(hf.TsallisSwitch(2, switching_cost=0.5), replications=2),
         simulated(hf.Exp3(2), first=8),
         Result(simulated(hf.Exp3(2), first=4).frame),
         Result(simulated(hf.Exp3(2), first=4).frame, one.provenance | {"first_replication": 4, "interrupted": True}),

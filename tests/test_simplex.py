@@ -8,13 +8,13 @@ import mpmath
 import naive
 import numpy as np
 import pytest
+from holdfast.policies.protocol import ARM, ROUNDS, State
 from hypothesis import example, given
 from strategies import cumulative_losses, learning_rates
 
 from holdfast import Stream, TsallisInf, TsallisSwitch, simplex
 from holdfast._numba.compile import COMPILED
 from holdfast.policies import tsallis_kernels
-from holdfast.policies.protocol import ARM, ROUNDS, State
 from holdfast.simplex import draw, exp_of_negative, exponential_weights, smallest, tsallis_weights
 
 MOST_COLD_PASSES = 12
@@ -160,7 +160,12 @@ def test_passes_from_a_cold_start_on_any_losses(C, eta):
 @pytest.mark.parametrize("K", [2, 8, 100, 2000] if COMPILED else [2, 8])
 @pytest.mark.parametrize(
     "policy",
-    [TsallisSwitch(2, 1.0), TsallisSwitch(2, 0.0), TsallisInf(2), TsallisInf(2, estimator="reduced-variance")],
+    [
+        TsallisSwitch(2, switching_cost=1.0),
+        TsallisSwitch(2, switching_cost=0.0),
+        TsallisInf(2),
+        TsallisInf(2, estimator="reduced-variance"),
+    ],
     ids=["switch", "switch, no cost", "inf", "inf, reduced variance"],
 )
 def test_passes_from_a_warm_start(policy, K, monkeypatch):

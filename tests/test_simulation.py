@@ -71,14 +71,14 @@ def test_online_player_plays_the_simulated_game(name):
 
 def some_policies(K: int, horizon: int, lam: float) -> list[hf.Policy]:
     return [
-        hf.TsallisSwitch(K, lam),
+        hf.TsallisSwitch(K, switching_cost=lam),
         hf.VaryingTsallisSwitch(K),
         hf.TsallisInf(K),
         hf.TsallisInf(K, estimator="reduced-variance"),
         hf.Exp3(K),
-        hf.BlockExp3(K, lam, horizon),
-        hf.BaSE(K, horizon, "arithmetic"),
-        hf.BaSE(K, horizon, order="random"),
+        hf.BlockExp3(K, switching_cost=lam, horizon=horizon),
+        hf.BaSE(K, horizon=horizon, grid="arithmetic"),
+        hf.BaSE(K, horizon=horizon, order="random"),
     ]
 
 
@@ -107,7 +107,7 @@ def test_a_policy_or_a_replication_more_changes_no_other():
     settings = {"horizon": 200, "switching_cost": 1.0, "seed": 4}
     environment = hf.Bernoulli([0.2, 0.5, 0.6])
     few = hf.simulate([hf.Exp3(3)], environment, replications=3, **settings).frame
-    three = [hf.TsallisSwitch(3, 1.0), hf.Exp3(3), hf.TsallisInf(3)]
+    three = [hf.TsallisSwitch(3, switching_cost=1.0), hf.Exp3(3), hf.TsallisInf(3)]
     more = hf.simulate(three, environment, replications=5, **settings)
     assert more.frame.filter((pl.col("policy") == "exp3") & (pl.col("replication") < 3)).equals(few)
     by_name = hf.simulate({"low": hf.Exp3(3), "exp3": hf.Exp3(3)}, environment, replications=3, **settings).frame
@@ -117,14 +117,14 @@ def test_a_policy_or_a_replication_more_changes_no_other():
 
 SHORT = 30
 ORACLES = {
-    "tsallis-switch": (lambda: hf.TsallisSwitch(3, 1.0), lambda: naive.TsallisSwitch(3, 1.0)),
+    "tsallis-switch": (lambda: hf.TsallisSwitch(3, switching_cost=1.0), lambda: naive.TsallisSwitch(3, 1.0)),
     "varying": (lambda: hf.VaryingTsallisSwitch(3), lambda: naive.VaryingTsallisSwitch(3)),
     "tsallis-inf-rv": (
         lambda: hf.TsallisInf(3, estimator="reduced-variance"),
         lambda: naive.TsallisInf(3, estimator="rv"),
     ),
     "exp3": (lambda: hf.Exp3(3), lambda: naive.Exp3(3)),
-    "base": (lambda: hf.BaSE(3, SHORT, gamma=0.2), lambda: naive.BaSE(3, SHORT, "geometric", gamma=0.2)),
+    "base": (lambda: hf.BaSE(3, horizon=SHORT, gamma=0.2), lambda: naive.BaSE(3, SHORT, "geometric", gamma=0.2)),
 }
 WORLDS = {
     "bernoulli": (hf.Bernoulli.with_gap(3, 0.4), lambda t: naive.bernoulli_means(t, 3, 0.4)),
@@ -255,7 +255,12 @@ def test_tsallis_switch_stays_below_theorem_1(kind, lam):
     """E[RS(t, λ)] ≤ Theorem 1's adversarial bound at every checkpoint, not only at the horizon."""
     environment = environments(6, 5000)[kind]
     result = hf.simulate(
-        hf.TsallisSwitch(6, lam), environment, horizon=5000, switching_cost=lam, replications=2000, checkpoints="log"
+        hf.TsallisSwitch(6, switching_cost=lam),
+        environment,
+        horizon=5000,
+        switching_cost=lam,
+        replications=2000,
+        checkpoints="log",
     )
     rounds = result.provenance["checkpoints"]
     bounds = [hf.bounds.theorem_1(n_arms=6, switching_cost=lam, horizon=t) for t in rounds]
@@ -266,7 +271,7 @@ def test_tsallis_switch_stays_below_theorem_1(kind, lam):
 def test_varying_schedule_loses_at_constant_cost():
     """Theorem 4's schedule at a constant λ on a hard instance (errata, point 19): its cost is higher, decidedly."""
     result = hf.simulate(
-        [hf.VaryingTsallisSwitch(8), hf.TsallisSwitch(8, 1.0)],
+        [hf.VaryingTsallisSwitch(8), hf.TsallisSwitch(8, switching_cost=1.0)],
         hf.Bernoulli.with_gap(8, 0.05),
         horizon=100_000,
         switching_cost=1.0,

@@ -59,7 +59,7 @@ seed = [1, 2]
 def test_a_study_is_one_simulation(write, tmp_path):
     run = run_study(write(PLAIN), tmp_path / "out")
     direct = hf.simulate(
-        [hf.TsallisSwitch(3, 1.5), hf.Exp3(3)],
+        [hf.TsallisSwitch(3, switching_cost=1.5), hf.Exp3(3)],
         hf.Bernoulli.with_gap(3, 0.2),
         horizon=300,
         switching_cost=1.5,
@@ -83,9 +83,9 @@ def test_a_grid_runs_every_combination_and_policies_follow_the_study(write, tmp_
         lam = values["switching_cost"]
         assert result.provenance["environment"]["mean_losses"][0] == 0.5 - values["environment.gap"]
         assert result.provenance["policies"] == {
-            "tsallis-switch": hf.TsallisSwitch(4, lam).settings(),
+            "tsallis-switch": hf.TsallisSwitch(4, switching_cost=lam).settings(),
             "rv": hf.TsallisInf(4, estimator="reduced-variance").settings(),
-            "exp3-blocks": hf.BlockExp3(4, lam, 400).settings(),
+            "exp3-blocks": hf.BlockExp3(4, switching_cost=lam, horizon=400).settings(),
         }
         assert result.provenance["switching_cost"] == lam
         assert result.provenance["study"] == {"name": "regions", "cell": values}

@@ -36,8 +36,8 @@ def test_grids_over_anything(write):
     assert len({json.dumps(cell.settings()) for cell in study.cells}) == 2**8
     last = study.cells[-1]
     assert (last.horizon, last.replications, last.seed, last.environment.n_arms) == (2000, 3, 7, 3)
-    assert last.policies["base"] == hf.BaSE(3, 2000, gamma=0.5)
-    assert last.policies["tsallis-switch"] == hf.TsallisSwitch(3, 0.75)
+    assert last.policies["base"] == hf.BaSE(3, horizon=2000, gamma=0.5)
+    assert last.policies["tsallis-switch"] == hf.TsallisSwitch(3, switching_cost=0.75)
     assert last.costs.given == hf.Power(0.5)
     assert study.cells[0].environment == hf.Reversal(2, 1000)
     assert study.cells[0].checkpoints == (333, 667, 1000)

@@ -26,6 +26,9 @@ from holdfast.errors import InvalidParameter
 STATE_SIZE = 4
 """Words of 64 bits in the state of a stream."""
 
+LAST_REPLICATION = 2**32 - 1
+"""The largest number of a replication: a stream of its own for each."""
+
 _U = np.uint64
 _GOLDEN = _U(0x9E3779B97F4A7C15)
 _MIX_1 = _U(0xBF58476D1CE4E5B9)

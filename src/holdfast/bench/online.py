@@ -29,12 +29,12 @@ def per_step(player: Any, steps: int, batch: int = 20) -> tuple[float, float]:
 def rows(steps: int = 200_000) -> list[tuple[str, float, float, float]]:
     """Name, median, mean, and the median's ratio to plain NumPy's, after a warm-up of the same length."""
     named = {
-        "TsallisSwitch(8, 1.0)": holdfast.TsallisSwitch(8, 1.0),
+        "TsallisSwitch(8, 1.0)": holdfast.TsallisSwitch(8, switching_cost=1.0),
         "TsallisInf(8)": holdfast.TsallisInf(8),
         "TsallisInf(8, estimator='reduced-variance')": holdfast.TsallisInf(8, estimator="reduced-variance"),
         "Exp3(8)": holdfast.Exp3(8),
-        "BlockExp3(8, 1.0, 100000)": holdfast.BlockExp3(8, 1.0, 100_000),
-        "BaSE(8, 100000)": holdfast.BaSE(8, 100_000),
+        "BlockExp3(8, 1.0, 100000)": holdfast.BlockExp3(8, switching_cost=1.0, horizon=100_000),
+        "BaSE(8, 100000)": holdfast.BaSE(8, horizon=100_000),
     }
     plain = PlainTsallisInf(8, seed=0)
     per_step(plain, 2_000)

@@ -62,7 +62,7 @@ def _line(what: str, value: str, ratio: str = "", wanted: str = "") -> None:
 def blocks(quick: bool) -> None:
     """A block against the minimal loop, and growth with T."""
     print("\nTsallis-Switch, K = 8, λ = 1: one replication through simulate()")
-    policy = hf.TsallisSwitch(K, LAMBDA)
+    policy = hf.TsallisSwitch(K, switching_cost=LAMBDA)
     horizons = (10**7, 10**8) if quick else (10**7, 10**9)
     times = {}
     for horizon in horizons:
@@ -106,7 +106,7 @@ def growth(quick: bool) -> None:
     print("\nGrowth with K and replications (T = 1e5)")
     T = 10**4 if quick else 10**5
     for arms in (2, 8, 32, 128, 1024):
-        taken = seconds(partial(_simulate, hf.TsallisSwitch(arms, LAMBDA), T, 64), 3) / 64
+        taken = seconds(partial(_simulate, hf.TsallisSwitch(arms, switching_cost=LAMBDA), T, 64), 3) / 64
         N = number_of_blocks(arms, LAMBDA, T)
         _line(
             f"K = {arms}: {N} blocks, 64 replications",
@@ -115,7 +115,7 @@ def growth(quick: bool) -> None:
             "ns a block and arm",
         )
     for count in (1, 8, 32, 100, 1000):
-        taken = seconds(partial(_simulate, hf.TsallisSwitch(K, LAMBDA), T, count), 3)
+        taken = seconds(partial(_simulate, hf.TsallisSwitch(K, switching_cost=LAMBDA), T, count), 3)
         _line(f"{count} replications", f"{taken * 1e3:.2f} ms", f"{taken / count * 1e3:.3f}", "ms each")
 
 
@@ -123,7 +123,7 @@ def spreading(quick: bool) -> None:
     """Two threads against one, two Dask workers against one."""
     print("\nSpreading replications")
     count = 640 if quick else 16_000
-    policy = hf.TsallisSwitch(K, LAMBDA)
+    policy = hf.TsallisSwitch(K, switching_cost=LAMBDA)
     one = seconds(partial(_simulate, policy, 10**5, count), 3)
     two = seconds(partial(_simulate, policy, 10**5, count, workers=2), 3)
     _line(f"two threads against one, {count} replications of T = 1e5", f"{two:.2f} s", f"{one / two:.2f}", "x (≥ 1.8)")
@@ -177,8 +177,8 @@ def against_numpy(quick: bool) -> None:
 def _ours(*, alone: bool = False) -> list[tuple[str, hf.Policy, int, int]]:
     """What is played: name, policy, rounds and replications, or one replication each."""
     return [
-        ("tsallis-switch, T = 1e5", hf.TsallisSwitch(K, LAMBDA), 10**5, 1 if alone else 320),
-        ("tsallis-switch, T = 1e7", hf.TsallisSwitch(K, LAMBDA), 10**7, 1 if alone else 32),
+        ("tsallis-switch, T = 1e5", hf.TsallisSwitch(K, switching_cost=LAMBDA), 10**5, 1 if alone else 320),
+        ("tsallis-switch, T = 1e7", hf.TsallisSwitch(K, switching_cost=LAMBDA), 10**7, 1 if alone else 32),
         ("tsallis-inf, T = 1e5", hf.TsallisInf(K), 10**5, 1 if alone else 32),
         ("exp3, T = 1e5", hf.Exp3(K), 10**5, 1 if alone else 32),
     ]

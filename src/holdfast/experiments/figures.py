@@ -33,12 +33,12 @@ SHUFFLED = "shuffled"
 def six_policies(n_arms: int, switching_cost: float, horizon: int) -> dict[str, Policy]:
     """The policies the paper compares, by their ids."""
     policies: tuple[Policy, ...] = (
-        TsallisSwitch(n_arms, switching_cost),
+        TsallisSwitch(n_arms, switching_cost=switching_cost),
         TsallisInf(n_arms),
         Exp3(n_arms),
-        BlockExp3(n_arms, switching_cost, horizon),
-        BaSE(n_arms, horizon, "arithmetic"),
-        BaSE(n_arms, horizon, "geometric"),
+        BlockExp3(n_arms, switching_cost=switching_cost, horizon=horizon),
+        BaSE(n_arms, horizon=horizon, grid="arithmetic"),
+        BaSE(n_arms, horizon=horizon, grid="geometric"),
     )
     return dict(zip(POLICIES, policies, strict=True))
 
@@ -72,7 +72,7 @@ def ties(
     K = settings.n_arms
     return tuple(
         Match(
-            {str(best): TsallisSwitch(K, TIES_COST)},
+            {str(best): TsallisSwitch(K, switching_cost=TIES_COST)},
             _losses(kind, K, horizon, TIES_GAP, best_arms=best),
             TIES_COST,
             horizon,

@@ -57,7 +57,8 @@ def _long_adversarial(settings: Settings) -> tuple[Match, ...]:
     """A game for each horizon: the reversal comes later in a longer one."""
     K, cost = settings.n_arms, figures.ADVERSARIAL_COST
     return tuple(
-        Match({"tsallis-switch": TsallisSwitch(K, cost)}, Reversal(K, T), cost, T, 1) for T in horizons(settings)
+        Match({"tsallis-switch": TsallisSwitch(K, switching_cost=cost)}, Reversal(K, T), cost, T, 1)
+        for T in horizons(settings)
     )
 
 
@@ -65,7 +66,7 @@ def _long_base(settings: Settings) -> tuple[Match, ...]:
     K = settings.n_arms
     return tuple(
         Match(
-            {"base-geometric": BaSE(K, T, "geometric")},
+            {"base-geometric": BaSE(K, horizon=T, grid="geometric")},
             Bernoulli.with_gap(K, figures.EASY_GAP),
             figures.EASY_COST,
             T,
@@ -89,7 +90,10 @@ def _constant_cost(settings: Settings) -> tuple[Match, ...]:
     K = settings.n_arms
     return tuple(
         Match(
-            {f"{name}, Theorem 1": TsallisSwitch(K, cost), f"{name}, Theorem 4": VaryingTsallisSwitch(K)},
+            {
+                f"{name}, Theorem 1": TsallisSwitch(K, switching_cost=cost),
+                f"{name}, Theorem 4": VaryingTsallisSwitch(K),
+            },
             Bernoulli.with_gap(K, gap),
             cost,
             settings.horizon,
@@ -101,9 +105,9 @@ def _constant_cost(settings: Settings) -> tuple[Match, ...]:
 def _geometric_batches(settings: Settings) -> tuple[Match, ...]:
     """Geometric BaSE with a few batches more or less, the best arm first; and with its arms in random order."""
     K, T = settings.n_arms, settings.horizon
-    usual = BaSE(K, T, "geometric").batches
-    policies = {f"{usual + more}": BaSE(K, T, "geometric", batches=usual + more) for more in BATCHES}
-    policies[f"{usual}, random order"] = BaSE(K, T, "geometric", order="random")
+    usual = BaSE(K, horizon=T, grid="geometric").batches
+    policies = {f"{usual + more}": BaSE(K, horizon=T, grid="geometric", batches=usual + more) for more in BATCHES}
+    policies[f"{usual}, random order"] = BaSE(K, horizon=T, grid="geometric", order="random")
     return (Match(policies, ConstrainedBernoulli(K, figures.EASY_GAP), figures.EASY_COST, T),)
 
 

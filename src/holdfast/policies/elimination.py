@@ -23,6 +23,7 @@ ORDERS = ("index", "random", "round-robin")
 HORIZON, THRESHOLD, ORDER, BATCHES, GRID = range(5)
 """Places in `params`: T, γ ln(TK), the order, M, then the grid points t_1 … t_M."""
 
+
 class EliminationState(NamedTuple):
     """A game."""
 
@@ -199,7 +200,9 @@ class BaSE(Policy):
             ("played", 0, LONGEST),
         ):
             value = state[name]
-            must_be(least <= value <= most and value == int(value), f"{name} must be a whole number of at least {least}")
+            must_be(
+                least <= value <= most and value == int(value), f"{name} must be a whole number of at least {least}"
+            )
         must_be(state["n"] == 0 or state["batch"] >= 1, "a batch must have begun")
         must_be(all(0 <= arm < K and arm == int(arm) for arm in state["order"]), "order must be numbers of arms")
         active = state["order"][: int(state["active"])]

@@ -24,8 +24,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
-import numpy as np
-
 from holdfast.checks import real_number, whole_number
 from holdfast.errors import BadSavedState, InvalidParameter
 from holdfast.layouts import Array, Layout, layout_of
@@ -69,7 +67,11 @@ class Kernels(NamedTuple):
     def block_layout(self) -> Layout:
         """Where the numbers of a block lie."""
         layout = layout_of(self.block)
-        if tuple(layout.kinds)[:3] != BLOCK_FIELDS or layout.n_vectors or not all(k.saved for k in layout.kinds.values()):
+        if (
+            tuple(layout.kinds)[:3] != BLOCK_FIELDS
+            or layout.n_vectors
+            or not all(k.saved for k in layout.kinds.values())
+        ):
             raise TypeError(f"{self.block.__name__} must begin with arm, rounds and probability, and have Scalars only")
         return layout
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from holdfast.checks import one_of, real_number
 from holdfast.errors import InvalidParameter
-from holdfast.policies import tsallis_kernels as tsallis
 from holdfast.layouts import Array
+from holdfast.policies import tsallis_kernels as tsallis
 from holdfast.policies.policy import LARGEST, Announcement, Kernels, Policy
 
 ANNOUNCED = "announced"

@@ -21,13 +21,23 @@ from holdfast._numba.compile import kernel
 from holdfast.layouts import Array, PerArm, Scalar, Scratch
 from holdfast.policies.policy import Kernels, must_be
 from holdfast.rng import uniform_abreast
-from holdfast.simplex import WIDEST, draw_squares, refine, refined, smallest, smallest_other, tsallis_solve, tsallis_start
+from holdfast.simplex import (
+    WIDEST,
+    draw_squares,
+    refine,
+    refined,
+    smallest,
+    smallest_other,
+    tsallis_solve,
+    tsallis_start,
+)
 
 THEOREM_1, THEOREM_4, COROLLARY_3, THEOREM_2, GIVEN = range(5)
 """Where block lengths and learning rates come from."""
 
 SCHEDULE, LAMBDA, RANGE, RATE_FACTOR, LENGTH, TABLE = range(6)
 """Places in `params`; a GIVEN schedule has `LENGTH` block lengths from `TABLE` on, then as many rates."""
+
 
 class TsallisState(NamedTuple):
     """A game: everything between two blocks."""

@@ -11,8 +11,8 @@ import numpy as np
 
 from holdfast.checks import one_of, real_number, whole_number
 from holdfast.errors import InvalidParameter
-from holdfast.policies import tsallis_kernels as tsallis
 from holdfast.layouts import Array
+from holdfast.policies import tsallis_kernels as tsallis
 from holdfast.policies.policy import LARGEST, Announcement, Kernels, Policy
 
 FASTEST = 1e15
@@ -41,7 +41,7 @@ class TsallisSwitch(Policy):
 
     id: ClassVar[str] = "tsallis-switch"
 
-    switching_cost: float | None = None
+    switching_cost: float | None = field(default=None, kw_only=True)
     """λ: what one switch costs, in the units of `loss_range`. Only a schedule given by hand can do without."""
     estimator: Literal["importance-weighted", "reduced-variance"] = field(default="importance-weighted", kw_only=True)
     """Reduced variance subtracts half of a block's length where p_i ≥ (ηb)², and doubles the rate: not in the paper."""

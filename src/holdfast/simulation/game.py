@@ -12,9 +12,10 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
-from holdfast._numba.compile import kernel
+from holdfast._numba.compile import frozen, kernel
 from holdfast._numba.rows import as_rows, local_rows, local_words
-from holdfast.policies.protocol import ARM, N_SCALARS, ROUNDS
+from holdfast.layouts import Scalar, layout_of
+from holdfast.policies.policy import Kernel, Kernels
 from holdfast.regret import NO_ARM, is_switch
 from holdfast.rng import STATE_SIZE, start_stream, uniform_abreast
 from holdfast.schedules import LONGEST
@@ -27,7 +28,13 @@ STOPPED, COSTS_EXHAUSTED, AGAINST_THE_RULES = -1, -2, -3
 """What a game returns instead of its number of blocks: it was told to stop, ran out of λ_n, or its policy named an arm
 or a number of rounds that there is not."""
 
-Kernel = Callable[..., Any]
+
+class Parts(NamedTuple):
+    """The kernels a game is composed of."""
+
+    policy: Kernels
+    total: Kernel
+    gap: Kernel
 
 
 class Rules(NamedTuple):
@@ -46,13 +53,13 @@ class Rules(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """What the games in progress need, one column each: two streams, the policy's state and what they have come to."""
+    """What the games in progress need, one column each: two streams, the policy's state, the block, the tally."""
 
     policy_streams: Any
     environment_streams: Any
-    x: Any
-    C: Any
-    w: Any
+    numbers: Any
+    vectors: Any
+    block: Any
     tally: Any
 
 
@@ -64,60 +71,72 @@ class Record(NamedTuple):
     paid: Any
 
 
-PREVIOUS, SHIFT, PLACE, TOTAL, GAP, GAINED, SWITCHED, PAID = range(8)
-"""Rows of the tally: the arm of the last block, by how many places the arms are rotated, where the current arm stands,
-what its block lost and by how much more than the reference arm; the sum of those, the switches, their cost."""
+class Tally(NamedTuple):
+    """What a game has come to."""
 
-TALLIED = 8
+    arm_before: Scalar
+    shift: Scalar  # by how many places the arms are rotated
+    place: Scalar  # where the arm in play stands among those of the environment
+    block_loss: Scalar
+    block_excess: Scalar  # the expected loss of a block, or of a part of it, less the reference arm's
+    excess: Scalar  # the sum of those
+    switches: Scalar
+    paid: Scalar
+
+
+TALLY = layout_of(Tally)
 
 
 @kernel
 def begin_games(rules: Any, first: int, scratch: Any) -> None:
-    """Put the streams at their start and the state at zero."""
-    K = scratch.C.shape[0]
-    for g in range(scratch.x.shape[1]):
+    """Put the streams at their start and all else at zero."""
+    for g in range(scratch.numbers.shape[1]):
         start_stream(rules.policy_key, first + g, scratch.policy_streams[:, g])
         start_stream(rules.environment_key, first + g, scratch.environment_streams[:, g])
-        for i in range(N_SCALARS):
-            scratch.x[i, g] = 0.0
-        for i in range(K):
-            scratch.C[i, g] = 0.0
-            scratch.w[i, g] = 0.0
-        for i in range(TALLIED):
+        for i in range(scratch.numbers.shape[0]):
+            scratch.numbers[i, g] = 0.0
+        for i in range(scratch.vectors.shape[0]):
+            scratch.vectors[i, g] = 0.0
+        for i in range(scratch.block.shape[0]):
+            scratch.block[i, g] = 0.0
+        for i in range(scratch.tally.shape[0]):
             scratch.tally[i, g] = 0.0
-        scratch.tally[PREVIOUS, g] = NO_ARM
-        if rules.shuffled:
-            scratch.tally[SHIFT, g] = float(int(uniform_abreast(scratch.environment_streams, g) * K))
 
 
-@cache
-def one_by_one(choose: Kernel, observe: Kernel) -> tuple[Kernel, Kernel]:
-    """Kernels for games abreast, from those of one game."""
-
-    @kernel
-    def choose_abreast(params: Any, x: Any, C: Any, w: Any, announced: float, streams: Any) -> None:
-        for g in range(x.shape[1]):
-            x[ARM, g] = choose(params, x[:, g], C[:, g], w[:, g], announced, streams[:, g])
-
-    @kernel
-    def observe_abreast(params: Any, x: Any, C: Any, w: Any, totals: Any, rounds: float) -> None:
-        for g in range(x.shape[1]):
-            observe(params, x[:, g], C[:, g], w[:, g], totals[g], rounds)
-
-    return choose_abreast, observe_abreast
-
-
-@cache
-def compose_play(choose: Kernel, observe: Kernel, total: Kernel, gap: Kernel) -> Kernel:
+def compose_play(parts: Parts) -> Kernel:
     """The game of a few replications, as many as `scratch` has columns."""
+    return _composed_play(parts, frozen_in(parts))
+
+
+def compose_games(parts: Parts, width: int) -> Kernel:
+    """The games of a run of replications, `width` at a time."""
+    return _composed_games(parts, width, frozen_in(parts))
+
+
+def frozen_in(parts: Parts) -> tuple[str, ...]:
+    """What tells apart two compilations of the same kernels: a value that a user's kernel reads may change."""
+    kernels: tuple[Callable[..., Any], ...] = (parts.policy.choose, parts.policy.observe, parts.total, parts.gap)
+    return tuple(frozen(getattr(part, "py_func", part)) for part in kernels)
+
+
+@cache
+def _composed_play(parts: Parts, values: tuple[str, ...]) -> Kernel:
+    (choose, observe, *_), total, gap = parts
+    view_state, view_block, view_tally = parts.policy.state_layout.view, parts.policy.block_layout.view, TALLY.view
 
     @kernel
-    def play(rules: Any, first: int, scratch: Any, stop: Any, record: Any) -> int:
+    def play(rules: Any, first: int, scratch: Any, K: int, stop: Any, record: Any) -> int:
         """Play to the horizon, and record at each checkpoint; returns the number of blocks."""
         begin_games(rules, first, scratch)
-        x, C, w, tally = scratch.x, scratch.C, scratch.w, scratch.tally
+        state = view_state(scratch.numbers, scratch.vectors, K)
+        block = view_block(scratch.block, scratch.vectors, K)
+        tally = view_tally(scratch.tally, scratch.vectors, K)
+        width = scratch.tally.shape[1]
+        for g in range(width):
+            tally.arm_before[g] = NO_ARM
+            if rules.shuffled:
+                tally.shift[g] = float(int(uniform_abreast(scratch.environment_streams, g) * K))
         horizon, tables, costs, checkpoints = rules.horizon, rules.tables, rules.costs, rules.checkpoints
-        K = float(C.shape[0])
         marks, mark = checkpoints.shape[0], 0
         n_costs, n, t = costs.shape[0], 0, 0.0
         while t < horizon:
@@ -130,33 +149,33 @@ def compose_play(choose: Kernel, observe: Kernel, total: Kernel, gap: Kernel) ->
             else:
                 return COSTS_EXHAUSTED
             n += 1
-            choose(rules.params, x, C, w, lam if rules.announces_cost else 1.0, scratch.policy_streams)
+            choose(rules.params, state, lam if rules.announces_cost else 1.0, scratch.policy_streams, block)
             wrong = 0
-            for g in range(x.shape[1]):
-                wrong += int((x[ARM, g] < 0.0) | (x[ARM, g] >= K))
-                switch = is_switch(tally[PREVIOUS, g], x[ARM, g])
-                tally[SWITCHED, g] += 1.0 if switch else 0.0
-                tally[PAID, g] += lam if switch else 0.0
-                tally[PREVIOUS, g] = x[ARM, g]
-                place = x[ARM, g] + tally[SHIFT, g]
-                tally[PLACE, g] = place - K if place >= K else place
-            rounds = x[ROUNDS, 0]
+            for g in range(width):
+                wrong += int((block.arm[g] < 0.0) | (block.arm[g] >= K))
+                switch = is_switch(tally.arm_before[g], block.arm[g])
+                tally.switches[g] += 1.0 if switch else 0.0
+                tally.paid[g] += lam if switch else 0.0
+                tally.arm_before[g] = block.arm[g]
+                place = block.arm[g] + tally.shift[g]
+                tally.place[g] = place - K if place >= K else place
+            rounds = block.rounds[0]
             if wrong > 0 or not 1.0 <= rounds <= LONGEST or rounds != math.floor(rounds):
                 return AGAINST_THE_RULES
             end = min(t + rounds, horizon)
             while mark < marks and checkpoints[mark] <= end:
-                gap(tables, tally[PLACE], t, checkpoints[mark], tally[GAP])
+                gap(tables, tally.place, t, checkpoints[mark], tally.block_excess)
                 for g in range(record.excess.shape[0]):
-                    record.excess[g, mark] = tally[GAINED, g] + tally[GAP, g]
-                    record.switches[g, mark] = int(tally[SWITCHED, g])
-                    record.paid[g, mark] = tally[PAID, g]
+                    record.excess[g, mark] = tally.excess[g] + tally.block_excess[g]
+                    record.switches[g, mark] = int(tally.switches[g])
+                    record.paid[g, mark] = tally.paid[g]
                 mark += 1
             if end < horizon:  # what the last block loses is never used
-                gap(tables, tally[PLACE], t, end, tally[GAP])
-                for g in range(x.shape[1]):
-                    tally[GAINED, g] += tally[GAP, g]
-                total(tables, tally[PLACE], t, end, scratch.environment_streams, tally[TOTAL])
-                observe(rules.params, x, C, w, tally[TOTAL], end - t)
+                gap(tables, tally.place, t, end, tally.block_excess)
+                for g in range(width):
+                    tally.excess[g] += tally.block_excess[g]
+                total(tables, tally.place, t, end, scratch.environment_streams, tally.block_loss)
+                observe(rules.params, state, block, tally.block_loss, end - t)
             t = end
         return n
 
@@ -164,12 +183,13 @@ def compose_play(choose: Kernel, observe: Kernel, total: Kernel, gap: Kernel) ->
 
 
 @cache
-def compose_games(choose: Kernel, observe: Kernel, total: Kernel, gap: Kernel, width: int) -> Kernel:
-    """The games of a run of replications, `width` at a time."""
-    play = compose_play(choose, observe, total, gap)
+def _composed_games(parts: Parts, width: int, values: tuple[str, ...]) -> Kernel:
+    play = _composed_play(parts, values)
+    n_numbers, n_block = parts.policy.state_layout.n_numbers, parts.policy.block_layout.n_numbers
+    n_tally = TALLY.n_numbers
 
     @kernel
-    def games(rules: Any, first: int, C: Any, w: Any, stop: Any, record: Any) -> int:
+    def games(rules: Any, first: int, vectors: Any, K: int, stop: Any, record: Any) -> int:
         """Fill one row of `record` for each replication from `first` on; returns the number of blocks.
 
         Where `width` does not divide the replications, the last games are played with some that nobody asked for.
@@ -177,16 +197,16 @@ def compose_games(choose: Kernel, observe: Kernel, total: Kernel, gap: Kernel, w
         scratch = Scratch(
             local_words(STATE_SIZE, width),
             local_words(STATE_SIZE, width),
-            local_rows(N_SCALARS, width),
-            as_rows(C, width),
-            as_rows(w, width),
-            local_rows(TALLIED, width),
+            local_rows(n_numbers, width),
+            as_rows(vectors, width),
+            local_rows(n_block, width),
+            local_rows(n_tally, width),
         )
         blocks = 0
         for row in range(0, record.excess.shape[0], width):
             these = slice(row, row + width)
             own = Record(record.excess[these], record.switches[these], record.paid[these])
-            played: int = play(rules, first + row, scratch, stop, own)
+            played: int = play(rules, first + row, scratch, K, stop, own)
             if played < 0:
                 return played
             blocks += played * own.excess.shape[0]

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from holdfast._numba.rows import aligned_zeros
 from holdfast.environments import Environment
-from holdfast.errors import HoldfastError
-from holdfast.players import policy_key
+from holdfast.players.game import broken_rules, policy_key
 from holdfast.policies import Policy
 from holdfast.rng import stream_key
 from holdfast.simulation.costs import Costs
@@ -20,11 +19,10 @@ from holdfast.simulation.game import (
     AGAINST_THE_RULES,
     COSTS_EXHAUSTED,
     STOPPED,
-    Kernel,
+    Parts,
     Record,
     Rules,
     compose_games,
-    one_by_one,
 )
 
 Array = NDArray[np.float64]
@@ -50,16 +48,14 @@ class Task:
     first: int
     count: int
 
-    def kernels(self) -> tuple[Kernel, Kernel, Kernel, Kernel]:
+    def parts(self) -> Parts:
         """What the game is composed of."""
-        policy, environment = self.policy, self.environment
-        choose, observe = policy.abreast or one_by_one(policy.choose, policy.observe)
-        return choose, observe, environment.total_kernel, environment.gap_kernel
+        return Parts(self.policy.kernels, self.environment.total_kernel, self.environment.gap_kernel)
 
     @property
     def width(self) -> int:
         """How many of the replications are best played abreast."""
-        return ABREAST if self.policy.abreast and self.policy.n_arms <= MOST_ARMS_ABREAST else 1
+        return ABREAST if self.policy.kernels.abreast and self.policy.n_arms <= MOST_ARMS_ABREAST else 1
 
     def rows(self) -> list[tuple[int, int]]:
         """How the replications are played: so many, so many of them abreast. A few left over go one after the other."""
@@ -106,23 +102,15 @@ def run_task(task: Task, stop: NDArray[np.uint8] | None = None) -> Played | None
         if played == STOPPED:
             return None
         if played == AGAINST_THE_RULES:
-            raise broken_rules(task)
+            raise broken_rules(task.label, task.policy.n_arms)
         done += count
         blocks += played
     return Played(task, *record, blocks)
 
 
-def broken_rules(task: Task) -> HoldfastError:
-    """What is said of a policy, a user's own, whose kernel is wrong."""
-    return HoldfastError(
-        f"{task.label} must choose an arm from 0 to {task.policy.n_arms - 1} and a whole number of rounds, at least 1: "
-        "look at x[ARM] and x[ROUNDS] in its kernel"
-    )
-
-
 def warm_up(tasks: Iterable[Task]) -> None:
     """Compile, or load from the disk, what `tasks` need, before threads ask for it all at once."""
-    needed = {(task.kernels(), width): task for task in tasks for _, width in task.rows()}
+    needed = {(task.parts(), width): task for task in tasks for _, width in task.rows()}
     for (_, width), task in needed.items():
         _play(task, width, 0, task.costs.table(), np.zeros(1, dtype=np.uint8), _empty_record(task, 0))
 
@@ -133,5 +121,7 @@ def _empty_record(task: Task, count: int) -> Record:
 
 
 def _play(task: Task, width: int, first: int, costs: Array, stop: NDArray[np.uint8], record: Record) -> int:
-    C, w = (aligned_zeros(task.policy.n_arms * width) for _ in range(2))
-    return int(compose_games(*task.kernels(), width)(task.rules(costs), first, C, w, stop, record))
+    parts, K = task.parts(), task.policy.n_arms
+    vectors = aligned_zeros(parts.policy.state_layout.n_vectors * K * width)
+    games = compose_games(parts, width)
+    return int(games(task.rules(costs), first, vectors, K, stop, record))

@@ -18,20 +18,20 @@ if not hasattr(np, "row_stack"):  # numba-cuda 0.30 imports a name that NumPy 2.
     setattr(np, "row_stack", np.vstack)  # noqa: B010
 
 from holdfast.errors import InvalidParameter, MissingExtra
-from holdfast.policies.protocol import N_SCALARS
+from holdfast.players.game import broken_rules
+from holdfast.policies.policy import Kernel, Kernels
 from holdfast.rng import STATE_SIZE
 from holdfast.simulation.backends.backend import Backend
 from holdfast.simulation.game import (
     AGAINST_THE_RULES,
     COSTS_EXHAUSTED,
-    TALLIED,
-    Kernel,
+    TALLY,
     Record,
     Rules,
     Scratch,
     compose_play,
 )
-from holdfast.simulation.tasks import Played, Task, broken_rules
+from holdfast.simulation.tasks import Played, Task
 
 try:
     with warnings.catch_warnings():
@@ -60,9 +60,10 @@ def require_device() -> None:
 
 
 @cache
-def compose_launch(choose: Kernel, observe: Kernel, total: Kernel, gap: Kernel, n_arms: int) -> Any:
-    """The GPU kernel of one policy, environment and number of arms."""
-    play = compose_play(choose, observe, total, gap)
+def compose_launch(play: Kernel, policy: Kernels, n_arms: int) -> Any:
+    """The GPU kernel of one game and number of arms."""
+    n_numbers, n_block, n_tally = policy.state_layout.n_numbers, policy.block_layout.n_numbers, TALLY.n_numbers
+    n_vectors = max(1, policy.state_layout.n_vectors * n_arms)  # there is no array of nothing
 
     @cuda.jit  # type: ignore[untyped-decorator]
     def launch(rules: Any, first: int, stop: Any, record: Any, blocks: Any) -> None:
@@ -71,13 +72,13 @@ def compose_launch(choose: Kernel, observe: Kernel, total: Kernel, gap: Kernel, 
             scratch = Scratch(
                 cuda.local.array((STATE_SIZE, 1), np.uint64),
                 cuda.local.array((STATE_SIZE, 1), np.uint64),
-                cuda.local.array((N_SCALARS, 1), np.float64),
-                cuda.local.array((n_arms, 1), np.float64),
-                cuda.local.array((n_arms, 1), np.float64),
-                cuda.local.array((TALLIED, 1), np.float64),
+                cuda.local.array((n_numbers, 1), np.float64),
+                cuda.local.array((n_vectors, 1), np.float64),
+                cuda.local.array((n_block, 1), np.float64),
+                cuda.local.array((n_tally, 1), np.float64),
             )
             own = Record(record.excess[row : row + 1], record.switches[row : row + 1], record.paid[row : row + 1])
-            blocks[row] = play(rules, first + row, scratch, stop, own)
+            blocks[row] = play(rules, first + row, scratch, n_arms, stop, own)
 
     return launch
 
@@ -93,7 +94,7 @@ def run_on_gpu(task: Task) -> Played:
     require_device()
     if task.policy.n_arms > MOST_ARMS:
         raise InvalidParameter("n_arms", f"must be at most {MOST_ARMS} on a GPU", task.policy.n_arms)
-    launch = compose_launch(*task.kernels(), task.policy.n_arms)
+    launch = compose_launch(compose_play(task.parts()), task.policy.kernels, task.policy.n_arms)
     grid = -(-task.count // THREADS_PER_BLOCK)
     shape = (task.count, len(task.checkpoints))
     record = Record(*(cuda.device_array(shape, kind) for kind in (np.float64, np.int64, np.float64)))
@@ -106,7 +107,7 @@ def run_on_gpu(task: Task) -> Played:
             launch[grid, THREADS_PER_BLOCK](on_device(task.rules(costs)), task.first, stop, record, blocks)
         played = blocks.copy_to_host()
         if played.min() == AGAINST_THE_RULES:
-            raise broken_rules(task)
+            raise broken_rules(task.label, task.policy.n_arms)
         if played.min() != COSTS_EXHAUSTED:
             excess, switches, paid = (column.copy_to_host() for column in record)
             return Played(task, excess, switches, paid, int(played.sum()))

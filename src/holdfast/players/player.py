@@ -5,22 +5,18 @@ The object checks what it is told and counts; every number that decides comes fr
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from holdfast.checks import real_number, whole_number
 from holdfast.errors import BadSavedState, InvalidParameter, OutOfTurn, nearest
-from holdfast.policies import POLICIES, make_policy
-from holdfast.policies.protocol import ARM, BLOCK, LARGEST, N_SCALARS, ROUNDS, Array, Policy, State
-from holdfast.rng import STATE_SIZE, check_seed, start_stream, stream_key
-
-FORMAT = "holdfast.player"
-VERSION = 1
+from holdfast.layouts import Array
+from holdfast.players.document import checked_numbers, described, opened, policy_of, sealed
+from holdfast.players.game import Game
+from holdfast.policies.policy import LARGEST, Policy
 
 KEPT_PIECES = 256
 """Losses of a block kept apart before they are summed exactly into a few numbers."""
@@ -44,13 +40,10 @@ class Player:
     __slots__ = (
         "_arm",
         "_bounds",
+        "_game",
         "_left",
-        "_observe",
-        "_params",
         "_pieces",
         "_rounds",
-        "_state",
-        "_stream",
         "_switches",
         "policy",
     )
@@ -60,12 +53,7 @@ class Player:
 
     def __init__(self, policy: Policy, seed: object = None, replication: int = 0) -> None:
         self.policy = policy
-        self._params = policy.parameters()
-        self._state = State.fresh(policy.n_arms)
-        self._observe: Callable[..., Any] = policy.observe
-        self._stream = np.zeros(STATE_SIZE, dtype=np.uint64)
-        number = whole_number("replication", replication, least=0)
-        start_stream(policy_key(check_seed(seed), policy.label), number, self._stream)
+        self._game = Game(policy, seed, replication)
         self._arm: int | str | None = None
         self._bounds = policy.bounds
         self._left = 0
@@ -96,23 +84,22 @@ class Player:
     def probabilities(self) -> Array:
         """The distribution the current arm was drawn from; between blocks, the one the next will be drawn from."""
         if self._left:
-            return self.policy.probabilities(self._params, self._state)
+            return self._game.probabilities()
         if self.policy.announces is not None:
             raise OutOfTurn(
                 f"the probabilities of the next block depend on its {self.policy.announces}: "
                 f"call ask({self.policy.announces}=...) first"
             )
-        state = State(self._state.x.copy(), self._state.C.copy(), self._state.w.copy())
-        self._extend_schedule()
-        self.policy.choose(self._params, state.x, state.C, state.w, 0.0, self._stream.copy())
-        return self.policy.probabilities(self._params, state)
+        ahead = self._game.copy()
+        ahead.begin()
+        return ahead.probabilities()
 
     @property
     def probability(self) -> float:
         """The probability with which the current arm was drawn, for logging and off-policy evaluation."""
         if not self._left:
             raise OutOfTurn("no arm is being played: call ask() first")
-        return float(self.probabilities[int(self._state.x[ARM])])
+        return float(self._game.block[2])
 
     def ask(self, *, switching_cost: float | None = None, loss_bound: float | None = None) -> Any:
         """The arm to play now: its name, or its number from 0. The same until its block ends.
@@ -125,12 +112,12 @@ class Player:
                 self._announced(switching_cost=switching_cost, loss_bound=loss_bound)
             return self._arm
         announced = self._announced(switching_cost=switching_cost, loss_bound=loss_bound)
-        self._extend_schedule()
-        x, previous = self._state.x, self._state.x[ARM]
-        arm = int(self.policy.choose(self._params, x, self._state.C, self._state.w, announced, self._stream))
-        if arm != previous or x[BLOCK] == 1.0:
+        game = self._game
+        previous = game.block[0] if game.begun else -1.0
+        arm = game.begin(announced)
+        if arm != previous:
             self._switches += 1
-        self._left = int(x[ROUNDS])
+        self._left = int(game.block[1])
         self._arm = arm if self.policy.arms is None else self.policy.arms[arm]
         return self._arm
 
@@ -169,14 +156,14 @@ class Player:
             self._end_block()
 
     def _end_block(self) -> None:
-        x, C, w = self._state.x, self._state.C, self._state.w
-        length = float(x[ROUNDS])
+        block = self._game.block
+        length = float(block[1])
         low = self.policy.loss_range[0]
         highest = self._bounds[1] - low
         total = math.fsum([*self._pieces, -low * length]) if low else math.fsum(self._pieces)
         total = min(max(total, 0.0), highest * length) / self.policy.unit
         self._pieces = []
-        self._observe(self._params, x, C, w, total, length)
+        self._game.observe(block, total, length)
 
     def _checked(self, loss: object, rounds: object, reward: object, arm: int | str | None) -> tuple[list[float], int]:
         """Numbers that add up to the loss, and its rounds; or an error before anything has changed."""
@@ -225,62 +212,31 @@ class Player:
             return bound
         return real_number("switching_cost", value, least=0, most=LARGEST * self.policy.unit) / self.policy.unit
 
-    def _extend_schedule(self) -> None:
-        """Tabulate a schedule given as functions further; one given as lists may be at its end."""
-        begun, covered = self._state.x[BLOCK], self.policy.blocks_covered(self._params)
-        if begun < covered:
-            return
-        params = self.policy.parameters(blocks=2 * int(covered))
-        if begun >= self.policy.blocks_covered(params):
-            raise InvalidParameter(
-                "block_lengths and learning_rates",
-                f"must reach block {int(begun) + 1}; give functions of n for an endless game",
-                f"{int(covered)} blocks",
-            )
-        self._params = params
-
     def save(self) -> str:
         """The whole game as JSON: `Player.load` continues it exactly, randomness included, in any process."""
-        settings = self.policy.settings()
-        functions = sorted(name for name, value in settings.items() if callable(value))
-        content = {
-            "policy": {name: value for name, value in settings.items() if name not in functions},
-            "functions": functions,
-            "x": self._state.x.tolist(),
-            "C": self._state.C.tolist(),
-            "w": self._state.w.tolist(),
-            "stream": [int(word) for word in self._stream],
-            "bounds": list(self._bounds),
-            "left": self._left,
-            "pieces": exact_sum(self._pieces),
-            "rounds": self._rounds,
-            "switches": self._switches,
-        }
-        return json.dumps({"format": FORMAT, "version": VERSION, "check": _check(content), "player": content})
+        game = self._game
+        return sealed(
+            {
+                **described(self.policy),
+                "state": game.saved_state(),
+                "block": game.saved_block() if self._left else None,
+                "begun": game.begun,
+                "last_arm": int(game.block[0]) if game.begun else None,
+                "stream": [int(word) for word in game.stream],
+                "bounds": list(self._bounds),
+                "left": self._left,
+                "pieces": exact_sum(self._pieces),
+                "rounds": self._rounds,
+                "switches": self._switches,
+            }
+        )
 
     @classmethod
     def load(cls, data: str | bytes, *, policy: Policy | None = None) -> Player:
-        """Continue a saved game. `policy` is needed where it is one of your own, or has functions for a schedule."""
-        content = _opened(data)
+        """Continue a saved game. `policy` is needed where it has functions for a schedule, or Python cannot find it."""
         try:
-            functions = content["functions"]
-            if policy is None and functions:
-                raise BadSavedState(
-                    f"this game's policy has functions for {' and '.join(functions)}, which cannot be saved: "
-                    "give the same policy, Player.load(data, policy=...)"
-                )
-            saved = content["policy"]
-            if policy is None and saved["policy"] not in POLICIES:
-                raise BadSavedState(
-                    f"this game was played by {saved['policy']!r}, which is not one of Holdfast's own policies: "
-                    "give the policy, Player.load(data, policy=...)"
-                )
-            if policy is None:
-                policy = make_policy(saved)
-            given = {k: v for k, v in policy.settings().items() if k not in functions}
-            if json.loads(json.dumps(given)) != saved:
-                raise BadSavedState(f"this game was played by {saved}, not by {given}")
-            return cls._restored(policy, content)
+            content = opened(data)
+            return cls._restored(policy_of(content, policy), content)
         except BadSavedState:
             raise
         except (KeyError, TypeError, IndexError, AttributeError, OverflowError, ValueError) as error:
@@ -288,32 +244,19 @@ class Player:
 
     @classmethod
     def _restored(cls, policy: Policy, content: dict[str, Any]) -> Player:
+        state, block = checked_numbers(content, policy)
         player = cls(policy, seed=0)
-        for name, size in (("x", N_SCALARS), ("C", policy.n_arms), ("w", policy.n_arms)):
-            values = np.array(content[name], dtype=np.float64)
-            if values.shape != (size,) or not np.isfinite(values).all():
-                raise BadSavedState(f"saved player data is damaged: {name} must be {size} finite numbers")
-            getattr(player._state, name)[:] = values
-        stream = np.array(content["stream"], dtype=np.uint64)
-        if stream.shape != (STATE_SIZE,):
-            raise BadSavedState(f"saved player data is damaged: stream must be {STATE_SIZE} whole numbers")
-        player._stream[:] = stream
+        game = player._game
+        game.restore(state, block, content["begun"], np.array(content["stream"], dtype=np.uint64))
+        if content["begun"] and block is None:
+            game.block[0] = whole_number("last_arm", content["last_arm"], least=0, most=policy.n_arms - 1)
         player._bounds = (float(content["bounds"][0]), float(content["bounds"][1]))
-        player._left = whole_number("left", content["left"], least=0)
-        player._pieces = [real_number("pieces", piece) for piece in content["pieces"]]
-        player._rounds = whole_number("rounds", content["rounds"], least=0)
-        player._switches = whole_number("switches", content["switches"], least=0)
-        while player._state.x[BLOCK] > policy.blocks_covered(player._params):
-            player._params = policy.parameters(blocks=2 * int(policy.blocks_covered(player._params)))
+        player._left, player._rounds, player._switches = content["left"], content["rounds"], content["switches"]
+        player._pieces = [float(piece) for piece in content["pieces"]]
         if player._left:
-            arm = int(player._state.x[ARM])
+            arm = int(game.block[0])
             player._arm = arm if policy.arms is None else policy.arms[arm]
         return player
-
-
-def policy_key(seed: int, label: str) -> np.ndarray[Any, np.dtype[np.uint64]]:
-    """The streams of the policy called `label` under `seed`, in online play and in simulation."""
-    return stream_key(seed, f"policy/{label}")
 
 
 def exact_sum(pieces: Iterable[float]) -> list[float]:
@@ -324,29 +267,3 @@ def exact_sum(pieces: Iterable[float]) -> list[float]:
         parts.append(part)
         left.append(-part)
     return parts
-
-
-def _check(content: dict[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32]
-
-
-def _opened(data: object) -> dict[str, Any]:
-    """The content of saved data, after every check that needs no policy."""
-    if not isinstance(data, (str, bytes)):
-        raise BadSavedState(f"saved player data must be the text that save() returned; got {type(data).__name__}")
-    try:
-        document = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise BadSavedState(f"saved player data must be JSON; it is damaged or cut short ({error})") from None
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise BadSavedState(f"saved player data must have the format {FORMAT!r}; this is something else")
-    version = document.get("version")
-    if version != VERSION:
-        raise BadSavedState(
-            f"saved player data must be of version {VERSION}; got version {version!r}"
-            + ("; a newer Holdfast wrote it" if isinstance(version, int) and version > VERSION else "")
-        )
-    content = document.get("player")
-    if not isinstance(content, dict) or document.get("check") != _check(content):
-        raise BadSavedState("saved player data is damaged: its contents do not match its check sum")
-    return content

@@ -1,0 +1,165 @@
+"""A saved game: a JSON document with named numbers, a version and a check sum; every number is checked on the way in.
+
+    {"format": "holdfast.player", "version": 2, "check": "…", "player": {
+        "policy": {…}, "functions": […],            what is played
+        "state": {"n": 7, "C": […], …},             the policy's own numbers by name
+        "block": {"arm": 1, "rounds": 3, …} | null, the block in play
+        "begun": 7, "stream": […],                  blocks begun, the random stream
+        "bounds": […], "left": 2, "pieces": […], "rounds": 19, "switches": 4}}
+
+The check sum tells of damage, not of intent: somebody who edits a document can sign it again. So nothing here is
+believed because it is signed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from holdfast.checks import real_number, whole_number
+from holdfast.errors import BadSavedState
+from holdfast.layouts import Layout
+from holdfast.players.upgrades import UPGRADES
+from holdfast.policies.policy import Policy, must_be
+from holdfast.policies.registry import address_of, find_policy, make_policy
+from holdfast.rng import STATE_SIZE
+from holdfast.schedules import LONGEST
+
+FORMAT = "holdfast.player"
+VERSION = 2
+
+
+def sealed(content: Mapping[str, Any]) -> str:
+    """The document of a game."""
+    return json.dumps({"format": FORMAT, "version": VERSION, "check": check_sum(content), "player": content})
+
+
+def check_sum(content: Mapping[str, Any]) -> str:
+    """What tells a damaged document."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def opened(data: object) -> dict[str, Any]:
+    """The content of a document of this or an earlier version, after every check that needs no policy."""
+    if not isinstance(data, (str, bytes)):
+        raise BadSavedState(f"saved player data must be the text that save() returned; got {type(data).__name__}")
+    try:
+        document = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise BadSavedState(f"saved player data must be JSON; it is damaged or cut short ({error})") from None
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise BadSavedState(f"saved player data must have the format {FORMAT!r}; this is something else")
+    version = document.get("version")
+    if type(version) is not int or not 1 <= version <= VERSION:
+        raise BadSavedState(
+            f"saved player data must be of version 1 to {VERSION}; got version {version!r}"
+            + ("; a newer Holdfast wrote it" if isinstance(version, int) and version > VERSION else "")
+        )
+    content = document.get("player")
+    if not isinstance(content, dict) or document.get("check") != check_sum(content):
+        raise BadSavedState("saved player data is damaged: its contents do not match its check sum")
+    for upgrade in UPGRADES[version - 1 :]:
+        content = upgrade(content)
+    return content
+
+
+def described(policy: Policy) -> dict[str, Any]:
+    """A policy in a document: its settings, without its functions, whose names stand beside them."""
+    settings = {**policy.settings(), "policy": address_of(policy)}
+    functions = sorted(name for name, value in settings.items() if callable(value))
+    return {"policy": {k: v for k, v in settings.items() if k not in functions}, "functions": functions}
+
+
+def policy_of(content: Mapping[str, Any], policy: Policy | None) -> Policy:
+    """The policy a document was saved by, or `policy` if it is the same."""
+    saved, functions = content["policy"], content["functions"]
+    if policy is None and functions:
+        raise BadSavedState(
+            f"this game's policy has functions for {' and '.join(functions)}, which cannot be saved: "
+            "give the same policy, Player.load(data, policy=...)"
+        )
+    if policy is None:
+        try:
+            find_policy(saved["policy"])
+        except ValueError:
+            raise BadSavedState(
+                f"this game was played by {saved['policy']!r}, which is not one of Holdfast's own policies nor found "
+                "by Python: give the policy, Player.load(data, policy=...)"
+            ) from None
+        policy = make_policy(saved)
+    if not isinstance(policy, Policy):
+        raise BadSavedState(f"policy must be a policy such as holdfast.Exp3(8); got {policy!r}")
+    given = json.loads(json.dumps(described(policy)["policy"]))
+    own = find_policy(given["policy"])[0] is type(policy) if ":" not in given["policy"] else True
+    defaults = {field.name: field.default for field in fields(policy)}
+    whole = {**{name: defaults[name] for name in given if name in defaults}, **saved}  # fields that came later
+    if json.loads(json.dumps(whole)) != given or not own:
+        raise BadSavedState(f"this game was played by {saved}, not by {given}")
+    return policy
+
+
+def checked_numbers(content: Mapping[str, Any], policy: Policy) -> tuple[dict[str, Any], dict[str, Any] | None]:
+    """State and block by name, each number one that a game can have come to."""
+    kernels = policy.kernels
+    state = _named(content["state"], kernels.state_layout, policy.n_arms, "state")
+    begun = whole_number("begun", content["begun"], least=0, most=int(LONGEST))
+    if "n" in state:
+        must_be(state["n"] == begun, f"the state must be that of block {begun}")
+    block = None
+    if content["block"] is not None:
+        block = _named(content["block"], kernels.block_layout, policy.n_arms, "block")
+        whole_number("arm", block["arm"], least=0, most=policy.n_arms - 1)
+        rounds = whole_number("rounds of the block", block["rounds"], least=1, most=int(LONGEST))
+        must_be(0.0 < block["probability"] <= 1.0 + 1e-9, "probability must be above 0 and at most 1")
+        whole_number("left", content["left"], least=1, most=rounds)
+        must_be(begun >= 1, "a block in play must have begun")
+    else:
+        must_be(content["left"] == 0, "without a block no rounds can be left")
+    told = whole_number("rounds", content["rounds"], least=0, most=int(LONGEST))
+    switches = whole_number("switches", content["switches"], least=0, most=begun)
+    ended = begun - (block is not None)
+    held = 0 if block is None else int(block["rounds"]) - content["left"]
+    must_be(told - held >= ended, f"{ended} blocks have at least as many rounds; told {told}")
+    must_be((switches >= 1) == (begun >= 1), "the first play is a switch")
+    stream = content["stream"]
+    must_be(
+        isinstance(stream, list)
+        and len(stream) == STATE_SIZE
+        and all(type(word) is int and 0 <= word < 2**64 for word in stream)
+        and any(stream),
+        f"stream must be {STATE_SIZE} words of 64 bits, not all 0",
+    )
+    _check_pieces(content, policy, held)
+    policy.check_saved(state, block)
+    return state, block
+
+
+def _check_pieces(content: Mapping[str, Any], policy: Policy, held: int) -> None:
+    """The losses told in the block so far, and the range they were told in."""
+    low, high = (real_number("bounds", bound) for bound in content["bounds"])
+    must_be(low < high, "bounds must be the lowest and the highest loss")
+    must_be(policy.announces == "loss_bound" or (low, high) == policy.bounds, "bounds must be the policy's")
+    total = math.fsum(real_number("pieces", piece) for piece in content["pieces"])
+    slack = 1e-9 * max(abs(low), abs(high), 1e-300) * max(held, 1)
+    must_be(held * low - slack <= total <= held * high + slack, f"{held} rounds cannot have lost {total:g}")
+
+
+def _named(values: Any, layout: Layout, n_arms: int, what: str) -> dict[str, Any]:
+    """Finite numbers for every saved name of `layout`, and for no other."""
+    names = {name: kind for name, kind in layout.kinds.items() if kind.saved}
+    must_be(isinstance(values, dict) and set(values) == set(names), f"{what} must have {', '.join(names)}")
+    checked: dict[str, Any] = {}
+    for name, kind in names.items():
+        if not kind.per_arm:
+            checked[name] = real_number(name, values[name])
+            continue
+        must_be(isinstance(values[name], list) and len(values[name]) == n_arms, f"{name} must have a number per arm")
+        numbers = np.array([real_number(name, value) for value in values[name]])
+        checked[name] = numbers.tolist()
+    return checked

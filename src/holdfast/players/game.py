@@ -1,0 +1,176 @@
+"""One game without its manners: a policy's state, its random stream, and the two kernels that change them.
+
+`Player` and every other kind of online play stand on this. It trusts its caller: the order of calls, the ranges of
+losses and who may call when are theirs to check.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Self
+
+import numpy as np
+
+from holdfast._numba.compile import frozen, kernel
+from holdfast._numba.rows import as_rows, local_rows
+from holdfast.checks import whole_number
+from holdfast.errors import HoldfastError, InvalidParameter
+from holdfast.layouts import Array, Layout
+from holdfast.policies.policy import Kernel, Kernels, Policy
+from holdfast.rng import LAST_REPLICATION, STATE_SIZE, check_seed, start_stream, stream_key
+from holdfast.schedules import LONGEST
+
+
+def policy_key(seed: int, label: str) -> np.ndarray[Any, np.dtype[np.uint64]]:
+    """The streams of the policy called `label` under `seed`, in online play and in simulation."""
+    return stream_key(seed, f"policy/{label}")
+
+
+@cache
+def _composed(kernels: Kernels, values: tuple[str, ...]) -> tuple[Kernel, Kernel]:
+    choose, observe, *_ = kernels
+    view_state, view_block = kernels.state_layout.view, kernels.block_layout.view
+
+    @kernel
+    def choose_alone(
+        params: Any, numbers: Any, vectors: Any, K: int, announced: float, stream: Any, block: Any
+    ) -> None:
+        rows = as_rows(vectors, 1)
+        state = view_state(as_rows(numbers, 1), rows, K)
+        choose(params, state, announced, as_rows(stream, 1), view_block(as_rows(block, 1), rows, K))
+
+    @kernel
+    def observe_alone(params: Any, numbers: Any, vectors: Any, K: int, block: Any, total: float, rounds: float) -> None:
+        totals = local_rows(1, 1)
+        totals[0, 0] = total
+        rows = as_rows(vectors, 1)
+        state = view_state(as_rows(numbers, 1), rows, K)
+        observe(params, state, view_block(as_rows(block, 1), rows, K), totals[0], rounds)
+
+    return choose_alone, observe_alone
+
+
+def one_game(kernels: Kernels) -> tuple[Kernel, Kernel]:
+    """The two kernels over flat arrays, as online play calls them:
+
+    ``choose(params, numbers, vectors, K, announced, stream, block)`` and
+    ``observe(params, numbers, vectors, K, block, total, rounds)``.
+    """
+    parts = (kernels.choose, kernels.observe)
+    return _composed(kernels, tuple(frozen(getattr(part, "py_func", part)) for part in parts))
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block as a value: it can be stored, sent, and observed late and in any order."""
+
+    arm: int
+    rounds: int
+    probability: float
+    """The probability with which the arm was drawn."""
+    values: tuple[float, ...]
+    """All numbers of the policy's block, in the order of its declaration."""
+
+    @classmethod
+    def of(cls, values: Array) -> Self:
+        """The block that lies in an array."""
+        return cls(int(values[0]), int(values[1]), float(values[2]), tuple(values.tolist()))
+
+
+class Game:
+    """The state of one game of `policy` and its stream. With the same `seed`, as replication `replication` plays."""
+
+    __slots__ = ("K", "_choose", "_observe", "begun", "block", "numbers", "params", "policy", "stream", "vectors")
+
+    def __init__(self, policy: Policy, seed: object = None, replication: int = 0) -> None:
+        kernels = policy.kernels
+        self.policy = policy
+        self.K = policy.n_arms
+        self._choose, self._observe = one_game(kernels)
+        self.params = policy.parameters()
+        self.numbers = np.zeros(kernels.state_layout.n_numbers)
+        self.vectors = np.zeros(kernels.state_layout.n_vectors * self.K)
+        self.block = np.zeros(kernels.block_layout.n_numbers)
+        """The block that was begun last; arm, rounds and probability come first."""
+        self.begun = 0
+        """Blocks begun."""
+        self.stream = np.zeros(STATE_SIZE, dtype=np.uint64)
+        number = whole_number("replication", replication, least=0, most=LAST_REPLICATION)
+        start_stream(policy_key(check_seed(seed), policy.label), number, self.stream)
+
+    @property
+    def state_layout(self) -> Layout:
+        """Where the numbers of the state lie."""
+        return self.policy.kernels.state_layout
+
+    @property
+    def block_layout(self) -> Layout:
+        """Where the numbers of a block lie."""
+        return self.policy.kernels.block_layout
+
+    def begin(self, announced: float = 0.0) -> int:
+        """Begin a block: it lies in `block`; returns its arm."""
+        self._extend_schedule()
+        self._choose(self.params, self.numbers, self.vectors, self.K, announced, self.stream, self.block)
+        self.begun += 1
+        arm, rounds = self.block[0], self.block[1]
+        if not (0.0 <= arm < self.K and 1.0 <= rounds <= LONGEST and rounds == int(rounds) and arm == int(arm)):
+            raise broken_rules(self.policy.label, self.K)
+        return int(arm)
+
+    def observe(self, block: Array, total: float, rounds: float) -> None:
+        """What a block lost, in normalised units, over so many of its rounds."""
+        self._observe(self.params, self.numbers, self.vectors, self.K, block, total, rounds)
+
+    def probabilities(self) -> Array:
+        """The distribution that the block begun last was drawn from."""
+        state = self.state_layout.named(self.numbers, self.vectors)
+        return self.policy.probabilities(self.params, state, self.block_layout.named(self.block, self.vectors[:0]))
+
+    def copy(self) -> Game:
+        """The same game, to go on apart."""
+        other = object.__new__(Game)
+        for name in self.__slots__:
+            value = getattr(self, name)
+            setattr(other, name, value.copy() if isinstance(value, np.ndarray) and name != "params" else value)
+        return other
+
+    def _extend_schedule(self) -> None:
+        """Tabulate a schedule given as functions further; one given as lists may be at its end."""
+        covered = self.policy.blocks_covered(self.params)
+        if self.begun < covered:
+            return
+        params = self.policy.parameters(blocks=max(2 * int(covered), self.begun + 1))
+        if self.begun >= self.policy.blocks_covered(params):
+            raise InvalidParameter(
+                "block_lengths and learning_rates",
+                f"must reach block {self.begun + 1}; give functions of n for an endless game",
+                f"{int(covered)} blocks",
+            )
+        self.params = params
+
+    def saved_state(self) -> dict[str, Any]:
+        """The numbers of the state by name."""
+        return self.state_layout.saved(self.numbers, self.vectors)
+
+    def saved_block(self) -> dict[str, Any]:
+        """The numbers of the block begun last by name."""
+        return self.block_layout.saved(self.block, self.vectors[:0])
+
+    def restore(self, state: Mapping[str, Any], block: Mapping[str, Any] | None, begun: int, stream: Any) -> None:
+        """Go on from numbers by name, which were checked."""
+        self.state_layout.restore(state, self.numbers, self.vectors)
+        if block is not None:
+            self.block_layout.restore(block, self.block, self.vectors[:0])
+        self.begun = begun
+        self.stream[:] = stream
+
+
+def broken_rules(label: str, n_arms: int) -> HoldfastError:
+    """What is said of a policy, a user's own, whose kernel is wrong."""
+    return HoldfastError(
+        f"{label} must choose an arm from 0 to {n_arms - 1} and a whole number of rounds, at least 1: "
+        "look at block.arm and block.rounds in its kernel"
+    )

@@ -1,0 +1,62 @@
+"""Policies by name: the package's own by their id, anyone's by ``"module:Class"``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import MISSING, fields
+from typing import Any
+
+from holdfast.checks import class_at, one_of
+from holdfast.errors import InvalidParameter, nearest
+from holdfast.policies.elimination import BaSE
+from holdfast.policies.exp3 import BlockExp3, Exp3
+from holdfast.policies.policy import Policy
+from holdfast.policies.tsallis_inf import TsallisInf
+from holdfast.policies.tsallis_switch import TsallisSwitch, VaryingTsallisSwitch
+
+POLICIES: Mapping[str, tuple[type[Policy], Mapping[str, Any]]] = {
+    "tsallis-switch": (TsallisSwitch, {}),
+    "tsallis-switch-varying": (VaryingTsallisSwitch, {}),
+    "tsallis-inf": (TsallisInf, {}),
+    "exp3": (Exp3, {}),
+    "exp3-blocks": (BlockExp3, {}),
+    "base-arithmetic": (BaSE, {"grid": "arithmetic"}),
+    "base-geometric": (BaSE, {"grid": "geometric"}),
+    "base-minimax": (BaSE, {"grid": "minimax"}),
+}
+"""Each policy id with the class that plays it and the options it stands for."""
+
+
+def find_policy(name: object) -> tuple[type[Policy], Mapping[str, Any]]:
+    """The class with this id, or the one that ``"module:Class"`` names, and the options the name stands for."""
+    if isinstance(name, str) and ":" in name:
+        return class_at("policy", name, Policy), {}  # type: ignore[type-abstract]  # only compared with
+    return POLICIES[one_of("policy", name, POLICIES)]
+
+
+def address_of(policy: Policy) -> str:
+    """What `find_policy` finds the class of `policy` by: its id, or ``"module:Class"`` for anyone's own."""
+    kind = type(policy)
+    return policy.id if POLICIES.get(policy.id, (None,))[0] is kind else f"{kind.__module__}:{kind.__qualname__}"
+
+
+def make_policy(settings: Mapping[str, Any]) -> Policy:
+    """The policy that `settings` describes: its name under ``"policy"``, and its parameters by name.
+
+    >>> make_policy({"policy": "base-minimax", "n_arms": 3, "horizon": 100}).grid
+    'minimax'
+    """
+    if not isinstance(settings, Mapping):
+        raise InvalidParameter("settings", 'must be a mapping such as {"policy": "exp3", "n_arms": 8}', settings)
+    values = dict(settings)
+    name = values.pop("policy", None)
+    kind, implied = find_policy(name)
+    known = {field.name: field for field in fields(kind) if field.init}
+    for parameter in values:
+        if parameter not in known:
+            rule = f"is not a parameter of {name}{nearest(parameter, known)}"
+            raise InvalidParameter(parameter, rule, values[parameter])
+    for parameter, field in known.items():
+        if field.default is MISSING and field.default_factory is MISSING and parameter not in values:
+            raise InvalidParameter(parameter, f"must be given to {name}", None)
+    return kind(**{**values, **implied})
