@@ -82,7 +82,19 @@ class Block:
 class Game:
     """The state of one game of `policy` and its stream. With the same `seed`, as replication `replication` plays."""
 
-    __slots__ = ("K", "_choose", "_observe", "begun", "block", "numbers", "params", "policy", "stream", "vectors")
+    __slots__ = (
+        "K",
+        "_choose",
+        "_covered",
+        "_observe",
+        "begun",
+        "block",
+        "numbers",
+        "params",
+        "policy",
+        "stream",
+        "vectors",
+    )
 
     def __init__(self, policy: Policy, seed: object = None, replication: int = 0) -> None:
         kernels = policy.kernels
@@ -90,6 +102,7 @@ class Game:
         self.K = policy.n_arms
         self._choose, self._observe = one_game(kernels)
         self.params = policy.parameters()
+        self._covered = policy.blocks_covered(self.params)
         self.numbers = np.zeros(kernels.state_layout.n_numbers)
         self.vectors = np.zeros(kernels.state_layout.n_vectors * self.K)
         self.block = np.zeros(kernels.block_layout.n_numbers)
@@ -110,15 +123,17 @@ class Game:
         """Where the numbers of a block lie."""
         return self.policy.kernels.block_layout
 
-    def begin(self, announced: float = 0.0) -> int:
-        """Begin a block: it lies in `block`; returns its arm."""
-        self._extend_schedule()
-        self._choose(self.params, self.numbers, self.vectors, self.K, announced, self.stream, self.block)
+    def begin(self, announced: float = 0.0) -> tuple[int, int]:
+        """Begin a block, which then lies in `block`: its arm and its rounds."""
+        if self.begun >= self._covered:
+            self._extend_schedule()
+        block = self.block
+        self._choose(self.params, self.numbers, self.vectors, self.K, announced, self.stream, block)
         self.begun += 1
-        arm, rounds = self.block[0], self.block[1]
-        if not (0.0 <= arm < self.K and 1.0 <= rounds <= LONGEST and rounds == int(rounds) and arm == int(arm)):
+        arm, rounds = block.item(0), block.item(1)
+        if not (0.0 <= arm < self.K and 1.0 <= rounds <= LONGEST and arm.is_integer() and rounds.is_integer()):
             raise broken_rules(self.policy.label, self.K)
-        return int(arm)
+        return int(arm), int(rounds)
 
     def observe(self, block: Array, total: float, rounds: float) -> None:
         """What a block lost, in normalised units, over so many of its rounds."""
@@ -139,17 +154,15 @@ class Game:
 
     def _extend_schedule(self) -> None:
         """Tabulate a schedule given as functions further; one given as lists may be at its end."""
-        covered = self.policy.blocks_covered(self.params)
-        if self.begun < covered:
-            return
-        params = self.policy.parameters(blocks=max(2 * int(covered), self.begun + 1))
-        if self.begun >= self.policy.blocks_covered(params):
+        params = self.policy.parameters(blocks=max(2 * int(self._covered), self.begun + 1))
+        covered = self.policy.blocks_covered(params)
+        if self.begun >= covered:
             raise InvalidParameter(
                 "block_lengths and learning_rates",
                 f"must reach block {self.begun + 1}; give functions of n for an endless game",
-                f"{int(covered)} blocks",
+                f"{int(self._covered)} blocks",
             )
-        self.params = params
+        self.params, self._covered = params, covered
 
     def saved_state(self) -> dict[str, Any]:
         """The numbers of the state by name."""

@@ -17,6 +17,7 @@ from holdfast.layouts import Array
 from holdfast.players.document import checked_numbers, described, opened, policy_of, sealed
 from holdfast.players.game import Game
 from holdfast.policies.policy import LARGEST, Policy
+from holdfast.regret import NO_ARM
 
 KEPT_PIECES = 256
 """Losses of a block kept apart before they are summed exactly into a few numbers."""
@@ -113,11 +114,10 @@ class Player:
             return self._arm
         announced = self._announced(switching_cost=switching_cost, loss_bound=loss_bound)
         game = self._game
-        previous = game.block[0] if game.begun else -1.0
-        arm = game.begin(announced)
+        previous = game.block.item(0) if game.begun else NO_ARM
+        arm, self._left = game.begin(announced)
         if arm != previous:
             self._switches += 1
-        self._left = int(game.block[1])
         self._arm = arm if self.policy.arms is None else self.policy.arms[arm]
         return self._arm
 
@@ -157,7 +157,7 @@ class Player:
 
     def _end_block(self) -> None:
         block = self._game.block
-        length = float(block[1])
+        length = block.item(1)
         low = self.policy.loss_range[0]
         highest = self._bounds[1] - low
         total = math.fsum([*self._pieces, -low * length]) if low else math.fsum(self._pieces)

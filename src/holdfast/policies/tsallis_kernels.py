@@ -166,11 +166,10 @@ def choose_reduced_variance(params: Any, state: Any, announced: float, streams: 
     threshold = 2.0 * bound * rho * (1.0 - 1e-14)  # √p ≥ ηB  ⇔  w ≥ 2Bρ, equality included
     for g in range(state.s.shape[0]):
         block.before[g] = C[int(block.arm[g]), g]
+        block.baseline[g] = half if block.v[g] >= threshold else 0.0
     for i in range(C.shape[0]):
         for g in range(state.s.shape[0]):
-            b = half if refined(state.w[i, g], state.step[g]) >= threshold else 0.0
-            C[i, g] += b
-            block.baseline[g] = b if i == block.arm[g] else block.baseline[g]
+            C[i, g] += half if refined(state.w[i, g], state.step[g]) >= threshold else 0.0
 
 
 @kernel
