@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
-from holdfast.experiments.ledger import CONFIDENCE, Verdict
-from holdfast.experiments.reproduce import Findings
-from holdfast.report.content import Figure
-from holdfast.report.figures import png
-from holdfast.report.files import write_whole
-from holdfast.report.reproduction import command_of, counted, figures_of, load
-from holdfast.report.summary import curves, decimals, number
+from holdfast.files import write_whole
+from holdfast.paper.findings import Findings
+from holdfast.paper.games import Figure
+from holdfast.paper.ledger import CONFIDENCE, JUDGEMENTS, Verdict, counted
+from holdfast.paper.pages import chart_of, command_of, facts_of
+from holdfast.paper.remarks import remarks
+from holdfast.paper.reproduce import load
+from holdfast.report.charts import LineChart
+from holdfast.report.drawing import rendered
+from holdfast.report.numerals import decimals, number
 
-LARGEST = 120_000
+MOST_BYTES = 120_000
 """Bytes an image may have."""
-
-_SIGNS = {"holds": "✓ holds", "conditional": "◐ conditional", "fails": "✗ fails"}
 
 
 def write_document(out: Path | str, path: Path | str = Path("docs/reproduction.md")) -> Path:
@@ -26,23 +27,23 @@ def write_document(out: Path | str, path: Path | str = Path("docs/reproduction.m
     images = target.parent / "figures"
     images.mkdir(parents=True, exist_ok=True)
     findings = load(Path(out))
-    figures = figures_of(findings)
-    for figure in figures:
-        write_whole(images / f"{figure.name}.png", _small(figure))
-    return write_whole(target, _text(findings, figures).encode())
+    charts = {figure.name: chart_of(figure, findings) for figure in findings.figures}
+    for name, chart in charts.items():
+        write_whole(images / f"{name}.png", _small(chart))
+    return write_whole(target, _text(findings, charts).encode())
 
 
-def _small(figure: Figure) -> bytes:
-    """As sharp an image as `LARGEST` allows."""
+def _small(chart: LineChart) -> bytes:
+    """As sharp an image as `MOST_BYTES` allows."""
     image = b""
     for dpi in (110, 95, 80, 65, 50):
-        image = png(figure, dpi)
-        if len(image) <= LARGEST:
+        image = rendered(chart, ("png",), dpi=dpi)["png"]
+        if len(image) <= MOST_BYTES:
             break
     return image
 
 
-def _text(findings: Findings, figures: Sequence[Figure]) -> str:
+def _text(findings: Findings, charts: Mapping[str, LineChart]) -> str:
     settings, verdicts = findings.settings, findings.verdicts
     parts = [
         "# The paper, reproduced",
@@ -55,7 +56,7 @@ def _text(findings: Findings, figures: Sequence[Figure]) -> str:
         f"{command_of([], settings)} --out reproduction",
         "```",
         "",
-        "by `python -c \"from holdfast.report.document import write_document; write_document('reproduction')\"`.",
+        "by `python -c \"from holdfast.paper.document import write_document; write_document('reproduction')\"`.",
         "",
         "## How a claim is judged",
         "",
@@ -78,8 +79,8 @@ def _text(findings: Findings, figures: Sequence[Figure]) -> str:
         "",
         "## The figures",
     ]
-    for figure in figures:
-        parts += ["", *_figure(figure)]
+    for figure in findings.figures:
+        parts += ["", *_figure(figure, findings, charts[figure.name])]
     return "\n".join(parts) + "\n"
 
 
@@ -88,11 +89,11 @@ def _row(verdict: Verdict) -> str:
     runs = f"{verdict.replications} replications" if verdict.replications else "formulas alone"
     measured = f"<details><summary>{_cell(verdict.rule)} {runs}</summary>{numbers}</details>"
     claim = f"{_cell(verdict.claim)}<br>`{verdict.id}`, {_cell(verdict.place)}"
-    return f"| {_SIGNS[verdict.verdict]} | {claim} | {_cell(verdict.condition)} | {measured} |"
+    return f"| {JUDGEMENTS[verdict.verdict][0]} {verdict.verdict} | {claim} | {_cell(verdict.condition)} | {measured} |"
 
 
-def _figure(figure: Figure) -> list[str]:
-    told = ", ".join(f"{name} {value}" for name, value in figure.settings.items())
+def _figure(figure: Figure, findings: Findings, chart: LineChart) -> list[str]:
+    told = ", ".join(f"{name} {value}" for name, value in facts_of(figure, findings.settings).items())
     parts = [
         f"### {figure.title}",
         "",
@@ -100,23 +101,24 @@ def _figure(figure: Figure) -> list[str]:
         "",
         f"![{figure.title}](figures/{figure.name}.png)",
         "",
-        figure.see,
+        " ".join(remarks(figure.name, findings.evidence)),
     ]
-    for row in figure.rows:
-        lines = curves(row.frame)
-        places = [decimals([float(line.mean[m, -1]) for line in lines]) for m in range(3)]
+    for row in chart.rows:
+        ends = [[(float(line.y[-1]), line) for line in panel.lines] for panel in row.panels]
+        places = [decimals(mean for mean, _ in column) for column in ends]
         label = f" ({row.label})" if row.label else ""
         parts += [
             "",
-            f"| {figure.series_label}{label} | pseudo-regret | switches | with switching cost |",
+            f"| {figure.series_label}{label} | {' | '.join(panel.label for panel in row.panels)} |",
             "|---|---:|---:|---:|",
         ]
-        for line in lines:
-            cells = [
-                f"{number(float(line.mean[m, -1]), places[m])} ± {number(float(line.sd[m, -1]), places[m])}"
-                for m in range(3)
-            ]
-            parts.append(f"| {line.label} | {' | '.join(cells)} |")
+        for i, line in enumerate(row.panels[0].lines):
+            cells = []
+            for column, place in zip(ends, places, strict=True):
+                mean, of = column[i]
+                sd = "" if of.high is None else f" ± {number(float(of.high[-1]) - mean, place)}"
+                cells.append(f"{number(mean, place)}{sd}")
+            parts.append(f"| {line.series} | {' | '.join(cells)} |")
     return parts
 
 

@@ -1,4 +1,4 @@
-"""An experiment as data: matches to be played, in rows of a figure or as a probe; and the one way to play them."""
+"""What the paper plays, as data: matches, in rows of a figure or as a probe; and the one way to play them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from holdfast.environments import Environment
-from holdfast.experiments.settings import Settings
+from holdfast.paper.settings import Settings
 from holdfast.policies import Policy
 from holdfast.results import Result
 from holdfast.simulation import Backend, Power, simulate
@@ -39,13 +39,12 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Experiment:
-    """One figure: what it is, where the paper has it, what to see in it, and the matches of its rows."""
+class Figure:
+    """One figure: what it is, where the paper has it, and the matches of its rows."""
 
     name: str
     title: str
     place: str
-    see: str
     facts: Mapping[str, str]
     """Settings peculiar to this figure, for its reader."""
     rows: tuple[Row, ...]

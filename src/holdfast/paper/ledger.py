@@ -15,18 +15,27 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from holdfast.experiments.questions import Answer, Array, Question
-from holdfast.experiments.settings import Settings
-from holdfast.results import Result
+from holdfast.paper.questions import Answer, Array, Question
+from holdfast.paper.settings import Settings
+from holdfast.results import MEASURES, Result
+
+BOTH = MEASURES[-1]
+"""The measure most claims are about: pseudo-regret and what was paid for switching."""
 
 CONFIDENCE = 0.99
 """Of all the intervals of one claim together."""
 
-Judgement = Literal["holds", "fails", "conditional"]
+Judgement = Literal["fails", "conditional", "holds"]
+JUDGEMENTS: dict[Judgement, tuple[str, str, str]] = {
+    "fails": ("✗", "fails", "fail"),
+    "conditional": ("◐", "is conditional", "are conditional"),
+    "holds": ("✓", "holds", "hold"),
+}
+"""Each verdict with its sign and its words for one claim and for several, the ones to look at first in front."""
 
 
 class Evidence:
-    """The tables of a run by name, as arrays with a row a replication."""
+    """The tables of a run by name, as arrays with a row per replication."""
 
     def __init__(self, tables: Mapping[str, Result], settings: Settings) -> None:
         self.tables = dict(tables)
@@ -36,27 +45,26 @@ class Evidence:
     def __contains__(self, table: str) -> bool:
         return table in self.tables
 
-    def curve(self, table: str, policy: str, measure: str = "cost") -> tuple[Array, Array]:
-        """The rounds recorded, and `measure` with a row a replication and a column a round."""
+    def curve(self, table: str, policy: str, measure: str = BOTH) -> tuple[Array, Array]:
+        """The rounds recorded, and `measure` with a row per replication and a column per round."""
         key = table, policy
         if key not in self._arrays:
             frame = self.tables[table].frame.filter(pl.col("policy") == policy).sort("replication", "round")
             runs = frame["replication"].n_unique()
             rounds = frame["round"].to_numpy().reshape(runs, -1)[0].astype(np.float64)
-            columns = ("pseudo_regret", "switches", "cost")
             self._arrays[key] = (
                 rounds,
-                {name: frame[name].to_numpy().reshape(runs, -1).astype(np.float64) for name in columns},
+                {name: frame[name].to_numpy().reshape(runs, -1).astype(np.float64) for name in MEASURES},
             )
         rounds, values = self._arrays[key]
         return rounds, values[measure]
 
-    def final(self, table: str, policy: str, measure: str = "cost") -> Array:
-        """`measure` at the last round, one number a replication."""
+    def final(self, table: str, policy: str, measure: str = BOTH) -> Array:
+        """`measure` at the last round, one number per replication."""
         return np.asarray(self.curve(table, policy, measure)[1][:, -1])
 
     def late_growth(self, table: str, policy: str, since: float = 0.9) -> Array:
-        """Pseudo-regret a round over the rounds after the share `since` of the horizon, one number a replication."""
+        """Pseudo-regret per round after the share `since` of the horizon, one number per replication."""
         rounds, values = self.curve(table, policy, "pseudo_regret")
         start = min(int(np.searchsorted(rounds, since * rounds[-1])), len(rounds) - 2)
         return np.asarray((values[:, -1] - values[:, start]) / (rounds[-1] - rounds[start]))
@@ -121,12 +129,32 @@ def judge(claims: Sequence[Claim], evidence: Evidence) -> list[Verdict]:
     return verdicts
 
 
+def agree(parts: Sequence[Answer]) -> bool:
+    """Whether every answer is yes."""
+    return bool(parts) and all(part.outcome == "yes" for part in parts)
+
+
+def answers(questions: Sequence[Question]) -> tuple[Answer, ...]:
+    """The answers, whose intervals hold together at `CONFIDENCE`."""
+    share = 1 - (1 - CONFIDENCE) / max(len(questions), 1)
+    return tuple(question.answer(share) for question in questions)
+
+
+def counted(verdicts: Sequence[Verdict]) -> str:
+    """How many hold, hold under a condition, and fail.
+
+    >>> counted([])
+    '0 hold, 0 are conditional, 0 fail'
+    """
+    count = {kind: sum(verdict.verdict == kind for verdict in verdicts) for kind in JUDGEMENTS}
+    return ", ".join(f"{count[kind]} {JUDGEMENTS[kind][1 + (count[kind] != 1)]}" for kind in reversed(JUDGEMENTS))
+
+
 def _judged(claim: Claim, questions: Sequence[Question]) -> Verdict:
-    share = 1 - (1 - CONFIDENCE) / len(questions)
-    parts = tuple(question.answer(share) for question in questions)
+    parts = answers(questions)
     outcomes = {part.outcome for part in parts}
     verdict: Judgement = "conditional"
-    if outcomes == {"yes"}:
+    if agree(parts):
         verdict = "holds"
     elif "no" in outcomes and "yes" not in outcomes:
         verdict = "fails"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from holdfast.environments import Bernoulli, ConstrainedBernoulli, Reversal
-from holdfast.experiments import figures
-from holdfast.experiments.games import Match, Probe
-from holdfast.experiments.settings import Settings
+from holdfast.paper import figures
+from holdfast.paper.games import Match, Probe
+from holdfast.paper.settings import Settings
 from holdfast.policies import BaSE, TsallisInf, TsallisSwitch, VaryingTsallisSwitch
 from holdfast.simulation import Power
 
@@ -17,7 +17,7 @@ LONG_ALPHAS = (*figures.ALPHAS, 1.4, 2.0)
 BATCHES = (-2, -1, 0, 1, 2)
 """Added to the default number of geometric batches."""
 
-SETTINGS = {
+CASES = {
     "easy": (figures.EASY_GAP, figures.EASY_COST),
     "hard": (figures.HARD_GAP, figures.HARD_COST),
     "free": (figures.HARD_GAP, 0.0),
@@ -94,7 +94,7 @@ def _constant_cost(settings: Settings) -> tuple[Match, ...]:
             cost,
             settings.horizon,
         )
-        for name, (gap, cost) in SETTINGS.items()
+        for name, (gap, cost) in CASES.items()
     )
 
 

@@ -13,6 +13,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from holdfast.report.numerals import three_digits
 from holdfast.results import interval, student_quantile
 
 Array = NDArray[np.float64]
@@ -63,13 +64,13 @@ class Less:
         """By the interval of the mean of first − factor · second."""
         difference = self.first - self.factor * np.asarray(self.second)
         own, other = float(self.first.mean()), float(np.mean(self.second))
-        sides = f"{figure(own)} {'<' if own < self.factor * other else '≥'} "
-        sides += f"{self.factor:g} × {figure(other)}" if self.factor != 1 else figure(other)
+        sides = f"{three_digits(own)} {'<' if own < self.factor * other else '≥'} "
+        sides += f"{self.factor:g} × {three_digits(other)}" if self.factor != 1 else three_digits(other)
         if len(difference) < 2:
             return Answer(self.what, "open", f"{self.what}: {sides}", float(difference.mean()), None, None, 1)
         mean, low, high = interval(difference, confidence)
         outcome: Outcome = "yes" if high < 0 else "no" if low >= 0 else "open"
-        shown = f"{self.what}: {sides} (difference {figure(mean)}, {figure(low)} to {figure(high)})"
+        shown = f"{self.what}: {sides} (difference {three_digits(mean)}, {three_digits(low)} to {three_digits(high)})"
         return Answer(self.what, outcome, shown, mean, low, high, len(difference))
 
 
@@ -92,7 +93,7 @@ class Near:
         outcomes = [side.outcome for side in sides]
         outcome: Outcome = "no" if "no" in outcomes else "open" if "open" in outcomes else "yes"
         means = float(self.first.mean()), float(self.second.mean())
-        shown = f"{self.what}: {figure(means[0])} to {figure(means[1])}"
+        shown = f"{self.what}: {three_digits(means[0])} to {three_digits(means[1])}"
         ratio = means[0] / means[1] if means[1] else math.inf
         return Answer(self.what, outcome, f"{shown}, a factor of {ratio:.2f}", ratio, None, None, len(self.first))
 
@@ -110,14 +111,14 @@ class Between:
         """By the interval of the mean; a sample with no number for some run leaves it open."""
         mean = float(self.sample.mean())
         if len(self.sample) < 2 or not np.isfinite(self.sample).all():
-            return Answer(self.what, "open", f"{self.what}: {figure(mean)}", None, None, None, len(self.sample))
+            return Answer(self.what, "open", f"{self.what}: {three_digits(mean)}", None, None, None, len(self.sample))
         mean, low, high = interval(self.sample, confidence)
         outcome: Outcome = "open"
         if self.low <= low and high <= self.high:
             outcome = "yes"
         elif high < self.low or self.high < low:
             outcome = "no"
-        shown = f"{self.what}: {figure(mean)} ({figure(low)} to {figure(high)})"
+        shown = f"{self.what}: {three_digits(mean)} ({three_digits(low)} to {three_digits(high)})"
         return Answer(self.what, outcome, shown, mean, low, high, len(self.sample))
 
 
@@ -172,8 +173,8 @@ class Sometimes:
 class Under:
     """Does the mean of each series stay at or below its bound at every checkpoint?
 
-    A series has a row a replication and a column a checkpoint, its bound a number a checkpoint; what may go wrong is
-    shared among all of them. `each` asks it of every single run, which needs no interval.
+    A series has a row per replication and a column per checkpoint, its bound a number per checkpoint; what may go
+    wrong is shared among all of them. `each` asks it of every single run, which needs no interval.
     """
 
     what: str
@@ -249,10 +250,3 @@ def slopes(rounds: Any, values: Array) -> Array:
     x = x - x.mean()
     return np.asarray(np.round((y - y.mean(axis=1, keepdims=True)) @ x / (x @ x), 12))
 
-
-def figure(value: float) -> str:
-    """A number for reading: three or four digits, thousands parted by a narrow space."""
-    size = abs(value)
-    places = 0 if size >= 100 else 1 if size >= 10 else 2 if size >= 1 else 3
-    text = f"{value:,.{places}f}"
-    return text.replace(",", "\u202f").replace("-", "−")

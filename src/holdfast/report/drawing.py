@@ -1,27 +1,30 @@
-"""Figures for paper and README: mean and one standard deviation in three panels a row, as PNG, SVG and PDF.
+"""Charts on paper: lines with bands on matplotlib's axes, and whole charts as PNG, SVG and PDF.
 
-Where a linear axis would flatten half of the curves (`summary.dwarfed`), as the linear regret of BaSE against the
-adversary does, the values are drawn linear near zero and logarithmic above, and the axis label says so.
+Somebody else's axes: ``draw_panel(axes, panel, looks(names))``. A whole chart: ``write_images(chart, folder, name)``, or
+``rendered(chart, ("svg",))`` for its bytes. Where a linear axis would flatten half of the lines, values are drawn linear
+near zero and logarithmic above, and the label of the axis says so.
 """
 
-from collections.abc import Sequence
-from dataclasses import replace
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import matplotlib
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure as Canvas
-from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator, SymmetricalLogLocator
 
-from holdfast.report.content import Figure
-from holdfast.report.files import write_whole
+from holdfast.files import write_whole
+from holdfast.report.charts import LineChart, Panel, Scale
+from holdfast.report.extra import need_matplotlib
+from holdfast.report.numerals import number
 from holdfast.report.palette import Look, looks
-from holdfast.report.summary import MEASURE_LABELS, Curve, curves, dwarfed, number, ordered
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+KINDS = ("png", "svg", "pdf")
 
 _INK, _QUIET, _GRID = "#222222", "#666666", "#e6e6e6"
 _STYLE: dict[Any, Any] = {
@@ -44,102 +47,118 @@ _STEPS = [1, 2, 2.5, 5, 10]
 _UNDATED: dict[str, dict[str, None]] = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
 
 
-def draw(figure: Figure, directory: Path) -> tuple[Path, ...]:
-    """Write `<name>.png`, `.svg` and `.pdf` into `directory`; the same figure gives the same bytes."""
-    directory.mkdir(parents=True, exist_ok=True)
-    return tuple(
-        write_whole(directory / f"{figure.name}.{kind}", data)
-        for kind, data in _rendered(figure, ("png", "svg", "pdf")).items()
-    )
+def write_images(chart: LineChart, folder: Path, name: str, title: str = "") -> tuple[Path, ...]:
+    """Write ``name.png``, ``.svg`` and ``.pdf``; the same chart gives the same bytes."""
+    folder.mkdir(parents=True, exist_ok=True)
+    files = rendered(chart, KINDS, title=title)
+    return tuple(write_whole(folder / f"{name}.{kind}", data) for kind, data in files.items())
 
 
-def svg(figure: Figure) -> bytes:
-    """The figure as one SVG document without its title, for a page that has the title in its text."""
-    return _rendered(replace(figure, title=""), ("svg",))["svg"]
+def rendered(chart: LineChart, kinds: Sequence[str] = KINDS, *, title: str = "", dpi: int = 130) -> dict[str, bytes]:
+    """The chart as the bytes of files of these kinds."""
+    need_matplotlib()
+    import matplotlib
 
-
-def png(figure: Figure, dpi: int) -> bytes:
-    """The figure as one PNG image without its title: a smaller `dpi` for a smaller file."""
-    return _rendered(replace(figure, title=""), ("png",), dpi)["png"]
-
-
-def _rendered(figure: Figure, kinds: tuple[str, ...], dpi: int = 130) -> dict[str, bytes]:
     with matplotlib.rc_context(_STYLE):
-        canvas = _canvas(figure)
+        figure = draw_chart(chart, title)
         # The layout is solved once, not once for each format.
-        canvas.draw_without_rendering()
-        canvas.set_layout_engine("none")
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")
         files = {}
         for kind in kinds:
             buffer = BytesIO()
-            canvas.savefig(buffer, format=kind, dpi=dpi, metadata=_UNDATED[kind])
+            figure.savefig(buffer, format=kind, dpi=dpi, metadata=_UNDATED[kind])
             files[kind] = buffer.getvalue()
     return files
 
 
-def _canvas(figure: Figure) -> Canvas:
-    rows = [curves(row.frame) for row in figure.rows]
-    labels = ordered(list(dict.fromkeys(line.label for lines in rows for line in lines)))
-    look = looks(labels)
-    canvas = Canvas(figsize=(10.5, 1.15 + 2.6 * len(rows)), layout="constrained")
-    FigureCanvasAgg(canvas)
-    canvas.get_layout_engine().set(w_pad=0.12, h_pad=0.06)  # type: ignore[union-attr, call-arg]
-    axes = canvas.subplots(len(rows), 3, squeeze=False)
-    for row, lines, panels in zip(figure.rows, rows, axes, strict=True):
+def draw_chart(chart: LineChart, title: str = "") -> Figure:
+    """The chart as a matplotlib figure, with its legend below."""
+    need_matplotlib()
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    look = looks(chart.series)
+    columns = max((len(row.panels) for row in chart.rows), default=1)
+    width = {1: 6.0, 2: 8.5}.get(columns, 3.5 * columns)
+    figure = Figure(figsize=(width, 1.15 + 2.6 * max(len(chart.rows), 1)), layout="constrained")
+    FigureCanvasAgg(figure)
+    figure.get_layout_engine().set(w_pad=0.12, h_pad=0.06)  # type: ignore[union-attr, call-arg]  # a constrained one
+    axes = figure.subplots(max(len(chart.rows), 1), columns, squeeze=False)
+    thresholds = [_threshold(chart, column) for column in range(columns)]
+    for row, panels in zip(chart.rows, axes, strict=False):
         panels[0].set_title(row.label, loc="left", fontsize=9.5, fontweight="bold")
-        for measure, panel in enumerate(panels):
-            _lines(panel, lines, measure, look)
-            _axes(panel, lines, measure, _threshold(rows, measure))
+        for column, panel in enumerate(row.panels):
+            draw_panel(panels[column], panel, look, threshold=thresholds[column])
+        for unused in panels[len(row.panels) :]:
+            unused.set_visible(False)
     for panel in axes[-1]:
-        panel.set_xlabel("round")
-    if figure.title:
-        canvas.suptitle(figure.title, fontsize=12, fontweight="bold")
-    _legend(canvas, figure.series_label, look)
-    return canvas
+        panel.set_xlabel(chart.x_label)
+    if title:
+        figure.suptitle(title, fontsize=12, fontweight="bold")
+    _legend(figure, chart.series_label, look)
+    return figure
 
 
-def _lines(panel: Axes, lines: Sequence[Curve], measure: int, look: dict[str, Look]) -> None:
-    for order, line in enumerate(lines):
+def draw_panel(
+    axes: Axes, panel: Panel, look: Mapping[str, Look], *, threshold: float | None = None, scale: Scale = "auto"
+) -> None:
+    """Draw the lines, bands and points of a panel on these axes, which may be anybody's.
+
+    `scale` "log" takes a plain logarithmic axis; otherwise `threshold` is where a logarithmic scale begins, if at all.
+    """
+    for order, line in enumerate(panel.lines):
         # A hundred points are as smooth as the print, and keep the files small.
-        thin, style = line.thin(even=80, log=20), look[line.label]
-        mean, sd = thin.mean[measure], thin.sd[measure]
-        # One replication has no deviation, and so no band.
-        if np.isfinite(sd).any():
-            panel.fill_between(thin.rounds, mean - sd, mean + sd, color=style.light, alpha=0.16, linewidth=0)
+        thin, style = line.thin(even=80, log=20), look[line.series]
+        if thin.low is not None and thin.high is not None:
+            axes.fill_between(thin.x, thin.low, thin.high, color=style.light, alpha=0.16, linewidth=0)
+        stroke = _stroke(style)
+        if not line.joined:
+            axes.plot(thin.x, thin.y, **{**stroke, "linestyle": "none", "markersize": 6})
+            continue
         # Each line starts its markers a little later, so that those of neighbours do not cover each other.
-        panel.plot(thin.rounds, mean, markevery=(0.04 + 0.02 * order, 0.16), **_stroke(style))
+        axes.plot(thin.x, thin.y, markevery=(0.04 + 0.02 * order, 0.16), **stroke)
+    _scales(axes, panel, threshold, scale)
+    axes.grid(color=_GRID, linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
 
 
-def _axes(panel: Axes, lines: Sequence[Curve], measure: int, threshold: float | None) -> None:
-    label = MEASURE_LABELS[measure]
-    if threshold is None:
-        panel.yaxis.set_major_locator(MaxNLocator(5, steps=_STEPS))
+def _scales(axes: Axes, panel: Panel, threshold: float | None, scale: Scale) -> None:
+    from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator, SymmetricalLogLocator
+
+    label, tops = panel.label, [float(np.max(line.y)) for line in panel.lines if line.y.size]
+    if scale == "log":
+        axes.set_yscale("log")
+        label += "\n(log scale)"
+    elif threshold is None:
+        axes.yaxis.set_major_locator(MaxNLocator(5, steps=_STEPS))
     else:
-        panel.set_yscale("symlog", linthresh=threshold, linscale=0.6)
-        top = max(line.mean[measure].max() for line in lines)
+        axes.set_yscale("symlog", linthresh=threshold, linscale=0.6)
         # Decades alone would leave a short range with a tick or two.
-        subs = [1, 2, 5] if top < 100 * threshold else [1]
-        panel.yaxis.set_major_locator(SymmetricalLogLocator(base=10, linthresh=threshold, subs=subs))
-        panel.yaxis.set_minor_locator(NullLocator())
+        subs = [1, 2, 5] if max(tops, default=1.0) < 100 * threshold else [1]
+        axes.yaxis.set_major_locator(SymmetricalLogLocator(base=10, linthresh=threshold, subs=subs))
+        axes.yaxis.set_minor_locator(NullLocator())
         label += f"\n(log scale above {_tick(threshold)})"
-    panel.set_ylabel(label)
-    if all((line.mean[measure] >= 0).all() for line in lines):
-        panel.set_ylim(bottom=0)
-    panel.set_xlim(left=0)
-    panel.xaxis.set_major_locator(MaxNLocator(5, steps=_STEPS, integer=True))
-    for axis in (panel.xaxis, panel.yaxis):
-        axis.set_major_formatter(FuncFormatter(lambda value, _: _tick(value)))
-    panel.grid(color=_GRID, linewidth=0.6)
-    panel.set_axisbelow(True)
-    panel.spines[["top", "right"]].set_visible(False)
+    axes.set_ylabel(label)
+    if scale != "log":
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _tick(value)))
+        if all((line.y >= 0).all() for line in panel.lines):
+            axes.set_ylim(bottom=0)
+    if not any(np.issubdtype(line.x.dtype, np.datetime64) for line in panel.lines):
+        axes.set_xlim(left=0)
+        axes.xaxis.set_major_locator(MaxNLocator(5, steps=_STEPS, integer=True))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _tick(value)))
 
 
-def _threshold(rows: Sequence[Sequence[Curve]], measure: int) -> float | None:
-    """A power of ten below which no curve ends, or None where a linear axis will do."""
-    if not dwarfed(rows, measure):
+def _threshold(chart: LineChart, column: int) -> float | None:
+    """A power of ten below which no line of the column ends, or None where a linear axis will do."""
+    if not chart.flattened(column):
         return None
-    ends = [abs(line.mean[measure, -1]) for lines in rows for line in lines]
-    return float(10 ** np.floor(np.log10(min(end for end in ends if end > 0))))
+    panels = [row.panels[column] for row in chart.rows if column < len(row.panels)]
+    ends = [abs(float(line.y[-1])) for panel in panels for line in panel.lines if line.y.size]
+    above = [end for end in ends if end > 0]
+    return float(10 ** np.floor(np.log10(min(above)))) if above else None
 
 
 def _stroke(style: Look) -> dict[str, Any]:
@@ -156,15 +175,20 @@ def _tick(value: float) -> str:
     return number(value) if float(value).is_integer() else f"{value:g}".replace("-", "−")
 
 
-def _legend(canvas: Canvas, title: str, look: dict[str, Look]) -> None:
-    # A first entry without a line is the heading, on the line of the entries.
-    handles = [Line2D([], [], linestyle="none")]
-    handles += [Line2D([], [], **_stroke(style)) for style in look.values()]
-    canvas.legend(
+def _legend(figure: Figure, title: str, look: Mapping[str, Look]) -> None:
+    from matplotlib.lines import Line2D
+
+    handles = [Line2D([], [], **_stroke(style)) for style in look.values()]
+    labels = list(look)
+    if title:  # a first entry without a line is the heading, on the line of the entries
+        handles.insert(0, Line2D([], [], linestyle="none"))
+        labels.insert(0, f"{title}:")
+    wide = figure.get_figwidth() > 7
+    figure.legend(
         handles,
-        [f"{title}:", *look],
+        labels,
         loc="outside lower center",
-        ncols=min(len(handles), 8),
+        ncols=max(1, min(len(handles), 8 if wide else 4)),
         frameon=False,
         handlelength=3.4,
         columnspacing=1.4,

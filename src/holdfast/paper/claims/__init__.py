@@ -3,7 +3,7 @@
 The words that a sentence leaves open are thresholds here, the same wherever they are used.
 """
 
-from holdfast.experiments.claims import constrained, stochastic, theorems, worst_case
+from holdfast.paper.claims import constrained, stochastic, theorems, worst_case
 
 CLAIMS = (*stochastic.CLAIMS, *constrained.CLAIMS, *worst_case.CLAIMS, *theorems.CLAIMS)
 """Every claim."""

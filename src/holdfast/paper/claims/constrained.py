@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from holdfast.experiments.claims.words import FAR, SIMILAR, cheaper
-from holdfast.experiments.figures import ARMS, EASY_GAP, HARD_GAP
-from holdfast.experiments.ledger import Claim, Evidence
-from holdfast.experiments.questions import Less, Near, Never, Often, Question, Sometimes
+from holdfast.paper.claims.words import FAR, SIMILAR, cheaper
+from holdfast.paper.figures import ARMS, EASY_GAP, HARD_GAP
+from holdfast.paper.ledger import Claim, Evidence
+from holdfast.paper.questions import Less, Near, Never, Often, Question, Sometimes
 
 EASY, HARD = "constrained-easy", "constrained-hard"
 ROWS = {
@@ -35,7 +35,7 @@ def _geometric_well(evidence: Evidence) -> list[Question]:
             Never(f"for never dropping the best arm ({name})", *evidence.lost_runs(table, "base-geometric", gap))
         )
         own, other = (evidence.final(table, policy) for policy in ("base-geometric", "tsallis-switch"))
-        found.append(Less(f"for the cost below tsallis-switch's ({name})", own, other))
+        found.append(Less(f"for less than tsallis-switch ({name})", own, other))
     return found
 
 
@@ -94,7 +94,7 @@ CLAIMS = (
         id="constrained-geometric-well",
         sentence="BaSE with geometric batches performs really well against constrained losses.",
         place="Appendix E, Figures 5 and 6",
-        rule="it keeps the best arm in every run, and its final cost is below that of tsallis-switch",
+        rule="it keeps the best arm in every run, and its final regret with switching cost is below that of tsallis-switch",
         questions=_geometric_well,
         needs=tuple(ROWS),
         figure=EASY,
@@ -102,7 +102,7 @@ CLAIMS = (
     ),
     Claim(
         id="constrained-geometric-batches",
-        sentence="That geometric BaSE keeps the best arm does not hang on its number of batches or the order of arms.",
+        sentence="That geometric BaSE keeps the best arm does not depend on its number of batches or the order of arms.",
         place="ours, on Appendix E, Figure 5",
         rule="runs that drop the best arm in the easy setting, the best arm first",
         questions=_geometric_batches,
@@ -112,19 +112,19 @@ CLAIMS = (
     ),
     Claim(
         id="constrained-close-when-cheap",
-        sentence="Where switches are cheap, Tsallis-Switch costs about as much as the policies without blocks.",
+        sentence="Where switches are cheap, Tsallis-Switch has about the same regret with switching cost as the policies without blocks.",
         place="Appendix E, Figure 5",
-        rule=f"final costs within a factor of {SIMILAR:g} of each other",
+        rule=f"final regret with switching costs within a factor of {SIMILAR:g} of each other",
         questions=_close,
         needs=(EASY,),
         figure=EASY,
         thresholds={"factor": SIMILAR},
     ),
     Claim(
-        id="constrained-better-when-dear",
-        sentence="Where switches are dear, Tsallis-Switch is much better than the policies without blocks.",
+        id="constrained-better-when-costly",
+        sentence="Where switches are costly, Tsallis-Switch is much better than the policies without blocks.",
         place="Appendix E, Figure 6",
-        rule=f"final cost of tsallis-switch below {FAR:g} times theirs",
+        rule=f"final regret with switching cost of tsallis-switch below {FAR:g} times theirs",
         questions=lambda evidence: cheaper(evidence, HARD, "tsallis-switch", NO_BLOCKS, factor=FAR),
         needs=(HARD,),
         figure=HARD,
@@ -134,7 +134,7 @@ CLAIMS = (
         id="constrained-beats-base",
         sentence="Tsallis-Switch outperforms BaSE in the stochastically constrained adversarial regime.",
         place="Section 7, on Appendix E",
-        rule="final cost of tsallis-switch below that of each BaSE",
+        rule="final regret with switching cost of tsallis-switch below that of each BaSE",
         questions=_beats_base,
         needs=tuple(ROWS),
         figure=HARD,
@@ -143,7 +143,7 @@ CLAIMS = (
         id="other-arms",
         sentence="Other numbers of arms give similar results.",
         place="Appendix E",
-        rule=f"hard constrained setting: final cost of tsallis-switch below {FAR:g} times tsallis-inf's, as for K = 8",
+        rule=f"hard constrained setting: final regret with switching cost of tsallis-switch below {FAR:g} times tsallis-inf's, as for K = 8",
         questions=_other_arms,
         needs=("arms", "arms.tsallis-inf"),
         figure="arms",

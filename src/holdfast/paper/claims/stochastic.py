@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from holdfast.experiments.claims.words import COMPETITIVE, FEW, SIMILAR, cheaper
-from holdfast.experiments.figures import HARD_COST, POLICIES
-from holdfast.experiments.ledger import Claim, Evidence
-from holdfast.experiments.probes import horizons
-from holdfast.experiments.questions import Less, Near, Question, Under
+from holdfast.paper.claims.words import COMPETITIVE, FEW, SIMILAR, cheaper
+from holdfast.paper.figures import HARD_COST, POLICIES
+from holdfast.paper.ledger import Claim, Evidence
+from holdfast.paper.probes import horizons
+from holdfast.paper.questions import Less, Near, Question, Under
 
 EASY, HARD, FREE = "stochastic-easy", "stochastic-hard", "stochastic-free"
 NO_BLOCKS = ("tsallis-inf", "exp3")
@@ -109,7 +109,7 @@ CLAIMS = (
         id="easy-tsallis-inf-best",
         sentence="In the easy setting Tsallis-INF without blocks performs best.",
         place="Section 7, Figure 2",
-        rule="final cost of tsallis-inf below that of each other policy",
+        rule="final regret with switching cost of tsallis-inf below that of each other policy",
         questions=lambda evidence: cheaper(
             evidence, EASY, "tsallis-inf", [policy for policy in POLICIES if policy != "tsallis-inf"]
         ),
@@ -147,7 +147,7 @@ CLAIMS = (
         id="free-best",
         sentence="With free switches Tsallis-INF and Tsallis-Switch outperform EXP3 and both BaSE.",
         place="Section 7, Figure 4",
-        rule="final cost below that of each of the three",
+        rule="final regret with switching cost below that of each of the three",
         questions=_free_best,
         needs=(FREE,),
         figure=FREE,
@@ -156,7 +156,7 @@ CLAIMS = (
         id="free-alike",
         sentence="With free switches Tsallis-Switch and Tsallis-INF perform very similarly.",
         place="Section 7, Figure 4",
-        rule=f"final costs within a factor of {SIMILAR:g} of each other",
+        rule=f"final regret with switching costs within a factor of {SIMILAR:g} of each other",
         questions=_free_alike,
         needs=(FREE,),
         figure=FREE,
@@ -166,7 +166,7 @@ CLAIMS = (
         id="stochastic-competitive",
         sentence="In the stochastic setting Tsallis-Switch is competitive with the best stochastic policies.",
         place="Section 8",
-        rule=f"final cost of tsallis-switch below {COMPETITIVE:g} times that of each BaSE, in Figures 2 to 4",
+        rule=f"final regret with switching cost of tsallis-switch below {COMPETITIVE:g} times that of each BaSE, in Figures 2 to 4",
         questions=_competitive,
         needs=(EASY, HARD, FREE),
         thresholds={"factor": COMPETITIVE},
@@ -175,7 +175,7 @@ CLAIMS = (
         id="stochastic-beats-adversarial",
         sentence="In the stochastic setting Tsallis-Switch outperforms the adversarial policies.",
         place="Section 8",
-        rule="final cost of tsallis-switch below that of EXP3 with and without blocks, in Figures 2 to 4",
+        rule="final regret with switching cost of tsallis-switch below that of EXP3 with and without blocks, in Figures 2 to 4",
         questions=_beats_adversarial,
         needs=(EASY, HARD, FREE),
     ),

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from holdfast import bounds
-from holdfast.experiments.claims.words import WITHIN
-from holdfast.experiments.figures import FIGURES
-from holdfast.experiments.guarantees import guarantees
-from holdfast.experiments.ledger import Claim, Evidence
-from holdfast.experiments.probes import LONG_ALPHAS, SETTINGS, long_ties
-from holdfast.experiments.questions import Array, Between, Computed, Less, Question, Under, figure, slopes
+from holdfast.paper.claims.words import WITHIN
+from holdfast.paper.figures import FIGURES
+from holdfast.paper.guarantees import guarantees
+from holdfast.paper.ledger import BOTH, Claim, Evidence
+from holdfast.paper.probes import LONG_ALPHAS, CASES, long_ties
+from holdfast.paper.questions import Array, Between, Computed, Less, Question, Under, slopes
+from holdfast.report.numerals import three_digits
 
 DECADES = 2
 """Exponents are fitted over the last decades of a long run."""
@@ -37,8 +38,8 @@ def _respected(*names: str) -> Callable[[Evidence], list[Question]]:
     return questions
 
 
-def exponents(evidence: Evidence, table: str, series: str, measure: str = "cost") -> Array:
-    """The exponent of growth over the last decades, one number a replication."""
+def exponents(evidence: Evidence, table: str, series: str, measure: str = BOTH) -> Array:
+    """The exponent of growth over the last decades, one number per replication."""
     rounds, values = evidence.curve(table, series, measure)
     late = rounds >= rounds[-1] / 10**DECADES * 0.999
     return slopes(rounds[late], values[:, late])
@@ -107,7 +108,7 @@ def _tuning(evidence: Evidence) -> list[Question]:
             evidence.final(table, f"{name}, Theorem 1"),
             evidence.final(table, f"{name}, Theorem 4"),
         )
-        for name in SETTINGS
+        for name in CASES
     ]
 
 
@@ -122,7 +123,7 @@ def _matches_tsallis_inf(evidence: Evidence) -> list[Question]:
         bounds.theorem_1_constrained(n_arms=K, switching_cost=0.0, horizon=T, gaps=gap)
         / bounds.tsallis_inf_constrained(n_arms=K, horizon=T, gaps=gap)
         for T in horizons
-        for gap, _ in SETTINGS.values()
+        for gap, _ in CASES.values()
     ]
     return [
         Computed(f"for {name}", max(ratios) < 10, max(ratios), f"at most {max(ratios):.3g} times as large")
@@ -132,20 +133,20 @@ def _matches_tsallis_inf(evidence: Evidence) -> list[Question]:
 
 def _improves(evidence: Evidence) -> list[Question]:
     K, found = evidence.settings.n_arms, []
-    for name, (gap, cost) in SETTINGS.items():
+    for name, (gap, cost) in CASES.items():
 
         def ratio(T: float, gap: float = gap, cost: float = cost) -> float:
             unique = bounds.theorem_1_constrained(n_arms=K, switching_cost=cost, horizon=round(T), gaps=gap)
             return unique / bounds.theorem_1(n_arms=K, switching_cost=cost, horizon=round(T))
 
         value, low, high = ratio(evidence.settings.horizon), 2.0, 30.0
-        at = f"at T = {figure(evidence.settings.horizon)} ({name})"
+        at = f"at T = {three_digits(evidence.settings.horizon)} ({name})"
         found.append(Computed(at, value < 1, value, f"{value:.3g} times the other"))
         for _ in range(50):  # the ratio falls with T
             middle = (low + high) / 2
             low, high = (middle, high) if ratio(10**middle) > 1 else (low, middle)
         enough = f"at T above 10^{{{high:.1f}}} ({name})"
-        found.append(Computed(enough, ratio(10 ** (high + 0.1)) < 1, 10**high, "the lesser from there"))
+        found.append(Computed(enough, ratio(10 ** (high + 0.1)) < 1, 10**high, "the smaller one from there"))
     return list[Question](found)
 
 
@@ -158,7 +159,7 @@ MEAN = "largest part of the bound that the mean uses at any checkpoint; the rest
 CLAIMS = (
     _bound(
         "bound-theorem-1",
-        "Tsallis-Switch's cost respects Theorem 1's bound for any losses.",
+        "Tsallis-Switch's regret with switching cost respects Theorem 1's bound for any losses.",
         "Theorem 1",
         ("theorem-1",),
         MEAN,
@@ -194,7 +195,7 @@ CLAIMS = (
     ),
     Claim(
         id="growth-worst-case",
-        sentence="The cost of Tsallis-Switch never grows faster than T^{2/3}.",
+        sentence="The regret with switching cost of Tsallis-Switch never grows faster than T^{2/3}.",
         place="Theorem 1",
         rule=f"exponent fitted over the last {DECADES} decades of the long runs below 2/3 + {WITHIN:g} (against the "
         "adversary that of the switches: the regret there is negative)",
@@ -203,7 +204,7 @@ CLAIMS = (
     ),
     Claim(
         id="growth-unique",
-        sentence="With a unique best arm the cost of Tsallis-Switch grows as T^{1/3}.",
+        sentence="With a unique best arm the regret with switching cost of Tsallis-Switch grows as T^{1/3}.",
         place="Theorem 1; Section 8",
         rule=f"exponent fitted over the last {DECADES} decades of the long runs within {WITHIN:g} of 1/3",
         questions=_unique,
@@ -211,7 +212,7 @@ CLAIMS = (
     ),
     Claim(
         id="growth-ties",
-        sentence="Growth as T^{1/3} needs a unique best arm: with several the cost grows faster.",
+        sentence="Growth as T^{1/3} needs a unique best arm: with several the regret with switching cost grows faster.",
         place="Appendix E, after Figure 7",
         rule=f"exponent fitted over the last {DECADES} decades of the long runs above 1/3 + {WITHIN:g}",
         questions=_ties_break_it,
@@ -233,7 +234,7 @@ CLAIMS = (
     ),
     _bound(
         "bound-theorem-4",
-        "With rising costs the cost respects Theorem 4's bound for any losses.",
+        "With rising costs the regret with switching cost respects Theorem 4's bound for any losses.",
         "Theorem 4",
         ("theorem-4",),
         MEAN,
@@ -247,7 +248,7 @@ CLAIMS = (
     ),
     Claim(
         id="varying-sublinear",
-        sentence="For λ_n = n^α the cost stays sublinear in T: as the paper says for α < 3/2, and beyond.",
+        sentence="For λ_n = n^α the regret with switching cost stays sublinear in T: as the paper says for α < 3/2, and beyond.",
         place="Section 5.1, after Corollary 5",
         rule=f"exponent fitted over the last {DECADES} decades of the long runs below 1",
         questions=_sublinear,
@@ -256,7 +257,7 @@ CLAIMS = (
     ),
     Claim(
         id="varying-exponent",
-        sentence="For λ_n = n^α the cost grows no faster than Corollary 5 says, already on the horizons we can run.",
+        sentence="For λ_n = n^α the regret with switching cost grows no faster than Corollary 5 says, already on the horizons we can run.",
         place="ours, on Corollary 5",
         rule=f"exponent fitted over the last {DECADES} decades of the long runs below the corollary's + {WITHIN:g}",
         questions=_corollary_5,
@@ -268,7 +269,7 @@ CLAIMS = (
         id="varying-tuning-loses",
         sentence="At a constant cost the tuning of Theorem 4 loses to that of Theorem 1.",
         place="ours, on Section 5.1, after Theorem 4",
-        rule="final cost with Theorem 1's tuning below that with Theorem 4's, in the settings of Figures 2 to 4",
+        rule="final regret with switching cost with Theorem 1's tuning below that with Theorem 4's, in the settings of Figures 2 to 4",
         questions=_tuning,
         needs=("constant-cost",),
         figure="varying-cost",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from holdfast.experiments.ledger import Evidence
-from holdfast.experiments.questions import Less, Question
+from holdfast.paper.ledger import Evidence
+from holdfast.paper.questions import Less, Question
 
 SIMILAR = 1.25
 """"Similar", "nearly the same": within a quarter of each other."""
@@ -14,10 +14,10 @@ COINCIDE = 1.05
 """Curves that "almost coincide": within a twentieth of each other."""
 
 COMPETITIVE = 2.0
-""""Competitive": at most twice the other's cost."""
+""""Competitive": at most twice the other's."""
 
 FAR = 0.5
-""""Much better": less than half the other's cost."""
+""""Much better": less than half the other's."""
 
 FEW = 0.1
 """"Few switches": in fewer than a tenth of the rounds."""
@@ -32,7 +32,7 @@ WITHIN = 0.05
 def cheaper(
     evidence: Evidence, table: str, policy: str, others: Iterable[str], *, factor: float = 1.0, where: str = ""
 ) -> list[Question]:
-    """Is the final cost of `policy` below `factor` times that of each of the others?"""
+    """Is the final regret with switching cost of `policy` below `factor` times that of each of the others?"""
     return [
         Less(
             f"against {other}{f' ({where})' if where else ''}",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import itertools
 
-from holdfast.experiments.claims.words import COINCIDE, FAR, FEW, LOW, cheaper
-from holdfast.experiments.figures import POLICIES
-from holdfast.experiments.ledger import Claim, Evidence
-from holdfast.experiments.questions import Between, Less, Near, Question
+from holdfast.paper.claims.words import COINCIDE, FAR, FEW, LOW, cheaper
+from holdfast.paper.figures import POLICIES
+from holdfast.paper.ledger import Claim, Evidence
+from holdfast.paper.questions import Between, Less, Near, Question
 
 ADVERSARIAL = "adversarial"
 BASE = ("base-arithmetic", "base-geometric")
@@ -58,7 +58,7 @@ def _series(evidence: Evidence) -> list[str]:
     return [str(best) for best in range(1, evidence.settings.n_arms)]
 
 
-def _steps(evidence: Evidence, table: str, measure: str, *, rising: bool) -> list[Question]:
+def steps(evidence: Evidence, table: str, measure: str, *, rising: bool) -> list[Question]:
     """From each number of best arms to the next."""
     names = _series(evidence)
     found: list[Question] = []
@@ -69,7 +69,7 @@ def _steps(evidence: Evidence, table: str, measure: str, *, rising: bool) -> lis
     return found
 
 
-def _dearer_than_one(table: str, evidence: Evidence) -> list[Question]:
+def more_than_one(table: str, evidence: Evidence) -> list[Question]:
     one = evidence.final(table, "1")
     return [Less(f"with {name}", one, evidence.final(table, name)) for name in evidence.tables[table].policies[1:]]
 
@@ -80,10 +80,10 @@ def _tied(kind: str, place: str) -> tuple[Claim, ...]:
     return (
         Claim(
             id=f"{table}-cost",
-            sentence=f"The cost clearly rises as the number of best arms grows beyond one, {losses}.",
+            sentence=f"The regret with switching cost clearly rises as the number of best arms grows beyond one, {losses}.",
             place=f"Appendix E, {place}",
-            rule="final cost with one best arm below that with more",
-            questions=lambda evidence: _dearer_than_one(table, evidence),
+            rule="final regret with switching cost with one best arm below that with more",
+            questions=lambda evidence: more_than_one(table, evidence),
             needs=(table,),
             figure=table,
         ),
@@ -91,8 +91,8 @@ def _tied(kind: str, place: str) -> tuple[Claim, ...]:
             id=f"{table}-cost-long",
             sentence=f"The same on a horizon a thousand times as long (10⁸ at most), {losses}.",
             place=f"ours, on Appendix E, {place}",
-            rule="final cost with one best arm below that with more",
-            questions=lambda evidence: _dearer_than_one(long, evidence),
+            rule="final regret with switching cost with one best arm below that with more",
+            questions=lambda evidence: more_than_one(long, evidence),
             needs=(long,),
             figure=table,
         ),
@@ -101,7 +101,7 @@ def _tied(kind: str, place: str) -> tuple[Claim, ...]:
             sentence=f"Each further best arm brings more switches, between arms that are equally good, {losses}.",
             place=f"Appendix E, {place}",
             rule="switches at the horizon, each number of best arms against the next",
-            questions=lambda evidence: _steps(evidence, table, "switches", rising=True),
+            questions=lambda evidence: steps(evidence, table, "switches", rising=True),
             needs=(table,),
             figure=table,
         ),
@@ -113,17 +113,17 @@ CLAIMS = (
         id="adversarial-base-linear",
         sentence="Both BaSE suffer linear regret against the adversary: they have dropped every good arm.",
         place="Appendix E, Figure 7",
-        rule=f"pseudo-regret a round over the second half above {LINEAR:g}",
+        rule=f"pseudo-regret per round over the second half above {LINEAR:g}",
         questions=_linear,
         needs=(ADVERSARIAL,),
         figure=ADVERSARIAL,
-        thresholds={"regret a round": LINEAR},
+        thresholds={"regret per round": LINEAR},
     ),
     Claim(
         id="adversarial-base-coincide",
         sentence="The two BaSE curves almost coincide against the adversary.",
         place="Appendix E, caption of Figure 7",
-        rule=f"final costs within a factor of {COINCIDE:g} of each other",
+        rule=f"final regret with switching costs within a factor of {COINCIDE:g} of each other",
         questions=_coincide,
         needs=(ADVERSARIAL,),
         figure=ADVERSARIAL,
@@ -133,7 +133,7 @@ CLAIMS = (
         id="adversarial-base-highest",
         sentence="The two BaSE curves are the highest ones against the adversary.",
         place="Appendix E, caption of Figure 7",
-        rule="final cost of each other policy below theirs",
+        rule="final regret with switching cost of each other policy below theirs",
         questions=_highest,
         needs=(ADVERSARIAL,),
         figure=ADVERSARIAL,
@@ -153,7 +153,7 @@ CLAIMS = (
         sentence="In the adversarial setting Tsallis-Switch competes with the adversarial policies and is far better "
         "than the stochastic ones.",
         place="Section 8",
-        rule=f"final cost of tsallis-switch below that of each adversarial policy, and below {FAR:g} times each BaSE's",
+        rule=f"final regret with switching cost of tsallis-switch below that of each adversarial policy, and below {FAR:g} times each BaSE's",
         questions=_adversarial_competitive,
         needs=(ADVERSARIAL,),
         figure=ADVERSARIAL,
@@ -164,7 +164,7 @@ CLAIMS = (
         sentence="Without switching costs the regret of Tsallis-INF falls as best arms are added.",
         place="Appendix E, quoting Zimmert and Seldin",
         rule="final pseudo-regret, each number of best arms against the next",
-        questions=lambda evidence: _steps(evidence, "free-ties", "pseudo_regret", rising=False),
+        questions=lambda evidence: steps(evidence, "free-ties", "pseudo_regret", rising=False),
         needs=("free-ties",),
         figure="ties-stochastic",
     ),
