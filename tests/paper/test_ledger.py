@@ -6,13 +6,13 @@ from collections.abc import Mapping
 import numpy as np
 import polars as pl
 import pytest
-
 from holdfast.experiments.claims import CLAIMS
 from holdfast.experiments.figures import ALPHAS, FIGURES, POLICIES
 from holdfast.experiments.ledger import Claim, Evidence, Verdict, judge
 from holdfast.experiments.probes import LONG_ALPHAS, PROBES, horizons, long_rounds
 from holdfast.experiments.questions import Between, Less, Near, Never, Often, Sometimes, Under, share_interval, slopes
 from holdfast.experiments.settings import Settings
+
 from holdfast.results import Result
 
 SETTINGS = Settings()

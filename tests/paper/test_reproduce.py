@@ -6,14 +6,14 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from holdfast.experiments.figures import FIGURES, chosen
+from holdfast.experiments.settings import Settings
+from holdfast.report.document import LARGEST, write_document
+from holdfast.report.reproduction import Reproduction, ledger_table, load, redraw, reproduce
 from rich.console import Console
 
 from holdfast import BadSavedState, HoldfastError, InvalidParameter, simulate
-from holdfast.experiments.figures import FIGURES, chosen
-from holdfast.experiments.settings import Settings
 from holdfast.report import reproduction
-from holdfast.report.document import LARGEST, write_document
-from holdfast.report.reproduction import Reproduction, ledger_table, load, redraw, reproduce
 from holdfast.results import SCHEMA, Result
 
 NAMES = ["stochastic-easy", "constrained-easy", "ties-stochastic", "varying-cost"]

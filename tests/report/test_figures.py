@@ -5,11 +5,11 @@ import struct
 import numpy as np
 import polars as pl
 import pytest
+from holdfast.report.figures import svg
+from holdfast.report.summary import KNOWN, curves, dwarfed, number, ordered
 
 from holdfast.report import Row, draw
-from holdfast.report.figures import svg
 from holdfast.report.palette import looks
-from holdfast.report.summary import KNOWN, curves, dwarfed, number, ordered
 
 EASY = {"tsallis-switch": (np.sqrt, np.log1p), "exp3": (lambda t: 2 * np.sqrt(t), np.sqrt)}
 

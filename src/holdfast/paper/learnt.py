@@ -98,13 +98,15 @@ def _against_base(findings: Findings) -> str:
     lower: dict[str, float] = {}
     for name in tables:
         own = findings.evidence.final(name, SWITCH)
-        base = min((findings.evidence.final(name, p) for p in (ARITHMETIC, GEOMETRIC)), key=lambda values: values.mean())
+        base = min(
+            (findings.evidence.final(name, p) for p in (ARITHMETIC, GEOMETRIC)), key=lambda values: values.mean()
+        )
         if _order(base, own) == "lower":
             lower[name] = float(base.mean() / own.mean())
     said = "Where losses are stochastic, the better BaSE, which is told the horizon, ends below Tsallis-Switch in "
     if not lower:
         return f"{said}none of {len(tables)} settings."
-    shares = ", ".join(f"{share:.0%} of it in {name}" for name, share in lower.items())
+    shares = ", ".join(f"{100 * share:.0f} % of it in {name}" for name, share in lower.items())
     return f"{said}{len(lower)} of {len(tables)} settings: with {shares}."
 
 
@@ -117,7 +119,7 @@ def _bound(findings: Findings) -> str:
     if verdict is None:
         return ""
     most = max(verdict.parts, key=lambda part: part.estimate or 0.0)
-    used = f"the mean uses at most {100 * (most.estimate or 0.0):.0f} % of it ({most.what})"
+    used = f"the mean uses at most {100 * (most.estimate or 0.0):.0f} % of it (figure {most.what.removeprefix('in ')})"
     if verdict.verdict == "holds":
         return f"Theorem 1's bound is respected at every checkpoint of every figure it applies to: {used}."
     return f"Theorem 1's bound is not confirmed everywhere: {used}."
@@ -127,10 +129,12 @@ def _growth(findings: Findings) -> str:
     one, several = _verdict(findings, "growth-unique"), _verdict(findings, "growth-ties")
     if one is None:
         return ""
-    said = f"Up to T = {number(findings.settings.long_horizon)} the {WHOLE} of Tsallis-Switch grows as T^{{{_range(one.parts)}}} with one best arm"
-    said += f" (the paper promises T^{{1/3}}: {one.verdict})"
+    said = (
+        f"Up to T = {number(findings.settings.long_horizon)} the {WHOLE} of Tsallis-Switch grows with an exponent of "
+    )
+    said += f"{_range(one.parts)} with one best arm, where the paper has 1/3"
     if several is not None:
-        said += f", and as T^{{{_range(several.parts)}}} with several"
+        said += f", and of {_range(several.parts)} with several, where it promises no more than 2/3"
     return f"{said}."
 
 

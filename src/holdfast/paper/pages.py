@@ -92,7 +92,8 @@ def _opening(findings: Findings) -> list[Html]:
     if seen is not None:
         caption = (
             f"Mean regret with switching cost at round {number(findings.settings.horizon)}. Colour compares with "
-            "tsallis-switch in the same column: blue is lower, orange higher, the deeper the larger the factor (full at "
+            "tsallis-switch in the same column: blue is lower, orange higher, the deeper the larger the factor "
+            "(full at "
             f"ten); no colour where the difference is not decided at {CONFIDENCE:.0%} confidence."
         )
         parts += [heading("Every policy in every setting"), heat_map(seen), paragraph(caption, class_="caption")]
@@ -119,7 +120,7 @@ def _figure(figure: Figure, findings: Findings) -> Section:
     for row in figure.rows:
         if found := bounds_of(row, settings):
             values = {name: number(value, decimals([value])) for name, value in found.items()}
-            aside += [heading(f"Bounds at the horizon{_in(row)}"), pairs(values)]
+            aside += [heading(f"Bounds at the horizon{_in(row)}"), pairs(values, "pairs numbers")]
     finals = [part for name, row in figure.tables().items() for part in _finals(figure, name, row, findings)]
     judged = [joined(_verdict(v), element("a", raised(v.claim), href=f"#claim-{v.id}")) for v in verdicts]
     parts = [
@@ -193,7 +194,8 @@ def _ledger(findings: Findings) -> Section:
     parts = [
         paragraph(
             "Each claim is in our words, with its place in the paper and the measurement that decides it. Verdicts are "
-            "computed: a claim holds if all that was measured for it says so, fails if nothing does and something speaks "
+            "computed: a claim holds if all that was measured for it says so, fails if nothing does and "
+            "something speaks "
             "against it, and is otherwise conditional. Those that do not simply hold come first."
         )
     ]
@@ -225,9 +227,7 @@ def _claim(verdict: Verdict, findings: Findings) -> list[Html]:
     items = [
         joined(element("span", _ANSWERS[part.outcome], class_="sign"), raised(part.shown)) for part in verdict.parts
     ]
-    measurements = folded(
-        counted(len(items), "measurement"), listed(items), open_=len(items) <= 2, class_="parts"
-    )
+    measurements = folded(counted(len(items), "measurement"), listed(items), open_=len(items) <= 2, class_="parts")
     return [
         _verdict(verdict),
         joined(raised(verdict.claim), condition, element("span", *place, class_="note")),

@@ -249,4 +249,3 @@ def slopes(rounds: Any, values: Array) -> Array:
         y = np.log(values)
     x = x - x.mean()
     return np.asarray(np.round((y - y.mean(axis=1, keepdims=True)) @ x / (x @ x), 12))
-

@@ -29,11 +29,7 @@ class Remark:
 
 def remarks(figure: str, evidence: Evidence) -> list[str]:
     """The remarks on a figure that are true of this run."""
-    return [
-        remark.words
-        for remark in REMARKS[figure]
-        if remark.asks is None or agree(answers(remark.asks(evidence)))
-    ]
+    return [remark.words for remark in REMARKS[figure] if remark.asks is None or agree(answers(remark.asks(evidence)))]
 
 
 def _less(evidence: Evidence, table: str, measure: str, *pairs: tuple[str, str], factor: float = 1.0) -> list[Question]:
@@ -115,15 +111,12 @@ def _capped(evidence: Evidence) -> list[Question]:
 
 def _bound_to_it(evidence: Evidence) -> list[Question]:
     return [
-        Between(base, evidence.late_growth("adversarial", base, since=0.5), low=0.9)
-        for base in (ARITHMETIC, GEOMETRIC)
+        Between(base, evidence.late_growth("adversarial", base, since=0.5), low=0.9) for base in (ARITHMETIC, GEOMETRIC)
     ]
 
 
 def _recover(evidence: Evidence) -> list[Question]:
-    return [
-        Less(policy, evidence.final("adversarial", policy, REGRET), 0.0) for policy in (SWITCH, INF, EXP3, BLOCKS)
-    ]
+    return [Less(policy, evidence.final("adversarial", policy, REGRET), 0.0) for policy in (SWITCH, INF, EXP3, BLOCKS)]
 
 
 def _fewest(evidence: Evidence) -> list[Question]:
@@ -176,7 +169,8 @@ def _factor(other: str, *, grows: bool) -> Asks:
 REMARKS: dict[str, tuple[Remark, ...]] = {
     "stochastic-easy": (
         Remark(
-            "With a gap of 0.2 the best arm is soon known, and a switch costs next to nothing. Blocks only delay learning "
+            "With a gap of 0.2 the best arm is soon known, and a switch costs next to nothing. Blocks only "
+            "delay learning "
             "here: Tsallis-INF ends below Tsallis-Switch.",
             _easy,
         ),
@@ -184,38 +178,45 @@ REMARKS: dict[str, tuple[Remark, ...]] = {
     ),
     "stochastic-hard": (
         Remark(
-            "Read the panels from left to right: Tsallis-INF and EXP3 have the lower regret, the two block policies less "
+            "Read the panels from left to right: Tsallis-INF and EXP3 have the lower regret, the two block "
+            "policies less "
             "than a fifth of their switches, and where a switch costs a whole loss that decides the sum.",
             _hard,
         ),
         Remark(
-            "The policies without blocks pay almost only for switching; those with blocks pay for both in similar parts, "
+            "The policies without blocks pay almost only for switching; those with blocks pay for both in "
+            "similar parts, "
             "as their block lengths are meant to make them.",
             _hard_parts,
         ),
     ),
     "stochastic-free": (
         Remark(
-            "Without a switching cost Tsallis-Switch plays blocks of one round: it is Tsallis-INF with a learning rate √2 "
+            "Without a switching cost Tsallis-Switch plays blocks of one round: it is Tsallis-INF with a "
+            "learning rate √2 "
             "times as high. The first and the last panel are the same."
         ),
         Remark("These two stay below all others.", _free),
     ),
     "constrained-easy": (
         Remark(
-            "All means jump between the bottom and the top of the range, and only the gap stays. An arm looks bad if BaSE "
+            "All means jump between the bottom and the top of the range, and only the gap stays. An arm looks "
+            "bad if BaSE "
             "happens to try it in a bad phase; once it has dropped the best arm, its regret grows by Δ in every round."
         ),
         Remark(
-            "In the first row geometric BaSE is the best of all. In the second, where only the index of the best arm is "
-            "drawn anew in each run, it loses that arm in most runs: its batches and the phases happened to be aligned.",
+            "In the first row geometric BaSE is the best of all. In the second, where only the index of the "
+            "best arm is "
+            "drawn anew in each run, it loses that arm in most runs: its batches and the phases happened to be "
+            "aligned.",
             _aligned,
         ),
     ),
     "constrained-hard": (
         Remark("Where a switch costs a whole loss, blocks are worth a factor of three and more.", _worth),
         Remark(
-            "A gap of 0.05 limits what a policy can lose by holding one wrong arm for ever: in the first row arithmetic "
+            "A gap of 0.05 limits what a policy can lose by holding one wrong arm for ever: in the first row "
+            "arithmetic "
             "BaSE drops the best arm in most runs and still ends below the block policies. Its line is straight: on a "
             "longer horizon it would not.",
             _capped,
@@ -223,12 +224,14 @@ REMARKS: dict[str, tuple[Remark, ...]] = {
     ),
     "adversarial": (
         Remark(
-            "One arm is perfect just long enough for BaSE to drop the others; then it is the only bad one, and both BaSE "
+            "One arm is perfect just long enough for BaSE to drop the others; then it is the only bad one, and "
+            "both BaSE "
             "lose a whole loss in every round.",
             _bound_to_it,
         ),
         Remark(
-            "The others recover. Their regret even ends below zero: they profited from the first arm before the reversal, "
+            "The others recover. Their regret even ends below zero: they profited from the first arm before "
+            "the reversal, "
             "when the arm that is best in the end was still losing.",
             _recover,
         ),

@@ -65,6 +65,7 @@ def reproduce(
     scheduler: str | None = None,
     progress: bool | None = None,
     echo: Callable[[str], None] = lambda line: None,
+    verbose: bool = False,
 ) -> Reproduction:
     """Play the paper's experiments, or some of them by name, judge its claims, and write tables, figures and report.
 
@@ -74,7 +75,8 @@ def reproduce(
     played and written aside before an earlier run is replaced. Figures of an earlier run with the same settings stay,
     and the report has them too; with other settings they are refused, unless all of them are played again.
 
-    `progress` shows a bar, by default on a terminal only; `echo` hears of each table.
+    `progress` shows a bar, by default on a terminal only; `echo` hears what there is to say, with `verbose` also the
+    name of each table as it is played.
     """
     need_matplotlib()
     asked = chosen(figures)
@@ -88,7 +90,8 @@ def reproduce(
         new = [table for table in tables if table.figure not in {figure.name for figure in kept}]
         refuse_strangers(folder, manifest, _files(together, tables))
         held: Any = where if hasattr(where, "__enter__") else nullcontext()  # one cluster for all games
-        with _told(progress, sum(len(table.matches(settings)) for table in new), echo) as advance, held:
+        count = sum(len(table.matches(settings)) for table in new)
+        with _told(progress, count, echo if verbose else None) as advance, held:
             played = {table.name: play_table(table, settings, backend=where, advance=advance) for table in new}
         rest = {table.name: read_table(table, folder) for table in tables if table.name not in played}
         findings = Findings(settings, together, {table.name: (played | rest)[table.name] for table in tables})
@@ -170,7 +173,7 @@ def _damaged(folder: Path, manifest: Manifest, tables: Sequence[Table]) -> list[
 def _files(figures: Sequence[Figure], tables: Sequence[Table]) -> list[str]:
     """Every file that a run with these figures and tables writes."""
     images = [f"{figure.name}.{kind}" for figure in figures for kind in KINDS]
-    return [*(name for table in tables for name in table.files()), *images, LEDGER, REPORT, MANIFEST]
+    return [*(name for table in tables for name in table.files()), *images, LEDGER, REPORT]
 
 
 def _put(
@@ -188,7 +191,7 @@ def _put(
         write_whole(aside / LEDGER, _ledger(findings))
         with drawn_meanwhile(images):
             write_report(findings, aside / REPORT)
-        return [*names, *(name for name in _files(findings.figures, []) if name != MANIFEST)]
+        return [*names, *_files(findings.figures, [])]
 
     put(folder, manifest, write, keep=lambda name: name in kept)
 
@@ -215,7 +218,7 @@ def _finite(value: Any) -> Any:
 
 
 @contextmanager
-def _told(progress: bool | None, total: int, echo: Callable[[str], None]) -> Iterator[Callable[[str], None]]:
+def _told(progress: bool | None, total: int, echo: Callable[[str], None] | None) -> Iterator[Callable[[str], None]]:
     """A function to call with the name of the table a match was played for."""
     if progress or (progress is None and sys.stderr.isatty()):
         from rich.console import Console
@@ -229,8 +232,8 @@ def _told(progress: bool | None, total: int, echo: Callable[[str], None]) -> Ite
     seen: set[str] = set()
 
     def tell(name: str) -> None:
-        if name not in seen:
+        if echo and name not in seen:
             seen.add(name)
-            echo(f"playing {name}")
+            echo(f"played {name}")
 
     yield tell

@@ -11,26 +11,29 @@ from holdfast.report import numerals
 from holdfast.report.markup import plain_powers
 
 MOST_CLAIMS = 30
-"""Claims named without ``--verbose``: with the lines around them they fit a screen of forty."""
+"""Lines for claims without ``--verbose``: with those around them they fit a screen of forty."""
 
 
 def summary(figures: int, verdicts: Sequence[Verdict], width: int | None = None) -> list[str]:
     """The counts, and a line for each claim that does not simply hold: its sign, its id, and as much as fits."""
     width = width or _width()
-    lines = [
-        f"{numerals.counted(figures, 'figure')}; {numerals.counted(len(verdicts), 'claim')}: {counted(verdicts)}"
-    ]
+    lines = [f"{numerals.counted(figures, 'figure')}; {numerals.counted(len(verdicts), 'claim')}: {counted(verdicts)}"]
     shown = [verdict for kind in JUDGEMENTS if kind != "holds" for verdict in verdicts if verdict.verdict == kind]
     if shown:
         lines.append("")
     longest = max((len(verdict.id) for verdict in shown[:MOST_CLAIMS]), default=0)
+    roomy = 2 * len(shown) <= MOST_CLAIMS
     for verdict in shown[:MOST_CLAIMS]:
-        begin = f"{JUDGEMENTS[verdict.verdict][0]} {verdict.id:{longest}}  "
-        lines.append(begin + _shortened(plain_powers(verdict.claim), width - len(begin)))
+        begin = f"{JUDGEMENTS[verdict.verdict][0]} {verdict.id}"
+        if roomy:
+            lines += [begin, "  " + _shortened(plain_powers(verdict.claim), width - 2)]
+        else:
+            begin = f"{begin:{longest + 4}}"
+            lines.append((begin + _shortened(plain_powers(verdict.claim), width - len(begin))).rstrip())
     if len(shown) > MOST_CLAIMS:
         lines.append(f"  and {len(shown) - MOST_CLAIMS} more: --verbose names them all")
     if shown:
-        lines += ["", "✗ fails, ◐ holds under a condition or is not decided; the report says which, and why"]
+        lines += ["", "✗ fails; ◐ holds under a condition, or is not decided: the report has the rest"]
     return lines
 
 

@@ -55,7 +55,9 @@ class Line:
         x = self.x.astype(np.float64)
         wanted = np.concatenate([np.linspace(x[0], x[-1], even), np.geomspace(max(x[0], 1.0), max(x[-1], 1.0), log)])
         keep = np.unique(np.searchsorted(x, wanted).clip(0, x.size - 1))
-        parts = {name: values[keep] for name in ("x", "y", "low", "high") if (values := getattr(self, name)) is not None}
+        parts = {
+            name: values[keep] for name in ("x", "y", "low", "high") if (values := getattr(self, name)) is not None
+        }
         return replace(self, **parts)
 
 
@@ -167,9 +169,7 @@ def chart_row(frame: pl.DataFrame, label: str = "", measures: Sequence[str] = ME
         )
         .sort("round", maintain_order=True)
     )
-    parts = {
-        policy: table.filter(pl.col("policy") == policy) for policy in in_order(_as_they_come(frame["policy"]))
-    }
+    parts = {policy: table.filter(pl.col("policy") == policy) for policy in in_order(_as_they_come(frame["policy"]))}
     return ChartRow(
         label,
         tuple(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from html import escape
 
-VOID = frozenset({"br", "img", "meta", "path", "rect"})
-"""Elements without contents."""
+VOID = frozenset({"br", "img", "path", "rect"})
+"""Elements without contents; those of SVG must be closed."""
 
 
 class Html(str):
@@ -27,7 +27,7 @@ def element(tag: str, *children: str, **attributes: str | int | None) -> Html:
         if value is not None
     )
     if tag in VOID:
-        return Html(f"<{tag}{named}>")
+        return Html(f"<{tag}{named}/>")
     return Html(f"<{tag}{named}>{joined(*children)}</{tag}>")
 
 

@@ -170,6 +170,9 @@
   });
   document.querySelectorAll(".box").forEach((box) => cut.observe(box));
 
+  // On a small screen the contents would fill the first page.
+  if (matchMedia("(max-width: 40rem)").matches) document.querySelector(".contents details").open = false;
+
   // ---- folded parts: open where a link leads into them, and on paper ----
 
   const unfold = () => {
@@ -180,7 +183,7 @@
   addEventListener("hashchange", unfold);
   let closed = [];
   addEventListener("beforeprint", () => {
-    closed = [...document.querySelectorAll("details:not([open])")];
+    closed = [...document.querySelectorAll("main details:not([open])")];
     closed.forEach((part) => { part.open = true; });
   });
   addEventListener("afterprint", () => closed.forEach((part) => { part.open = false; }));

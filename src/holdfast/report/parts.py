@@ -75,9 +75,7 @@ def code(text: str) -> Html:
 
 def folded(summary: str, *contents: str, open_: bool = False, class_: str = "folded") -> Html:
     """Contents behind a line to click on; printed in full."""
-    return element(
-        "details", element("summary", summary), *contents, class_=class_, open="" if open_ else None
-    )
+    return element("details", element("summary", summary), *contents, class_=class_, open="" if open_ else None)
 
 
 def table(
@@ -98,7 +96,11 @@ def table(
     body = element(
         "tbody",
         *(
-            element("tr", *(_cell(column, cell, i) for i, (column, cell) in enumerate(zip(columns, row, strict=True))), id=name)
+            element(
+                "tr",
+                *(_cell(column, cell, i) for i, (column, cell) in enumerate(zip(columns, row, strict=True))),
+                id=name,
+            )
             for row, name in zip(rows, names, strict=True)
         ),
     )
@@ -268,7 +270,9 @@ def _short(value: float) -> float | None:
 
 def heat_map(heat: HeatMap) -> Html:
     """A coloured table: it needs no script, can be read aloud, printed and scrolled."""
-    head = element("tr", element("th", heat.corner, scope="col"), *(element("th", c, scope="col") for c in heat.columns))
+    head = element(
+        "tr", element("th", heat.corner, scope="col"), *(element("th", c, scope="col") for c in heat.columns)
+    )
     rows = [
         element(
             "tr",
@@ -312,7 +316,9 @@ def _band(held: np.ndarray, arms: Sequence[tuple[str, Look]]) -> Html:
     rounds = held.size
     steps = min(rounds, WIDEST)
     edges = np.linspace(0, rounds, steps + 1).astype(int)
-    most = [int(np.bincount(held[a:b], minlength=len(arms)).argmax()) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    most = [
+        int(np.bincount(held[a:b], minlength=len(arms)).argmax()) for a, b in zip(edges[:-1], edges[1:], strict=True)
+    ]
     changes = [0, *(i for i in range(1, steps) if most[i] != most[i - 1]), steps]
     boxes = [
         element(

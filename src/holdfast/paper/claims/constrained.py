@@ -94,7 +94,8 @@ CLAIMS = (
         id="constrained-geometric-well",
         sentence="BaSE with geometric batches performs really well against constrained losses.",
         place="Appendix E, Figures 5 and 6",
-        rule="it keeps the best arm in every run, and its final regret with switching cost is below that of tsallis-switch",
+        rule="it keeps the best arm in every run, and its final regret with switching cost is below that of "
+        "tsallis-switch",
         questions=_geometric_well,
         needs=tuple(ROWS),
         figure=EASY,
@@ -102,7 +103,8 @@ CLAIMS = (
     ),
     Claim(
         id="constrained-geometric-batches",
-        sentence="That geometric BaSE keeps the best arm does not depend on its number of batches or the order of arms.",
+        sentence="That geometric BaSE keeps the best arm does not depend on its number of batches or the order "
+        "of arms.",
         place="ours, on Appendix E, Figure 5",
         rule="runs that drop the best arm in the easy setting, the best arm first",
         questions=_geometric_batches,
@@ -112,7 +114,8 @@ CLAIMS = (
     ),
     Claim(
         id="constrained-close-when-cheap",
-        sentence="Where switches are cheap, Tsallis-Switch has about the same regret with switching cost as the policies without blocks.",
+        sentence="Where switches are cheap, Tsallis-Switch has about the same regret with switching cost as "
+        "the policies without blocks.",
         place="Appendix E, Figure 5",
         rule=f"final regret with switching costs within a factor of {SIMILAR:g} of each other",
         questions=_close,
@@ -143,7 +146,8 @@ CLAIMS = (
         id="other-arms",
         sentence="Other numbers of arms give similar results.",
         place="Appendix E",
-        rule=f"hard constrained setting: final regret with switching cost of tsallis-switch below {FAR:g} times tsallis-inf's, as for K = 8",
+        rule=f"hard constrained setting: final regret with switching cost of tsallis-switch below {FAR:g} times "
+        "tsallis-inf's, as for K = 8",
         questions=_other_arms,
         needs=("arms", "arms.tsallis-inf"),
         figure="arms",

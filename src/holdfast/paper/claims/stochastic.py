@@ -166,7 +166,8 @@ CLAIMS = (
         id="stochastic-competitive",
         sentence="In the stochastic setting Tsallis-Switch is competitive with the best stochastic policies.",
         place="Section 8",
-        rule=f"final regret with switching cost of tsallis-switch below {COMPETITIVE:g} times that of each BaSE, in Figures 2 to 4",
+        rule=f"final regret with switching cost of tsallis-switch below {COMPETITIVE:g} times that of each "
+        "BaSE, in Figures 2 to 4",
         questions=_competitive,
         needs=(EASY, HARD, FREE),
         thresholds={"factor": COMPETITIVE},
@@ -175,7 +176,8 @@ CLAIMS = (
         id="stochastic-beats-adversarial",
         sentence="In the stochastic setting Tsallis-Switch outperforms the adversarial policies.",
         place="Section 8",
-        rule="final regret with switching cost of tsallis-switch below that of EXP3 with and without blocks, in Figures 2 to 4",
+        rule="final regret with switching cost of tsallis-switch below that of EXP3 with and without blocks, "
+        "in Figures 2 to 4",
         questions=_beats_adversarial,
         needs=(EASY, HARD, FREE),
     ),

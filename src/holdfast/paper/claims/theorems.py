@@ -9,7 +9,7 @@ from holdfast.paper.claims.words import WITHIN
 from holdfast.paper.figures import FIGURES
 from holdfast.paper.guarantees import guarantees
 from holdfast.paper.ledger import BOTH, Claim, Evidence
-from holdfast.paper.probes import LONG_ALPHAS, CASES, long_ties
+from holdfast.paper.probes import CASES, LONG_ALPHAS, long_ties
 from holdfast.paper.questions import Array, Between, Computed, Less, Question, Under, slopes
 from holdfast.report.numerals import three_digits
 
@@ -248,7 +248,8 @@ CLAIMS = (
     ),
     Claim(
         id="varying-sublinear",
-        sentence="For λ_n = n^α the regret with switching cost stays sublinear in T: as the paper says for α < 3/2, and beyond.",
+        sentence="For λ_n = n^α the regret with switching cost stays sublinear in T: as the paper says for α < "
+        "3/2, and beyond.",
         place="Section 5.1, after Corollary 5",
         rule=f"exponent fitted over the last {DECADES} decades of the long runs below 1",
         questions=_sublinear,
@@ -257,7 +258,8 @@ CLAIMS = (
     ),
     Claim(
         id="varying-exponent",
-        sentence="For λ_n = n^α the regret with switching cost grows no faster than Corollary 5 says, already on the horizons we can run.",
+        sentence="For λ_n = n^α the regret with switching cost grows no faster than Corollary 5 says, already "
+        "on the horizons we can run.",
         place="ours, on Corollary 5",
         rule=f"exponent fitted over the last {DECADES} decades of the long runs below the corollary's + {WITHIN:g}",
         questions=_corollary_5,
@@ -269,7 +271,8 @@ CLAIMS = (
         id="varying-tuning-loses",
         sentence="At a constant cost the tuning of Theorem 4 loses to that of Theorem 1.",
         place="ours, on Section 5.1, after Theorem 4",
-        rule="final regret with switching cost with Theorem 1's tuning below that with Theorem 4's, in the settings of Figures 2 to 4",
+        rule="final regret with switching cost with Theorem 1's tuning below that with Theorem 4's, in the "
+        "settings of Figures 2 to 4",
         questions=_tuning,
         needs=("constant-cost",),
         figure="varying-cost",

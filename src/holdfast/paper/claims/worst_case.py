@@ -80,7 +80,8 @@ def _tied(kind: str, place: str) -> tuple[Claim, ...]:
     return (
         Claim(
             id=f"{table}-cost",
-            sentence=f"The regret with switching cost clearly rises as the number of best arms grows beyond one, {losses}.",
+            sentence="The regret with switching cost clearly rises as the number of best arms grows beyond "
+            f"one, {losses}.",
             place=f"Appendix E, {place}",
             rule="final regret with switching cost with one best arm below that with more",
             questions=lambda evidence: more_than_one(table, evidence),
@@ -153,7 +154,8 @@ CLAIMS = (
         sentence="In the adversarial setting Tsallis-Switch competes with the adversarial policies and is far better "
         "than the stochastic ones.",
         place="Section 8",
-        rule=f"final regret with switching cost of tsallis-switch below that of each adversarial policy, and below {FAR:g} times each BaSE's",
+        rule="final regret with switching cost of tsallis-switch below that of each adversarial policy, and "
+        f"below {FAR:g} times each BaSE's",
         questions=_adversarial_competitive,
         needs=(ADVERSARIAL,),
         figure=ADVERSARIAL,
