@@ -253,8 +253,7 @@ class _Patient:
 
 def main() -> None:
     """Run the command; a user's mistake is one line on standard error and exit code 2."""
-    if sys.stdout is not None:
-        sys.stdout = _Patient(sys.stdout)
+    sys.stdout = _Patient(sys.stdout)
     try:
         try:
             app()

@@ -21,7 +21,7 @@ SWITCH, INF, EXP3, BLOCKS, ARITHMETIC, GEOMETRIC = POLICIES
 
 @dataclass(frozen=True)
 class Remark:
-    """Words, and the questions that must all be answered yes for them to be true; none for what is true by definition."""
+    """Words, and the questions whose answers must all be yes for them to be true; none where they are by definition."""
 
     words: str
     asks: Asks | None = None

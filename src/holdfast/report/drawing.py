@@ -1,8 +1,8 @@
 """Charts on paper: lines with bands on matplotlib's axes, and whole charts as PNG, SVG and PDF.
 
-Somebody else's axes: ``draw_panel(axes, panel, looks(names))``. A whole chart: ``write_images(chart, folder, name)``, or
-``rendered(chart, ("svg",))`` for its bytes. Where a linear axis would flatten half of the lines, values are drawn linear
-near zero and logarithmic above, and the label of the axis says so.
+Somebody else's axes: ``draw_panel(axes, panel, looks(names))``. A whole chart: ``write_images(chart, folder, name)``,
+or ``rendered(chart, ("svg",))`` for its bytes. Where a linear axis would flatten half of the lines, values are drawn
+linear near zero and logarithmic above, and the label of the axis says so.
 """
 
 from __future__ import annotations

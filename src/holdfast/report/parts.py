@@ -14,6 +14,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 from urllib.parse import quote
 
@@ -316,9 +317,7 @@ def _band(held: np.ndarray, arms: Sequence[tuple[str, Look]]) -> Html:
     rounds = held.size
     steps = min(rounds, WIDEST)
     edges = np.linspace(0, rounds, steps + 1).astype(int)
-    most = [
-        int(np.bincount(held[a:b], minlength=len(arms)).argmax()) for a, b in zip(edges[:-1], edges[1:], strict=True)
-    ]
+    most = [int(np.bincount(held[a:b], minlength=len(arms)).argmax()) for a, b in pairwise(edges)]
     changes = [0, *(i for i in range(1, steps) if most[i] != most[i - 1]), steps]
     boxes = [
         element(
@@ -330,6 +329,6 @@ def _band(held: np.ndarray, arms: Sequence[tuple[str, Look]]) -> Html:
             style=_colours(arms[most[begin]][1]),
             data_arm=arms[most[begin]][0],
         )
-        for begin, end in zip(changes[:-1], changes[1:], strict=True)
+        for begin, end in pairwise(changes)
     ]
     return element("svg", *boxes, viewBox=f"0 0 {steps} 1", preserveAspectRatio="none", role="img")

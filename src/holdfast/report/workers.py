@@ -12,7 +12,7 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,8 +46,7 @@ def drawn_meanwhile(images: Sequence[Image]) -> Iterator[None]:
     own = len(images) // (2 * helpers + 1) if helpers else len(images)
     started: list[subprocess.Popen[bytes]] = []
     try:
-        for i in range(helpers):
-            started.append(_started(images[own:][i::helpers]))
+        started.extend(_started(images[own:][i::helpers]) for i in range(helpers))
         yield
         for image in images[:own]:
             image.write()
@@ -67,7 +66,7 @@ def _started(images: Sequence[Image]) -> subprocess.Popen[bytes]:
         [sys.executable, "-c", _HELPER], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
     )
     assert helper.stdin is not None
-    with helper.stdin as sink:
+    with suppress(BrokenPipeError), helper.stdin as sink:  # of a helper that dies early its standard error tells
         pickle.dump(tuple(images), sink, protocol=pickle.HIGHEST_PROTOCOL)
     return helper
 

@@ -70,6 +70,7 @@ def steps(evidence: Evidence, table: str, measure: str, *, rising: bool) -> list
 
 
 def more_than_one(table: str, evidence: Evidence) -> list[Question]:
+    """Does every tie cost more than a single best arm?"""
     one = evidence.final(table, "1")
     return [Less(f"with {name}", one, evidence.final(table, name)) for name in evidence.tables[table].policies[1:]]
 
