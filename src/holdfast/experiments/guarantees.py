@@ -21,7 +21,7 @@ from holdfast.policies import Exp3, Policy, TsallisInf, TsallisSwitch, VaryingTs
 from holdfast.simulation import Power
 
 Array = NDArray[np.float64]
-Measure = Literal["pseudo_regret", "switches", "cost"]
+Measure = Literal["pseudo_regret", "switches", "regret_with_switching"]
 
 
 @dataclass(frozen=True)
@@ -66,11 +66,11 @@ def _bounds(
     K = policy.n_arms
     if isinstance(policy, TsallisSwitch):
         fixed = {"n_arms": K, "switching_cost": policy.switching_cost}
-        yield "theorem-1", "Theorem 1", "cost", partial(bounds.theorem_1, **fixed)  # type: ignore[arg-type]
+        yield "theorem-1", "Theorem 1", "regret_with_switching", partial(bounds.theorem_1, **fixed)  # type: ignore[arg-type]
         yield "blocks", "number of blocks", "switches", partial(bounds.blocks, **fixed)  # type: ignore[arg-type]
         if gap is not None:
             value = partial(bounds.theorem_1_constrained, **fixed, gaps=gap)  # type: ignore[arg-type]
-            yield "theorem-1-unique", "Theorem 1, unique best arm", "cost", value
+            yield "theorem-1-unique", "Theorem 1, unique best arm", "regret_with_switching", value
     elif isinstance(policy, TsallisInf):
         yield "corollary-3", "Corollary 3", "pseudo_regret", partial(bounds.corollary_3, n_arms=K)
         if gap is not None:
@@ -81,12 +81,17 @@ def _bounds(
     elif isinstance(policy, Exp3):
         yield "exp3", "Bubeck and Cesa-Bianchi", "pseudo_regret", partial(bounds.exp3, n_arms=K)
     elif isinstance(policy, VaryingTsallisSwitch):
-        yield "theorem-4", "Theorem 4", "cost", partial(_theorem_4, K, cost, None)
+        yield "theorem-4", "Theorem 4", "regret_with_switching", partial(_theorem_4, K, cost, None)
         if gap is not None:
-            yield "theorem-4-unique", "Theorem 4, unique best arm", "cost", partial(_theorem_4, K, cost, gap)
+            yield (
+                "theorem-4-unique",
+                "Theorem 4, unique best arm",
+                "regret_with_switching",
+                partial(_theorem_4, K, cost, gap),
+            )
             if isinstance(cost, Power) and cost.scale == 1.0:
                 value = partial(bounds.corollary_5, n_arms=K, alpha=cost.alpha, gaps=gap)
-                yield "corollary-5", "Corollary 5", "cost", value
+                yield "corollary-5", "Corollary 5", "regret_with_switching", value
 
 
 def _theorem_4(K: int, cost: float | Power, gap: float | None, horizon: int) -> float:

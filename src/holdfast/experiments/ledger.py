@@ -36,14 +36,14 @@ class Evidence:
     def __contains__(self, table: str) -> bool:
         return table in self.tables
 
-    def curve(self, table: str, policy: str, measure: str = "cost") -> tuple[Array, Array]:
+    def curve(self, table: str, policy: str, measure: str = "regret_with_switching") -> tuple[Array, Array]:
         """The rounds recorded, and `measure` with a row a replication and a column a round."""
         key = table, policy
         if key not in self._arrays:
             frame = self.tables[table].frame.filter(pl.col("policy") == policy).sort("replication", "round")
             runs = frame["replication"].n_unique()
             rounds = frame["round"].to_numpy().reshape(runs, -1)[0].astype(np.float64)
-            columns = ("pseudo_regret", "switches", "cost")
+            columns = ("pseudo_regret", "switches", "regret_with_switching")
             self._arrays[key] = (
                 rounds,
                 {name: frame[name].to_numpy().reshape(runs, -1).astype(np.float64) for name in columns},
@@ -51,7 +51,7 @@ class Evidence:
         rounds, values = self._arrays[key]
         return rounds, values[measure]
 
-    def final(self, table: str, policy: str, measure: str = "cost") -> Array:
+    def final(self, table: str, policy: str, measure: str = "regret_with_switching") -> Array:
         """`measure` at the last round, one number a replication."""
         return np.asarray(self.curve(table, policy, measure)[1][:, -1])
 

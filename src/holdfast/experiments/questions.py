@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.results import interval, student_quantile
+from holdfast.statistics import interval, student_quantile
 
 Array = NDArray[np.float64]
 Outcome = Literal["yes", "no", "open"]

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-MEASURES = ("pseudo_regret", "switches", "cost")
+MEASURES = ("pseudo_regret", "switches", "regret_with_switching")
 MEASURE_LABELS = ("pseudo-regret", "switches", "pseudo-regret + λ · switches")
 NARROW_SPACE = "\u202f"
 

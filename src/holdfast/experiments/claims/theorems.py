@@ -37,7 +37,7 @@ def _respected(*names: str) -> Callable[[Evidence], list[Question]]:
     return questions
 
 
-def exponents(evidence: Evidence, table: str, series: str, measure: str = "cost") -> Array:
+def exponents(evidence: Evidence, table: str, series: str, measure: str = "regret_with_switching") -> Array:
     """The exponent of growth over the last decades, one number a replication."""
     rounds, values = evidence.curve(table, series, measure)
     late = rounds >= rounds[-1] / 10**DECADES * 0.999
