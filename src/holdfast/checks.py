@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 import operator
+from collections.abc import Iterable
+from typing import Any, TypeVar
 
 import numpy as np
 
-from holdfast.errors import InvalidParameter
+from holdfast.errors import InvalidParameter, nearest
+
+T = TypeVar("T")
+
+MOST_SHOWN = 20
+"""Names that an error lists before it says how many more there are."""
 
 
 def whole_number(parameter: str, value: object, *, least: int, most: int | None = None) -> int:
@@ -46,3 +54,28 @@ def real_number(
     if most is not None and number > most:
         raise InvalidParameter(parameter, rule, value)
     return number
+
+
+def one_of(parameter: str, value: object, known: Iterable[str]) -> str:
+    """`value`, if it is one of the `known` names."""
+    names = list(known)
+    if isinstance(value, str) and value in names:
+        return value
+    more = f" and {len(names) - MOST_SHOWN} more" if len(names) > MOST_SHOWN else ""
+    rule = f"must be one of {', '.join(map(repr, names[:MOST_SHOWN]))}{more}{nearest(value, names)}"
+    raise InvalidParameter(parameter, rule, value)
+
+
+def class_at(parameter: str, address: str, base: type[T]) -> type[T]:
+    """The class that ``"module:Class"`` names, if it is a kind of `base`."""
+    module, _, name = address.partition(":")
+    try:
+        found: Any = importlib.import_module(module)
+        for part in name.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError, ValueError) as error:
+        rule = f'must be "module:Class", of a module that Python finds ({error})'
+        raise InvalidParameter(parameter, rule, address) from None
+    if not (isinstance(found, type) and issubclass(found, base)):
+        raise InvalidParameter(parameter, f"must name a class derived from holdfast.{base.__name__}", address)
+    return found

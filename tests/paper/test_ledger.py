@@ -41,13 +41,13 @@ def curve(
             "round": np.tile(marks, RUNS),
             "pseudo_regret": regret.ravel(),
             "switches": count.ravel(),
-            "cost": (regret + 0.001 * count).ravel(),
+            "regret_with_switching": (regret + 0.001 * count).ravel(),
         }
     )
 
 
 def table(series: Mapping[str, pl.DataFrame]) -> Result:
-    order = ["policy", "replication", "round", "pseudo_regret", "switches", "cost"]
+    order = ["policy", "replication", "round", "pseudo_regret", "switches", "regret_with_switching"]
     return Result(pl.concat([frame.with_columns(policy=pl.lit(name)).select(order) for name, frame in series.items()]))
 
 

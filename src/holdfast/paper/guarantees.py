@@ -17,11 +17,11 @@ from holdfast import bounds
 from holdfast.environments import Bernoulli, ConstrainedBernoulli, Environment
 from holdfast.paper.games import Match
 from holdfast.policies import Exp3, Policy, TsallisInf, TsallisSwitch, VaryingTsallisSwitch
-from holdfast.results import MEASURES
+from holdfast.report.charts import DRAWN
 from holdfast.simulation import Power
 
 Array = NDArray[np.float64]
-REGRET, SWITCHES, BOTH = MEASURES
+REGRET, SWITCHES, BOTH = DRAWN
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from holdfast.report.charts import HeatMap
 from holdfast.report.numerals import number, three_digits
 
 SWITCH, INF, EXP3, _, ARITHMETIC, GEOMETRIC = POLICIES
-WHOLE = "regret with switching cost"
+WHOLE = "regret with switching"
 
 
 def learnt(findings: Findings) -> list[str]:
@@ -24,7 +24,7 @@ def learnt(findings: Findings) -> list[str]:
 
 
 def overview(findings: Findings) -> HeatMap | None:
-    """Each policy in each table that has all six: its final regret with switching cost, next to Tsallis-Switch's.
+    """Each policy in each table that has all six: its final regret with switching, next to Tsallis-Switch's.
 
     Colour says by what factor they differ, and is left out where the difference is not decided.
     """

@@ -17,9 +17,10 @@ import polars as pl
 
 from holdfast.paper.questions import Answer, Array, Question
 from holdfast.paper.settings import Settings
-from holdfast.results import MEASURES, Result
+from holdfast.report.charts import DRAWN
+from holdfast.results import Result
 
-BOTH = MEASURES[-1]
+BOTH = DRAWN[-1]
 """The measure most claims are about: pseudo-regret and what was paid for switching."""
 
 CONFIDENCE = 0.99
@@ -54,7 +55,7 @@ class Evidence:
             rounds = frame["round"].to_numpy().reshape(runs, -1)[0].astype(np.float64)
             self._arrays[key] = (
                 rounds,
-                {name: frame[name].to_numpy().reshape(runs, -1).astype(np.float64) for name in MEASURES},
+                {name: frame[name].to_numpy().reshape(runs, -1).astype(np.float64) for name in DRAWN},
             )
         rounds, values = self._arrays[key]
         return rounds, values[measure]

@@ -91,7 +91,7 @@ def _opening(findings: Findings) -> list[Html]:
     seen = overview(findings)
     if seen is not None:
         caption = (
-            f"Mean regret with switching cost at round {number(findings.settings.horizon)}. Colour compares with "
+            f"Mean regret with switching at round {number(findings.settings.horizon)}. Colour compares with "
             "tsallis-switch in the same column: blue is lower, orange higher, the deeper the larger the factor "
             "(full at "
             f"ten); no colour where the difference is not decided at {CONFIDENCE:.0%} confidence."

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.report.numerals import three_digits
-from holdfast.results import interval, student_quantile
+from holdfast.statistics import interval, student_quantile
 
 Array = NDArray[np.float64]
 Outcome = Literal["yes", "no", "open"]

@@ -24,8 +24,8 @@ from holdfast.results import MEASURES
 
 Scale = Literal["auto", "linear", "log"]
 
-MEASURE_LABELS = dict(zip(MEASURES, ("pseudo-regret", "switches", "regret with switching cost"), strict=True))
-"""What the measures of a result are called wherever they are shown."""
+DRAWN = ("pseudo_regret", "switches", "regret_with_switching")
+"""The measures that a chart of a result shows unless others are asked for."""
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ def one_panel(panel: Panel, *, series_label: str = "", x_label: str = "round") -
     return LineChart((ChartRow("", (panel,)),), series_label, x_label)
 
 
-def chart_row(frame: pl.DataFrame, label: str = "", measures: Sequence[str] = MEASURES) -> ChartRow:
+def chart_row(frame: pl.DataFrame, label: str = "", measures: Sequence[str] = DRAWN) -> ChartRow:
     """A row of panels from a result's table, one per measure: the mean of each policy and one standard deviation.
 
     With one replication there is no band.
@@ -173,14 +173,14 @@ def chart_row(frame: pl.DataFrame, label: str = "", measures: Sequence[str] = ME
     return ChartRow(
         label,
         tuple(
-            Panel(MEASURE_LABELS.get(measure, measure), tuple(_line(p, part, measure) for p, part in parts.items()))
+            Panel(MEASURES.get(measure, measure), tuple(_line(p, part, measure) for p, part in parts.items()))
             for measure in measures
         ),
     )
 
 
 def result_chart(
-    tables: Mapping[str, pl.DataFrame], *, series_label: str = "policy", measures: Sequence[str] = MEASURES
+    tables: Mapping[str, pl.DataFrame], *, series_label: str = "policy", measures: Sequence[str] = DRAWN
 ) -> LineChart:
     """A chart of one or more result tables, a row each, by their labels."""
     return LineChart(tuple(chart_row(frame, label, measures) for label, frame in tables.items()), series_label)

@@ -94,8 +94,7 @@ CLAIMS = (
         id="constrained-geometric-well",
         sentence="BaSE with geometric batches performs really well against constrained losses.",
         place="Appendix E, Figures 5 and 6",
-        rule="it keeps the best arm in every run, and its final regret with switching cost is below that of "
-        "tsallis-switch",
+        rule="it keeps the best arm in every run, and its final regret with switching is below that of tsallis-switch",
         questions=_geometric_well,
         needs=tuple(ROWS),
         figure=EASY,
@@ -114,10 +113,10 @@ CLAIMS = (
     ),
     Claim(
         id="constrained-close-when-cheap",
-        sentence="Where switches are cheap, Tsallis-Switch has about the same regret with switching cost as "
+        sentence="Where switches are cheap, Tsallis-Switch has about the same regret with switching as "
         "the policies without blocks.",
         place="Appendix E, Figure 5",
-        rule=f"final regret with switching costs within a factor of {SIMILAR:g} of each other",
+        rule=f"final regret with switchings within a factor of {SIMILAR:g} of each other",
         questions=_close,
         needs=(EASY,),
         figure=EASY,
@@ -127,7 +126,7 @@ CLAIMS = (
         id="constrained-better-when-costly",
         sentence="Where switches are costly, Tsallis-Switch is much better than the policies without blocks.",
         place="Appendix E, Figure 6",
-        rule=f"final regret with switching cost of tsallis-switch below {FAR:g} times theirs",
+        rule=f"final regret with switching of tsallis-switch below {FAR:g} times theirs",
         questions=lambda evidence: cheaper(evidence, HARD, "tsallis-switch", NO_BLOCKS, factor=FAR),
         needs=(HARD,),
         figure=HARD,
@@ -137,7 +136,7 @@ CLAIMS = (
         id="constrained-beats-base",
         sentence="Tsallis-Switch outperforms BaSE in the stochastically constrained adversarial regime.",
         place="Section 7, on Appendix E",
-        rule="final regret with switching cost of tsallis-switch below that of each BaSE",
+        rule="final regret with switching of tsallis-switch below that of each BaSE",
         questions=_beats_base,
         needs=tuple(ROWS),
         figure=HARD,
@@ -146,7 +145,7 @@ CLAIMS = (
         id="other-arms",
         sentence="Other numbers of arms give similar results.",
         place="Appendix E",
-        rule=f"hard constrained setting: final regret with switching cost of tsallis-switch below {FAR:g} times "
+        rule=f"hard constrained setting: final regret with switching of tsallis-switch below {FAR:g} times "
         "tsallis-inf's, as for K = 8",
         questions=_other_arms,
         needs=("arms", "arms.tsallis-inf"),

@@ -109,7 +109,7 @@ CLAIMS = (
         id="easy-tsallis-inf-best",
         sentence="In the easy setting Tsallis-INF without blocks performs best.",
         place="Section 7, Figure 2",
-        rule="final regret with switching cost of tsallis-inf below that of each other policy",
+        rule="final regret with switching of tsallis-inf below that of each other policy",
         questions=lambda evidence: cheaper(
             evidence, EASY, "tsallis-inf", [policy for policy in POLICIES if policy != "tsallis-inf"]
         ),
@@ -136,7 +136,7 @@ CLAIMS = (
     ),
     Claim(
         id="hard-switching-dominates",
-        sentence="In the hard setting the switching cost is the larger part of the regret with switching cost.",
+        sentence="In the hard setting the switching cost is the larger part of the regret with switching.",
         place="Section 7, Figure 3",
         rule="final pseudo-regret below λ times the switches",
         questions=_dominance,
@@ -147,7 +147,7 @@ CLAIMS = (
         id="free-best",
         sentence="With free switches Tsallis-INF and Tsallis-Switch outperform EXP3 and both BaSE.",
         place="Section 7, Figure 4",
-        rule="final regret with switching cost below that of each of the three",
+        rule="final regret with switching below that of each of the three",
         questions=_free_best,
         needs=(FREE,),
         figure=FREE,
@@ -156,7 +156,7 @@ CLAIMS = (
         id="free-alike",
         sentence="With free switches Tsallis-Switch and Tsallis-INF perform very similarly.",
         place="Section 7, Figure 4",
-        rule=f"final regret with switching costs within a factor of {SIMILAR:g} of each other",
+        rule=f"final regret with switchings within a factor of {SIMILAR:g} of each other",
         questions=_free_alike,
         needs=(FREE,),
         figure=FREE,
@@ -166,7 +166,7 @@ CLAIMS = (
         id="stochastic-competitive",
         sentence="In the stochastic setting Tsallis-Switch is competitive with the best stochastic policies.",
         place="Section 8",
-        rule=f"final regret with switching cost of tsallis-switch below {COMPETITIVE:g} times that of each "
+        rule=f"final regret with switching of tsallis-switch below {COMPETITIVE:g} times that of each "
         "BaSE, in Figures 2 to 4",
         questions=_competitive,
         needs=(EASY, HARD, FREE),
@@ -176,7 +176,7 @@ CLAIMS = (
         id="stochastic-beats-adversarial",
         sentence="In the stochastic setting Tsallis-Switch outperforms the adversarial policies.",
         place="Section 8",
-        rule="final regret with switching cost of tsallis-switch below that of EXP3 with and without blocks, "
+        rule="final regret with switching of tsallis-switch below that of EXP3 with and without blocks, "
         "in Figures 2 to 4",
         questions=_beats_adversarial,
         needs=(EASY, HARD, FREE),

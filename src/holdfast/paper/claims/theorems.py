@@ -159,7 +159,7 @@ MEAN = "largest part of the bound that the mean uses at any checkpoint; the rest
 CLAIMS = (
     _bound(
         "bound-theorem-1",
-        "Tsallis-Switch's regret with switching cost respects Theorem 1's bound for any losses.",
+        "Tsallis-Switch's regret with switching respects Theorem 1's bound for any losses.",
         "Theorem 1",
         ("theorem-1",),
         MEAN,
@@ -195,7 +195,7 @@ CLAIMS = (
     ),
     Claim(
         id="growth-worst-case",
-        sentence="The regret with switching cost of Tsallis-Switch never grows faster than T^{2/3}.",
+        sentence="The regret with switching of Tsallis-Switch never grows faster than T^{2/3}.",
         place="Theorem 1",
         rule=f"exponent fitted over the last {DECADES} decades of the long runs below 2/3 + {WITHIN:g} (against the "
         "adversary that of the switches: the regret there is negative)",
@@ -204,7 +204,7 @@ CLAIMS = (
     ),
     Claim(
         id="growth-unique",
-        sentence="With a unique best arm the regret with switching cost of Tsallis-Switch grows as T^{1/3}.",
+        sentence="With a unique best arm the regret with switching of Tsallis-Switch grows as T^{1/3}.",
         place="Theorem 1; Section 8",
         rule=f"exponent fitted over the last {DECADES} decades of the long runs within {WITHIN:g} of 1/3",
         questions=_unique,
@@ -212,7 +212,7 @@ CLAIMS = (
     ),
     Claim(
         id="growth-ties",
-        sentence="Growth as T^{1/3} needs a unique best arm: with several the regret with switching cost grows faster.",
+        sentence="Growth as T^{1/3} needs a unique best arm: with several the regret with switching grows faster.",
         place="Appendix E, after Figure 7",
         rule=f"exponent fitted over the last {DECADES} decades of the long runs above 1/3 + {WITHIN:g}",
         questions=_ties_break_it,
@@ -234,7 +234,7 @@ CLAIMS = (
     ),
     _bound(
         "bound-theorem-4",
-        "With rising costs the regret with switching cost respects Theorem 4's bound for any losses.",
+        "With rising costs the regret with switching respects Theorem 4's bound for any losses.",
         "Theorem 4",
         ("theorem-4",),
         MEAN,
@@ -248,7 +248,7 @@ CLAIMS = (
     ),
     Claim(
         id="varying-sublinear",
-        sentence="For λ_n = n^α the regret with switching cost stays sublinear in T: as the paper says for α < "
+        sentence="For λ_n = n^α the regret with switching stays sublinear in T: as the paper says for α < "
         "3/2, and beyond.",
         place="Section 5.1, after Corollary 5",
         rule=f"exponent fitted over the last {DECADES} decades of the long runs below 1",
@@ -258,7 +258,7 @@ CLAIMS = (
     ),
     Claim(
         id="varying-exponent",
-        sentence="For λ_n = n^α the regret with switching cost grows no faster than Corollary 5 says, already "
+        sentence="For λ_n = n^α the regret with switching grows no faster than Corollary 5 says, already "
         "on the horizons we can run.",
         place="ours, on Corollary 5",
         rule=f"exponent fitted over the last {DECADES} decades of the long runs below the corollary's + {WITHIN:g}",
@@ -271,7 +271,7 @@ CLAIMS = (
         id="varying-tuning-loses",
         sentence="At a constant cost the tuning of Theorem 4 loses to that of Theorem 1.",
         place="ours, on Section 5.1, after Theorem 4",
-        rule="final regret with switching cost with Theorem 1's tuning below that with Theorem 4's, in the "
+        rule="final regret with switching with Theorem 1's tuning below that with Theorem 4's, in the "
         "settings of Figures 2 to 4",
         questions=_tuning,
         needs=("constant-cost",),

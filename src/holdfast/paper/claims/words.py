@@ -32,7 +32,7 @@ WITHIN = 0.05
 def cheaper(
     evidence: Evidence, table: str, policy: str, others: Iterable[str], *, factor: float = 1.0, where: str = ""
 ) -> list[Question]:
-    """Is the final regret with switching cost of `policy` below `factor` times that of each of the others?"""
+    """Is the final regret with switching of `policy` below `factor` times that of each of the others?"""
     return [
         Less(
             f"against {other}{f' ({where})' if where else ''}",

@@ -81,10 +81,9 @@ def _tied(kind: str, place: str) -> tuple[Claim, ...]:
     return (
         Claim(
             id=f"{table}-cost",
-            sentence="The regret with switching cost clearly rises as the number of best arms grows beyond "
-            f"one, {losses}.",
+            sentence=f"The regret with switching clearly rises as the number of best arms grows beyond one, {losses}.",
             place=f"Appendix E, {place}",
-            rule="final regret with switching cost with one best arm below that with more",
+            rule="final regret with switching with one best arm below that with more",
             questions=lambda evidence: more_than_one(table, evidence),
             needs=(table,),
             figure=table,
@@ -93,7 +92,7 @@ def _tied(kind: str, place: str) -> tuple[Claim, ...]:
             id=f"{table}-cost-long",
             sentence=f"The same on a horizon a thousand times as long (10⁸ at most), {losses}.",
             place=f"ours, on Appendix E, {place}",
-            rule="final regret with switching cost with one best arm below that with more",
+            rule="final regret with switching with one best arm below that with more",
             questions=lambda evidence: more_than_one(long, evidence),
             needs=(long,),
             figure=table,
@@ -125,7 +124,7 @@ CLAIMS = (
         id="adversarial-base-coincide",
         sentence="The two BaSE curves almost coincide against the adversary.",
         place="Appendix E, caption of Figure 7",
-        rule=f"final regret with switching costs within a factor of {COINCIDE:g} of each other",
+        rule=f"final regret with switchings within a factor of {COINCIDE:g} of each other",
         questions=_coincide,
         needs=(ADVERSARIAL,),
         figure=ADVERSARIAL,
@@ -135,7 +134,7 @@ CLAIMS = (
         id="adversarial-base-highest",
         sentence="The two BaSE curves are the highest ones against the adversary.",
         place="Appendix E, caption of Figure 7",
-        rule="final regret with switching cost of each other policy below theirs",
+        rule="final regret with switching of each other policy below theirs",
         questions=_highest,
         needs=(ADVERSARIAL,),
         figure=ADVERSARIAL,
@@ -155,7 +154,7 @@ CLAIMS = (
         sentence="In the adversarial setting Tsallis-Switch competes with the adversarial policies and is far better "
         "than the stochastic ones.",
         place="Section 8",
-        rule="final regret with switching cost of tsallis-switch below that of each adversarial policy, and "
+        rule="final regret with switching of tsallis-switch below that of each adversarial policy, and "
         f"below {FAR:g} times each BaSE's",
         questions=_adversarial_competitive,
         needs=(ADVERSARIAL,),
