@@ -12,7 +12,7 @@ $(INSTALLED): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt pip hatchling editables
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt \
-		--no-build-isolation --editable '.[dask]' --group dev
+		--no-build-isolation --editable '.[dask,report]' --group dev
 	touch $(INSTALLED)
 
 lint: $(INSTALLED)
@@ -23,6 +23,7 @@ lint: $(INSTALLED)
 
 test: lint
 	scripts/browser
+	scripts/postgresql
 	$(BIN)/python -m pytest
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -m plain
 
@@ -36,7 +37,8 @@ bench: $(INSTALLED)
 bench-peers: $(INSTALLED)
 	test -x .venv-peers/bin/python || $(PYTHON) -m venv .venv-peers
 	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check --requirement benchmarks/requirements-peers.txt
-	$(BIN)/holdfast bench --peers .venv-peers/bin/python
+	$(BIN)/holdfast bench
+	$(BIN)/python benchmarks/against_peers.py .venv-peers/bin/python
 
 clean:
 	rm -rf $(VENV) .venv-peers .pytest_cache .mypy_cache .ruff_cache .hypothesis reproduction

@@ -27,13 +27,13 @@ def test_first_play_is_a_switch(environment):
     stay = hf.TsallisSwitch(3, **FOREVER)
     result = hf.simulate([stay], environment, horizon=500, switching_cost=2.5, replications=6, checkpoints=[1, 7])
     assert set(result.frame["switches"]) == {1}
-    assert np.array_equal(result.frame["cost"], result.frame["pseudo_regret"] + 2.5)
+    assert np.array_equal(result.frame["regret_with_switching"], result.frame["pseudo_regret"] + 2.5)
 
 
 def test_first_play_is_a_switch_of_one_arm_too():
     result = hf.simulate([hf.Exp3(1)], hf.Bernoulli([0.3]), horizon=9, switching_cost=0.5, replications=2)
     assert result.frame["pseudo_regret"].to_list() == [0.0] * 18
-    assert result.frame["cost"].to_list() == [0.5] * 18
+    assert result.frame["regret_with_switching"].to_list() == [0.5] * 18
 
 
 def test_comparator_is_best_so_far():
@@ -82,7 +82,7 @@ def test_regret_of_a_game_is_the_oracles(game, lam):
     found = regret(losses, arms, lam)
     assert found["switches"].tolist() == expected.switches
     assert found["pseudo_regret"].tolist() == expected.pseudo_regret  # eighths: every sum is exact
-    assert found["cost"].tolist() == expected.cost
+    assert found["regret_with_switching"].tolist() == expected.cost
 
 
 @pytest.mark.plain

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import shutil
 import sys
+import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 import holdfast
 from holdfast.checks import whole_number
 from holdfast.errors import HoldfastError
 
 app = typer.Typer(
-    add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # plain text: flags without a type, lists as they stand, any width
+    context_settings={"help_option_names": ["-h", "--help"]},
     help="Bandits with switching costs: simulate, reproduce the paper, evaluate its bounds.",
 )
 
@@ -53,21 +56,26 @@ def bounds(
     ] = None,
     best_arms: Annotated[int, typer.Option(help="Arms that share the best mean.")] = 1,
 ) -> None:
-    """Print every bound of the paper for one case side by side, and say which one binds."""
+    """Print every bound of the paper for one case, and which binds."""
     from holdfast.bounds.table import applicable, binding
+    from holdfast.report.markup import plain_powers
 
     rows = applicable(
         n_arms=arms, switching_cost=switching_cost, horizon=horizon, gaps=_gaps(gaps), best_arms=best_arms
     )
-    table = Table(title=f"K = {arms}, λ = {switching_cost:g}, T = {horizon:g}, gaps {gaps or 'unknown'}")
-    for heading in ("bound", "value", "here", "holds for", "formula"):
-        table.add_column(heading, justify="right" if heading == "value" else "left", overflow="fold")
-    for row in rows:
-        name = row.name.replace("_", " ").capitalize()
-        table.add_row(name, f"{row.value:,.1f}", "yes" if row.applies else "no", row.note, row.statement)
-    Console().print(table)
+    names = [row.name.replace("_", " ").capitalize() for row in rows]
+    values = [f"{row.value:,.1f}" if row.value < 1e12 else f"{row.value:.4g}" for row in rows]
+    width = shutil.get_terminal_size((80, 24)).columns
+    first, second = max(map(len, names)), max(map(len, values))
+    print(f"K = {arms}, λ = {switching_cost:g}, T = {horizon:g}, gaps {gaps or 'unknown'}\n")
+    print(f"{'bound':{first}}  {'value':>{second}}  here  holds for, formula")
+    for row, name, value in zip(rows, names, values, strict=True):
+        print(f"{name:{first}}  {value:>{second}}  {'yes' if row.applies else 'no ':4}  {row.note}")
+        print(
+            textwrap.fill(plain_powers(row.statement), max(width, 40), initial_indent="    ", subsequent_indent="    ")
+        )
     best = binding(rows)
-    print(f"Of the theorems on Tsallis-Switch {best.name.replace('_', ' ').capitalize()} binds: {best.value:,.1f}.")
+    print(f"\nOf the theorems on Tsallis-Switch {best.name.replace('_', ' ').capitalize()} binds: {best.value:,.1f}.")
     trivial = next(row for row in rows if row.kind == "trivial")
     if trivial.value < best.value:
         print(
@@ -104,9 +112,17 @@ def simulate(
         print(f"\n{heading}\n{result!r}" if heading else f"\n{result!r}")
 
 
-@app.command()
-def reproduce(
-    figures: Annotated[list[str] | None, typer.Argument(help="Names of figures; all of them by default.")] = None,
+def _figures(begun: str) -> list[str]:
+    """The figures whose name begins so, for the shell's completion."""
+    from holdfast.paper.figures import FIGURES
+
+    return [name for name in FIGURES if name.startswith(begun)]
+
+
+def _reproduce(
+    figures: Annotated[
+        list[str] | None, typer.Argument(help="Names of figures; all by default.", autocompletion=_figures)
+    ] = None,
     out: Annotated[Path, typer.Option(help="Where figures, tables, ledger and report go.")] = Path("reproduction"),
     replications: Annotated[
         int, typer.Option(help="Repetitions of each game in the figures; verdicts rest on at least 30.")
@@ -117,10 +133,10 @@ def reproduce(
     backend: Backend = "threads",
     scheduler: Scheduler = None,
     workers: Workers = None,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Print every claim in full, and what is played.")] = False,
 ) -> None:
-    """Regenerate every experiment of the paper, judge every claim it makes about them, and write a report."""
-    from holdfast.report.reproduction import ledger_table
-    from holdfast.report.reproduction import reproduce as run
+    from holdfast.paper import terminal
+    from holdfast.paper.reproduce import reproduce as run
 
     with _interruptible():
         made = run(
@@ -134,22 +150,50 @@ def reproduce(
             scheduler=scheduler,
             workers=workers,
             echo=print,
+            verbose=verbose,
         )
-    Console().print(ledger_table(made.verdicts))
+    lines = terminal.ledger(made.verdicts) if verbose else []
+    for line in [*lines, *terminal.summary(len(made.findings.figures), made.verdicts)]:
+        print(line)
     print(f"The report is {made.report}")
+
+
+def _described() -> str:
+    """What `reproduce --help` says, with the figures by name."""
+    from holdfast.paper.figures import FIGURES
+
+    width = max(map(len, FIGURES))
+    listed = "\n".join(f"  {name:{width}}  {_short(figure.title, 56)}" for name, figure in FIGURES.items())
+    return (
+        "Regenerate the experiments of the paper, judge every claim it makes about them, and write a report.\n\n"
+        f"\b\nFigures:\n{listed}"
+    )
+
+
+def _short(text: str, most: int) -> str:
+    return textwrap.shorten(text, most, placeholder="…")
+
+
+class _WithFigures(typer.core.TyperCommand):
+    """A command whose help lists the figures; they are loaded when the help is asked for, and not before."""
+
+    def format_help_text(self, ctx: Any, formatter: Any) -> None:
+        """The description, then the figures."""
+        self.help = _described()
+        super().format_help_text(ctx, formatter)
+
+
+app.command("reproduce", cls=_WithFigures, help="Play the paper's experiments again and judge its claims.")(_reproduce)
 
 
 @app.command()
 def bench(
-    peers: Annotated[
-        Path | None, typer.Option(help="Python of an environment with the public libraries (make bench-peers).")
-    ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Shorter games: for a look, not for a record.")] = False,
 ) -> None:
     """Measure speed side by side in one run, and print ratios."""
     from holdfast.bench import report
 
-    report(peers=peers, quick=quick)
+    report(quick=quick)
 
 
 OPTIONS = {"n_arms": "--arms", "switching_cost": "--switching-cost", "best_arms": "--best-arms"} | {
@@ -175,13 +219,52 @@ def _interruptible() -> Iterator[None]:
         raise typer.Exit(130) from None
 
 
+class _Patient:
+    """Standard output that falls silent when its reader goes (``| head``): what is to be written to disk still is."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        """As a stream's."""
+        with self._silenced():
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """As a stream's."""
+        with self._silenced():
+            self._stream.flush()
+
+    @contextmanager
+    def _silenced(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            if error.errno not in (errno.EPIPE, errno.EINVAL):  # Windows says EINVAL
+                raise
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self._stream.fileno())
+            os.close(nowhere)
+
+
 def main() -> None:
     """Run the command; a user's mistake is one line on standard error and exit code 2."""
+    sys.stdout = _Patient(sys.stdout)
     try:
-        app()
-    except HoldfastError as error:
-        print(f"holdfast: {_in_options(error)}", file=sys.stderr)
-        sys.exit(2)
+        try:
+            app()
+        except HoldfastError as error:
+            print(f"holdfast: {_in_options(error)}", file=sys.stderr)
+            sys.exit(2)
+        finally:
+            sys.stdout.flush()
+    except OSError as error:  # standard output on a full disk
+        print(f"holdfast: cannot write: {error.strerror or error}", file=sys.stderr)
+        os._exit(1)  # what is still in the buffer cannot be written either
 
 
 if __name__ == "__main__":

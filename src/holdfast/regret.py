@@ -40,12 +40,17 @@ def with_cost(regret: ArrayLike, switches: ArrayLike, switching_cost: float) -> 
     return np.asarray(np.asarray(regret) + switching_cost * np.asarray(switches))
 
 
+def total_loss(regret: ArrayLike, least_loss: ArrayLike) -> NDArray[np.float64]:
+    """Expected loss of the arms played up to t: the regret R_t plus the expected loss of the best arm up to t."""
+    return np.asarray(np.asarray(regret) + np.asarray(least_loss))
+
+
 def regret(expected_losses: ArrayLike, played: ArrayLike, switching_cost: float = 0.0) -> dict[str, Any]:
     """R_t, S_t and RS(t, λ) after every round of one game, from its T × K expected losses and the arms played.
 
     For recorded losses, which are one fixed sequence, give the losses themselves.
 
-    >>> regret([[0.0, 1.0], [1.0, 0.0], [1.0, 0.0]], played=[0, 0, 1], switching_cost=0.5)["cost"]
+    >>> regret([[0.0, 1.0], [1.0, 0.0], [1.0, 0.0]], played=[0, 0, 1], switching_cost=0.5)["regret_with_switching"]
     array([0.5, 0.5, 1. ])
     """
     losses = np.asarray(expected_losses, dtype=np.float64)
@@ -57,4 +62,8 @@ def regret(expected_losses: ArrayLike, played: ArrayLike, switching_cost: float 
     own = np.cumsum(losses[np.arange(len(arms)), arms])
     value = pseudo_regret(own, np.cumsum(losses, axis=0))
     switches = np.cumsum(np.concatenate([[NO_ARM], arms])[:-1] != arms)
-    return {"pseudo_regret": value, "switches": switches, "cost": with_cost(value, switches, switching_cost)}
+    return {
+        "pseudo_regret": value,
+        "switches": switches,
+        "regret_with_switching": with_cost(value, switches, switching_cost),
+    }

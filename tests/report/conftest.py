@@ -54,7 +54,7 @@ def table(
                         "round": rounds,
                         "pseudo_regret": r,
                         "switches": s,
-                        "cost": r + price * s,
+                        "regret_with_switching": r + price * s,
                     }
                 )
             )

@@ -5,11 +5,11 @@ import struct
 import numpy as np
 import polars as pl
 import pytest
+from holdfast.report.figures import svg
+from holdfast.report.summary import KNOWN, curves, dwarfed, number, ordered
 
 from holdfast.report import Row, draw
-from holdfast.report.figures import svg
 from holdfast.report.palette import looks
-from holdfast.report.summary import KNOWN, curves, dwarfed, number, ordered
 
 EASY = {"tsallis-switch": (np.sqrt, np.log1p), "exp3": (lambda t: 2 * np.sqrt(t), np.sqrt)}
 
@@ -90,7 +90,7 @@ def test_curves_are_mean_and_sample_deviation():
             "round": [5, 5, 5, 5],
             "pseudo_regret": [1.0, 3.0, 0.0, 0.0],
             "switches": [2, 4, 1, 1],
-            "cost": [3.0, 7.0, 1.0, 1.0],
+            "regret_with_switching": [3.0, 7.0, 1.0, 1.0],
         }
     )
     b, a = curves(frame)

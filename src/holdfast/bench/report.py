@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import subprocess
@@ -20,18 +19,16 @@ from holdfast.bench import online
 from holdfast.bench.clock import seconds
 from holdfast.bench.plain import minimal_loop, play_plain
 from holdfast.checks import cores
-from holdfast.errors import InvalidParameter
 from holdfast.rng import Stream
 from holdfast.schedules import number_of_blocks
 
 K, GAP, LAMBDA = 8, 0.05, 1.0
 
-PEERS = Path(__file__).parents[3] / "benchmarks" / "peers.py"
 
-
-def _simulate(
+def simulated(
     policy: hf.Policy, horizon: int, replications: int = 1, *, workers: int | None = 1, **options: Any
 ) -> hf.Result:
+    """One simulation as it is measured: stochastic losses, no checkpoint but the last, one thread."""
     return hf.simulate(
         policy,
         hf.Bernoulli.with_gap(policy.n_arms, GAP),
@@ -45,17 +42,8 @@ def _simulate(
     )
 
 
-def _loop_rate(policy: hf.Policy, horizon: int, replications: int) -> float:
-    """Rounds a second of the compiled loop alone."""
-    from holdfast.simulation.costs import Costs
-    from holdfast.simulation.tasks import Task, run_task
-
-    environment = hf.Bernoulli.with_gap(policy.n_arms, GAP)
-    task = Task(policy.label, policy, environment, horizon, Costs.of(LAMBDA), (horizon,), 0, 0, replications)
-    return horizon * replications / seconds(partial(run_task, task))
-
-
-def _line(what: str, value: str, ratio: str = "", wanted: str = "") -> None:
+def line(what: str, value: str, ratio: str = "", wanted: str = "") -> None:
+    """Print a measurement."""
     print(f"  {what:62s} {value:>16s} {ratio:>10s}  {wanted}")
 
 
@@ -67,25 +55,25 @@ def blocks(quick: bool) -> None:
     times = {}
     for horizon in horizons:
         N = number_of_blocks(K, LAMBDA, horizon)
-        times[horizon] = seconds(partial(_simulate, policy, horizon))
+        times[horizon] = seconds(partial(simulated, policy, horizon))
         stream, C = Stream(0, "bench"), np.linspace(0.5, 3.0, K)
         least = seconds(partial(minimal_loop, N, C, stream.state))
-        _line(
+        line(
             f"T = {horizon:.0e}: {N} blocks",
             f"{times[horizon]:.4f} s",
             f"{times[horizon] / least:.2f}",
             "x minimal loop (≤ 10)",
         )
-        _line("    a block", f"{times[horizon] / N * 1e9:.1f} ns", f"{least / N * 1e9:.1f} ns", "minimal loop")
+        line("    a block", f"{times[horizon] / N * 1e9:.1f} ns", f"{least / N * 1e9:.1f} ns", "minimal loop")
     first, last = horizons
-    _line(f"time from T = {first:.0e} to {last:.0e}", "", f"{times[last] / times[first]:.1f}", "x (≤ 25; blocks 21.6)")
+    line(f"time from T = {first:.0e} to {last:.0e}", "", f"{times[last] / times[first]:.1f}", "x (≤ 25; blocks 21.6)")
 
 
 def memory(quick: bool) -> None:
     """Peak memory of fresh processes: it must not grow with T."""
     print("\nPeak memory of a fresh process")
     if not Path("/proc/self/status").exists():
-        _line("only Linux tells the peak of a process since it began", "")
+        line("only Linux tells the peak of a process since it began", "")
         return
     script = (
         "import sys, holdfast as hf\n"
@@ -98,7 +86,7 @@ def memory(quick: bool) -> None:
         command = [sys.executable, "-c", script, str(T), str(arms), str(count)]
         for _ in range(2):  # the first may compile
             peak = int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-        _line(f"T = {T:.0e}, K = {arms}, {count} replications", f"{peak / 1024:.0f} MiB")
+        line(f"T = {T:.0e}, K = {arms}, {count} replications", f"{peak / 1024:.0f} MiB")
 
 
 def growth(quick: bool) -> None:
@@ -106,17 +94,17 @@ def growth(quick: bool) -> None:
     print("\nGrowth with K and replications (T = 1e5)")
     T = 10**4 if quick else 10**5
     for arms in (2, 8, 32, 128, 1024):
-        taken = seconds(partial(_simulate, hf.TsallisSwitch(arms, switching_cost=LAMBDA), T, 64), 3) / 64
+        taken = seconds(partial(simulated, hf.TsallisSwitch(arms, switching_cost=LAMBDA), T, 64), 3) / 64
         N = number_of_blocks(arms, LAMBDA, T)
-        _line(
+        line(
             f"K = {arms}: {N} blocks, 64 replications",
             f"{taken * 1e3:.2f} ms each",
             f"{taken / N / arms * 1e9:.1f}",
             "ns a block and arm",
         )
     for count in (1, 8, 32, 100, 1000):
-        taken = seconds(partial(_simulate, hf.TsallisSwitch(K, switching_cost=LAMBDA), T, count), 3)
-        _line(f"{count} replications", f"{taken * 1e3:.2f} ms", f"{taken / count * 1e3:.3f}", "ms each")
+        taken = seconds(partial(simulated, hf.TsallisSwitch(K, switching_cost=LAMBDA), T, count), 3)
+        line(f"{count} replications", f"{taken * 1e3:.2f} ms", f"{taken / count * 1e3:.3f}", "ms each")
 
 
 def spreading(quick: bool) -> None:
@@ -124,20 +112,20 @@ def spreading(quick: bool) -> None:
     print("\nSpreading replications")
     count = 640 if quick else 16_000
     policy = hf.TsallisSwitch(K, switching_cost=LAMBDA)
-    one = seconds(partial(_simulate, policy, 10**5, count), 3)
-    two = seconds(partial(_simulate, policy, 10**5, count, workers=2), 3)
-    _line(f"two threads against one, {count} replications of T = 1e5", f"{two:.2f} s", f"{one / two:.2f}", "x (≥ 1.8)")
+    one = seconds(partial(simulated, policy, 10**5, count), 3)
+    two = seconds(partial(simulated, policy, 10**5, count, workers=2), 3)
+    line(f"two threads against one, {count} replications of T = 1e5", f"{two:.2f} s", f"{one / two:.2f}", "x (≥ 1.8)")
     try:
         from distributed import Client, LocalCluster
     except ImportError:
-        _line("Dask is not installed", "")
+        line("Dask is not installed", "")
         return
     taken = []
     for workers in (1, 2):
         with LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster):
-            play = partial(_simulate, policy, 10**5, 8 * count, backend="dask", scheduler=cluster.scheduler_address)
+            play = partial(simulated, policy, 10**5, 8 * count, backend="dask", scheduler=cluster.scheduler_address)
             taken.append(seconds(play, 3))
-    _line(
+    line(
         f"two Dask workers against one, {8 * count} replications",
         f"{taken[1]:.2f} s",
         f"{taken[0] / taken[1]:.2f}",
@@ -159,7 +147,7 @@ def starting() -> None:
             run = subprocess.run(
                 [sys.executable, "-c", script], check=True, capture_output=True, text=True, env=environment
             )
-            _line(what, f"{float(run.stdout):.2f} s", "", wanted)
+            line(what, f"{float(run.stdout):.2f} s", "", wanted)
 
 
 def against_numpy(quick: bool) -> None:
@@ -168,13 +156,13 @@ def against_numpy(quick: bool) -> None:
     means = [0.5 - GAP] + [0.5] * (K - 1)
     rounds = 3_000 if quick else 20_000
     plain = rounds / seconds(partial(play_plain, means, rounds), 3)
-    _line("plain NumPy Tsallis-INF", f"{plain:.3g}", "1")
-    for name, policy, T, count in _ours():
-        rate = T * count / seconds(partial(_simulate, policy, T, count), 3)
-        _line(name, f"{rate:.3g}", f"{rate / plain:.0f}")
+    line("plain NumPy Tsallis-INF", f"{plain:.3g}", "1")
+    for name, policy, T, count in ours():
+        rate = T * count / seconds(partial(simulated, policy, T, count), 3)
+        line(name, f"{rate:.3g}", f"{rate / plain:.0f}")
 
 
-def _ours(*, alone: bool = False) -> list[tuple[str, hf.Policy, int, int]]:
+def ours(*, alone: bool = False) -> list[tuple[str, hf.Policy, int, int]]:
     """What is played: name, policy, rounds and replications, or one replication each."""
     return [
         ("tsallis-switch, T = 1e5", hf.TsallisSwitch(K, switching_cost=LAMBDA), 10**5, 1 if alone else 320),
@@ -184,45 +172,8 @@ def _ours(*, alone: bool = False) -> list[tuple[str, hf.Policy, int, int]]:
     ]
 
 
-def against_peers(python: Path, quick: bool) -> None:
-    """The public libraries, measured by benchmarks/peers.py in their own environment in the same run."""
-    print("\nOne core, against the fastest public library in the same run")
-    run = subprocess.run(
-        [str(python), str(PEERS), *(["--seconds", "0.2"] if quick else [])], check=True, capture_output=True, text=True
-    )
-    found = [json.loads(line) for line in run.stdout.splitlines()]
-    for row in found:
-        if "left_out" in row:
-            _line(f"left out: {row['library']}", row["left_out"][:60])
-    rows = [row for row in found if "rounds_per_second" in row]
-    for row in sorted(rows, key=lambda r: -r["rounds_per_second"]):
-        name = f"{row['library']} {row['version']}, {row['what']}, {row['interface']}"
-        name += f", {row['rounds']:.0e} x {row['batch']}"
-        _line(name, f"{row['rounds_per_second']:.3g}")
-    wanted = {"public": (600, 3000, 40, 40), "compiled loop": (50, 250, 5, 5)}
-    for interface, ratios in wanted.items():
-        for alone in (False, True):
-            those = [row for row in rows if row["interface"] == interface and (row["batch"] == 1 or not alone)]
-            if not those:
-                continue
-            peer = max(those, key=lambda r: r["rounds_per_second"])
-            games = "one game each" if alone else "each at its fastest"
-            print(f"\n  {interface}, {games}: {peer['library']} with {peer['rounds_per_second']:.3g} rounds a second")
-            for (name, policy, T, count), least in zip(_ours(alone=alone), ratios, strict=True):
-                if interface == "public":
-                    rate = T * count / seconds(partial(_simulate, policy, T, count))
-                else:
-                    rate = _loop_rate(policy, T, count)
-                _line(name, f"{rate:.3g}", f"{rate / peer['rounds_per_second']:.1f}", f"x (≥ {least})")
-
-
-def report(*, peers: Path | None = None, quick: bool = False) -> None:
-    """Print every measurement; with `peers`, the public libraries too."""
-    if peers is not None and not PEERS.exists():
-        raise InvalidParameter("--peers", "needs a checkout of the project, which has benchmarks/peers.py", str(PEERS))
-    if peers is not None and not os.access(peers, os.X_OK):
-        rule = "must be the Python of an environment with the public libraries; make bench-peers makes one"
-        raise InvalidParameter("--peers", rule, str(peers))
+def report(*, quick: bool = False) -> None:
+    """Print every measurement."""
     print(
         f"holdfast {hf.__version__}, Python {platform.python_version()}, {cores()} cores, {time.strftime('%Y-%m-%d')}"
     )
@@ -234,5 +185,3 @@ def report(*, peers: Path | None = None, quick: bool = False) -> None:
     print()
     online.main()
     against_numpy(quick)
-    if peers is not None:
-        against_peers(peers, quick)

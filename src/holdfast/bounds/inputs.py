@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -56,22 +57,34 @@ def single(value: object) -> bool:
     return isinstance(value, (str, bytes)) or not isinstance(value, Iterable) or getattr(value, "ndim", 1) == 0
 
 
-def each_gap(gaps: object, count: int) -> list[float]:
-    """The gaps of the `count` suboptimal arms, each in (0, 1]; a single number is the gap of all of them."""
+@dataclass(frozen=True)
+class GapSizes:
+    """What the bounds need of the gaps of the suboptimal arms; all zero where there are none."""
+
+    inverse_sum: float = 0.0
+    smallest: float = 0.0
+    largest: float = 0.0
+
+
+def gap_sizes(gaps: object, count: int) -> GapSizes:
+    """Of the gaps of the `count` suboptimal arms, each in (0, 1]; a single number is the gap of all of them."""
     if single(gaps) or not isinstance(gaps, Iterable):
-        values = [real_number("gaps", gaps, above=0)] * count
+        gap = real_number("gaps", gaps, above=0)
+        sizes = GapSizes(count * (1 / gap), gap, gap) if count else GapSizes()  # one number, however many the arms
     else:
         values = [real_number(f"gaps[{i}]", gap, above=0) for i, gap in enumerate(gaps)]
         if len(values) != count:
             raise InvalidParameter("gaps", f"must have one gap for each of the {count} suboptimal arms", gaps)
-    if values and max(values) > 1:
+        inverse = math.fsum(1 / gap for gap in values)
+        sizes = GapSizes(inverse, min(values), max(values)) if values else GapSizes()
+    if sizes.largest > 1:
         raise InvalidParameter("gaps", "must be at most 1, as losses are (divide by the range of yours)", gaps)
-    return values
+    return sizes
 
 
 def inverse_gaps(gaps: object, n_arms: int) -> float:
     """Σ_{i≠i*} 1/Δ_i."""
-    return math.fsum(1 / gap for gap in each_gap(gaps, n_arms - 1))
+    return gap_sizes(gaps, n_arms - 1).inverse_sum
 
 
 def sequence(parameter: str, values: object, *, above: float | None = None) -> Array:

@@ -124,7 +124,7 @@ def tsallis_inf_constrained(
     inputs.choice("estimator", estimator, _ESTIMATORS)
     K, T = inputs.arms(n_arms, least=2), inputs.rounds(horizon)
     log, C = math.log(T), real_number("corruption", corruption, least=0)
-    shared = 1 / min(inputs.each_gap(gaps, K - 1)) + 1.5 * math.sqrt(K) + C
+    shared = 1 / inputs.gap_sizes(gaps, K - 1).smallest + 1.5 * math.sqrt(K) + C
     if estimator == "importance-weighted":
         return (4 * log + 12) * inputs.inverse_gaps(gaps, K) + 4 * log + shared + 8
     return (log + 3) * inputs.inverse_gaps(gaps, K) + 28 * K * log + shared + 32

@@ -52,10 +52,10 @@ def applicable(
     """
     K, lam, T = inputs.arms(n_arms), inputs.cost(switching_cost), inputs.rounds(horizon)
     ties = whole_number("best_arms", best_arms, least=1, most=K)
-    sizes = None if gaps is None else inputs.each_gap(gaps, K - ties)
-    rows = _for_tsallis_switch(K, lam, T, sizes, ties) + _for_other_policies(K, lam, T, sizes, ties)
+    sizes = None if gaps is None else inputs.gap_sizes(gaps, K - ties)
+    rows = _for_tsallis_switch(K, lam, T, gaps, ties) + _for_other_policies(K, lam, T, gaps, ties)
     N = _exact_blocks(K, lam, T)
-    trivial = T * (max(sizes, default=0.0) if sizes is not None else 1.0) + lam * (
+    trivial = T * (sizes.largest if sizes is not None else 1.0) + lam * (
         N or fixed.blocks(n_arms=K, switching_cost=lam, horizon=T)
     )
     largest = "T" if sizes is None else "T max Δ_i"
@@ -72,14 +72,14 @@ def applicable(
     return sorted(rows, key=lambda b: (order.index(b.kind), not b.applies, b.value if b.kind != "blocks" else 0))
 
 
-def _for_tsallis_switch(K: int, lam: float, T: int, sizes: list[float] | None, ties: int) -> list[Bound]:
+def _for_tsallis_switch(K: int, lam: float, T: int, gaps: Gaps | None, ties: int) -> list[Bound]:
     statement = "5.25(λK)^{1/3}T^{2/3} + 6.4√(KT) + 3√(2K) + 5.25λ + 6.25"
     value = fixed.theorem_1(n_arms=K, switching_cost=lam, horizon=T)
     rows = [Bound("theorem_1", statement, value, True, "any losses")]
-    if sizes is not None and K >= 2:
+    if gaps is not None and K >= 2:
         value, note = math.inf, "needs a unique best arm"
         if ties == 1:
-            value = fixed.theorem_1_constrained(n_arms=K, switching_cost=lam, horizon=T, gaps=sizes)
+            value = fixed.theorem_1_constrained(n_arms=K, switching_cost=lam, horizon=T, gaps=gaps)
             note = "fixed gaps, unique best arm"
         statement = (
             "(66(λK)^{2/3}T^{1/3} + 32 ln T + 160λ^{2/3}T^{1/3}K^{1/6} + 160λ + 49λ² + 32)Σ1/Δ_i + 544λ/√K + λ + 66"
@@ -88,7 +88,7 @@ def _for_tsallis_switch(K: int, lam: float, T: int, sizes: list[float] | None, t
     return rows
 
 
-def _for_other_policies(K: int, lam: float, T: int, sizes: list[float] | None, ties: int) -> list[Bound]:
+def _for_other_policies(K: int, lam: float, T: int, gaps: Gaps | None, ties: int) -> list[Bound]:
     """Theorem 4's schedule at a constant λ, and the policies that know nothing of switching costs."""
     varying_policy = "holds for VaryingTsallisSwitch"
     inf = "holds for TsallisInf, regret alone" if lam > 0 else "holds for TsallisInf"
@@ -102,15 +102,15 @@ def _for_other_policies(K: int, lam: float, T: int, sizes: list[float] | None, t
     if few:
         value = varying.theorem_4(n_arms=K, costs=lam, horizon=T)
         rows.append(Bound("theorem_4", "7Σλ_n + 12√(KN) + 2", value, False, varying_policy))
-    if sizes is None or ties > 1 or K < 2:
+    if gaps is None or ties > 1 or K < 2:
         return rows
-    value = ranges.corollary_3_constrained(n_arms=K, horizon=T, gaps=sizes)
+    value = ranges.corollary_3_constrained(n_arms=K, horizon=T, gaps=gaps)
     rows.append(Bound("corollary_3_constrained", "21(ln T + 1)Σ1/Δ_i + 34", value, False, inf))
-    value = ranges.tsallis_inf_constrained(n_arms=K, horizon=T, gaps=sizes)
+    value = ranges.tsallis_inf_constrained(n_arms=K, horizon=T, gaps=gaps)
     statement = "Σ(4 ln T + 12)/Δ_i + 4 ln T + 1/Δ_min + 1.5√K + 8"
     rows.append(Bound("tsallis_inf_constrained", statement, value, False, inf))
     if few:
-        value = varying.theorem_4_constrained(n_arms=K, costs=lam, horizon=T, gaps=sizes)
+        value = varying.theorem_4_constrained(n_arms=K, costs=lam, horizon=T, gaps=gaps)
         statement = "ΣΣ(11λ_n + λ_{n+1} + 10√2/√n)²/(4Δ_i|B_n|) + Σ_{n≤N₀}2√2λ_n/√K + 4√(2N₀) + λ_1 + 2"
         rows.append(Bound("theorem_4_constrained", statement, value, False, varying_policy))
     return rows

@@ -174,7 +174,7 @@ def _corollary_5_printed(K: int, alpha: float, T: int, inverse: float) -> float:
     return float(per_gap * inverse + start + 11 * root + 20)
 
 
-class Power(NamedTuple):
+class Growth(NamedTuple):
     """K^arms T^horizon."""
 
     arms: float
@@ -185,9 +185,9 @@ class Power(NamedTuple):
 class Exponents:
     """How the bounds grow for λ_n = n^α: each constrained term (times Σ 1/Δ_i), and the adversarial bound."""
 
-    blocks: Power
-    last_block: Power
-    adversarial: Power
+    blocks: Growth
+    last_block: Growth
+    adversarial: Growth
 
     @property
     def horizon(self) -> float:
@@ -208,9 +208,9 @@ def corollary_5_exponents(*, alpha: float) -> Exponents:
     alpha = real_number("alpha", alpha, above=0)
     d = 2 * alpha + 3
     return Exponents(
-        blocks=Power((2 * alpha + 2) / d, (2 * alpha + 1) / d),
-        last_block=Power(2 * alpha / d, 4 * alpha / d),
-        adversarial=Power((alpha + 1) / d, (2 * alpha + 2) / d),
+        blocks=Growth((2 * alpha + 2) / d, (2 * alpha + 1) / d),
+        last_block=Growth(2 * alpha / d, 4 * alpha / d),
+        adversarial=Growth((alpha + 1) / d, (2 * alpha + 2) / d),
     )
 
 

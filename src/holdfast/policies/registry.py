@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import MISSING, fields
 from typing import Any
 
-from holdfast.checks import class_at, one_of
-from holdfast.errors import InvalidParameter, nearest
+from holdfast import checks
+from holdfast.checks import class_at, made, one_of
+from holdfast.errors import InvalidParameter
 from holdfast.policies.elimination import BaSE
 from holdfast.policies.exp3 import BlockExp3, Exp3
 from holdfast.policies.policy import Policy
@@ -37,7 +37,7 @@ def find_policy(name: object) -> tuple[type[Policy], Mapping[str, Any]]:
 def address_of(policy: Policy) -> str:
     """What `find_policy` finds the class of `policy` by: its id, or ``"module:Class"`` for anyone's own."""
     kind = type(policy)
-    return policy.id if POLICIES.get(policy.id, (None,))[0] is kind else f"{kind.__module__}:{kind.__qualname__}"
+    return policy.id if POLICIES.get(policy.id, (None,))[0] is kind else checks.address_of(kind)
 
 
 def make_policy(settings: Mapping[str, Any]) -> Policy:
@@ -51,12 +51,4 @@ def make_policy(settings: Mapping[str, Any]) -> Policy:
     values = dict(settings)
     name = values.pop("policy", None)
     kind, implied = find_policy(name)
-    known = {field.name: field for field in fields(kind) if field.init}
-    for parameter in values:
-        if parameter not in known:
-            rule = f"is not a parameter of {name}{nearest(parameter, known)}"
-            raise InvalidParameter(parameter, rule, values[parameter])
-    for parameter, field in known.items():
-        if field.default is MISSING and field.default_factory is MISSING and parameter not in values:
-            raise InvalidParameter(parameter, f"must be given to {name}", None)
-    return kind(**{**values, **implied})
+    return made(kind, str(name), {**values, **implied})

@@ -1,75 +1,196 @@
-"""Many figures at once, on all cores.
+"""Charts on paper: lines with bands on matplotlib's axes, and whole charts as PNG, SVG and PDF.
 
-Matplotlib draws one figure at a time, so helpers are processes of their own. They are plain interpreters that are sent
-the figures, not forks or spawns of this one: a fork would copy the locks of running threads, a spawn would run the
-caller's script again.
+Somebody else's axes: ``draw_panel(axes, panel, looks(names))``. A whole chart: ``write_images(chart, folder, name)``,
+or ``rendered(chart, ("svg",))`` for its bytes. Where a linear axis would flatten half of the lines, values are drawn
+linear near zero and logarithmic above, and the label of the axis says so.
 """
 
 from __future__ import annotations
 
-import pickle
-import subprocess
-import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from io import BytesIO
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from holdfast.checks import cores
-from holdfast.errors import HoldfastError
-from holdfast.report.content import Figure
-from holdfast.report.figures import draw
+import numpy as np
 
-_HELPER = "from holdfast.report.drawing import help_out; help_out()"
+from holdfast.files import write_whole
+from holdfast.report.charts import LineChart, Panel, Scale
+from holdfast.report.extra import need_matplotlib
+from holdfast.report.numerals import number
+from holdfast.report.palette import Look, looks
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
-class Drawing:
-    """Figures being drawn by helpers while this process does something else; leaving the block waits for them."""
+KINDS = ("png", "svg", "pdf")
 
-    def __init__(self, figures: Sequence[Figure], directory: Path) -> None:
-        self.figures, self.directory = tuple(figures), directory
-        self._helpers: list[subprocess.Popen[bytes]] = []
-        self._own: tuple[Figure, ...] = self.figures
-
-    def __enter__(self) -> Drawing:
-        # A helper takes a second to start: for a figure or two it is not worth it.
-        helpers = min(cores(), 8, len(self.figures) // 2) if sys.executable else 0
-        if helpers:
-            # This process has the page to write, and takes its smaller share of the figures afterwards.
-            own = len(self.figures) // (2 * helpers + 1)
-            self._own, rest = self.figures[:own], self.figures[own:]
-            for i in range(helpers):
-                self._start(rest[i::helpers])
-        return self
-
-    def _start(self, figures: Sequence[Figure]) -> None:
-        helper = subprocess.Popen(
-            [sys.executable, "-c", _HELPER], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
-        )
-        self._helpers.append(helper)
-        assert helper.stdin is not None
-        with helper.stdin as sink:
-            pickle.dump((figures, self.directory), sink, protocol=pickle.HIGHEST_PROTOCOL)
-
-    def __exit__(self, kind: object, *_: object) -> None:
-        try:
-            if kind is None:
-                for figure in self._own:
-                    draw(figure, self.directory)
-                for helper in self._helpers:
-                    assert helper.stderr is not None
-                    said = helper.stderr.read().decode(errors="replace")
-                    if helper.wait():
-                        raise HoldfastError(f"drawing failed: {said.strip().splitlines()[-1] if said else 'no reason'}")
-        finally:
-            for helper in self._helpers:
-                if helper.poll() is None:
-                    helper.kill()
-                helper.wait()
-                if helper.stderr is not None:
-                    helper.stderr.close()
+_INK, _QUIET, _GRID = "#222222", "#666666", "#e6e6e6"
+_STYLE: dict[Any, Any] = {
+    "svg.hashsalt": "holdfast",  # else the ids in an SVG are drawn at random
+    "text.parse_math": False,  # a dollar in a label is a dollar
+    "axes.unicode_minus": True,
+    "font.family": "DejaVu Sans",  # ships with matplotlib: the same bytes on every machine
+    "font.size": 9.5,
+    "axes.edgecolor": _QUIET,
+    "axes.labelcolor": _INK,
+    "axes.linewidth": 0.7,
+    "text.color": _INK,
+    "xtick.color": _QUIET,
+    "ytick.color": _QUIET,
+    "xtick.labelsize": 8.5,
+    "ytick.labelsize": 8.5,
+}
+_STEPS = [1, 2, 2.5, 5, 10]
+# Without these, files would carry the time they were made.
+_UNDATED: dict[str, dict[str, None]] = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
 
 
-def help_out() -> None:
-    """What a helper does: draw the figures that come in on its standard input."""
-    figures, directory = pickle.load(sys.stdin.buffer)
-    for figure in figures:
-        draw(figure, directory)
+def write_images(chart: LineChart, folder: Path, name: str, title: str = "") -> tuple[Path, ...]:
+    """Write ``name.png``, ``.svg`` and ``.pdf``; the same chart gives the same bytes."""
+    folder.mkdir(parents=True, exist_ok=True)
+    files = rendered(chart, KINDS, title=title)
+    return tuple(write_whole(folder / f"{name}.{kind}", data) for kind, data in files.items())
+
+
+def rendered(chart: LineChart, kinds: Sequence[str] = KINDS, *, title: str = "", dpi: int = 130) -> dict[str, bytes]:
+    """The chart as the bytes of files of these kinds."""
+    need_matplotlib()
+    import matplotlib
+
+    with matplotlib.rc_context(_STYLE):
+        figure = draw_chart(chart, title)
+        # The layout is solved once, not once for each format.
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")
+        files = {}
+        for kind in kinds:
+            buffer = BytesIO()
+            figure.savefig(buffer, format=kind, dpi=dpi, metadata=_UNDATED[kind])
+            files[kind] = buffer.getvalue()
+    return files
+
+
+def draw_chart(chart: LineChart, title: str = "") -> Figure:
+    """The chart as a matplotlib figure, with its legend below."""
+    need_matplotlib()
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    look = looks(chart.series)
+    columns = max((len(row.panels) for row in chart.rows), default=1)
+    width = {1: 6.0, 2: 8.5}.get(columns, 3.5 * columns)
+    figure = Figure(figsize=(width, 1.15 + 2.6 * max(len(chart.rows), 1)), layout="constrained")
+    FigureCanvasAgg(figure)
+    figure.get_layout_engine().set(w_pad=0.12, h_pad=0.06)  # type: ignore[union-attr, call-arg]  # a constrained one
+    axes = figure.subplots(max(len(chart.rows), 1), columns, squeeze=False)
+    thresholds = [_threshold(chart, column) for column in range(columns)]
+    for row, panels in zip(chart.rows, axes, strict=False):
+        panels[0].set_title(row.label, loc="left", fontsize=9.5, fontweight="bold")
+        for column, panel in enumerate(row.panels):
+            draw_panel(panels[column], panel, look, threshold=thresholds[column])
+        for unused in panels[len(row.panels) :]:
+            unused.set_visible(False)
+    for panel in axes[-1]:
+        panel.set_xlabel(chart.x_label)
+    if title:
+        figure.suptitle(title, fontsize=12, fontweight="bold")
+    _legend(figure, chart.series_label, look)
+    return figure
+
+
+def draw_panel(
+    axes: Axes, panel: Panel, look: Mapping[str, Look], *, threshold: float | None = None, scale: Scale = "auto"
+) -> None:
+    """Draw the lines, bands and points of a panel on these axes, which may be anybody's.
+
+    `scale` "log" takes a plain logarithmic axis; otherwise `threshold` is where a logarithmic scale begins, if at all.
+    """
+    for order, line in enumerate(panel.lines):
+        # A hundred points are as smooth as the print, and keep the files small.
+        thin, style = line.thin(even=80, log=20), look[line.series]
+        if thin.low is not None and thin.high is not None:
+            axes.fill_between(thin.x, thin.low, thin.high, color=style.light, alpha=0.16, linewidth=0)
+        stroke = _stroke(style)
+        if not line.joined:
+            axes.plot(thin.x, thin.y, **{**stroke, "linestyle": "none", "markersize": 6})
+            continue
+        # Each line starts its markers a little later, so that those of neighbours do not cover each other.
+        axes.plot(thin.x, thin.y, markevery=(0.04 + 0.02 * order, 0.16), **stroke)
+    _scales(axes, panel, threshold, scale)
+    axes.grid(color=_GRID, linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _scales(axes: Axes, panel: Panel, threshold: float | None, scale: Scale) -> None:
+    from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator, SymmetricalLogLocator
+
+    label, tops = panel.label, [float(np.max(line.y)) for line in panel.lines if line.y.size]
+    if scale == "log":
+        axes.set_yscale("log")
+        label += "\n(log scale)"
+    elif threshold is None:
+        axes.yaxis.set_major_locator(MaxNLocator(5, steps=_STEPS))
+    else:
+        axes.set_yscale("symlog", linthresh=threshold, linscale=0.6)
+        # Decades alone would leave a short range with a tick or two.
+        subs = [1, 2, 5] if max(tops, default=1.0) < 100 * threshold else [1]
+        axes.yaxis.set_major_locator(SymmetricalLogLocator(base=10, linthresh=threshold, subs=subs))
+        axes.yaxis.set_minor_locator(NullLocator())
+        label += f"\n(log scale above {_tick(threshold)})"
+    axes.set_ylabel(label)
+    if scale != "log":
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _tick(value)))
+        if all((line.y >= 0).all() for line in panel.lines):
+            axes.set_ylim(bottom=0)
+    if not any(np.issubdtype(line.x.dtype, np.datetime64) for line in panel.lines):
+        axes.set_xlim(left=0)
+        axes.xaxis.set_major_locator(MaxNLocator(5, steps=_STEPS, integer=True))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _tick(value)))
+
+
+def _threshold(chart: LineChart, column: int) -> float | None:
+    """A power of ten below which no line of the column ends, or None where a linear axis will do."""
+    if not chart.flattened(column):
+        return None
+    panels = [row.panels[column] for row in chart.rows if column < len(row.panels)]
+    ends = [abs(float(line.y[-1])) for panel in panels for line in panel.lines if line.y.size]
+    above = [end for end in ends if end > 0]
+    return float(10 ** np.floor(np.log10(min(above)))) if above else None
+
+
+def _stroke(style: Look) -> dict[str, Any]:
+    return {
+        "color": style.light,
+        "linewidth": 1.6,
+        "linestyle": (0, style.dash) if style.dash else "-",
+        "marker": style.marker.matplotlib,
+        "markersize": 4,
+    }
+
+
+def _tick(value: float) -> str:
+    return number(value) if float(value).is_integer() else f"{value:g}".replace("-", "−")
+
+
+def _legend(figure: Figure, title: str, look: Mapping[str, Look]) -> None:
+    from matplotlib.lines import Line2D
+
+    handles = [Line2D([], [], **_stroke(style)) for style in look.values()]
+    labels = list(look)
+    if title:  # a first entry without a line is the heading, on the line of the entries
+        handles.insert(0, Line2D([], [], linestyle="none"))
+        labels.insert(0, f"{title}:")
+    wide = figure.get_figwidth() > 7
+    figure.legend(
+        handles,
+        labels,
+        loc="outside lower center",
+        ncols=max(1, min(len(handles), 8 if wide else 4)),
+        frameon=False,
+        handlelength=3.4,
+        columnspacing=1.4,
+        fontsize=9,
+    )

@@ -1,6 +1,5 @@
 "use strict";
 (() => {
-  const figures = JSON.parse(document.getElementById("curves").textContent);
   const root = document.documentElement;
   const system = matchMedia("(prefers-color-scheme: dark)");
   const touch = matchMedia("(pointer: coarse)").matches;
@@ -15,74 +14,78 @@
       .toLocaleString("en-US", { minimumFractionDigits: places, maximumFractionDigits: places })
       .replaceAll(",", NARROW)
       .replace("-", "−");
-  const spread = (mean, sd) =>
-    sd === null ? show(mean, digits(mean)) : `${show(mean, digits(mean))} ± ${show(sd, digits(mean))}`;
   const faint = (hex) => `${hex}2b`;
 
   // ---- one panel: state in, Plotly's traces and layout out ----
 
-  function scaleOf(state, measure, figure) {
-    return state.y === "auto" ? (figure.log[measure] ? "log" : "linear") : state.y;
+  const low = (line, i) => (line.spread ? line.y[i] - (line.spread[i] ?? 0) : line.low ? line.low[i] : line.y[i]);
+  const high = (line, i) => (line.spread ? line.y[i] + (line.spread[i] ?? 0) : line.high ? line.high[i] : line.y[i]);
+
+  function told(line, i) {
+    const value = show(line.y[i], digits(line.y[i]));
+    if (line.spread) return line.spread[i] === null ? value : `${value} ± ${show(line.spread[i], digits(line.y[i]))}`;
+    return line.low ? `${value} (${show(line.low[i], digits(line.y[i]))} to ${show(line.high[i], digits(line.y[i]))})` : value;
   }
 
-  // Where a log axis of values begins and ends. Along linear rounds all low values stand in one upright at the
-  // left: the axis then begins just below where the lowest curve ends.
-  function logRange(shown, measure, state) {
-    const values = shown.flatMap((curve) =>
-      state.x === "log" ? curve.mean[measure] : curve.mean[measure].slice(-1)).filter((value) => value > 0);
-    const tops = shown.flatMap((curve) => curve.mean[measure].map((value, i) => value + (curve.sd[measure][i] ?? 0)));
-    const top = Math.max(...tops);
+  // Where a log axis of values begins and ends. Along linear x all low values stand in one upright at the
+  // left: the axis then begins just below where the lowest line ends.
+  function logRange(shown, state) {
+    const values = shown.flatMap((line) => (state.x === "log" || line.points ? line.y : line.y.slice(-1)))
+      .filter((value) => value > 0);
+    const top = Math.max(...shown.flatMap((line) => line.y.map((_, i) => high(line, i))));
     // A first loss of 0.01 must not squeeze all others.
-    const low = Math.max(Math.min(...values) / (state.x === "log" ? 1.2 : 4), top * 1e-6);
-    return values.length ? [Math.log10(low), Math.log10(top * 1.3)] : [0, 1];
+    const bottom = Math.max(Math.min(...values) / (state.x === "log" ? 1.2 : 4), top * 1e-6);
+    return values.length ? [Math.log10(bottom), Math.log10(top * 1.3)] : [0, 1];
   }
 
-  function traces(figure, shown, measure, log) {
+  function traces(chart, shown, log) {
     const drawn = [];
-    for (const curve of shown) {
-      const look = figure.series[curve.series];
+    for (const line of shown) {
+      const look = chart.series[line.series];
       const colour = isDark() ? look.dark : look.light;
-      // A log axis has no place for zero and less.
-      const kept = curve.round.map((_, i) => i).filter((i) => !log || curve.mean[measure][i] > 0);
-      const x = kept.map((i) => curve.round[i]);
-      const mean = kept.map((i) => curve.mean[measure][i]);
-      const sd = kept.map((i) => curve.sd[measure][i]);
-      if (sd.some((value) => value !== null)) {
-        const high = mean.map((value, i) => value + (sd[i] ?? 0));
-        const low = mean.map((value, i) => Math.max(value - (sd[i] ?? 0), log ? value / 1e3 : -Infinity));
+      const all = chart.x.lists[line.x];
+      // A log axis has no place for zero and less, and no axis for what is no number.
+      const kept = all.map((_, i) => i).filter((i) => line.y[i] !== null && (!log || line.y[i] > 0));
+      const x = kept.map((i) => all[i]);
+      if (line.spread || line.low) {
+        const above = kept.map((i) => high(line, i));
+        const below = kept.map((i) => Math.max(low(line, i), log ? line.y[i] / 1e3 : -Infinity));
         drawn.push({
-          x: x.concat(x.toReversed()), y: high.concat(low.toReversed()),
+          x: x.concat(x.toReversed()), y: above.concat(below.toReversed()),
           mode: "lines", line: { width: 0 }, fill: "toself", fillcolor: faint(colour), hoverinfo: "skip",
         });
       }
       drawn.push({
-        x, y: mean, name: plain(look.label), mode: "lines+markers",
+        x, y: kept.map((i) => line.y[i]), name: plain(look.label), mode: line.points ? "markers" : "lines+markers",
         line: { color: colour, width: 2, dash: look.dash },
-        marker: { color: colour, size: 6, symbol: look.symbol, maxdisplayed: 7 },
-        text: mean.map((value, i) => spread(value, sd[i])),
+        marker: line.points
+          ? { color: colour, size: 10, symbol: look.symbol }
+          : { color: colour, size: 6, symbol: look.symbol, maxdisplayed: 7 },
+        text: kept.map((i) => told(line, i)),
         hovertemplate: "%{text}",
       });
     }
     return drawn;
   }
 
-  function layout(state, log, range) {
+  function layout(chart, state, log, range, scattered) {
     const style = (selector) => getComputedStyle(document.querySelector(selector));
     const ink = style("body").color;
-    const quiet = style(".lead").color;
-    const line = style("th").borderBottomColor;
+    const quiet = style(".controls").color;
+    const line = style(".plain").borderTopColor;
     const axis = {
       gridcolor: line, linecolor: quiet, zerolinecolor: line, tickcolor: line, tickfont: { color: quiet, size: 11 },
       tickformat: ",~f", nticks: 6, automargin: true, fixedrange: touch,
     };
     const decades = { type: "log", dtick: 1 };
+    const along = chart.x.dated ? { type: "date", tickformat: "" } : state.x === "log" ? decades : { rangemode: "tozero" };
     // Fewer than two decades would have a tick or two.
     const short = range[1] - range[0] < 2 ? { dtick: "D2" } : {};
     return {
       autosize: true, margin: { l: 48, r: 14, t: 8, b: 40 },
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
       font: { family: style("body").fontFamily, size: 12, color: ink },
-      separators: `.${NARROW}`, showlegend: false, hovermode: "x unified", dragmode: touch ? false : "zoom",
+      separators: `.${NARROW}`, showlegend: false, hovermode: scattered ? "closest" : "x unified", dragmode: touch ? false : "zoom",
       // The box lies on the curves: let them show through a little.
       hoverlabel: {
         bgcolor: style("body").backgroundColor.replace("rgb(", "rgba(").replace(")", ", 0.93)"),
@@ -91,36 +94,36 @@
       // A zoom lasts until the scale changes.
       uirevision: `${state.x} ${log}`,
       xaxis: {
-        ...axis, ...(state.x === "log" ? decades : { rangemode: "tozero" }), showgrid: false, showline: true,
-        title: { text: "round", font: { size: 12, color: quiet }, standoff: 6 },
-        unifiedhovertitle: { text: "round %{x:,d}" },
+        ...axis, ...along, showgrid: false, showline: true,
+        title: { text: plain(chart.x.label), font: { size: 12, color: quiet }, standoff: 6 },
+        unifiedhovertitle: { text: chart.x.dated ? "%{x}" : `${plain(chart.x.label)} %{x:,~f}` },
         showspikes: true, spikemode: "across", spikethickness: 1, spikedash: "dot", spikecolor: quiet,
       },
       yaxis: { ...axis, ...(log ? { ...decades, ...short, range } : { rangemode: "tozero" }) },
     };
   }
 
-  // ---- figures ----
+  // ---- charts ----
 
   const redraws = [];
 
-  function setUp(section) {
-    const figure = figures[Number(section.dataset.figure)];
+  function setUp(element) {
+    const chart = JSON.parse(element.querySelector("script").textContent);
     const state = { hidden: new Set(), x: "linear", y: "auto" };
-    const plots = [...section.querySelectorAll(".plot")];
     const seen = new Set();
 
     const redraw = (plot) => {
-      const measure = Number(plot.dataset.measure);
-      const log = scaleOf(state, measure, figure) === "log";
-      const shown = figure.rows[Number(plot.dataset.row)].filter((curve) => !state.hidden.has(curve.series));
-      const below = shown.some((curve) => curve.mean[measure].at(-1) <= 0);
+      const panel = chart.rows[Number(plot.dataset.row)][Number(plot.dataset.panel)];
+      const log = state.y === "auto" ? panel.log : state.y === "log";
+      const shown = panel.lines.filter((line) => !state.hidden.has(line.series));
+      const below = shown.some((line) => line.y.at(-1) <= 0);
       plot.parentElement.querySelector(".scale").textContent =
         log ? (below ? "(log scale, above zero only)" : "(log scale)") : "";
-      const range = logRange(shown, measure, state);
-      Plotly.react(plot, traces(figure, shown, measure, log), layout(state, log, range), {
-        displayModeBar: false, responsive: true,
-      });
+      const scattered = shown.some((line) => line.points);
+      Plotly.react(
+        plot, traces(chart, shown, log), layout(chart, state, log, logRange(shown, state), scattered),
+        { displayModeBar: false, responsive: true },
+      );
     };
     const redrawSeen = () => seen.forEach(redraw);
     redraws.push(redrawSeen);
@@ -134,9 +137,9 @@
         redraw(entry.target);
       }
     }, { rootMargin: "600px" });
-    plots.forEach((plot) => near.observe(plot));
+    element.querySelectorAll(".plot").forEach((plot) => near.observe(plot));
 
-    for (const key of section.querySelectorAll(".key")) {
+    for (const key of element.querySelectorAll("button.key")) {
       key.addEventListener("click", () => {
         const series = Number(key.dataset.series);
         const shown = state.hidden.has(series);
@@ -146,32 +149,46 @@
         redrawSeen();
       });
     }
-    for (const group of section.querySelectorAll("[data-axis]")) {
-      choose(group, (button) => {
-        state[group.dataset.axis] = button.dataset.scale;
-        redrawSeen();
-      });
+    for (const group of element.querySelectorAll("[data-axis]")) {
+      const buttons = group.querySelectorAll("button");
+      for (const button of buttons) {
+        button.addEventListener("click", () => {
+          buttons.forEach((other) => other.setAttribute("aria-pressed", String(other === button)));
+          state[group.dataset.axis] = button.dataset.scale;
+          redrawSeen();
+        });
+      }
     }
   }
 
-  // One button of the group is pressed at a time.
-  function choose(group, act) {
-    const buttons = group.querySelectorAll("button");
-    for (const button of buttons) {
-      button.addEventListener("click", () => {
-        buttons.forEach((other) => other.setAttribute("aria-pressed", String(other === button)));
-        act(button);
-      });
-    }
-  }
+  // ---- tables that are wider than the page ----
 
-  // ---- ledger, scheme, contents ----
-
-  choose(document.querySelector(".filter"), (button) => {
-    for (const row of document.querySelectorAll(".ledger tbody tr")) {
-      row.hidden = button.dataset.show !== "all" && row.dataset.verdict !== button.dataset.show;
+  const cut = new ResizeObserver((entries) => {
+    for (const { target } of entries) {
+      target.previousElementSibling.hidden = target.scrollWidth <= target.clientWidth + 1;
     }
   });
+  document.querySelectorAll(".box").forEach((box) => cut.observe(box));
+
+  // On a small screen the contents would fill the first page.
+  if (matchMedia("(max-width: 40rem)").matches) document.querySelector(".contents details").open = false;
+
+  // ---- folded parts: open where a link leads into them, and on paper ----
+
+  const unfold = () => {
+    const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    for (let place = target; place; place = place.parentElement) if (place.tagName === "DETAILS") place.open = true;
+    if (target) target.scrollIntoView({ behavior: "instant" });
+  };
+  addEventListener("hashchange", unfold);
+  let closed = [];
+  addEventListener("beforeprint", () => {
+    closed = [...document.querySelectorAll("main details:not([open])")];
+    closed.forEach((part) => { part.open = true; });
+  });
+  addEventListener("afterprint", () => closed.forEach((part) => { part.open = false; }));
+
+  // ---- scheme, contents ----
 
   const theme = document.getElementById("theme");
   const KEY = "holdfast-theme";
@@ -198,6 +215,7 @@
   }, { rootMargin: "-20% 0px -75% 0px" });
   document.querySelectorAll("section[id]").forEach((section) => reading.observe(section));
 
-  document.querySelectorAll(".figure").forEach(setUp);
+  document.querySelectorAll(".chart").forEach(setUp);
+  unfold();
   themed();
 })();

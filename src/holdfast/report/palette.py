@@ -4,12 +4,14 @@ The colours are those of Okabe and Ito (2008), told apart with any common colour
 the lines apart without any colour.
 """
 
-from dataclasses import dataclass
+from __future__ import annotations
 
-import matplotlib
-from matplotlib.colors import to_hex
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-from holdfast.report.summary import KNOWN, all_numbers
+import numpy as np
+
+from holdfast.report.charts import all_numbers
 
 
 @dataclass(frozen=True)
@@ -62,32 +64,53 @@ _COLOURS = (
 _LOOKS = tuple(
     Look(light, dark, dash, marker) for (light, dark), dash, marker in zip(_COLOURS, _DASHES, _MARKERS, strict=True)
 )
+_FIXED = {
+    "tsallis-switch": _LOOKS[0],
+    "tsallis-inf": _LOOKS[1],
+    "exp3": _LOOKS[2],
+    "exp3-blocks": _LOOKS[3],
+    "base-arithmetic": _LOOKS[4],
+    "base-geometric": _LOOKS[5],
+}
+"""Policies that are often drawn; the others take what is left."""
+
+# Matplotlib's viridis at seventeen places: a page needs no matplotlib for its colours.
+_VIRIDIS = (
+    "#440154", "#48186a", "#472d7b", "#424086", "#3b528b", "#33638d", "#2c728e", "#26828e", "#21918c",
+    "#1fa088", "#28ae80", "#3fbc73", "#5ec962", "#84d44b", "#addc30", "#d8e219", "#fde725",
+)  # fmt: skip
 
 
-def looks(labels: list[str]) -> dict[str, Look]:
-    """The look of each label: fixed for the paper's policies, a sequence of colours for numbers."""
+def looks(labels: Sequence[str]) -> dict[str, Look]:
+    """The look of each label: fixed for known policies, a sequence of colours for numbers."""
     if len(labels) > 1 and all_numbers(labels):
         return _sequence(labels)
-    chosen = {label: _LOOKS[KNOWN.index(label)] for label in labels if label in KNOWN}
-    others = [label for label in labels if label not in KNOWN]
+    chosen = {label: _FIXED[label] for label in labels if label in _FIXED}
     free = [look for look in _LOOKS if look not in chosen.values()]
-    for i, label in enumerate(others):
+    for i, label in enumerate(label for label in labels if label not in _FIXED):
         # Past the palette the colours come again, each time with the next dash.
         look = free[i] if i < len(free) else _LOOKS[i % len(_LOOKS)]
         turn = i // len(_LOOKS)
-        dash = _DASHES[(_DASHES.index(look.dash) + turn) % len(_DASHES)]
-        chosen[label] = Look(look.light, look.dark, dash, look.marker)
+        chosen[label] = replace(look, dash=_DASHES[(_DASHES.index(look.dash) + turn) % len(_DASHES)])
     return {label: chosen[label] for label in labels}
 
 
-def _sequence(labels: list[str]) -> dict[str, Look]:
-    viridis = matplotlib.colormaps["viridis"]
+def sequence_colour(share: float) -> str:
+    """The colour at `share`, from 0 to 1, of a sequence that also reads in grey."""
+    stops = np.array([[int(colour[i : i + 2], 16) for i in (1, 3, 5)] for colour in _VIRIDIS])
+    at = min(max(share, 0.0), 1.0) * (len(stops) - 1)
+    low = min(int(at), len(stops) - 2)
+    mixed = stops[low] + (at - low) * (stops[low + 1] - stops[low])
+    return "#" + "".join(f"{round(channel):02x}" for channel in mixed)
+
+
+def _sequence(labels: Sequence[str]) -> dict[str, Look]:
     last = len(labels) - 1
     return {
         label: Look(
             # The ends that would vanish on white or on black are left out.
-            to_hex(viridis(0.85 * i / last)),
-            to_hex(viridis(0.3 + 0.7 * i / last)),
+            sequence_colour(0.85 * i / last),
+            sequence_colour(0.3 + 0.7 * i / last),
             _DASHES[i % len(_DASHES)],
             _MARKERS[i % len(_MARKERS)],
         )

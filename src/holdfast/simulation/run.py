@@ -14,8 +14,8 @@ from holdfast.checks import whole_number
 from holdfast.environments import Environment
 from holdfast.errors import InvalidParameter
 from holdfast.policies import Policy
-from holdfast.regret import pseudo_regret, with_cost
-from holdfast.results import Result, table
+from holdfast.regret import pseudo_regret, total_loss
+from holdfast.results import Result, rows
 from holdfast.rng import check_seed
 from holdfast.simulation.backends import Backend, find_backend
 from holdfast.simulation.checkpoints import Checkpoints, checkpoint_rounds
@@ -63,7 +63,7 @@ def simulate(
 
     >>> result = simulate([holdfast.Exp3(2)], holdfast.Bernoulli([0.3, 0.5]), horizon=100, switching_cost=0.1)
     >>> result.frame.columns
-    ['policy', 'replication', 'round', 'pseudo_regret', 'switches', 'cost']
+    ['policy', 'replication', 'round', 'pseudo_regret', 'switches', 'regret_with_switching', 'total_loss', 'total_cost']
     """
     named = _named(policies)
     if not isinstance(environment, Environment):
@@ -146,12 +146,21 @@ def _assembled(
 ) -> Any:
     """The rows of finished pieces, by policy as given, then replication, then round."""
     excess_of_arms = np.array([environment.excess(mark) for mark in marks])
+    least_loss = np.array([np.min(environment.expected(0, mark)) for mark in marks])
     blocks = []
     for piece in sorted(played, key=lambda p: (labels.index(p.task.label), p.task.first)):
         regret = pseudo_regret(piece.excess, excess_of_arms)
-        cost = with_cost(regret, piece.switches, costs.constant) if costs.constant is not None else regret + piece.paid
-        blocks.append((piece.task.label, piece.task.first, regret, piece.switches, cost))
-    return table(marks, blocks)
+        paid = piece.paid if costs.constant is None else costs.constant * piece.switches
+        loss = total_loss(regret, least_loss)
+        measures = {
+            "pseudo_regret": regret,
+            "switches": piece.switches,
+            "regret_with_switching": regret + paid,
+            "total_loss": loss,
+            "total_cost": loss + paid,
+        }
+        blocks.append((piece.task.label, piece.task.first, measures))
+    return rows(marks, blocks)
 
 
 def _plain(settings: dict[str, Any]) -> dict[str, Any]:

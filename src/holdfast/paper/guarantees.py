@@ -1,0 +1,115 @@
+"""Which proven bounds apply to which series of a match, as functions of the round.
+
+They hold at every round t: the policies here do not know the horizon, so a game looked at in round t is a game of
+horizon t. (Block EXP3 and BaSE do know it, and nothing here is about them.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast import bounds
+from holdfast.environments import Bernoulli, ConstrainedBernoulli, Environment
+from holdfast.paper.games import Match
+from holdfast.policies import Exp3, Policy, TsallisInf, TsallisSwitch, VaryingTsallisSwitch
+from holdfast.report.charts import DRAWN
+from holdfast.simulation import Power
+
+Array = NDArray[np.float64]
+REGRET, SWITCHES, BOTH = DRAWN
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """At round t the mean of `measure` in the series `series` is at most `value(horizon=t)`; in every run if `each`."""
+
+    bound: str
+    statement: str
+    series: str
+    measure: str
+    value: Callable[..., float]
+    each: bool = False
+
+    def at(self, rounds: Array) -> Array:
+        """The bound at each of these rounds."""
+        return np.array([self.value(horizon=int(t)) for t in rounds])
+
+
+def guarantees(match: Match) -> list[Guarantee]:
+    """Every bound of `holdfast.bounds` that applies to a series of this match."""
+    gap = _gap(match.environment)
+    return [
+        Guarantee(bound, statement, series, measure, value, each=measure == SWITCHES)
+        for series, policy in match.policies.items()
+        for bound, statement, measure, value in _bounds(policy, match.switching_cost, gap)
+    ]
+
+
+def _gap(environment: Environment) -> float | None:
+    """The one gap, where the gaps are fixed and the best arm is unique."""
+    if isinstance(environment, ConstrainedBernoulli):
+        return environment.gap if environment.best_arms == 1 else None
+    if isinstance(environment, Bernoulli):
+        best, second, *_ = sorted(environment.mean_losses)
+        return round(second - best, 15) or None
+    return None
+
+
+Applying = Iterator[tuple[str, str, str, Callable[..., float]]]
+"""Bound, statement, measure, and its value at a horizon."""
+
+
+def _bounds(policy: Policy, cost: float | Power, gap: float | None) -> Applying:
+    """What is proved of this policy in a game with this cost; nothing in other units than the theorems'."""
+    if policy.loss_range != (0.0, 1.0):
+        return
+    if isinstance(policy, TsallisSwitch):
+        yield from _of_tsallis_switch(policy, cost, gap)
+    elif isinstance(policy, TsallisInf):
+        yield from _of_tsallis_inf(policy, gap)
+    elif isinstance(policy, Exp3):
+        yield "exp3", "Bubeck and Cesa-Bianchi", REGRET, partial(bounds.exp3, n_arms=policy.n_arms)
+    elif isinstance(policy, VaryingTsallisSwitch):
+        yield from _of_varying(policy.n_arms, cost, gap)
+
+
+def _of_tsallis_switch(policy: TsallisSwitch, cost: float | Power, gap: float | None) -> Applying:
+    """Theorem 1 is proved for its own schedule, and for a game whose λ is the one the schedule was made for."""
+    if policy.block_lengths is not None:
+        return
+    K, own = policy.n_arms, policy.switching_cost
+    yield "blocks", "number of blocks", SWITCHES, partial(bounds.blocks, n_arms=K, switching_cost=own)
+    if isinstance(cost, Power) or cost != own:
+        return
+    yield "theorem-1", "Theorem 1", BOTH, partial(bounds.theorem_1, n_arms=K, switching_cost=cost)
+    if gap is not None:
+        value = partial(bounds.theorem_1_constrained, n_arms=K, switching_cost=cost, gaps=gap)
+        yield "theorem-1-unique", "Theorem 1, unique best arm", BOTH, value
+
+
+def _of_tsallis_inf(policy: TsallisInf, gap: float | None) -> Applying:
+    """Corollary 3 and Zimmert and Seldin's bound are proved for importance weighting and losses up to 1."""
+    if policy.estimator != "importance-weighted" or policy.loss_bound != 1.0:
+        return
+    K = policy.n_arms
+    yield "corollary-3", "Corollary 3", REGRET, partial(bounds.corollary_3, n_arms=K)
+    if gap is not None:
+        value = partial(bounds.corollary_3_constrained, n_arms=K, gaps=gap)
+        yield "corollary-3-unique", "Corollary 3, unique best arm", REGRET, value
+        value = partial(bounds.tsallis_inf_constrained, n_arms=K, gaps=gap)
+        yield "tsallis-inf-unique", "Zimmert and Seldin, unique best arm", REGRET, value
+
+
+def _of_varying(K: int, cost: float | Power, gap: float | None) -> Applying:
+    yield "theorem-4", "Theorem 4", BOTH, partial(bounds.theorem_4, n_arms=K, costs=cost)
+    if gap is not None:
+        value = partial(bounds.theorem_4_constrained, n_arms=K, costs=cost, gaps=gap)
+        yield "theorem-4-unique", "Theorem 4, unique best arm", BOTH, value
+        if isinstance(cost, Power) and cost.scale == 1.0:
+            value = partial(bounds.corollary_5, n_arms=K, alpha=cost.alpha, gaps=gap)
+            yield "corollary-5", "Corollary 5", BOTH, value

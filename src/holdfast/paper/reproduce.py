@@ -1,0 +1,239 @@
+"""The paper in one call: settings → games → tables → ledger → pages; and the pages again from the tables alone."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import holdfast
+from holdfast.errors import BadSavedState, HoldfastError
+from holdfast.files import Manifest, claimed, reason, write_whole
+from holdfast.paper.figures import chosen
+from holdfast.paper.findings import Findings
+from holdfast.paper.folder import MANIFEST, ours, put, refuse_strangers
+from holdfast.paper.games import Figure
+from holdfast.paper.ledger import CONFIDENCE, Verdict
+from holdfast.paper.pages import chart_of, write_report
+from holdfast.paper.settings import Settings
+from holdfast.paper.tables import JUDGED, Table, play_table, read_table, tables_of, write_tables
+from holdfast.report.drawing import KINDS
+from holdfast.report.extra import need_matplotlib
+from holdfast.report.workers import Image, drawn_meanwhile
+from holdfast.results import Result
+from holdfast.simulation import Backend
+from holdfast.simulation.backends import find_backend
+
+LEDGER = "ledger.json"
+REPORT = "report.html"
+WHAT = "reproducing the paper"
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """What a run left behind."""
+
+    out: Path
+    findings: Findings
+
+    @property
+    def report(self) -> Path:
+        """The page."""
+        return self.out / REPORT
+
+    @property
+    def verdicts(self) -> Sequence[Verdict]:
+        """On each claim that could be judged."""
+        return self.findings.verdicts
+
+
+def reproduce(
+    figures: Sequence[str] | None = None,
+    *,
+    out: Path | str = Path("reproduction"),
+    replications: int = 10,
+    horizon: int = 100_000,
+    n_arms: int = 8,
+    seed: int = 0,
+    backend: str | Backend = "threads",
+    workers: int | None = None,
+    scheduler: str | None = None,
+    progress: bool | None = None,
+    echo: Callable[[str], None] = lambda line: None,
+    verbose: bool = False,
+) -> Reproduction:
+    """Play the paper's experiments, or some of them by name, judge its claims, and write tables, figures and report.
+
+    `out` gets ``<figure>.parquet`` (further rows ``<figure>.<row>.parquet``), ``<figure>.png``, ``.svg`` and ``.pdf``,
+    ``ledger.json``, ``report.html``, under ``ledger/`` the tables only the claims are judged by, and
+    ``reproduction.json``, which says what of all this is ours: nothing else in the folder is touched. Everything is
+    played and written aside before an earlier run is replaced. Figures of an earlier run with the same settings stay,
+    and the report has them too; with other settings they are refused, unless all of them are played again.
+
+    `progress` shows a bar, by default on a terminal only; `echo` hears what there is to say, with `verbose` also the
+    name of each table as it is played.
+    """
+    need_matplotlib()
+    asked = chosen(figures)
+    settings = Settings(replications, horizon, n_arms, seed)
+    where = find_backend(backend, workers=workers, scheduler=scheduler)
+    with claimed(out, WHAT) as folder:
+        manifest = ours(folder)
+        kept = _kept(folder, manifest, asked, settings, echo)
+        together = tuple(figure for figure in chosen(None) if figure in asked or figure in kept)
+        tables = tables_of(together, settings)
+        new = [table for table in tables if table.figure not in {figure.name for figure in kept}]
+        refuse_strangers(folder, manifest, _files(together, tables))
+        held: Any = where if hasattr(where, "__enter__") else nullcontext()  # one cluster for all games
+        count = sum(len(table.matches(settings)) for table in new)
+        with _told(progress, count, echo if verbose else None) as advance, held:
+            played = {table.name: play_table(table, settings, backend=where, advance=advance) for table in new}
+        rest = {table.name: read_table(table, folder) for table in tables if table.name not in played}
+        findings = Findings(settings, together, {table.name: (played | rest)[table.name] for table in tables})
+        _put(folder, manifest, findings, new, played)
+    return Reproduction(folder, findings)
+
+
+def redraw(out: Path | str) -> Reproduction:
+    """Judge, draw and write the report again from the tables that `reproduce` left in `out`."""
+    need_matplotlib()
+    with claimed(out, WHAT) as folder:
+        manifest = ours(folder)
+        findings = load(folder)
+        refuse_strangers(folder, manifest, _files(findings.figures, []))
+        _put(folder, manifest, findings, [], {})
+    return Reproduction(folder, findings)
+
+
+def load(out: Path | str) -> Findings:
+    """The findings that `reproduce` left in `out`, judged anew; a table that is not as it was written is refused."""
+    folder = Path(out)
+    settings, figures = _saved(folder)
+    tables = tables_of(figures, settings)
+    damaged = _damaged(folder, Manifest.read(folder, MANIFEST), tables)
+    if damaged:
+        raise BadSavedState(f"{folder} must have its tables as they were written; these differ: {', '.join(damaged)}")
+    return Findings(settings, figures, {table.name: read_table(table, folder) for table in tables})
+
+
+# ---- what is there already ----
+
+
+def _saved(folder: Path) -> tuple[Settings, tuple[Figure, ...]]:
+    """Settings and figures of the run in a folder."""
+    try:
+        saved = json.loads((folder / LEDGER).read_text(encoding="utf-8"))
+        return Settings(**saved["settings"]), chosen(saved["figures"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise BadSavedState(f"{folder} must be a folder that `holdfast reproduce` filled ({reason(error)})") from None
+
+
+def _kept(
+    folder: Path, manifest: Manifest, asked: Sequence[Figure], settings: Settings, echo: Callable[[str], None]
+) -> list[Figure]:
+    """Figures of an earlier run that stay: those not asked for, if they were made with the same settings."""
+    if folder / LEDGER not in manifest.unchanged():
+        return []
+    before, figures = _saved(folder)
+    others = [figure for figure in figures if figure not in asked]
+    if not others:
+        return []
+    version = json.loads((folder / LEDGER).read_text(encoding="utf-8")).get("holdfast")
+    if before != settings or version != holdfast.__version__:
+        changed = [f"{name} {value}" for name, value in before.plain().items() if value != settings.plain()[name]]
+        changed += [f"holdfast {version}"] if version != holdfast.__version__ else []
+        raise HoldfastError(
+            f"{folder} has {len(figures)} figures made with {', '.join(changed)}: "
+            f"choose another folder, or reproduce all of them ({', '.join(figure.name for figure in others)} too)"
+        )
+    sound = []
+    for figure in others:
+        damaged = _damaged(folder, manifest, tables_of([figure], settings))
+        if damaged:
+            echo(f"{figure.name} is played again: {', '.join(damaged)} not as written")
+        else:
+            sound.append(figure)
+    return sound
+
+
+def _damaged(folder: Path, manifest: Manifest, tables: Sequence[Table]) -> list[str]:
+    """Files of these tables that are missing or not as they were written."""
+    sound = set(manifest.unchanged())
+    return [name for table in tables for name in table.files() if folder / name not in sound]
+
+
+# ---- what is written ----
+
+
+def _files(figures: Sequence[Figure], tables: Sequence[Table]) -> list[str]:
+    """Every file that a run with these figures and tables writes."""
+    images = [f"{figure.name}.{kind}" for figure in figures for kind in KINDS]
+    return [*(name for table in tables for name in table.files()), *images, LEDGER, REPORT]
+
+
+def _put(
+    folder: Path, manifest: Manifest, findings: Findings, tables: Sequence[Table], played: Mapping[str, Result]
+) -> None:
+    """Write what is new aside and swap it in; tables of the findings that were not played stay as they are."""
+    kept = {name for table in tables_of(findings.figures, findings.settings) for name in table.files()}
+
+    def write(aside: Path) -> list[str]:
+        (aside / JUDGED).mkdir()
+        names = write_tables(played, tables, aside)
+        images = [
+            Image(chart_of(figure, findings), aside, figure.name, title=figure.title) for figure in findings.figures
+        ]
+        write_whole(aside / LEDGER, _ledger(findings))
+        with drawn_meanwhile(images):
+            write_report(findings, aside / REPORT)
+        return [*names, *_files(findings.figures, [])]
+
+    put(folder, manifest, write, keep=lambda name: name in kept)
+
+
+def _ledger(findings: Findings) -> bytes:
+    text = {
+        "holdfast": holdfast.__version__,
+        "settings": findings.settings.plain(),
+        "figures": [figure.name for figure in findings.figures],
+        "confidence": CONFIDENCE,
+        "replications judged": findings.settings.judged,
+        "verdicts": [_finite(verdict.plain()) for verdict in findings.verdicts],
+    }
+    return (json.dumps(text, indent=1, ensure_ascii=False) + "\n").encode()
+
+
+def _finite(value: Any) -> Any:
+    """JSON has no word for what is not finite."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {key: _finite(item) for key, item in value.items()}
+    return [_finite(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+@contextmanager
+def _told(progress: bool | None, total: int, echo: Callable[[str], None] | None) -> Iterator[Callable[[str], None]]:
+    """A function to call with the name of the table a match was played for."""
+    if progress or (progress is None and sys.stderr.isatty()):
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+            task = bar.add_task("playing", total=total)
+            yield lambda name: bar.update(task, advance=1, description=f"played {name}")
+        return
+    seen: set[str] = set()
+
+    def tell(name: str) -> None:
+        if echo and name not in seen:
+            seen.add(name)
+            echo(f"played {name}")
+
+    yield tell

@@ -1,0 +1,205 @@
+"""Charts as plain data: what is drawn, not how. `drawing` draws them on paper, `parts` puts them on a page.
+
+A `LineChart` is a grid of panels with one legend; a panel has lines with bands, or points. `result_chart` makes one of
+the tables that `simulate` gives. `HeatMap` and `Ribbon` stand alone.
+
+>>> from holdfast.report import Line, LineChart, Panel, chart_row, one_panel
+>>> frontier = Line("best plan", [0, 1, 5], [9.0, 7.5, 7.0])
+>>> policies = Line("tsallis-switch", [12], [8.0], joined=False)
+>>> one_panel(Panel("losses", (frontier, policies)), x_label="switches").series
+['best plan', 'tsallis-switch']
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from holdfast.results import MEASURES
+
+Scale = Literal["auto", "linear", "log"]
+
+DRAWN = ("pseudo_regret", "switches", "regret_with_switching")
+"""The measures that a chart of a result shows unless others are asked for."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One series of a panel: `y` over `x`, with a band from `low` to `high` where they are given.
+
+    `x` may be numbers or times (datetime64). `joined` false draws points instead of a line.
+    """
+
+    series: str
+    x: Any
+    y: Any
+    low: Any = None
+    high: Any = None
+    joined: bool = True
+
+    def __post_init__(self) -> None:
+        for name in ("x", "y", "low", "high"):
+            values = getattr(self, name)
+            if values is not None:
+                object.__setattr__(self, name, np.asarray(values))
+
+    def thin(self, even: int, log: int) -> Line:
+        """At most `even` of its points spread evenly over x and `log` over the logarithm of x, the ends among them."""
+        if not self.joined or self.x.size <= even + log:
+            return self
+        x = self.x.astype(np.float64)
+        wanted = np.concatenate([np.linspace(x[0], x[-1], even), np.geomspace(max(x[0], 1.0), max(x[-1], 1.0), log)])
+        keep = np.unique(np.searchsorted(x, wanted).clip(0, x.size - 1))
+        parts = {
+            name: values[keep] for name in ("x", "y", "low", "high") if (values := getattr(self, name)) is not None
+        }
+        return replace(self, **parts)
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One pair of axes. `scale` "auto" is logarithmic where a linear axis would flatten half of the lines."""
+
+    label: str
+    lines: tuple[Line, ...]
+    scale: Scale = "auto"
+
+
+@dataclass(frozen=True)
+class ChartRow:
+    """Panels side by side; `label` is empty where there is one row."""
+
+    label: str
+    panels: tuple[Panel, ...]
+
+
+@dataclass(frozen=True)
+class LineChart:
+    """Rows of panels with one legend, `series_label`, and one meaning of x, `x_label`."""
+
+    rows: tuple[ChartRow, ...]
+    series_label: str = "policy"
+    x_label: str = "round"
+
+    @property
+    def series(self) -> list[str]:
+        """The series in the order of the legend: numbers by value, others as they come."""
+        lines = (line for row in self.rows for panel in row.panels for line in panel.lines)
+        return in_order(list(dict.fromkeys(line.series for line in lines)))
+
+    @property
+    def dated(self) -> bool:
+        """Whether x is time."""
+        return any(
+            np.issubdtype(line.x.dtype, np.datetime64)
+            for row in self.rows
+            for panel in row.panels
+            for line in panel.lines
+        )
+
+    def flattened(self, column: int) -> bool:
+        """Whether the panels of this column need a logarithmic axis: all of them get the same."""
+        panels = [row.panels[column] for row in self.rows if column < len(row.panels)]
+        return any(panel.scale == "log" or (panel.scale == "auto" and _flattened(panel)) for panel in panels)
+
+
+@dataclass(frozen=True)
+class HeatMap:
+    """A table whose cells are coloured by `values`, a row per name in `rows`; `shown` is the text of the cells.
+
+    `middle` is the value without colour: smaller ones are good (blue), larger ones bad (orange), each on a
+    logarithmic scale up to `limit` times the middle. NaN has no colour.
+    """
+
+    rows: Sequence[str]
+    columns: Sequence[str]
+    values: NDArray[np.float64]
+    shown: Sequence[Sequence[str]]
+    corner: str = ""
+    middle: float = 1.0
+    limit: float = 10.0
+
+
+@dataclass(frozen=True)
+class Ribbon:
+    """Which arm was held when: a band per name, `held` having an arm (an index into `arms`) per round.
+
+    `begins` are the times or numbers that stand under the first and the last round.
+    """
+
+    arms: Sequence[str]
+    held: Mapping[str, Any] = field(default_factory=dict)
+    begins: tuple[str, str] = ("1", "")
+
+
+def in_order(labels: list[str]) -> list[str]:
+    """Numbers by value, everything else as it comes."""
+    return sorted(labels, key=float) if all_numbers(labels) else labels
+
+
+def all_numbers(labels: Sequence[str]) -> bool:
+    """Whether every label is a number, as the series of a sweep are."""
+    try:
+        return all(np.isfinite(float(label)) for label in labels)
+    except ValueError:
+        return False
+
+
+def one_panel(panel: Panel, *, series_label: str = "", x_label: str = "round") -> LineChart:
+    """A chart of one panel."""
+    return LineChart((ChartRow("", (panel,)),), series_label, x_label)
+
+
+def chart_row(frame: pl.DataFrame, label: str = "", measures: Sequence[str] = DRAWN) -> ChartRow:
+    """A row of panels from a result's table, one per measure: the mean of each policy and one standard deviation.
+
+    With one replication there is no band.
+    """
+    table = (
+        frame.with_columns(pl.col("policy").cast(pl.String))
+        .group_by("policy", "round", maintain_order=True)
+        .agg(
+            *(pl.col(m).cast(pl.Float64).mean().alias(f"{m}_mean") for m in measures),
+            *(pl.col(m).cast(pl.Float64).std(ddof=1).alias(f"{m}_sd") for m in measures),
+        )
+        .sort("round", maintain_order=True)
+    )
+    parts = {policy: table.filter(pl.col("policy") == policy) for policy in in_order(_as_they_come(frame["policy"]))}
+    return ChartRow(
+        label,
+        tuple(
+            Panel(MEASURES.get(measure, measure), tuple(_line(p, part, measure) for p, part in parts.items()))
+            for measure in measures
+        ),
+    )
+
+
+def result_chart(
+    tables: Mapping[str, pl.DataFrame], *, series_label: str = "policy", measures: Sequence[str] = DRAWN
+) -> LineChart:
+    """A chart of one or more result tables, a row each, by their labels."""
+    return LineChart(tuple(chart_row(frame, label, measures) for label, frame in tables.items()), series_label)
+
+
+def _as_they_come(labels: pl.Series) -> list[str]:
+    return [str(label) for label in labels.unique(maintain_order=True)]
+
+
+def _line(policy: str, part: pl.DataFrame, measure: str) -> Line:
+    mean = part[f"{measure}_mean"].to_numpy()
+    sd = part[f"{measure}_sd"].fill_null(np.nan).to_numpy()
+    rounds = part["round"].cast(pl.Int64).to_numpy()
+    if not np.isfinite(sd).any():
+        return Line(policy, rounds, mean)
+    return Line(policy, rounds, mean, mean - sd, mean + sd)
+
+
+def _flattened(panel: Panel) -> bool:
+    """Whether half of the lines end below a tenth of the highest."""
+    ends = np.array([abs(float(line.y[-1])) for line in panel.lines if line.joined and line.y.size])
+    return bool(ends.size > 1 and np.mean(ends < ends.max() / 10) >= 0.5)

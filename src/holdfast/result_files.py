@@ -1,0 +1,169 @@
+"""A result in a file: parquet with its provenance and a checksum; CSV and Arrow for other programs.
+
+The checksum of a parquet file is over every byte of it, but for its own 64 digits. It is checked before any byte is
+interpreted, so damage is found wherever it is, and nothing is made of a damaged file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import polars as pl
+
+from holdfast.errors import BadSavedState, HoldfastError, InvalidParameter
+from holdfast.files import reason, write_whole
+
+T = TypeVar("T")
+
+KEYS = {"policy": pl.String, "replication": pl.Int64, "round": pl.Int64}
+MEASURES = {
+    "pseudo_regret": "pseudo-regret",
+    "switches": "switches",
+    "regret_with_switching": "regret with switching",
+    "total_loss": "total loss",
+    "total_cost": "total cost",
+}
+"""What is recorded of a game at each checkpoint, and its name in words.
+
+`regret_with_switching` is the paper's RS(t, λ), the pseudo-regret plus the cost of the switches. `total_loss` is the
+expected loss of the arms played, for a table of losses what they really lost; `total_cost` adds the cost of the
+switches: the bill.
+"""
+SCHEMA = KEYS | {name: pl.Int64 if name == "switches" else pl.Float64 for name in MEASURES}
+MAY_BE_UNKNOWN = ("total_loss", "total_cost")
+"""Not recorded before 0.3.0: null in a table that was written then."""
+OLDER_NAMES = {"cost": "regret_with_switching"}
+
+PROVENANCE, CHECKSUM, FORMAT, VERSION = "holdfast", "holdfast.checksum", "holdfast.format", 2
+"""Keys of a parquet file's metadata, and the version of the format: 1 had no checksum."""
+SIGNED = b"holdfast:sha256="
+UNSIGNED = SIGNED + b"0" * 64
+SIGNATURE = re.compile(SIGNED + rb"([0-9a-f]{64})")
+
+
+def write_result(path: str | Path, frame: pl.DataFrame, provenance: dict[str, Any]) -> Path:
+    """Write a table in the format that the suffix names; a reader never sees half a file."""
+    return write_whole(path, FORMATS[_suffix(path)][0](frame, provenance))
+
+
+def read_result(path: str | Path) -> tuple[pl.DataFrame, dict[str, Any]]:
+    """Rows and provenance of a file; `BadSavedState` for one that is damaged, foreign or from the future."""
+    suffix, file = _suffix(path), Path(path)
+    try:
+        data = file.read_bytes()
+    except (OSError, ValueError) as error:
+        raise BadSavedState(f"{file} cannot be read: {reason(error)}") from None
+    try:
+        _, read = FORMATS[".parquet" if data.startswith(b"PAR1") else suffix]  # 0.2.0 wrote parquet under any name
+        frame, provenance = read(data)
+        return _tidy(frame), provenance
+    except BadSavedState as error:
+        raise BadSavedState(f"{file} {error}") from None
+
+
+def _suffix(path: object) -> str:
+    rule = f"must be the name of a file that ends in {', '.join(list(FORMATS)[:-1])} or {list(FORMATS)[-1]}"
+    if not isinstance(path, (str, Path)):
+        raise InvalidParameter("path", rule, path)
+    suffix = Path(path).suffix.lower()
+    if suffix not in FORMATS:
+        raise InvalidParameter("path", rule, str(path))
+    return suffix
+
+
+def _to_parquet(frame: pl.DataFrame, provenance: dict[str, Any]) -> bytes:
+    try:
+        text = json.dumps(provenance)
+    except (TypeError, ValueError) as error:
+        raise HoldfastError(f"provenance must be of plain values, as JSON has them ({reason(error)})") from None
+    metadata = {PROVENANCE: text, FORMAT: str(VERSION), CHECKSUM: UNSIGNED.decode()}
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer, metadata=metadata)
+    data = buffer.getvalue()
+    if data.count(SIGNED) != 1:
+        raise HoldfastError(f"no name or setting in a result may contain {SIGNED.decode()!r}")
+    return data.replace(UNSIGNED, SIGNED + hashlib.sha256(data).hexdigest().encode())
+
+
+def _from_parquet(data: bytes) -> tuple[pl.DataFrame, dict[str, Any]]:
+    signatures = SIGNATURE.findall(data)
+    if signatures and hashlib.sha256(SIGNATURE.sub(UNSIGNED, data)).hexdigest().encode() != signatures[0]:
+        raise BadSavedState("is damaged: its contents do not have the checksum that was written with them")
+
+    def parsed() -> tuple[pl.DataFrame, dict[str, Any]]:
+        metadata = pl.read_parquet_metadata(io.BytesIO(data))
+        frame = pl.read_parquet(io.BytesIO(data))
+        if PROVENANCE not in metadata:
+            raise BadSavedState("must be a file written by Result.write; this is another table")
+        provenance = json.loads(metadata[PROVENANCE])
+        if not isinstance(provenance, dict):
+            raise BadSavedState("is damaged: its provenance is no table of settings")
+        version = metadata.get(FORMAT, "1")
+        if version != str(VERSION) and (signatures or version != "1"):
+            raise BadSavedState(f"has format {version}; this version of Holdfast reads up to {VERSION}")
+        return frame, provenance
+
+    frame, provenance = _guarded(parsed)
+    if not signatures and not set(OLDER_NAMES) & set(frame.columns):
+        raise BadSavedState("is damaged: it has no checksum, which every table since 0.3.0 has")
+    return frame, provenance
+
+
+def _to_csv(frame: pl.DataFrame, provenance: dict[str, Any]) -> bytes:
+    return frame.write_csv().encode()
+
+
+def _from_csv(data: bytes) -> tuple[pl.DataFrame, dict[str, Any]]:
+    known = {"cost": pl.Float64, **SCHEMA}
+    return _guarded(lambda: pl.read_csv(io.BytesIO(data), infer_schema_length=None, schema_overrides=known)), {}
+
+
+def _to_arrow(frame: pl.DataFrame, provenance: dict[str, Any]) -> bytes:
+    buffer = io.BytesIO()
+    frame.write_ipc(buffer)
+    return buffer.getvalue()
+
+
+def _from_arrow(data: bytes) -> tuple[pl.DataFrame, dict[str, Any]]:
+    return _guarded(lambda: pl.read_ipc(io.BytesIO(data))), {}
+
+
+FORMATS: dict[str, tuple[Callable[..., bytes], Callable[[bytes], tuple[pl.DataFrame, dict[str, Any]]]]] = {
+    ".parquet": (_to_parquet, _from_parquet),
+    ".csv": (_to_csv, _from_csv),
+    ".arrow": (_to_arrow, _from_arrow),
+    ".ipc": (_to_arrow, _from_arrow),
+    ".feather": (_to_arrow, _from_arrow),
+}
+"""How a table is written and read, by the suffix of its file."""
+
+
+def _guarded(parse: Callable[[], T]) -> T:
+    """What `parse` makes of bytes that nothing vouches for: polars answers some with any error, or with a panic."""
+    try:
+        return parse()
+    except BadSavedState:
+        raise
+    except (Exception, pl.exceptions.PanicException) as error:
+        found = reason(error) if isinstance(error, Exception) else "it cannot be parsed"
+        raise BadSavedState(f"must be a file written by Result.write ({found})") from None
+
+
+def _tidy(frame: pl.DataFrame) -> pl.DataFrame:
+    """The columns of today: other columns (a study's grid) first, then those of the schema in its order."""
+    older = {old: new for old, new in OLDER_NAMES.items() if old in frame.columns and new not in frame.columns}
+    frame = frame.rename(older)
+    unknown = [pl.lit(None, pl.Float64).alias(name) for name in MAY_BE_UNKNOWN if name not in frame.columns]
+    frame = frame.with_columns(unknown) if older else frame
+    if any(frame.schema.get(name) != kind for name, kind in SCHEMA.items()):
+        raise BadSavedState("must be a file written by Result.write; this is another table")
+    certain = [name for name in SCHEMA if name not in MAY_BE_UNKNOWN]
+    if any(frame.select(certain).null_count().row(0)):
+        raise BadSavedState("is damaged: it has rows with nothing in a column that every row has")
+    return frame.select(*(name for name in frame.columns if name not in SCHEMA), *SCHEMA)

@@ -1,0 +1,131 @@
+"""Means and standard errors in words: for a terminal of 80 columns, for Markdown, for LaTeX."""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from collections.abc import Callable, Iterable
+
+import polars as pl
+
+from holdfast.checks import one_of
+from holdfast.result_files import MEASURES
+
+WIDTH = 80
+LONGEST_NAME = 32
+"""Characters of a policy's name that are shown in a terminal."""
+DIGITS = 4
+"""Significant digits of a mean."""
+PLAIN_UP_TO = 1e12
+"""Numbers beyond are written with an exponent."""
+LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"} | {
+    sign: f"\\{sign}" for sign in "&%$#_{}"
+}
+
+Rows = list[list[str]]
+
+
+class Summary(pl.DataFrame):
+    """Means, deviations and errors as a polars table, shown as means with their errors: every measure in 80 columns."""
+
+    def __str__(self) -> str:
+        return as_text(self)
+
+    __repr__ = __str__
+
+
+def as_text(summary: pl.DataFrame) -> str:
+    """A line for each policy; measures that do not fit beside the others follow below."""
+    head, *body = _cells(summary, MEASURES, with_error)
+    body = [[*(_shortened(cell) for cell in row[: -len(MEASURES)]), *row[-len(MEASURES) :]] for row in body]
+    labels = len(head) - len(MEASURES)
+    widths = [max(map(_columns, column)) for column in zip(head, *body, strict=True)]
+    blocks: list[list[int]] = [[]]
+    fixed = sum(widths[:labels]) + 2 * (labels - 1)
+    for i in range(labels, len(head)):
+        if blocks[-1] and fixed + sum(2 + widths[j] for j in (*blocks[-1], i)) > WIDTH:
+            blocks.append([])
+        blocks[-1].append(i)
+    texts = []
+    for block in blocks:
+        for row in (head, *body):
+            cells = [_padded(row[i], widths[i], left=i < labels) for i in (*range(labels), *block)]
+            texts.append("  ".join(cells).rstrip())
+        texts.append("")
+    return "\n".join(texts[:-1])
+
+
+def as_markdown(summary: pl.DataFrame, measures: Iterable[str]) -> str:
+    """A table for a README, an issue or a notebook."""
+    head, *body = _cells(summary, measures, with_error)
+    numbers = len(list(measures))
+    lines = [head, ["---"] * (len(head) - numbers) + ["---:"] * numbers, *body]
+    return "\n".join("| " + " | ".join(cell.replace("|", r"\|") for cell in line) + " |" for line in lines)
+
+
+def as_latex(summary: pl.DataFrame, measures: Iterable[str]) -> str:
+    """A ``tabular`` that needs no package."""
+    head, *body = _cells(summary, measures, lambda mean, error: f"${with_error(mean, error)}$")
+    numbers = len(list(measures))
+    lines = [r"\begin{tabular}{" + "l" * (len(head) - numbers) + "r" * numbers + "}", r"\hline"]
+    lines += [" & ".join(map(_escaped, head)) + r" \\", r"\hline"]
+    for row in body:
+        means = [cell.replace(",", "{,}").replace("±", r"\pm").replace("–", "-") for cell in row[-numbers:]]
+        lines.append(" & ".join([*map(_escaped, row[:-numbers]), *means]) + r" \\")
+    return "\n".join([*lines, r"\hline", r"\end{tabular}"])
+
+
+def _cells(summary: pl.DataFrame, measures: Iterable[str], shown: Callable[[float, float | None], str]) -> Rows:
+    """The head and a row for each policy; columns in which all rows agree, such as the round, are left out."""
+    names = [one_of("measures", measure, MEASURES) for measure in measures]
+    own = {f"{name}_{part}" for name in MEASURES for part in ("mean", "sd", "se")}
+    labels = [
+        name for name in summary.columns if name not in own and (name == "policy" or summary[name].n_unique() > 1)
+    ]
+    rows = [[*labels, *(MEASURES[name] for name in names)]]
+    for row in summary.iter_rows(named=True):
+        means = (shown(row[f"{name}_mean"], row[f"{name}_se"]) for name in names)
+        rows.append([*(_one_line(row[name]) for name in labels), *means])
+    return rows
+
+
+def with_error(mean: float | None, error: float | None) -> str:
+    """``1,234 ± 56``, with as many decimals as four digits of the mean need; the error is unknown with one game.
+
+    >>> with_error(1234.4, 5.64), with_error(0.012345, 0.0012), with_error(7.0, None), with_error(None, None)
+    ('1,234 ± 6', '0.01235 ± 0.00120', '7.000', '–')
+    """
+    if mean is None:
+        return "–"
+    if not abs(mean) < PLAIN_UP_TO:
+        return f"{mean:.4g}" if error is None else f"{mean:.4g} ± {error:.2g}"
+    size = math.floor(math.log10(abs(mean))) if mean else 0
+    decimals = min(max(DIGITS - 1 - size, 0), 6)
+    return f"{mean:,.{decimals}f}" if error is None else f"{mean:,.{decimals}f} ± {error:,.{decimals}f}"
+
+
+def _one_line(value: object) -> str:
+    return "".join(sign if sign.isprintable() else " " for sign in str(value))
+
+
+def _shortened(cell: str) -> str:
+    if _columns(cell) <= LONGEST_NAME:
+        return cell
+    begin, end = cell[:-8], cell[-8:]  # names often differ at their end
+    while _columns(begin + end) >= LONGEST_NAME:
+        begin = begin[:-1]
+    return f"{begin}…{end}"
+
+
+def _columns(text: str) -> int:
+    """Columns of a terminal: some letters take two."""
+    return sum(2 if unicodedata.east_asian_width(sign) in "WF" else 1 for sign in text)
+
+
+def _padded(text: str, width: int, left: bool) -> str:
+    space = " " * (width - _columns(text))
+    return text + space if left else space + text
+
+
+def _escaped(text: str) -> str:
+    return "".join(LATEX.get(sign, sign) for sign in text)

@@ -1,0 +1,101 @@
+"""What a sample says: means with Student's confidence intervals, and two policies compared in pairs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from holdfast.checks import real_number
+from holdfast.errors import InvalidParameter
+
+FEW_DEGREES = 300
+"""Degrees of freedom up to which Student's quantile is found by quadrature."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The paired difference of two policies, first less second, at one round."""
+
+    first: str
+    second: str
+    measure: str
+    round: int
+    difference: float
+    """Mean over replications of first − second: negative when the first is better."""
+    low: float
+    high: float
+    """The confidence interval of the mean difference."""
+    confidence: float
+    replications: int
+
+    @property
+    def decided(self) -> bool:
+        """Whether the interval leaves out zero."""
+        return not self.low <= 0.0 <= self.high
+
+    def __str__(self) -> str:
+        return (
+            f"{self.first} − {self.second}: {self.measure} {self.difference:+.6g} "
+            f"[{self.low:+.6g}, {self.high:+.6g}] at round {self.round} "
+            f"({self.confidence:.0%} confidence, {self.replications} replications)"
+        )
+
+
+def interval(sample: ArrayLike, confidence: float = 0.95) -> tuple[float, float, float]:
+    """Mean of a sample of at least two, and Student's confidence interval of it."""
+    share = checked_confidence(confidence)
+    values = np.asarray(sample, dtype=np.float64)
+    mean = float(values.mean())
+    spread = float(values.std(ddof=1)) / math.sqrt(len(values))
+    half = student_quantile(0.5 + share / 2, len(values) - 1) * spread if spread > 0.0 else 0.0
+    return mean, mean - half, mean + half
+
+
+def checked_confidence(confidence: object) -> float:
+    """A share above 0 and below 1: 0.95, not 95."""
+    rule = "must be a number between 0 and 1, such as 0.95"
+    try:
+        share = real_number("confidence", confidence)
+    except InvalidParameter:
+        raise InvalidParameter("confidence", rule, confidence) from None
+    if not 0.0 < share < 1.0:
+        raise InvalidParameter("confidence", rule, confidence)
+    return share
+
+
+def student_quantile(probability: float, degrees: int) -> float:
+    """The quantile of Student's t above one half.
+
+    By bisection on its distribution function; with many degrees of freedom, where that integrand is too narrow, by
+    the Cornish-Fisher expansion around the normal (Abramowitz and Stegun 26.7.5). Good to eight digits.
+
+    >>> round(student_quantile(0.975, 9), 6)
+    2.262157
+    """
+    if probability >= 1.0:  # a confidence of 1 − 10⁻¹⁶
+        return math.inf
+    if degrees > FEW_DEGREES:
+        z = NormalDist().inv_cdf(probability)
+        terms = (
+            z,
+            (z**3 + z) / 4,
+            (5 * z**5 + 16 * z**3 + 3 * z) / 96,
+            (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
+            (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
+        )
+        return math.fsum(term / degrees**power for power, term in enumerate(terms))
+    angle_low, angle_high = 0.0, math.pi / 2
+    nodes, weights = np.polynomial.legendre.leggauss(64)
+    scale = math.exp(math.lgamma((degrees + 1) / 2) - math.lgamma(degrees / 2)) / math.sqrt(math.pi)
+    for _ in range(60):  # with t = √ν tan θ the density is scale · cos^{ν−1} θ
+        angle = (angle_low + angle_high) / 2
+        inside = np.cos(angle / 2 * (nodes + 1)) ** (degrees - 1)
+        if 0.5 + scale * angle / 2 * float(weights @ inside) < probability:
+            angle_low = angle
+        else:
+            angle_high = angle
+    return math.sqrt(degrees) * math.tan(angle_low)

@@ -1,0 +1,103 @@
+"""Every series of every figure plays as the naive round-by-round oracle does, on a short horizon.
+
+Regret and switches at the horizon, in units of the series' own standard deviation: a mean that is off by `sees` such
+deviations is found (see `statistics_of_samples`). Where a policy ignores the switching cost its games are the same
+for every cost, and are played once. The cost itself is checked exactly: it is regret plus what was paid.
+"""
+
+import random
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import naive
+import numpy as np
+import polars as pl
+import pytest
+from holdfast.experiments.figures import FIGURES
+from holdfast.experiments.games import Match, Row, play
+from holdfast.experiments.settings import Settings
+from statistics_of_samples import SEED, assert_same_mean
+
+from holdfast import BaSE, BlockExp3, Exp3, Policy, TsallisInf, TsallisSwitch, VaryingTsallisSwitch
+from holdfast.environments import Bernoulli, ConstrainedBernoulli, Environment
+from holdfast.simulation import Power
+
+T = 200
+SETTINGS = Settings(replications=4000, horizon=T, seed=SEED)
+ROWS = {name: row for experiment in FIGURES.values() for name, row in experiment.tables().items()}
+
+
+def oracle(policy: Policy) -> Any:
+    K = policy.n_arms
+    if isinstance(policy, TsallisSwitch):
+        return naive.TsallisSwitch(K, policy.switching_cost)
+    if isinstance(policy, VaryingTsallisSwitch):
+        return naive.VaryingTsallisSwitch(K)
+    if isinstance(policy, TsallisInf):
+        return naive.TsallisInf(K)
+    if isinstance(policy, BlockExp3):
+        return naive.BlockExp3(K, policy.switching_cost, policy.horizon)
+    if isinstance(policy, Exp3):
+        return naive.Exp3(K)
+    assert isinstance(policy, BaSE)
+    return naive.BaSE(K, policy.horizon, policy.grid)
+
+
+def losses(environment: Environment) -> Callable[[int], list[float]]:
+    K = environment.n_arms
+    if isinstance(environment, Bernoulli):
+        means = environment.mean_losses
+        gap, best = 0.5 - min(means), means.count(min(means))
+        return lambda t: naive.bernoulli_means(t, K, gap, best)
+    if isinstance(environment, ConstrainedBernoulli):
+        return lambda t: naive.constrained_means(t, K, environment.gap, environment.best_arms)
+    return lambda t: naive.reversal_losses(t, K, T)
+
+
+def games(policy: Policy, environment: Environment) -> int:
+    """As many as a few seconds allow: a round of Tsallis-INF is a bisection to the last bit."""
+    if isinstance(policy, (BaSE, Exp3, BlockExp3)):
+        return 300
+    if environment.n_arms > 8:
+        return 30
+    return 60 if isinstance(policy, TsallisInf) or getattr(policy, "switching_cost", 1.0) < 0.5 else 90
+
+
+@cache
+def played(policy: Policy, environment: Environment, cost: float | Power | None) -> np.ndarray:
+    """Regret and switches at the horizon of games of the oracle."""
+    rng = random.Random(SEED)
+    means, found = losses(environment), []
+    K = environment.n_arms
+    for _ in range(games(policy, environment)):
+        turn = rng.randrange(K) if environment.shuffled else 0
+
+        def rotated(t: int, turn: int = turn) -> list[float]:
+            row = means(t)
+            return row[-turn:] + row[:-turn]
+
+        game = naive.play(oracle(policy), rotated, T, rng, cost if isinstance(cost, Power) else 0)
+        found.append((game.pseudo_regret[-1], game.switches[-1]))
+    return np.array(found)
+
+
+def check(match: Match, frame: pl.DataFrame) -> None:
+    for series, policy in match.policies.items():
+        rows = frame.filter((pl.col("policy") == series) & (pl.col("round") == T))
+        fast = rows.select("pseudo_regret", "switches").to_numpy().astype(float)
+        slow = played(policy, match.environment, match.switching_cost if policy.announces else None)
+        unit = np.maximum(fast.std(axis=0), 1e-6)
+        assert_same_mean(fast / unit, slow / unit, sees=11 / len(slow) ** 0.5)
+        if not isinstance(match.switching_cost, Power):
+            paid = rows["pseudo_regret"] + match.switching_cost * rows["switches"]
+            assert (paid - rows["regret_with_switching"]).abs().max() < 1e-9
+
+
+@pytest.mark.parametrize("table", ROWS)
+def test_means_are_the_oracles(table: str) -> None:
+    row: Row = ROWS[table]
+    matches = row.matches(SETTINGS)
+    frame = play(table, matches, replications=SETTINGS.replications, seed=SEED).frame
+    for match in matches:
+        check(match, frame)

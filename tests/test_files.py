@@ -1,0 +1,139 @@
+"""Whole files, claimed folders, and the manifest of what is ours."""
+
+import errno
+import fcntl
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import holdfast as hf
+from holdfast.files import LOCK, Manifest, claimed, remove_drafts, write_whole
+
+
+def test_a_file_is_replaced_whole(tmp_path):
+    file = tmp_path / "a.txt"
+    for data in (b"old", b"new and longer", b""):
+        assert write_whole(file, data) == file
+        assert file.read_bytes() == data
+        assert os.listdir(tmp_path) == ["a.txt"]
+
+
+@pytest.mark.parametrize("call", ["fsync", "replace"])
+def test_a_full_disk_is_one_line_and_leaves_the_old_file(tmp_path, monkeypatch, call):
+    file = write_whole(tmp_path / "a.txt", b"old")
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, call, full)
+    with pytest.raises(hf.HoldfastError, match=r"a\.txt cannot be written: No space left on device$"):
+        write_whole(file, b"new")
+    assert file.read_bytes() == b"old"
+    assert os.listdir(tmp_path) == ["a.txt"]
+
+
+@pytest.mark.parametrize("name", ["none/a.txt", "a\0b", "x" * 300, ""])
+def test_a_name_that_cannot_be_written_is_one_line(tmp_path, name):
+    with pytest.raises(hf.HoldfastError, match=r"(cannot be written: [^\n]+|must name a file; got '')$"):
+        write_whole(tmp_path / name if name else "", b"")
+
+
+def test_the_longest_name_there_can_be(tmp_path):
+    assert write_whole(tmp_path / ("x" * 255), b"1").read_bytes() == b"1"
+
+
+def test_what_a_killed_writer_left_is_removed_and_nothing_else(tmp_path):
+    (tmp_path / "inner").mkdir()
+    for name in (".holdfast-00ff.part", "inner/.holdfast-12.part", "mine.part", ".part"):
+        (tmp_path / name).touch()
+    remove_drafts(tmp_path)
+    assert sorted(os.listdir(tmp_path)) == [".part", "inner", "mine.part"]
+    assert os.listdir(tmp_path / "inner") == []
+
+
+def test_one_process_at_a_time(tmp_path):
+    out = tmp_path / "deep" / "out"
+    code = f"from holdfast.files import claimed\nwith claimed({str(out)!r}, 'playing'): pass"
+    with claimed(out, "drawing"):
+        other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+        assert other.stderr.splitlines()[-1].endswith(
+            f"HoldfastError: another process is playing in {out}: wait for it to end"
+        )
+        with (
+            pytest.raises(hf.HoldfastError, match=r"another process is here too in .*out: wait"),
+            claimed(out, "here too"),
+        ):
+            raise AssertionError
+        (out / "kept").touch()
+    assert os.listdir(out) == ["kept"]
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_killed_process_holds_nothing(tmp_path):
+    out = tmp_path / "out"
+    code = (
+        "import os, signal\nfrom holdfast.files import claimed\n"
+        f"with claimed({str(out)!r}, 'playing'): os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode != 0
+    assert os.listdir(out) == [LOCK]
+    with claimed(out, "playing"):
+        pass
+    assert os.listdir(out) == []  # it was there before, so it stays
+
+
+def test_only_folders_made_here_go_again(tmp_path):
+    with pytest.raises(KeyError), claimed(tmp_path / "a" / "b", "playing"):
+        raise KeyError
+    assert os.listdir(tmp_path) == []
+    (tmp_path / "a").mkdir()
+    with claimed(tmp_path / "a" / "b", "playing"):
+        pass
+    assert os.listdir(tmp_path) == ["a"]
+
+
+def test_no_folder(tmp_path):
+    (tmp_path / "file").touch()
+    for place in (tmp_path / "file", tmp_path / "file" / "below", tmp_path / "a\0b", "/proc/none"):
+        with (
+            pytest.raises(hf.HoldfastError, match=r"^out must be a folder that can be written to; got .* \([^\n]+\)$"),
+            claimed(place, "playing"),
+        ):
+            raise AssertionError
+
+
+def test_a_file_system_without_locks_keeps_nobody_out(tmp_path, monkeypatch):
+    def none(*_):
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+
+    monkeypatch.setattr(fcntl, "flock", none)
+    with claimed(tmp_path, "playing"):
+        assert os.listdir(tmp_path) == [LOCK]
+
+
+def test_the_manifest_knows_what_is_ours(tmp_path):
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "theirs.csv").write_bytes(b"1")
+    made = Manifest(tmp_path)
+    made.write("sub/one.csv", b"1")
+    made.write("two.csv", b"2")
+    made.write("gone.csv", b"3")
+    (tmp_path / "four.csv").write_bytes(b"4")
+    made.add("four.csv")
+    made.save("files.json")
+    (tmp_path / "two.csv").write_bytes(b"edited")
+    (tmp_path / "gone.csv").unlink()
+    again = Manifest.read(tmp_path, "files.json")
+    assert again == made
+    assert again.unchanged() == [tmp_path / "four.csv", tmp_path / "sub/one.csv"]
+    assert Manifest.read(tmp_path, "none.json") == Manifest(tmp_path)
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"a": 1}', '{"../a": "00"}', '{"/etc/passwd": "00"}', '{"": ""}', "\xff"])
+def test_a_damaged_manifest_is_refused(tmp_path, text):
+    Path(tmp_path, "files.json").write_bytes(text.encode("latin-1"))
+    with pytest.raises(hf.BadSavedState, match=r"files\.json is damaged"):
+        Manifest.read(tmp_path, "files.json")

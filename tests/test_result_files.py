@@ -1,0 +1,208 @@
+"""Results in files: formats by suffix, provenance, checksums, damage, tables of earlier versions."""
+
+import io
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from damage import damaged
+
+import holdfast as hf
+from holdfast.results import SCHEMA, Result
+
+SUFFIXES = (".parquet", ".csv", ".arrow", ".ipc", ".feather")
+
+
+def simulated(seed: int = 6, **names) -> Result:
+    policies = names or {"exp3": hf.Exp3(2), "tsallis-switch": hf.TsallisSwitch(2, switching_cost=0.5)}
+    return hf.simulate(
+        policies, hf.Bernoulli([0.2, 0.5]), horizon=100, switching_cost=0.5, replications=4, seed=seed, checkpoints=[7]
+    )
+
+
+@pytest.mark.parametrize("suffix", [*SUFFIXES, ".CSV", ".Parquet"])
+def test_the_suffix_says_the_format(tmp_path, suffix):
+    odd = {' a "quoted", name\nof two lines': hf.Exp3(2), "é": hf.Exp3(2), "7": hf.Exp3(2), "": hf.Exp3(2)}
+    result = simulated(**odd)
+    path = result.write(tmp_path / f"r{suffix}")
+    assert os.listdir(tmp_path) == [f"r{suffix}"]
+    again = Result.read(path)
+    assert again.frame.equals(result.frame)  # every bit of every number
+    assert again.frame.schema == SCHEMA
+    assert again.provenance == (result.provenance if suffix.lower() == ".parquet" else {})
+
+
+def test_other_programs_read_each_format_as_what_it_is(tmp_path):
+    result = simulated()
+    for suffix, read in ((".parquet", pl.read_parquet), (".csv", pl.read_csv), (".arrow", pl.read_ipc)):
+        assert read(io.BytesIO(result.write(tmp_path / f"r{suffix}").read_bytes())).equals(result.frame)
+    head, first, *_ = (tmp_path / "r.csv").read_text().splitlines()
+    assert head == "policy,replication,round,pseudo_regret,switches,regret_with_switching,total_loss,total_cost"
+    assert first.startswith("exp3,0,7,")
+
+
+@pytest.mark.parametrize(
+    "path", ["r.json", "r", "", ".", "r.csv.gz", ".parquet", "r.xlsx", None, 3, b"r.csv", ["r.csv"]]
+)
+def test_other_suffixes_are_refused(tmp_path, path):
+    rule = r"^path must be the name of a file that ends in \.parquet, \.csv, \.arrow, \.ipc or \.feather; got "
+    place = tmp_path / path if isinstance(path, str) and path else path
+    with pytest.raises(hf.InvalidParameter, match=rule):
+        simulated().write(place)
+    with pytest.raises(hf.InvalidParameter, match=rule):
+        Result.read(place)
+    assert os.listdir(tmp_path) == []
+
+
+def test_what_is_no_plain_value_cannot_be_provenance(tmp_path):
+    result = simulated()
+    result.provenance["note"] = object()
+    with pytest.raises(hf.HoldfastError, match=r"^provenance must be of plain values, as JSON has them \(.*object"):
+        result.write(tmp_path / "r.parquet")
+    with pytest.raises(hf.HoldfastError, match=r"^no name or setting in a result may contain 'holdfast:sha256='"):
+        Result(result.frame, {"note": "holdfast:sha256="}).write(tmp_path / "r.parquet")
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("rows", [40, 4000])
+def test_no_damage_to_a_parquet_file_goes_unnoticed(tmp_path, rows):
+    """600 damages at one place each, for a small and a large table: all are named, none is read."""
+    whole = simulated()
+    frame = pl.concat([whole.frame] * (rows // whole.frame.height)).with_row_index()
+    frame = frame.with_columns(pl.col("index").cast(pl.Int64).alias("replication")).drop("index")
+    path = Result(frame, whole.provenance).write(tmp_path / "r.parquet")
+    data = path.read_bytes()
+    seen = 0
+    for what, changed in damaged(data, 600, seed=rows):
+        path.write_bytes(changed)
+        with pytest.raises(hf.BadSavedState, match=r"r\.parquet (is damaged|must be a file written by)") as caught:
+            pytest.fail(f"{what} was read: {Result.read(path)}")
+        assert "\n" not in str(caught.value)
+        seen += 1
+    assert seen > 590
+    path.write_bytes(data)
+    assert Result.read(path).frame.equals(frame)
+
+
+def test_every_byte_of_the_footer_counts(tmp_path):
+    """Metadata, schema, statistics and the checksum itself: each byte in turn."""
+    path = simulated().write(tmp_path / "r.parquet")
+    data = path.read_bytes()
+    footer = int.from_bytes(data[-8:-4], "little") + 8
+    assert footer > 1000
+    for place in range(len(data) - footer, len(data)):
+        path.write_bytes(data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :])
+        with pytest.raises(hf.BadSavedState):
+            Result.read(path)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".arrow"])
+def test_damage_to_other_formats_is_one_line(tmp_path, suffix):
+    """They have no checksum; what can still be parsed is read, and nothing else is raised."""
+    path = simulated().write(tmp_path / f"r{suffix}")
+    for _, changed in damaged(path.read_bytes(), 300, seed=8):
+        path.write_bytes(changed)
+        try:
+            assert dict(Result.read(path).frame.schema) | SCHEMA == dict(Result.read(path).frame.schema)
+        except hf.BadSavedState as error:
+            assert str(error).startswith(str(path))
+            assert "\n" not in str(error)
+
+
+def older(result: Result, path: Path) -> Path:
+    """A file as 0.1.0 and 0.2.0 wrote it."""
+    frame = result.frame.rename({"regret_with_switching": "cost"}).drop("total_loss", "total_cost")
+    frame.write_parquet(path, metadata={"holdfast": json.dumps(result.provenance)})
+    return path
+
+
+def test_tables_of_earlier_versions_are_read(tmp_path):
+    result = simulated()
+    again = Result.read(older(result, tmp_path / "old.parquet"))
+    assert again.provenance == result.provenance
+    assert again.frame.schema == SCHEMA
+    assert again.frame.drop("total_loss", "total_cost").equals(result.frame.drop("total_loss", "total_cost"))
+    assert again.frame["total_cost"].null_count() == again.frame.height
+    assert again.compare("exp3", "tsallis-switch") == result.compare("exp3", "tsallis-switch")
+    assert "–" in repr(again)
+    with pytest.raises(hf.InvalidParameter, match=r"measure must be one that was recorded; .*before 0\.3\.0"):
+        again.compare("exp3", "tsallis-switch", measure="total_cost")
+    assert Result.read(older(result, tmp_path / "old.csv")).frame.equals(again.frame)  # under any name
+    for suffix in SUFFIXES:
+        assert Result.read(again.write(tmp_path / f"new{suffix}")).frame.equals(again.frame)
+
+
+def test_damage_to_tables_of_earlier_versions_is_one_line(tmp_path):
+    path = older(simulated(), tmp_path / "old.parquet")
+    for _, changed in damaged(path.read_bytes(), 600, seed=9):
+        path.write_bytes(changed)
+        try:
+            Result.read(path)
+        except hf.BadSavedState as error:
+            assert "\n" not in str(error)
+
+
+def test_foreign_files_are_refused(tmp_path):
+    path = tmp_path / "r.parquet"
+    for foreign in (b"", b"not a table", b"PAR1", b"PAR1" * 9, os.urandom(99)):
+        path.write_bytes(foreign)
+        with pytest.raises(hf.BadSavedState, match=r"r\.parquet must be a file written by Result\.write \([^\n]+\)$"):
+            Result.read(path)
+    pl.DataFrame({"x": [1]}).write_parquet(path)
+    with pytest.raises(hf.BadSavedState, match=r"this is another table"):
+        Result.read(path)
+    for metadata in ("", "[]", "{", '"x"', "[" * 10**5):
+        pl.DataFrame(schema=SCHEMA).write_parquet(path, metadata={"holdfast": metadata})
+        with pytest.raises(hf.BadSavedState):
+            Result.read(path)
+    pl.DataFrame(schema=SCHEMA).write_parquet(path, metadata={"holdfast": "{}", "holdfast.format": "3"})
+    with pytest.raises(hf.BadSavedState, match=r"has format 3; this version of Holdfast reads up to 2"):
+        Result.read(path)
+    pl.DataFrame({"x": [1]}).write_csv(tmp_path / "r.csv")
+    with pytest.raises(hf.BadSavedState, match=r"r\.csv must be a file written by Result\.write; this is another"):
+        Result.read(tmp_path / "r.csv")
+    hole = simulated().frame.with_columns(pl.lit(None, pl.Float64).alias("pseudo_regret"))
+    hole.write_csv(tmp_path / "r.csv")
+    with pytest.raises(hf.BadSavedState, match=r"is damaged: it has rows with nothing in a column that every row has"):
+        Result.read(tmp_path / "r.csv")
+    for missing in ("none.parquet", "none.csv", "a\0b.csv"):
+        with pytest.raises(hf.BadSavedState, match=r"cannot be read: [^\n]+$"):
+            Result.read(tmp_path / missing)
+    (tmp_path / "folder.csv").mkdir()
+    with pytest.raises(hf.BadSavedState, match=r"folder\.csv cannot be read: Is a directory"):
+        Result.read(tmp_path / "folder.csv")
+
+
+def test_total_loss_and_total_cost_of_a_table_are_what_was_lost():
+    """Eighths: every sum is exact. One policy plays one arm, the other is told by its regret."""
+    losses = np.random.default_rng(3).integers(0, 8, (200, 3)) / 8
+    marks = [1, 50, 200]
+    result = hf.simulate(
+        {"switch": hf.TsallisSwitch(3, switching_cost=0.5), "exp3": hf.Exp3(3)},
+        hf.LossTable(losses),
+        horizon=200,
+        switching_cost=0.5,
+        replications=3,
+        checkpoints=marks,
+    )
+    best = np.cumsum(losses, axis=0)[np.array(marks) - 1].min(axis=1)
+    frame = result.frame
+    assert np.array_equal(frame["total_loss"], frame["pseudo_regret"] + np.tile(best, 6))
+    assert np.array_equal(frame["total_cost"], frame["total_loss"] + 0.5 * frame["switches"])
+    alone = hf.simulate(hf.Exp3(1), hf.LossTable(losses[:, :1]), horizon=200, switching_cost=0.5, replications=1)
+    assert alone.frame["total_loss"][-1] == losses[:, 0].sum()
+    assert alone.frame["total_cost"][-1] == losses[:, 0].sum() + 0.5
+
+
+@pytest.mark.parametrize("cost", [0.25, hf.Power(0.5), lambda n: 1.0 / n])
+def test_total_loss_is_that_of_the_arms_in_expectation(cost):
+    """Two arms of means 1/4 and 1/2: t/4 plus a quarter for each round of the other arm."""
+    result = hf.simulate(
+        hf.Exp3(2), hf.Bernoulli([0.25, 0.5], shuffled=True), horizon=400, switching_cost=cost, replications=5
+    ).frame
+    assert np.array_equal(result["total_loss"], result["round"] * 0.25 + result["pseudo_regret"])
+    paid = result["regret_with_switching"] - result["pseudo_regret"]
+    assert np.allclose(result["total_cost"] - result["total_loss"], paid, rtol=0, atol=1e-9)
