@@ -80,9 +80,9 @@ def _bounds(policy: Policy, cost: float | Power, gap: float | None) -> Applying:
 
 def _of_tsallis_switch(policy: TsallisSwitch, cost: float | Power, gap: float | None) -> Applying:
     """Theorem 1 is proved for its own schedule, and for a game whose λ is the one the schedule was made for."""
-    if policy.block_lengths is not None:
-        return
     K, own = policy.n_arms, policy.switching_cost
+    if policy.block_lengths is not None or own is None:
+        return
     yield "blocks", "number of blocks", SWITCHES, partial(bounds.blocks, n_arms=K, switching_cost=own)
     if isinstance(cost, Power) or cost != own:
         return

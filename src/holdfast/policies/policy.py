@@ -7,9 +7,9 @@
 (`holdfast.layouts`), owned by the caller. `announced` is what the policy is told at the start of a block (Theorem 4's
 λ_n, Theorem 2's b_t), `streams` the random streams it draws from.
 
-**A block is a value.** Whatever `observe` needs of the draw is in the block, not in the state: so a block may be stored,
-sent elsewhere and observed late, after others have begun, and in any order. A policy that cannot go on without a loss
-says so (`waits_for_losses`). `rounds` is fewer than the block's own only where some of its losses never came.
+**A block is a value.** Whatever `observe` needs of the draw is in the block, not in the state: so a block may be
+stored, sent elsewhere and observed late, after others have begun, and in any order. A policy that cannot go on without
+a loss says so (`waits_for_losses`). `rounds` is fewer than the block's own only where some of its losses never came.
 
 Every array has one column per game. A policy whose blocks have the same lengths in every game may be played *abreast*:
 its kernels are then handed several columns at once, and the common ``block.rounds`` is that of column 0. All others are
@@ -18,6 +18,7 @@ handed one column, here as in online play and on a GPU.
 
 from __future__ import annotations
 
+import importlib
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -154,15 +155,16 @@ class Policy(ABC):
 
     def check_saved(self, state: Mapping[str, Any], block: Mapping[str, Any] | None) -> None:
         """An error for saved numbers, all of them finite, that no game of this policy can have come to."""
+        return None
 
     def player(
         self, seed: object = None, *, replication: int = 0, loss_range: tuple[float, float] | None = None
     ) -> Player:
         """Begin a game. With the same `seed` it plays as replication `replication` of `simulate` does."""
-        from holdfast.players import Player
-
         policy = self if loss_range is None else replace(self, loss_range=loss_range)
-        return Player(policy, seed=seed, replication=replication)
+        players = importlib.import_module("holdfast.players")  # above this room: found by name, when asked for
+        player: Player = players.Player(policy, seed=seed, replication=replication)
+        return player
 
     def settings(self) -> dict[str, Any]:
         """The parameters as plain values, enough to make this policy again."""
