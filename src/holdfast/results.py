@@ -20,7 +20,7 @@ __all__ = ["KEYS", "MEASURES", "SCHEMA", "Comparison", "Result", "rows"]
 
 
 def rows(rounds: Sequence[int], played: Iterable[tuple[str, int, Mapping[str, Any]]]) -> pl.DataFrame:
-    """One frame of (policy, first replication, measures); each measure has a row per replication, a column per round."""
+    """One frame of (policy, first replication, measures), each measure with a row per replication."""
     frames = []
     for policy, first, measures in played:
         count = len(measures["switches"])
