@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from holdfast.checks import one_of
 from holdfast.errors import InvalidParameter
-from holdfast.simulation.backends.backend import Backend
+from holdfast.simulation.backends.backend import Backend, Reporting
 from holdfast.simulation.backends.threads import Threads
 
-__all__ = ["BACKENDS", "Backend", "Threads", "find_backend"]
+__all__ = ["BACKENDS", "Backend", "Reporting", "Threads", "find_backend"]
 
 BACKENDS = ("threads", "cuda", "dask")
 """The names that `find_backend` knows."""
