@@ -173,6 +173,14 @@ def test_checkpoints():
     assert checkpoint_rounds(np.array([7]), 7) == (7,)
     assert checkpoint_rounds([], 7) == (7,)
     assert checkpoint_rounds(50, 3) == (1, 2, 3)
+    for horizon in range(1, 60):  # as many or more than there are rounds: all of them
+        for count in (horizon - 1 or 1, horizon, horizon + 1, 3 * horizon, 7 * horizon, 10**9):
+            every = sorted({max(1, round(horizon * k / count)) for k in range(1, min(count, 500) + 1)} | {horizon})
+            assert count == 10**9 or checkpoint_rounds(count, horizon) == tuple(every)
+        assert checkpoint_rounds(10**9, horizon) == tuple(range(1, horizon + 1))
+        assert checkpoint_rounds({"spacing": "log", "count": 10**9}, horizon) == tuple(range(1, horizon + 1))
+    with pytest.raises(InvalidParameter, match="checkpoints must be at most 10000000; got 1000000000"):
+        checkpoint_rounds(10**9, 10**9)
     for wrong in ("logg", 0, [0], [8], {"spacing": "cubic"}, {"counts": 3}, 2.5):
         with pytest.raises(InvalidParameter, match="checkpoints"):
             checkpoint_rounds(wrong, 7)
@@ -193,42 +201,6 @@ def test_other_checkpoints_see_the_same_game():
             )
             for measure in ("pseudo_regret", "cost"):
                 assert np.array_equal(result.frame[measure], same[measure])
-
-
-def test_switching_costs_by_number_list_function_and_power():
-    settings = {"horizon": 300, "replications": 5, "seed": 8, "checkpoints": "log"}
-    policies, environment = [hf.VaryingTsallisSwitch(3), hf.Exp3(3)], hf.Bernoulli([0.3, 0.5, 0.6])
-
-    def played(cost):
-        return hf.simulate(policies, environment, switching_cost=cost, **settings).frame
-
-    powers = played(hf.Power(0.5, scale=0.1))
-    assert powers.equals(played(lambda n: 0.1 * n**0.5))
-    assert powers.equals(played([0.1 * n**0.5 for n in range(1, 301)]))
-    assert powers.equals(played(np.array([0.1 * n**0.5 for n in range(1, 301)])))
-    constant, number = played(lambda n: 0.25), played(0.25)
-    assert number.drop("cost").equals(constant.drop("cost"))
-    assert np.allclose(number["cost"], constant["cost"], rtol=1e-13)
-    with pytest.raises(InvalidParameter, match=r"must have an entry for every block played.*299 entries"):
-        played([1.0] * 299)
-    for wrong, message in {
-        -1: "switching_cost must be a finite number and not negative; got -1",
-        "1": "switching_cost must be a finite number",
-        (1.0, -2.0): r"switching_cost\[1\] must be a finite number and not negative",
-        (1.0,): "switching_cost must have an entry for every block, so at least two",
-        (lambda n: -n): "switching_cost at n=1 must be a finite number and not negative",
-    }.items():
-        with pytest.raises(InvalidParameter, match=message):
-            played(wrong)
-
-
-def test_costs_of_very_long_sequences_are_tabulated_as_far_as_needed():
-    """More blocks than the first table has: the games begin again and come out as with one long list."""
-    settings = {"horizon": 10_000, "replications": 2, "checkpoints": 3}
-    environment = hf.Bernoulli([0.4, 0.5])
-    by_function = hf.simulate(hf.TsallisInf(2), environment, switching_cost=lambda n: n % 3, **settings)
-    by_list = hf.simulate(hf.TsallisInf(2), environment, switching_cost=[n % 3 for n in range(1, 10_001)], **settings)
-    assert by_function.frame.equals(by_list.frame)
 
 
 def test_regret_on_a_table_is_the_direct_computation():

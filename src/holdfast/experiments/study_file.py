@@ -46,7 +46,7 @@ from holdfast.policies import POLICIES, Policy, make_policy
 from holdfast.rng import check_seed
 from holdfast.simulation.checkpoints import checkpoint_rounds
 from holdfast.simulation.costs import Costs, Power
-from holdfast.simulation.run import MOST_REPLICATIONS, MOST_ROUNDS
+from holdfast.simulation.run import MOST_REPLICATIONS, MOST_ROUNDS, checked_horizon, fitted
 
 MOST_CELLS = 10_000
 FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._=,+-]{0,150}")
@@ -247,13 +247,7 @@ def _cell(
 ) -> Cell:
     fields = validated(Fields, settings, "a study")
     made, source = make_environment(fields.environment, fields.horizon, folder, environments)
-    horizon = fields.horizon
-    if horizon is None:
-        if math.isinf(made.rounds):
-            raise HoldfastError("horizon must be given, unless the environment is a loss table")
-        horizon = int(made.rounds)
-    elif horizon > made.rounds:
-        raise InvalidParameter("horizon", f"must not exceed the {made.rounds:g} rounds of the table", horizon)
+    horizon = checked_horizon(fields.horizon, made)
     policies: dict[str, Policy] = {}
     for i, entry in enumerate(fields.policies):
         label, policy = _policy(f"policies[{i}]", entry, made, horizon, fields.switching_cost)
@@ -294,12 +288,9 @@ def _policy(place: str, entry: Any, environment: Environment, horizon: int, cost
             given[parameter] = study[parameter]
     try:
         policy = make_policy(given)
-        policy.parameters(horizon=horizon)
+        policy = fitted(policy, environment, horizon)
     except InvalidParameter as error:
         raise InvalidParameter(f"{place}.{error.parameter}", error.rule, error.value) from None
-    if policy.n_arms != environment.n_arms:
-        rule = f"must be {environment.n_arms}, as many as the environment has"
-        raise InvalidParameter(f"{place}.n_arms", rule, policy.n_arms)
     return label or policy.label, policy
 
 
