@@ -93,9 +93,7 @@ def test_an_entry_that_is_none_matters_only_to_a_game_that_gets_there():
         hf.simulate(blocks, LOSSES, **settings | {"horizon": 301})
     with pytest.raises(InvalidParameter, match=r"switching_cost at n=1 must .*; the function raised ZeroDivisionError"):
         hf.simulate(blocks, LOSSES, **settings | {"switching_cost": lambda n: 1 / 0})
-    with pytest.raises(
-        InvalidParameter, match=r"switching_cost at n=3 must be a finite number and not .*; got inf"
-    ):
+    with pytest.raises(InvalidParameter, match=r"switching_cost at n=3 must be a finite number and not .*; got inf"):
         hf.simulate(blocks, LOSSES, **settings | {"switching_cost": hf.Power(1000.0)})
     with pytest.raises(InvalidParameter, match=r"switching_cost at n=2 must be a finite number"):
         hf.simulate(blocks, LOSSES, **settings | {"switching_cost": lambda n: 1.0 if n < 2 else "x"})

@@ -94,14 +94,6 @@ def test_an_error_of_a_worker_comes_back_as_it_is(two_workers):
         )
 
 
-def test_workers_of_another_version_are_refused(two_workers, monkeypatch):
-    monkeypatch.setattr(hf, "__version__", "99.0")
-    with pytest.raises(HoldfastError, match=r"a worker has holdfast 0\..*; every worker must have 99\.0, as here"):
-        hf.simulate(
-            hf.Exp3(2), hf.Bernoulli([0.1, 0.2]), backend="dask", scheduler=two_workers.scheduler_address, **SETTINGS
-        )
-
-
 NOWHERE = DaskCluster("tcp://127.0.0.1:9", answer_within=0.5)
 
 

@@ -13,8 +13,8 @@ from hypothesis import given
 from statistics_of_samples import SEED
 
 from holdfast import InvalidParameter, LossTable, Stream
-from holdfast.environments import make_environment
 from holdfast.environments.loss_table import prefix_sums
+from holdfast.environments.registry import make_environment
 from holdfast.environments.traces import read_trace
 
 tables = st.integers(1, 40).flatmap(

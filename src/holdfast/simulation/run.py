@@ -14,7 +14,7 @@ import holdfast
 from holdfast.checks import one_of, whole_number
 from holdfast.environments import Environment
 from holdfast.environments.environment import UNIT_RANGE
-from holdfast.errors import InvalidParameter
+from holdfast.errors import BackendLost, InvalidParameter
 from holdfast.policies import Policy
 from holdfast.regret import pseudo_regret, with_cost
 from holdfast.results import Result, table
@@ -64,7 +64,8 @@ def simulate(
     from `first_replication` on, and `Result.concat` joins them to what one call would have given.
 
     `checkpoints` are the rounds to record at (`holdfast.simulation.checkpoints`); the horizon is always one.
-    `progress` shows a bar; by default on a terminal only. Ctrl-C raises `Interrupted`, which holds what was finished.
+    `progress` shows a bar; by default on a terminal only. Ctrl-C raises `Interrupted`, and a cluster
+    that is lost `BackendLost`; both hold what was finished as `result`.
 
     >>> result = simulate([holdfast.Exp3(2)], holdfast.Bernoulli([0.3, 0.5]), horizon=100, switching_cost=0.1)
     >>> result.frame.columns
@@ -91,7 +92,7 @@ def simulate(
         Task(name, policy, environment, rounds, told, marks, number, first, count) for name, policy in named.items()
     ]
     played: list[Played] = []
-    interrupted = False
+    stopped: BaseException | None = None
     with progress_bar(progress, count * len(named)) as advance:
 
         def done(piece: Played) -> None:
@@ -100,8 +101,8 @@ def simulate(
 
         try:
             chosen.run(tasks, done)
-        except KeyboardInterrupt:
-            interrupted = True
+        except (KeyboardInterrupt, BackendLost) as error:
+            stopped = error
     provenance: dict[str, Any] = {
         "horizon": rounds,
         "switching_cost": costs.described(),
@@ -116,10 +117,13 @@ def simulate(
         "versions": _versions(),
     }
     result = Result(_assembled(list(named), environment, costs, marks, played), provenance)
-    if interrupted:
-        provenance["interrupted"] = True
-        raise Interrupted(result)
-    return result
+    if stopped is None:
+        return result
+    provenance["interrupted"] = True
+    if isinstance(stopped, BackendLost):
+        stopped.result = result
+        raise stopped
+    raise Interrupted(result)
 
 
 def checked_horizon(horizon: object, environment: Environment) -> int:
