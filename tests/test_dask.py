@@ -10,9 +10,8 @@ from study_files import PLAIN
 
 import holdfast as hf
 from holdfast.errors import HoldfastError, MissingExtra
-from holdfast.simulation.backends import dask as cluster
-from holdfast.simulation.backends.dask import DaskCluster
 from holdfast.studies.run import run_study
+from holdfast.simulation.backends.dask import DaskCluster
 
 distributed = pytest.importorskip("distributed")
 
@@ -95,25 +94,17 @@ def test_an_error_of_a_worker_comes_back_as_it_is(two_workers):
         )
 
 
-def test_workers_of_another_version_are_refused(two_workers, monkeypatch):
-    monkeypatch.setattr(hf, "__version__", "99.0")
-    with pytest.raises(HoldfastError, match=r"a worker has holdfast 0\..*; every worker must have 99\.0, as here"):
-        hf.simulate(
-            hf.Exp3(2), hf.Bernoulli([0.1, 0.2]), backend="dask", scheduler=two_workers.scheduler_address, **SETTINGS
-        )
+NOWHERE = DaskCluster("tcp://127.0.0.1:9", answer_within=0.5)
 
 
-def test_an_address_where_nobody_answers(monkeypatch):
-    monkeypatch.setattr(cluster, "ANSWER_WITHIN", 0.5)
-    address = "tcp://127.0.0.1:9"
-    with pytest.raises(HoldfastError, match=f"no Dask scheduler answers at {address}: "):
-        hf.simulate(hf.Exp3(2), hf.Bernoulli([0.1, 0.2]), backend="dask", scheduler=address, **SETTINGS)
+def test_an_address_where_nobody_answers():
+    with pytest.raises(HoldfastError, match=f"no Dask scheduler answers at {NOWHERE.scheduler}: "):
+        hf.simulate(hf.Exp3(2), hf.Bernoulli([0.1, 0.2]), backend=NOWHERE, **SETTINGS)
 
 
-def test_a_study_without_its_scheduler_leaves_nothing_behind(write, tmp_path, monkeypatch):
-    monkeypatch.setattr(cluster, "ANSWER_WITHIN", 0.5)
+def test_a_study_without_its_scheduler_leaves_nothing_behind(write, tmp_path):
     with pytest.raises(HoldfastError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9: "):
-        run_study(write(PLAIN), tmp_path / "out", backend="dask", scheduler="tcp://127.0.0.1:9")
+        run_study(write(PLAIN), tmp_path / "out", backend=NOWHERE)
     assert not (tmp_path / "out").exists()
 
 
@@ -133,13 +124,11 @@ def test_addresses(address):
     assert DaskCluster(address).scheduler == address
 
 
-def test_a_scheduler_without_workers(monkeypatch):
-    monkeypatch.setattr(cluster, "WORKERS_WITHIN", 0.2)
-    with (
-        distributed.LocalCluster(n_workers=0, dashboard_address=":0") as empty,
-        pytest.raises(HoldfastError, match=r"at tcp://.* has no workers; start some with: dask worker tcp://"),
-    ):
-        hf.simulate(hf.Exp3(2), hf.Bernoulli([0.1, 0.2]), backend="dask", scheduler=empty.scheduler_address, **SETTINGS)
+def test_a_scheduler_without_workers():
+    with distributed.LocalCluster(n_workers=0, dashboard_address=":0") as empty:
+        waiting = DaskCluster(empty.scheduler_address, patience=0.2)
+        with pytest.raises(HoldfastError, match=r"at tcp://.* has no workers; start some with: dask worker tcp://"):
+            hf.simulate(hf.Exp3(2), hf.Bernoulli([0.1, 0.2]), backend=waiting, **SETTINGS)
 
 
 def test_a_missing_extra_says_what_to_install(monkeypatch):

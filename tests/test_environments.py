@@ -1,18 +1,17 @@
 """Environments: totals are distributed as sums of rounds; expectations are sums of the rounds' means."""
 
 import math
+import time
 from fractions import Fraction
 
 import hypothesis.strategies as st
 import naive
 import numpy as np
-import polars as pl
 import pytest
 from hypothesis import given
 from statistics_of_samples import SEED, assert_distribution, assert_same_mean
 
-from holdfast import Bernoulli, ConstrainedBernoulli, Environment, InvalidParameter, LossTable, Reversal, Stream
-from holdfast.environments import loss_table
+from holdfast import Bernoulli, ConstrainedBernoulli, Environment, InvalidParameter, Reversal, Stream
 from holdfast.environments.phases import LAST_ROUND
 
 K = 5
@@ -185,6 +184,32 @@ def test_both_readings(t):
 
 
 @pytest.mark.plain
+@pytest.mark.parametrize("growth", [1.6, 2.0, 1.5, 1.2, 1.05, 3.0, 1.618033988749895, 1e6])
+@pytest.mark.parametrize("phases", ["index", "spacing"])
+def test_phase_starts_are_exact_for_any_growth(growth, phases):
+    """Against powers in rational arithmetic; phases that hold no round are left out, and keep their turn."""
+    world = ConstrainedBernoulli(2, 0.25, growth=growth, phases=phases)
+    ratio, power, starts = Fraction(repr(growth)), Fraction(1), {}
+    for i in range(10**6):
+        before = math.ceil(power) - 1 if phases == "index" else math.floor((power - 1) / (ratio - 1))
+        if before >= LAST_ROUND:
+            break
+        starts[before] = i % 2
+        power *= ratio
+    assert world.starts.tolist() == list(starts)
+    assert world.means[:, 0].tolist() == [0.75 * turn for turn in starts.values()]
+
+
+@pytest.mark.plain
+def test_phases_that_grow_slowly_are_quick_to_make():
+    began = time.perf_counter()
+    for phases in ("index", "spacing"):
+        world = ConstrainedBernoulli(2, 0.2, growth=1.0001, phases=phases)
+        assert world.expected(0, 10).shape == (2,)
+    assert time.perf_counter() - began < 20  # 3 s; over a minute with exact powers
+
+
+@pytest.mark.plain
 def test_the_readings_differ():
     by_index, by_spacing = (ConstrainedBernoulli(8, 0.2, phases=phases) for phases in ("index", "spacing"))
     assert [int(s) for s in by_spacing.starts[:7]] == [0, 1, 2, 5, 9, 15, 26]
@@ -211,151 +236,6 @@ def test_reversal_round():
 def test_the_reversal_comes_within_the_horizon(n_arms, horizon):
     KT = n_arms * horizon
     assert Reversal(n_arms, horizon).reversal == min(math.floor(math.sqrt(KT * math.log(KT))), horizon)
-
-
-# ------------------------------------------------------------------------------------------------ tables
-
-tables = st.integers(1, 40).flatmap(
-    lambda T: st.integers(1, 5).flatmap(
-        lambda k: st.lists(st.lists(st.integers(0, 8), min_size=k, max_size=k), min_size=T, max_size=T)
-    )
-)
-
-
-@pytest.mark.plain
-@given(tables, st.data())
-def test_table_totals_are_the_sums_of_its_rows(eighths, data):
-    losses = np.array(eighths) / 8
-    table = LossTable(losses)
-    start, stop = sorted(data.draw(st.tuples(*[st.integers(0, len(losses))] * 2)))
-    direct = losses[start:stop].sum(axis=0)
-    assert table.expected(start, stop).tolist() == direct.tolist()
-    stream = Stream(1, "table")
-    for arm in range(losses.shape[1]):
-        assert table.draw(arm, start, stop, stream) == direct[arm]
-        assert gap_of(table, arm, start, stop) == direct[arm] - direct[table.reference]
-    assert table.reference == losses.sum(axis=0).argmin()
-    assert (table.excess(stop) == losses[:stop].sum(axis=0) - losses[:stop, table.reference].sum()).all()
-    assert (table.rounds, table.n_arms) == losses.shape
-
-
-@pytest.mark.plain
-def test_a_mapped_file_is_the_table_it_holds(tmp_path):
-    losses = np.random.default_rng(SEED).random((1000, 3)).astype(np.float32)
-    np.save(tmp_path / "losses.npy", losses)
-    in_memory = LossTable(losses)
-    for path in (tmp_path / "losses.npy", str(tmp_path / "losses.npy")):
-        mapped = LossTable(path)
-        assert (mapped.sums == in_memory.sums).all()
-        assert mapped.settings()["source"] == str(path)
-
-
-@pytest.mark.plain
-def test_parquet_csv_and_frames_are_the_table_they_hold(tmp_path):
-    """Also with whole numbers for the first rows, from which a reader might guess the type."""
-    losses = np.repeat([[0.0, 1.0], [0.5, 0.25]], 150, axis=0)
-    frame = pl.DataFrame(losses, schema=["east", "west"])
-    frame.write_parquet(tmp_path / "t.parquet")
-    frame.write_csv(tmp_path / "t.csv")
-    rows = "".join(f"{east:g},{west:g}\n" for east, west in losses)
-    (tmp_path / "whole.CSV").write_text("1,west\n" + rows)
-    sums = LossTable(losses).sums
-    for source in (frame, tmp_path / "t.parquet", str(tmp_path / "t.csv"), tmp_path / "whole.CSV"):
-        table = LossTable(source)
-        assert (table.sums == sums).all()
-        assert table.settings()["source"] == ("300 x 2 array" if source is frame else str(source))
-
-
-@pytest.mark.plain
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
-        ("bare.csv", "0.5,0.5\n1,0\n", r"have a header line of arm names before the first round; got '0\.5,0\.5'"),
-        ("hole.csv", "0.5,,1e-3\n1,0,0\n", r"have a header line of arm names before .*; got '0\.5,,1e-3'"),
-        ("numbered.csv", '"0","1"\n0.5,0.5\n', r"have a header line of arm names before .*; got '0,1'"),
-        ("none.csv", "", r"be a \.csv table"),
-        ("header.csv", "east,west\n", r"be a table of numbers .*got 'shape \(0, 2\)"),
-        ("text.csv", "east,west\n0.5,x\n", r"have a column of numbers for each arm, .*'west' is one of String"),
-        ("not.parquet", "nothing", r"be a \.parquet table"),
-        ("table.xls", "east\n0.5\n", r"end in \.npy, \.parquet or \.csv; got"),
-        ("table", "east\n0.5\n", r"end in \.npy, \.parquet or \.csv; got"),
-    ],
-)
-def test_mistakes_in_files_are_named(tmp_path, name, content, message):
-    (tmp_path / name).write_text(content)
-    with pytest.raises(InvalidParameter, match=f"^source must {message}"):
-        LossTable(tmp_path / name)
-
-
-@pytest.mark.plain
-def test_a_large_table_is_summed_in_pieces_and_kept_in_a_file(tmp_path, monkeypatch):
-    losses = np.random.default_rng(SEED).integers(0, 9, (1000, 3)) / 8
-    whole = LossTable(losses).sums
-    monkeypatch.setattr(loss_table, "ROWS_AT_ONCE", 64)
-    monkeypatch.setattr(loss_table, "IN_MEMORY", 0)
-    np.save(tmp_path / "losses.npy", losses)
-    pieces = LossTable(tmp_path / "losses.npy")
-    assert (pieces.sums == whole).all()
-    assert pieces.draw(1, 10, 990, Stream(1, "file")) == losses[10:990, 1].sum()
-
-
-@pytest.mark.plain
-def test_a_table_leaves_its_array_alone_and_does_not_follow_it():
-    losses = np.array([[0.0, 1.0], [0.5, 0.25]])
-    table = LossTable(losses)
-    assert losses.tolist() == [[0.0, 1.0], [0.5, 0.25]]
-    losses[:] = 0
-    assert table.expected(0, 2).tolist() == [0.5, 1.25]
-
-
-@pytest.mark.plain
-def test_tables_of_whole_numbers_and_truths_are_tables():
-    assert LossTable([[0, 1], [1, 1]]).expected(0, 2).tolist() == [1.0, 2.0]
-    assert LossTable([[False, True]]).expected(0, 1).tolist() == [0.0, 1.0]
-
-
-@pytest.mark.plain
-@pytest.mark.parametrize("value", [-0.1, 1.5, math.nan, math.inf, -math.inf])
-def test_a_bad_value_in_a_table_is_found_and_named(value, monkeypatch):
-    monkeypatch.setattr(loss_table, "ROWS_AT_ONCE", 4)
-    losses = np.full((10, 3), 0.5)
-    losses[7, 2] = value
-    with pytest.raises(InvalidParameter, match="loss at row 7, column 2 must be a number from 0 to 1; got"):
-        LossTable(losses)
-
-
-@pytest.mark.plain
-@pytest.mark.parametrize(
-    "source",
-    [
-        (),
-        [],
-        [[]],
-        [0.5, 0.5],
-        [[[0.5]]],
-        [["a", "b"]],
-        [[None, 0.5]],
-        [[0.1, 0.2], [0.3]],
-        0.5,
-        [[0.5 + 1j]],
-        "no such file.npy",
-    ],
-    ids=repr,
-)
-def test_what_is_no_table_is_refused(source):
-    with pytest.raises(InvalidParameter, match="source must be"):
-        LossTable(source)
-
-
-@pytest.mark.plain
-def test_a_file_that_is_no_table_is_refused(tmp_path):
-    for name, content in (("text.npy", b"not an array"), ("empty.npy", b"")):
-        (tmp_path / name).write_bytes(content)
-        with pytest.raises(InvalidParameter, match=r"source must be the path of a .npy file .*got .*" + name):
-            LossTable(tmp_path / name)
-    np.save(tmp_path / "pickled.npy", np.array([{"a": 1}], dtype=object), allow_pickle=True)
-    with pytest.raises(InvalidParameter, match="source must be"):
-        LossTable(tmp_path / "pickled.npy")
 
 
 # -------------------------------------------------------------------------------------- wrong parameters
@@ -400,16 +280,6 @@ def test_rounds_that_are_no_rounds_are_refused(start, stop):
     for world in (Bernoulli([0.5, 0.5]), ConstrainedBernoulli(2, 0.2)):
         with pytest.raises(InvalidParameter, match=r"start|stop"):
             world.draw(0, start, stop, Stream(1, "a"))
-
-
-@pytest.mark.plain
-def test_rounds_past_the_end_of_a_table_are_refused():
-    table = LossTable([[0.5], [0.25]])
-    with pytest.raises(InvalidParameter, match="stop"):
-        table.draw(0, 0, 3, Stream(1, "a"))
-    for start, stop in ((0, 3), (0, -1), (2, 1)):
-        with pytest.raises(InvalidParameter, match=r"start|stop"):
-            table.expected(start, stop)
 
 
 @pytest.mark.plain

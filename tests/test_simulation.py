@@ -66,7 +66,7 @@ def test_online_player_plays_the_simulated_game(name):
         first_of_block = {start: lam for _, start, _, lam in blocks}
         switched = np.diff(regret["switches"], prepend=0) == 1
         paid = np.cumsum([first_of_block[t] if switched[t] else 0.0 for t in range(rounds)])
-        assert np.allclose(result["regret_with_switching"], regret["pseudo_regret"] + paid, rtol=0, atol=1e-11), kind
+        assert np.allclose(result["cost"], regret["pseudo_regret"] + paid, rtol=0, atol=1e-11), kind
 
 
 def some_policies(K: int, horizon: int, lam: float) -> list[hf.Policy]:
@@ -147,7 +147,7 @@ def test_short_games_are_distributed_as_the_oracles(name, world):
         seed=SEED,
         checkpoints=[10],
     )
-    measures = ["pseudo_regret", "switches", "regret_with_switching"]
+    measures = ["pseudo_regret", "switches", "cost"]
     fast = result.frame.select(measures).to_numpy().reshape(50_000, 6)
     rng = random.Random(SEED)
     slow = []
@@ -173,6 +173,14 @@ def test_checkpoints():
     assert checkpoint_rounds(np.array([7]), 7) == (7,)
     assert checkpoint_rounds([], 7) == (7,)
     assert checkpoint_rounds(50, 3) == (1, 2, 3)
+    for horizon in range(1, 60):  # as many or more than there are rounds: all of them
+        for count in (horizon - 1 or 1, horizon, horizon + 1, 3 * horizon, 7 * horizon, 10**9):
+            every = sorted({max(1, round(horizon * k / count)) for k in range(1, min(count, 500) + 1)} | {horizon})
+            assert count == 10**9 or checkpoint_rounds(count, horizon) == tuple(every)
+        assert checkpoint_rounds(10**9, horizon) == tuple(range(1, horizon + 1))
+        assert checkpoint_rounds({"spacing": "log", "count": 10**9}, horizon) == tuple(range(1, horizon + 1))
+    with pytest.raises(InvalidParameter, match="checkpoints must be at most 10000000; got 1000000000"):
+        checkpoint_rounds(10**9, 10**9)
     for wrong in ("logg", 0, [0], [8], {"spacing": "cubic"}, {"counts": 3}, 2.5):
         with pytest.raises(InvalidParameter, match="checkpoints"):
             checkpoint_rounds(wrong, 7)
@@ -191,46 +199,8 @@ def test_other_checkpoints_see_the_same_game():
             assert result.frame.select("policy", "replication", "round", "switches").equals(
                 same.select("policy", "replication", "round", "switches")
             )
-            for measure in ("pseudo_regret", "regret_with_switching"):
+            for measure in ("pseudo_regret", "cost"):
                 assert np.array_equal(result.frame[measure], same[measure])
-
-
-def test_switching_costs_by_number_list_function_and_power():
-    settings = {"horizon": 300, "replications": 5, "seed": 8, "checkpoints": "log"}
-    policies, environment = [hf.VaryingTsallisSwitch(3), hf.Exp3(3)], hf.Bernoulli([0.3, 0.5, 0.6])
-
-    def played(cost):
-        return hf.simulate(policies, environment, switching_cost=cost, **settings).frame
-
-    powers = played(hf.Power(0.5, scale=0.1))
-    assert powers.equals(played(lambda n: 0.1 * n**0.5))
-    assert powers.equals(played([0.1 * n**0.5 for n in range(1, 301)]))
-    assert powers.equals(played(np.array([0.1 * n**0.5 for n in range(1, 301)])))
-    constant, number = played(lambda n: 0.25), played(0.25)
-    with_costs = ("regret_with_switching", "total_cost")
-    assert number.drop(with_costs).equals(constant.drop(with_costs))
-    for name in with_costs:
-        assert np.allclose(number[name], constant[name], rtol=1e-13)
-    with pytest.raises(InvalidParameter, match=r"must have an entry for every block played.*299 entries"):
-        played([1.0] * 299)
-    for wrong, message in {
-        -1: "switching_cost must be a finite number and not negative; got -1",
-        "1": "switching_cost must be a finite number",
-        (1.0, -2.0): r"switching_cost\[1\] must be a finite number and not negative",
-        (1.0,): "switching_cost must have an entry for every block, so at least two",
-        (lambda n: -n): "switching_cost at n=1 must be a finite number and not negative",
-    }.items():
-        with pytest.raises(InvalidParameter, match=message):
-            played(wrong)
-
-
-def test_costs_of_very_long_sequences_are_tabulated_as_far_as_needed():
-    """More blocks than the first table has: the games begin again and come out as with one long list."""
-    settings = {"horizon": 10_000, "replications": 2, "checkpoints": 3}
-    environment = hf.Bernoulli([0.4, 0.5])
-    by_function = hf.simulate(hf.TsallisInf(2), environment, switching_cost=lambda n: n % 3, **settings)
-    by_list = hf.simulate(hf.TsallisInf(2), environment, switching_cost=[n % 3 for n in range(1, 10_001)], **settings)
-    assert by_function.frame.equals(by_list.frame)
 
 
 def test_regret_on_a_table_is_the_direct_computation():
@@ -248,7 +218,7 @@ def test_regret_on_a_table_is_the_direct_computation():
             policy, table, horizon=ROUNDS, switching_cost=0.5, replications=1, seed=1, checkpoints=range(1, ROUNDS + 1)
         ).frame
         assert np.array_equal(result["pseudo_regret"], direct["pseudo_regret"])  # 1024ths: every sum is exact
-        assert np.array_equal(result["regret_with_switching"], direct["regret_with_switching"])
+        assert np.array_equal(result["cost"], direct["cost"])
 
 
 @pytest.mark.parametrize("kind", ["bernoulli", "shuffled", "constrained", "reversal", "table"])
@@ -266,7 +236,7 @@ def test_tsallis_switch_stays_below_theorem_1(kind, lam):
     )
     rounds = result.provenance["checkpoints"]
     bounds = [hf.bounds.theorem_1(n_arms=6, switching_cost=lam, horizon=t) for t in rounds]
-    costs = result.frame["regret_with_switching"].to_numpy().reshape(2000, len(rounds))
+    costs = result.frame["cost"].to_numpy().reshape(2000, len(rounds))
     assert_mean_at_most(costs / bounds, 1.0, sees=0.1)
 
 

@@ -15,6 +15,7 @@ __version__ = "0.2.0"
 
 _WHERE = {
     "BadSavedState": "errors",
+    "BackendLost": "errors",
     "BaSE": "policies",
     "Bernoulli": "environments",
     "Interrupted": "simulation",
@@ -47,7 +48,7 @@ _WHERE = {
 if TYPE_CHECKING:
     from holdfast import bounds, regret
     from holdfast.environments import Bernoulli, ConstrainedBernoulli, Environment, LossTable, Reversal
-    from holdfast.errors import BadSavedState, HoldfastError, InvalidParameter, MissingExtra, OutOfTurn
+    from holdfast.errors import BackendLost, BadSavedState, HoldfastError, InvalidParameter, MissingExtra, OutOfTurn
     from holdfast.players import Player
     from holdfast.policies import (
         BaSE,
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BaSE",
+    "BackendLost",
     "BadSavedState",
     "Bernoulli",
     "BlockExp3",

@@ -16,6 +16,9 @@ from holdfast.errors import InvalidParameter, nearest
 
 T = TypeVar("T")
 
+LARGEST = 1e50
+"""Ranges and costs beyond this (or below its inverse) would overflow where they are squared and multiplied."""
+
 MOST_SHOWN = 20
 """Names that an error lists before it says how many more there are."""
 
@@ -56,6 +59,20 @@ def real_number(
     if most is not None and number > most:
         raise InvalidParameter(parameter, rule, value)
     return number
+
+
+def number_range(parameter: str, value: object) -> tuple[float, float]:
+    """`value` as (lowest, highest)."""
+    rule = f"must be two numbers (lowest, highest), the first smaller, from {-LARGEST:g} to {LARGEST:g}"
+    if not isinstance(value, (tuple, list)) or len(value) != 2:
+        raise InvalidParameter(parameter, rule, value)
+    try:
+        lowest, highest = (real_number(parameter, bound, least=-LARGEST, most=LARGEST) for bound in value)
+    except InvalidParameter:
+        raise InvalidParameter(parameter, rule, value) from None
+    if not highest - lowest >= 1 / LARGEST:
+        raise InvalidParameter(parameter, rule, value)
+    return lowest, highest
 
 
 def one_of(parameter: str, value: object, known: Iterable[str]) -> str:

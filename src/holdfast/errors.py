@@ -4,7 +4,8 @@
     ├── InvalidParameter   (also a ValueError)    a value breaks a rule
     ├── OutOfTurn          (also a RuntimeError)  ask and tell called in the wrong order
     ├── BadSavedState      (also a ValueError)    saved data that is damaged, foreign or from the future
-    └── MissingExtra       (also an ImportError)  an optional dependency or device is not there
+    ├── MissingExtra       (also an ImportError)  an optional dependency or device is not there
+    └── BackendLost        (also a ConnectionError)  the machines that play are gone; `result` has what was finished
 
 Each message names the parameter, the rule and the value it got.
 """
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import Any
 
 HINT = "; did you mean "
 
@@ -43,6 +45,12 @@ class BadSavedState(HoldfastError, ValueError):
 
 class MissingExtra(HoldfastError, ImportError):
     """An optional part is not installed, or its device is not there."""
+
+
+class BackendLost(HoldfastError, ConnectionError):
+    """The machines that play are gone in the middle of a run; `result` has the replications that were finished."""
+
+    result: Any = None
 
 
 def _shown(value: object) -> str:

@@ -3,14 +3,5 @@
 from holdfast.environments.environment import Environment
 from holdfast.environments.loss_table import LossTable
 from holdfast.environments.phases import Bernoulli, ConstrainedBernoulli, Reversal
-from holdfast.environments.registry import ENVIRONMENTS, make_environment
 
-__all__ = [
-    "ENVIRONMENTS",
-    "Bernoulli",
-    "ConstrainedBernoulli",
-    "Environment",
-    "LossTable",
-    "Reversal",
-    "make_environment",
-]
+__all__ = ["Bernoulli", "ConstrainedBernoulli", "Environment", "LossTable", "Reversal"]

@@ -4,13 +4,17 @@
     gap(tables, arms, start, stop, gaps)                its expectation less that of the reference arm
 
 are its kernels, both O(1). `tables` is a tuple of read-only arrays. They answer for several games abreast, played over
-the same rounds: `arms`, `totals` and `gaps` have one number a game, `streams` one column.
+the same rounds: `arms`, `totals` and `gaps` have one number per game, `streams` one column.
+
+Losses have a range, [0, 1] unless an environment says otherwise. `total` is what a policy's kernels are told: each
+round's loss as a share of the range, from 0 to 1. Everything else (`gap`, `expected`, `excess`, `draw`) is in the
+environment's own units.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Self
 
@@ -24,12 +28,14 @@ Array = NDArray[np.float64]
 LAST_ROUND = 2**53
 """Rounds are counted in doubles: exact up to here, more than any game will reach."""
 
+UNIT_RANGE = (0.0, 1.0)
+
 Tables = tuple[NDArray[Any], ...]
 
 
 @dataclass(frozen=True)
 class Environment(ABC):
-    """Losses of `n_arms` arms, each round's in [0, 1], independent of what is played."""
+    """Losses of `n_arms` arms, each round's within `loss_range`, independent of what is played."""
 
     id: ClassVar[str]
     total_kernel: ClassVar[Callable[..., Any]]
@@ -45,9 +51,24 @@ class Environment(ABC):
         """The number of arms K."""
 
     @property
-    def rounds(self) -> float:
-        """How many rounds there are: endless unless the environment is a table."""
-        return np.inf
+    def arms(self) -> Sequence[str] | None:
+        """Names of the arms, where they have any."""
+        return None
+
+    @property
+    def rounds(self) -> int | None:
+        """How many rounds there are, or None for an environment without an end."""
+        return None
+
+    @property
+    def loss_range(self) -> tuple[float, float]:
+        """The lowest and the highest loss that one round can have."""
+        return UNIT_RANGE
+
+    @property
+    def unit(self) -> float:
+        """The width of `loss_range`."""
+        return self.loss_range[1] - self.loss_range[0]
 
     @property
     @abstractmethod
@@ -75,12 +96,11 @@ class Environment(ABC):
         self.total_kernel(
             self.tables, np.array([float(arm)]), float(start), float(stop), stream.state.reshape(-1, 1), total
         )
-        return float(total[0])
+        return self.loss_range[0] * (stop - start) + float(total[0]) * self.unit
 
     def checked_rounds(self, start: int, stop: int) -> tuple[int, int]:
         """[start, stop) as whole numbers of rounds that there are."""
-        last = int(min(self.rounds, LAST_ROUND))
-        stop = whole_number("stop", stop, least=0, most=last)
+        stop = whole_number("stop", stop, least=0, most=LAST_ROUND if self.rounds is None else self.rounds)
         return whole_number("start", start, least=0, most=stop), stop
 
     def settings(self) -> dict[str, Any]:

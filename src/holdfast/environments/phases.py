@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from itertools import count
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from holdfast._numba.compile import kernel
 from holdfast.checks import one_of, real_number, whole_number
@@ -22,6 +24,11 @@ from holdfast.environments.binomial_table import CERTAIN, LARGEST, TABLED, binom
 from holdfast.environments.environment import LAST_ROUND, Array, Environment, Tables
 from holdfast.errors import InvalidParameter, nearest
 from holdfast.rng import binomial, uniform_abreast
+
+LEAST_GROWTH = 1.0001
+"""Of the phases of the constrained adversary: 285,000 of them up to the last round; closer to 1 they do not fit."""
+
+FRACTION_BITS = 128
 
 
 @kernel
@@ -205,28 +212,26 @@ class ConstrainedBernoulli(Phased):
         arms, best_arms, gap = _checked_gap(self.n_arms, self.best_arms, self.gap)
         for name, value in (("n_arms", arms), ("best_arms", best_arms), ("gap", gap)):
             object.__setattr__(self, name, value)
-        object.__setattr__(self, "growth", real_number("growth", self.growth, above=1))
+        object.__setattr__(self, "growth", real_number("growth", self.growth, least=LEAST_GROWTH))
         one_of("phases", self.phases, ("index", "spacing"))
 
     @cached_property
+    def _phases(self) -> tuple[Array, NDArray[np.int64]]:
+        """Rounds before each phase that holds one, and the phase's number."""
+        found = {before: i for i, before in enumerate(_phase_starts(self.growth, self.phases))}  # of equals, the last
+        return np.array(list(found), dtype=np.float64), np.array(list(found.values()))
+
+    @cached_property
     def starts(self) -> Array:  # type: ignore[override]
-        """Rounds before each phase, in exact arithmetic; phases that hold no round are left in, empty."""
-        growth = Fraction(repr(self.growth))
-        starts: list[int] = []
-        power = Fraction(1)
-        while True:
-            before = math.ceil(power) - 1 if self.phases == "index" else math.floor((power - 1) / (growth - 1))
-            if before >= LAST_ROUND:
-                return np.array(starts, dtype=np.float64)
-            starts.append(before)
-            power *= growth
+        """Rounds before each phase, exactly; phases that hold no round are left out."""
+        return self._phases[0]
 
     @cached_property
     def means(self) -> Array:  # type: ignore[override]
         """Rows (0, …, gap, …) and (1 − gap, …, 1, …) in turn."""
         best = np.arange(self.n_arms) < self.best_arms
         rows = np.array([np.where(best, 0.0, self.gap), np.where(best, 1.0 - self.gap, 1.0)])
-        return rows[np.arange(len(self.starts)) % 2]
+        return rows[self._phases[1] % 2]
 
     @cached_property
     def gaps(self) -> Array:
@@ -269,6 +274,30 @@ class Reversal(Phased):
         """(0, 1, …, 1), then (1, 0, …, 0)."""
         first = np.arange(self.n_arms) == 0
         return np.array([np.where(first, 0.0, 1.0), np.where(first, 1.0, 0.0)])
+
+
+def _phase_starts(growth: float, reading: str) -> Iterator[int]:
+    """Rounds before phase 0, 1, 2, …, up to the last round there is; exact.
+
+    Powers of the growth are kept between two whole multiples of 2⁻¹²⁸. Where these do not agree on the round, which is
+    where a power is almost a whole number, it is computed exactly.
+    """
+    ratio = Fraction(repr(growth))
+    p, q = ratio.numerator, ratio.denominator
+    low = high = 1 << FRACTION_BITS
+
+    def before(power: int, one: int) -> int:
+        """From growth^i = `power`/`one`: ⌈growth^i⌉ − 1, or ⌊(growth^i − 1)/(growth − 1)⌋."""
+        return -(-power // one) - 1 if reading == "index" else (power - one) * q // (one * (p - q))
+
+    for i in count():
+        start = before(low, 1 << FRACTION_BITS)
+        if start != before(high, 1 << FRACTION_BITS):
+            start = before(p**i, q**i)
+        if start >= LAST_ROUND:
+            return
+        yield start
+        low, high = low * p // q, -(-high * p // q)
 
 
 def _checked_means(means: object) -> tuple[float, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -51,6 +52,11 @@ def _spaced(spacing: object, count: object, horizon: int) -> tuple[int, ...]:
         rule = f"must be 'linear', 'log', how many, or a list of rounds{nearest(spacing, SPACINGS)}"
         raise InvalidParameter("checkpoints", rule, spacing)
     points = whole_number("checkpoints", count, least=1)
+    dense = horizon * (math.log(horizon) if spacing == "log" else 1.0)  # two neighbours are then at most a round apart
+    if min(points, horizon) > MOST_ROWS:
+        raise InvalidParameter("checkpoints", f"must be at most {MOST_ROWS}", count)
+    if points > max(dense, horizon):
+        return tuple(range(1, horizon + 1))
     steps = np.arange(1, points + 1) / points
     rounds = horizon**steps if spacing == "log" else horizon * steps
     return tuple(sorted({max(1, min(horizon, round(r))) for r in rounds.tolist()} | {horizon}))

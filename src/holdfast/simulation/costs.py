@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+import math
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,10 @@ from holdfast.errors import InvalidParameter
 Array = NDArray[np.float64]
 SwitchingCost = float | Sequence[float] | Callable[[int], float]
 FIRST_TABLE = 4096
+"""Entries of a function that are tabulated at first; a game that needs more begins again with twice as many."""
+
+_TABULATING = threading.Lock()
+"""A user's function is called by one thread at a time, and once for each block."""
 
 
 @dataclass(frozen=True)
@@ -35,22 +40,39 @@ class Power:
 
     def __call__(self, n: int) -> float:
         """λ_n of block n. Not by NumPy, whose vectorised powers differ in the last bit between processors."""
-        cost: float = self.scale * float(n) ** self.alpha
+        try:
+            cost: float = self.scale * float(n) ** self.alpha
+        except OverflowError:
+            return math.inf
         return cost
 
 
 @dataclass(frozen=True)
 class Costs:
-    """A checked switching cost: `constant` is λ, or None for a sequence."""
+    """A checked switching cost: `constant` is λ, or None for a sequence.
+
+    A function is tabulated by the object made for one simulation and never remembered beyond it: what it closes over
+    may have changed by the next one.
+    """
 
     given: Any
     constant: float | None
+    blocks: int | None = None
+    """The most blocks a game can have: a function is asked for no more. None where nobody knows."""
+    unit: float = 1.0
+    """What `table` is divided by: the width of the losses' range, where policies are told shares of it."""
+    _known: list[float] = field(default_factory=list, init=False, repr=False, compare=False)
+    """λ_1, λ_2, … of a function, as far as they were asked for."""
+    _failed: list[InvalidParameter] = field(default_factory=list, init=False, repr=False, compare=False)
+    """What was wrong with the entry after those, if anything: an error only for a game that gets so far."""
 
     @classmethod
-    def of(cls, switching_cost: SwitchingCost) -> Costs:
-        """Check what the user gave."""
-        if isinstance(switching_cost, (Power, Costs)) or callable(switching_cost):
-            return switching_cost if isinstance(switching_cost, Costs) else cls(switching_cost, None)
+    def of(cls, switching_cost: SwitchingCost | Costs, *, blocks: int | None = None) -> Costs:
+        """Check what the user gave, for games of at most so many blocks."""
+        if isinstance(switching_cost, Costs):
+            return replace(switching_cost, blocks=blocks)
+        if callable(switching_cost):
+            return cls(switching_cost, None, blocks)
         if isinstance(switching_cost, (list, tuple, np.ndarray)):
             if len(switching_cost) < 2:
                 rule = "must have an entry for every block, so at least two; give a number for a constant cost"
@@ -58,18 +80,19 @@ class Costs:
             values = tuple(
                 real_number(f"switching_cost[{i}]", value, least=0) for i, value in enumerate(switching_cost)
             )
-            return cls(values, None)
+            return cls(values, None, blocks)
         number = real_number("switching_cost", switching_cost, least=0)
-        return cls(number, number)
+        return cls(number, number, blocks)
 
     def table(self, blocks: int = FIRST_TABLE) -> Array:
-        """λ alone, or λ_1 … λ_n for n = `blocks`, or as far as a list reaches."""
+        """λ alone, or λ_1 … λ_n for n = `blocks`, or as far as a list or the longest game reaches."""
         if self.constant is not None:
-            return np.array([self.constant])
+            return np.array([self.constant / self.unit])
         if isinstance(self.given, tuple):
-            return np.array(self.given)
-        tabulated = _tabulated if isinstance(self.given, Hashable) else _tabulated.__wrapped__
-        return tabulated(self.given, blocks)
+            return np.array(self.given) / self.unit
+        with _TABULATING:
+            self._tabulate(blocks if self.blocks is None else min(blocks, self.blocks))
+            return np.array(self._known) / self.unit
 
     def longer(self, table: Array) -> Array:
         """Twice the table, when a game has come to its end."""
@@ -79,7 +102,29 @@ class Costs:
                 "must have an entry for every block played; give a function of n",
                 f"{len(table)} entries",
             )
-        return self.table(2 * len(table))
+        longer = self.table(2 * len(table))
+        if len(longer) == len(table):
+            raise self._failed[0]
+        return longer
+
+    def _tabulate(self, blocks: int) -> None:
+        """Ask the function for entries up to λ_n, n = `blocks`, or to the first that is none."""
+        while len(self._known) < blocks and not self._failed:
+            n = len(self._known) + 1
+            try:
+                cost = self.given(n)
+            except Exception as error:
+                rule = f"must be a finite number and not negative; the function raised {type(error).__name__}"
+                failed = InvalidParameter(f"switching_cost at n={n}", rule, str(error))
+                failed.__cause__ = error
+                self._failed.append(failed)
+                break
+            try:
+                self._known.append(real_number(f"switching_cost at n={n}", cost, least=0))
+            except InvalidParameter as error:
+                self._failed.append(error)
+        if self._failed and len(self._known) < 2:  # a table of one entry stands for a constant
+            raise self._failed[0]
 
     def described(self) -> Any:
         """For the provenance of a result."""
@@ -88,9 +133,3 @@ class Costs:
         if isinstance(self.given, tuple):
             return list(self.given)
         return self.constant if self.constant is not None else getattr(self.given, "__qualname__", repr(self.given))
-
-
-@lru_cache(maxsize=32)
-def _tabulated(cost: Callable[[int], float], blocks: int) -> Array:
-    """λ_1 … λ_n of a function, computed once for all pieces of a simulation."""
-    return np.array([real_number(f"switching_cost at n={n}", cost(n), least=0) for n in range(1, blocks + 1)])

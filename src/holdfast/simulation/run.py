@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
 import numpy as np
 
 import holdfast
-from holdfast.checks import whole_number
+from holdfast.checks import one_of, whole_number
 from holdfast.environments import Environment
-from holdfast.errors import InvalidParameter
+from holdfast.environments.environment import UNIT_RANGE
+from holdfast.errors import BackendLost, InvalidParameter
 from holdfast.policies import Policy
 from holdfast.regret import pseudo_regret, total_loss
 from holdfast.results import Result, rows
@@ -39,7 +41,7 @@ def simulate(
     policies: Policy | Sequence[Policy] | Mapping[str, Policy],
     environment: Environment,
     *,
-    horizon: int,
+    horizon: int | None = None,
     switching_cost: SwitchingCost,
     replications: int = 10,
     first_replication: int = 0,
@@ -52,41 +54,45 @@ def simulate(
 ) -> Result:
     """Play each policy `replications` times against `environment` and record regret and switches.
 
-    `switching_cost` is λ, or a sequence λ_n by block: a list, a function of n, or `Power(alpha)`. Policies given
-    as a mapping are called by its keys; otherwise each by its `label`. The numbers of a policy depend on `seed`,
-    that name and the replication, on nothing else: not on the backend's workers, nor on the other policies (a GPU
-    gives other numbers of the same distribution). So a study may be played in pieces: replications are numbered from
-    `first_replication` on, and `Result.concat` joins them to what one call would have given.
+    `horizon` may be left out with a loss table: all its rounds are played. `switching_cost` is λ, or a sequence λ_n by
+    block: a list, a function of n, or `Power(alpha)`. Like all results it is in the units of the environment's losses;
+    the policies' `loss_range` must be the environment's.
+
+    Policies given as a mapping are called by its keys; otherwise each by its `label`. The numbers of a policy depend on
+    `seed`, that name and the replication, on nothing else: not on the backend's workers, nor on the other policies (a
+    GPU gives other numbers of the same distribution). So a study may be played in pieces: replications are numbered
+    from `first_replication` on, and `Result.concat` joins them to what one call would have given.
 
     `checkpoints` are the rounds to record at (`holdfast.simulation.checkpoints`); the horizon is always one.
-    `progress` shows a bar; by default on a terminal only. Ctrl-C raises `Interrupted`, which holds what was finished.
+    `progress` shows a bar; by default on a terminal only. Ctrl-C raises `Interrupted`, and a cluster
+    that is lost `BackendLost`; both hold what was finished as `result`.
 
     >>> result = simulate([holdfast.Exp3(2)], holdfast.Bernoulli([0.3, 0.5]), horizon=100, switching_cost=0.1)
     >>> result.frame.columns
     ['policy', 'replication', 'round', 'pseudo_regret', 'switches', 'regret_with_switching', 'total_loss', 'total_cost']
     """
-    named = _named(policies)
     if not isinstance(environment, Environment):
         raise InvalidParameter("environment", "must be an environment such as holdfast.Bernoulli", environment)
-    rounds = whole_number("horizon", horizon, least=1, most=MOST_ROUNDS)
-    if rounds > environment.rounds:
-        raise InvalidParameter("horizon", f"must not exceed the {environment.rounds:g} rounds of the table", horizon)
+    rounds = checked_horizon(horizon, environment)
+    named = _named(policies)
     for name, policy in named.items():
-        if policy.n_arms != environment.n_arms:
-            rule = f"must be {environment.n_arms}, as many as the environment has"
-            raise InvalidParameter(f"n_arms of {name}", rule, policy.n_arms)
-        policy.parameters(horizon=rounds)
+        try:
+            named[name] = fitted(policy, environment, rounds)
+        except InvalidParameter as error:
+            raise InvalidParameter(f"{error.parameter} of {name}", error.rule, error.value) from None
     first = whole_number("first_replication", first_replication, least=0, most=MOST_REPLICATIONS - 1)
     count = whole_number("replications", replications, least=1, most=MOST_REPLICATIONS - first)
     number = check_seed(seed)
     marks = checkpoint_rounds(checkpoints, rounds, count * len(named))
-    costs = Costs.of(switching_cost)
+    costs = Costs.of(switching_cost, blocks=rounds)
+    told = replace(costs, unit=environment.unit)  # as shares of the range, like the losses
+    told.table()  # a wrong function is found before anything is played
     chosen = find_backend(backend, workers=workers, scheduler=scheduler)
     tasks = [
-        Task(name, policy, environment, rounds, costs, marks, number, first, count) for name, policy in named.items()
+        Task(name, policy, environment, rounds, told, marks, number, first, count) for name, policy in named.items()
     ]
     played: list[Played] = []
-    interrupted = False
+    stopped: BaseException | None = None
     with progress_bar(progress, count * len(named)) as advance:
 
         def done(piece: Played) -> None:
@@ -95,8 +101,8 @@ def simulate(
 
         try:
             chosen.run(tasks, done)
-        except KeyboardInterrupt:
-            interrupted = True
+        except (KeyboardInterrupt, BackendLost) as error:
+            stopped = error
     provenance: dict[str, Any] = {
         "horizon": rounds,
         "switching_cost": costs.described(),
@@ -105,39 +111,75 @@ def simulate(
         "seed": number,
         "checkpoints": list(marks),
         "backend": chosen.name,
+        **({} if environment.arms is None else {"arms": list(environment.arms)}),
         "environment": environment.settings(),
         "policies": {name: _plain(policy.settings()) for name, policy in named.items()},
         "versions": _versions(),
     }
     result = Result(_assembled(list(named), environment, costs, marks, played), provenance)
-    if interrupted:
-        provenance["interrupted"] = True
-        raise Interrupted(result)
-    return result
+    if stopped is None:
+        return result
+    provenance["interrupted"] = True
+    if isinstance(stopped, BackendLost):
+        stopped.result = result
+        raise stopped
+    raise Interrupted(result)
+
+
+def checked_horizon(horizon: object, environment: Environment) -> int:
+    """The number of rounds to play: as many as are asked for, or all that the environment has."""
+    if horizon is None:
+        if environment.rounds is None:
+            raise InvalidParameter("horizon", "must be given, unless the environment is a loss table", None)
+        return environment.rounds
+    rounds = whole_number("horizon", horizon, least=1, most=MOST_ROUNDS)
+    if environment.rounds is not None and rounds > environment.rounds:
+        raise InvalidParameter("horizon", f"must not exceed the {environment.rounds} rounds of the table", horizon)
+    return rounds
+
+
+def fitted(policy: Policy, environment: Environment, horizon: int) -> Policy:
+    """The policy as it can play this environment, arms named alike and in the same order; or an error."""
+    if policy.n_arms != environment.n_arms:
+        rule = f"must be {environment.n_arms}, as many as the environment has"
+        raise InvalidParameter("n_arms", rule, policy.n_arms)
+    if policy.loss_range != environment.loss_range:
+        low, high = environment.loss_range
+        rule = f"must be that of the environment: give the policy loss_range=({low:g}, {high:g})"
+        if environment.loss_range == UNIT_RANGE and environment.rounds is not None:
+            rule += f", or the table units={policy.loss_range}"
+        raise InvalidParameter("loss_range", rule, policy.loss_range)
+    if policy.bounds[1] < environment.loss_range[1]:
+        rule = f"must be at least {environment.loss_range[1]:g}, which a round of the environment may lose"
+        raise InvalidParameter("loss_bound", rule, policy.bounds[1])
+    if policy.arms is not None and environment.arms is not None and policy.arms != environment.arms:
+        for arm in policy.arms:
+            one_of("arms", arm, environment.arms)
+        policy = replace(policy, arms=tuple(environment.arms))
+    policy.parameters(horizon=horizon)
+    return policy
 
 
 def _named(policies: object) -> dict[str, Policy]:
+    """The policies by name."""
     if isinstance(policies, Policy):
         policies = [policies]
     if isinstance(policies, Mapping):
-        named = {str(name): policy for name, policy in policies.items()}
-        given: list[Any] = list(named.values())
+        pairs = [(str(name), policy) for name, policy in policies.items()]
     elif isinstance(policies, Sequence) and not isinstance(policies, str):
-        given = list(policies)
-        named = {getattr(policy, "label", ""): policy for policy in given}
+        pairs = [(policy.label if isinstance(policy, Policy) else "", policy) for policy in policies]
     else:
         raise InvalidParameter("policies", "must be policies such as holdfast.Exp3(8), in a list or by name", policies)
-    for policy in given:
+    if not pairs:
+        raise InvalidParameter("policies", "must not be empty", policies)
+    named: dict[str, Policy] = {}
+    for name, policy in pairs:
         if not isinstance(policy, Policy):
             raise InvalidParameter("policies", "must all be policies such as holdfast.Exp3(8)", policy)
-    if not given:
-        raise InvalidParameter("policies", "must not be empty", policies)
-    if len(named) < len(given):
-        labels = [policy.label for policy in given]
-        twice = next(label for label in labels if labels.count(label) > 1)
-        raise InvalidParameter(
-            "policies", 'must have different names; give them by name, {"low": ..., "high": ...}', twice
-        )
+        if name in named:
+            rule = 'must have different names; give them by name, {"low": ..., "high": ...}'
+            raise InvalidParameter("policies", rule, name)
+        named[name] = policy
     return named
 
 
@@ -150,7 +192,7 @@ def _assembled(
     blocks = []
     for piece in sorted(played, key=lambda p: (labels.index(p.task.label), p.task.first)):
         regret = pseudo_regret(piece.excess, excess_of_arms)
-        paid = piece.paid if costs.constant is None else costs.constant * piece.switches
+        paid = piece.paid * environment.unit if costs.constant is None else costs.constant * piece.switches
         loss = total_loss(regret, least_loss)
         measures = {
             "pseudo_regret": regret,

@@ -25,7 +25,6 @@ its parameters by name, and perhaps a ``name``. Its n_arms, horizon and switchin
 from __future__ import annotations
 
 import json
-import math
 import re
 import tomllib
 from collections.abc import Callable
@@ -44,7 +43,7 @@ from holdfast.policies import Policy
 from holdfast.rng import check_seed
 from holdfast.simulation.checkpoints import checkpoint_rounds
 from holdfast.simulation.costs import Costs, Power
-from holdfast.simulation.run import MOST_REPLICATIONS, MOST_ROUNDS
+from holdfast.simulation.run import MOST_REPLICATIONS, MOST_ROUNDS, checked_horizon
 from holdfast.studies import grid
 from holdfast.studies.environments import make_environment
 from holdfast.studies.policies import study_policy
@@ -210,13 +209,7 @@ def _cell(
 ) -> Cell:
     fields = validated(Fields, settings, "a study")
     made, source = make_environment(fields.environment, fields.horizon, folder, environments)
-    horizon = fields.horizon
-    if horizon is None:
-        if math.isinf(made.rounds):
-            raise HoldfastError("horizon must be given, unless the environment is a loss table")
-        horizon = int(made.rounds)
-    elif horizon > made.rounds:
-        raise InvalidParameter("horizon", f"must not exceed the {made.rounds:g} rounds of the table", horizon)
+    horizon = checked_horizon(fields.horizon, made)
     policies: dict[str, Policy] = {}
     code: dict[str, str] = {}
     for i, entry in enumerate(fields.policies):

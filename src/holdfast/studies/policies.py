@@ -10,6 +10,7 @@ from holdfast.environments import Environment
 from holdfast.errors import HoldfastError, InvalidParameter
 from holdfast.policies import POLICIES, Policy, make_policy
 from holdfast.simulation.costs import Costs
+from holdfast.simulation.run import fitted
 from holdfast.studies.own import code_of, fields_of, find_own, is_own, make_own
 
 FOLLOWED = ("n_arms", "horizon", "switching_cost")
@@ -41,10 +42,7 @@ def study_policy(
             given[parameter] = study[parameter]
     try:
         policy = make_own(own, name, given) if own else make_policy({"policy": name, **given})
-        policy.parameters(horizon=horizon)
+        policy = fitted(policy, environment, horizon)
     except InvalidParameter as error:
         raise InvalidParameter(f"{place}.{error.parameter}", error.rule, error.value) from None
-    if policy.n_arms != environment.n_arms:
-        rule = f"must be {environment.n_arms}, as many as the environment has"
-        raise InvalidParameter(f"{place}.n_arms", rule, policy.n_arms)
     return label or policy.label, policy, code_of(own) if own else {}

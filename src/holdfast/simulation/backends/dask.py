@@ -5,16 +5,29 @@ from __future__ import annotations
 import logging
 import re
 import signal
+import time
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import CancelledError
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from pathlib import Path, PurePosixPath
+from queue import Empty, SimpleQueue
 from typing import Any, ClassVar, Self
 
 import holdfast
 from holdfast.checks import real_number, whole_number
-from holdfast.errors import HoldfastError, InvalidParameter, MissingExtra
+from holdfast.errors import BackendLost, HoldfastError, InvalidParameter, MissingExtra
 from holdfast.simulation.backends.backend import Backend, split
 from holdfast.simulation.tasks import Played, Task, run_task
+
+LOOK_EVERY = 1.0
+"""Seconds without a result after which it is asked whether there is still somebody to play."""
+
+VERSION = "version"
+MOST_FILES = 5
+"""Files that an error names before it says how many more there are."""
 
 ADDRESS = re.compile(
     r"((tcp|tls|wss?|ucxx?)://)?(\[[0-9a-fA-F:.%]+\]|[^\s:/\[\]]+):[0-9]{1,5}|inproc://[^\s/]+/[0-9]+/[0-9]+"
@@ -28,7 +41,8 @@ class DaskCluster(Backend):
 
     In a ``with`` block the connection, and a local cluster, serve every run in it; otherwise each run has its own.
     A piece of work whose worker is lost is done again elsewhere, as often as the scheduler's setting
-    ``distributed.scheduler.allowed-failures`` says (3 unless changed).
+    ``distributed.scheduler.allowed-failures`` says (3 unless changed). When all workers are lost for longer than
+    `patience`, or the scheduler is, the run ends with `BackendLost`.
     """
 
     name: ClassVar[str] = "dask"
@@ -90,21 +104,70 @@ class DaskCluster(Backend):
         if self._client is None:
             with self:
                 return self.run(tasks, done)
-        from distributed import KilledWorker, as_completed
-
         futures = [
-            self._client.submit(_run_piece, piece, self._environment(task), holdfast.__version__, pure=False)
+            self._client.submit(_run_piece, piece, self._environment(task), SOURCES, pure=False)
             for task in tasks
-            for piece in split(replace(task, environment=None), self.width)  # type: ignore[arg-type]
+            for piece in split(replace(task, environment=None), self.width)  # type: ignore[arg-type]  # it goes apart
         ]
-        try:
-            for future in as_completed(futures, loop=self._client.loop):
-                done(future.result())
-                future.release()
-        except KilledWorker as error:
-            raise HoldfastError(
-                f"a piece of work was lost with its worker too often; are the workers short of memory? ({error})"
-            ) from None
+        for played in self._results(futures):
+            done(played)
+
+    def _results(self, futures: list[Any]) -> Iterator[Played]:
+        """What each piece came to, as they finish; an error when there has been nobody to play them for too long."""
+        from distributed import KilledWorker
+
+        finished: SimpleQueue[Any] = SimpleQueue()
+        for future in futures:
+            future.add_done_callback(finished.put)
+        left, alive = len(futures), time.monotonic()
+        while left:
+            try:
+                future = finished.get(timeout=LOOK_EVERY)
+            except Empty:
+                alive = self._alive(alive)
+                continue
+            try:
+                played: Played = future.result(timeout=self.patience)
+            except KilledWorker as error:
+                rule = "a piece of work was lost with its worker too often; are the workers short of memory?"
+                raise BackendLost(f"{rule} ({error})") from None
+            except (CancelledError, OSError) as error:
+                if future.status == "error":  # of the game itself
+                    raise
+                if not isinstance(error, TimeoutError):
+                    raise self._scheduler_lost() from None
+                finished.put(future)  # its worker was lost with the result
+                alive = self._alive(alive)
+                continue
+            alive = time.monotonic()
+            left -= 1
+            future.release()
+            yield played
+
+    def _alive(self, last: float) -> float:
+        """When there was last a worker to play: now, or `last`, unless that is too long ago."""
+        if self._client.status in ("closing", "closed"):
+            raise self._scheduler_lost()
+        workers = None
+        with suppress(OSError, AttributeError):  # no answer from the scheduler
+            workers = self._client.sync(
+                self._client.scheduler.ncores, workers=None, callback_timeout=self.answer_within
+            )
+        now = time.monotonic()
+        if workers:
+            return now
+        if now - last <= self.patience:
+            return last
+        if workers is None:
+            raise self._scheduler_lost()
+        without = f"has had no workers for {now - last:.0f} s"
+        raise BackendLost(f"{self._named()} {without}, so the run was given up; what was finished is kept")
+
+    def _scheduler_lost(self) -> BackendLost:
+        return BackendLost(f"{self._named()} is gone, so the run was given up; what was finished is kept")
+
+    def _named(self) -> str:
+        return "the local Dask cluster" if self.scheduler is None else f"the Dask scheduler at {self.scheduler}"
 
     def _environment(self, task: Task) -> Any:
         """A future of the task's environment. It is made by a task of its own, so no lost worker can take it along."""
@@ -143,9 +206,33 @@ def _itself(environment: Any) -> Any:
     return environment
 
 
-def _run_piece(task: Task, environment: Any, version: str) -> Played:
-    if holdfast.__version__ != version:
-        raise HoldfastError(f"a worker has holdfast {holdfast.__version__}; every worker must have {version}, as here")
+def _run_piece(task: Task, environment: Any, sources: dict[str, str]) -> Played:
+    if sources != SOURCES:
+        raise HoldfastError(_other_sources(sources, SOURCES))
     played = run_task(replace(task, environment=environment))
     assert played is not None  # nothing stops a worker's game
     return replace(played, task=task)
+
+
+def _other_sources(here: dict[str, str], there: dict[str, str]) -> str:
+    """What is said of a worker with another Holdfast, whose numbers would be others."""
+    if here[VERSION] != there[VERSION]:
+        return f"a worker has holdfast {there[VERSION]}; every worker must have {here[VERSION]}, as here"
+    files = sorted(file for file in {**here, **there} if here.get(file) != there.get(file))
+    more = f" and {len(files) - MOST_FILES} more" if len(files) > MOST_FILES else ""
+    which = f"{', '.join(files[:MOST_FILES])}{more}"
+    return (
+        f"a worker has other sources of holdfast {here[VERSION]} than here, in {which}; "
+        "install the same on every worker and start it again"
+    )
+
+
+def _sources() -> dict[str, str]:
+    """The version, and a hash of each source file of the package as this process found it."""
+    root = Path(holdfast.__file__).parent
+    files = {str(PurePosixPath(file.relative_to(root))): file.read_bytes() for file in root.rglob("*.py")}
+    return {VERSION: holdfast.__version__} | {name: sha256(text).hexdigest()[:16] for name, text in files.items()}
+
+
+SOURCES = _sources()
+"""When this module is loaded: what a worker has in memory does not change when its files do."""

@@ -1,0 +1,271 @@
+"""Tables of losses: sums of their rows, the same from every source, in any units, with names of arms and rounds."""
+
+import gzip
+import math
+import pickle
+from dataclasses import replace
+
+import hypothesis.strategies as st
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from statistics_of_samples import SEED
+
+from holdfast import InvalidParameter, LossTable, Stream
+from holdfast.environments.loss_table import prefix_sums
+from holdfast.environments.registry import make_environment
+from holdfast.environments.traces import read_trace
+
+tables = st.integers(1, 40).flatmap(
+    lambda T: st.integers(1, 5).flatmap(
+        lambda k: st.lists(st.lists(st.integers(0, 8), min_size=k, max_size=k), min_size=T, max_size=T)
+    )
+)
+units = st.sampled_from([(0.0, 1.0), (-3.0, 5.0), (0.0, 8.0), (100.0, 116.0)])
+
+
+@pytest.mark.plain
+@given(tables, units, st.data())
+def test_table_totals_are_the_sums_of_its_rows(eighths, units, data):
+    """In the table's own units, and what policies are told as shares of them."""
+    low, unit = units[0], units[1] - units[0]
+    losses = low + np.array(eighths) / 8 * unit
+    table = LossTable(losses, units=units)
+    start, stop = sorted(data.draw(st.tuples(*[st.integers(0, len(losses))] * 2)))
+    direct = losses[start:stop].sum(axis=0)
+    assert table.expected(start, stop).tolist() == direct.tolist()
+    stream = Stream(1, "table")
+    told, gap = np.zeros(1), np.zeros(1)
+    for arm in range(losses.shape[1]):
+        assert table.draw(arm, start, stop, stream) == direct[arm]
+        place = np.array([float(arm)])
+        table.total_kernel(table.tables, place, float(start), float(stop), stream.state.reshape(-1, 1), told)
+        assert told[0] == np.array(eighths)[start:stop, arm].sum() / 8
+        table.gap_kernel(table.tables, place, float(start), float(stop), gap)
+        assert gap[0] == direct[arm] - direct[table.reference]
+    assert table.reference == losses.sum(axis=0).argmin()
+    assert (table.excess(stop) == losses[:stop].sum(axis=0) - losses[:stop, table.reference].sum()).all()
+    assert (table.rounds, table.n_arms) == losses.shape
+    assert isinstance(table.rounds, int)
+
+
+LOSSES = np.repeat([[0.0, 1.0], [0.5, 0.25]], 150, axis=0)
+FRAME = pl.DataFrame(LOSSES, schema=["east", "west"])
+TIMES = pl.datetime_range(
+    pl.datetime(2024, 1, 1), interval="1h", eager=True, closed="left", end=pl.datetime(2024, 1, 13, 12)
+)
+
+
+def in_files(folder, frame):
+    """The same table in files of every kind."""
+    frame.write_parquet(folder / "t.parquet")
+    frame.write_csv(folder / "t.CSV")
+    (folder / "t.csv.gz").write_bytes(gzip.compress((folder / "t.CSV").read_bytes()))
+    (folder / "bom.csv").write_bytes(
+        b"\xef\xbb\xbf" + (folder / "t.CSV").read_bytes().replace(b"\n", b"\r\n") + b"\r\n"
+    )
+    for suffix in ("arrow", "feather", "ipc"):
+        frame.write_ipc(folder / f"t.{suffix}")
+    return [folder / name for name in ("t.parquet", "t.CSV", "t.csv.gz", "bom.csv", "t.arrow", "t.feather", "t.ipc")]
+
+
+def test_every_kind_of_file_is_the_table_it_holds(tmp_path):
+    """Also with whole numbers for the first rows, from which a reader might guess the type."""
+    (tmp_path / "whole.csv").write_text("east,west\n" + "".join(f"{a:g},{b:g}\n" for a, b in LOSSES))
+    for file in [*in_files(tmp_path, FRAME), tmp_path / "whole.csv"]:
+        for path in (file, str(file)):
+            table = LossTable(path)
+            assert (table.sums == LossTable(LOSSES).sums).all(), file
+            assert table.arms == ("east", "west")
+            assert table.labels is None
+            assert table.settings()["source"] == str(file)
+            again = make_environment(table.settings())
+            assert (again.sums == table.sums).all()
+            assert again.settings() == table.settings()
+
+
+def test_a_column_of_times_labels_the_rounds_and_is_no_arm(tmp_path):
+    frame = FRAME.with_columns(TIMES.alias("time"))
+    for file in in_files(tmp_path, frame):
+        table = LossTable(file, index="time")
+        assert table.arms == ("east", "west")
+        assert (table.sums == LossTable(LOSSES).sums).all()
+        assert (table.labels == TIMES.to_numpy()).all(), file
+        assert make_environment(table.settings()).settings() == table.settings()
+    assert (LossTable(frame, index="time").labels == TIMES.to_numpy()).all()
+
+
+def test_labels_may_be_numbers_dates_or_text(tmp_path):
+    file = tmp_path / "t.csv"
+    for cells, labels in {
+        ("3", "3", "10"): [3, 3, 10],
+        ("0.5", "1", "1.5"): [0.5, 1.0, 1.5],
+        ("2024-01-31", "2024-02-01", "2024-02-01"): ["2024-01-31", "2024-02-01", "2024-02-01"],
+        ("question 9", "question 10", "a"): ["question 9", "question 10", "a"],
+    }.items():
+        file.write_text("".join(f"{row},0,1\n" for row in ("id", *cells)).replace("id,0,1", "id,a,b"))
+        found = LossTable(file, index="id").labels.tolist()
+        assert [str(label)[:10] if "-" in str(label) else label for label in found] == labels
+
+
+def test_frames_of_every_make_are_the_table_they_hold():
+    pandas, pyarrow = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
+    arrow = pyarrow.table({"east": LOSSES[:, 0], "west": LOSSES[:, 1]})
+    frame = pandas.DataFrame(LOSSES, columns=["east", "west"])
+    by_time = frame.set_index(pandas.DatetimeIndex(TIMES.to_numpy(), name="time"))
+    for source, index in (
+        (FRAME, None),
+        (arrow, None),
+        (frame, None),
+        (by_time, "time"),
+        (by_time.reset_index(), "time"),
+    ):
+        table = LossTable(source, index=index)
+        assert (table.sums == LossTable(LOSSES).sums).all()
+        assert table.arms == ("east", "west")
+        assert table.settings()["source"] == "300 x 2 table"
+        if index:
+            assert (table.labels == TIMES.to_numpy()).all()
+    hole = frame.copy()
+    hole.iloc[7, 1] = None
+    with pytest.raises(
+        InvalidParameter, match=r"a number from 0 to 1 in row 8, column 'west'; it is missing: fill it in"
+    ):
+        LossTable(hole)
+    with pytest.raises(InvalidParameter, match=r"must not have two columns of one name.*got 'a'"):
+        LossTable(pandas.DataFrame(LOSSES, columns=["a", "a"]))
+
+
+def test_a_mapped_file_is_the_table_it_holds(tmp_path):
+    losses = np.random.default_rng(SEED).random((1000, 3)).astype(np.float32)
+    np.save(tmp_path / "losses.npy", losses)
+    mapped = LossTable(tmp_path / "losses.npy", arms=["x", "y", "z"])
+    assert (mapped.sums == LossTable(losses).sums).all()
+    assert mapped.arms == ("x", "y", "z")
+    assert isinstance(read_trace(tmp_path / "losses.npy").table.base, np.memmap)
+
+
+@pytest.mark.plain
+def test_arms_name_the_columns_of_an_array_or_choose_those_of_a_table():
+    assert LossTable(LOSSES).arms is None
+    assert LossTable(LOSSES, arms=["a", "b"]).arms == ("a", "b")
+    chosen = LossTable(FRAME.with_columns(north=0.75), arms=["north", "east"])
+    assert chosen.arms == ("north", "east")
+    assert chosen.expected(0, 300).tolist() == [225.0, 75.0]
+    for arms, message in {
+        ("a",): r"arms must be 2 names, one per column; got \['a'\]",
+        ("a", "a"): "arms must be different names",
+        ("a", ""): "arms must be names, each a non-empty string",
+    }.items():
+        with pytest.raises(InvalidParameter, match=message):
+            LossTable(LOSSES, arms=arms)
+    with pytest.raises(InvalidParameter, match=r"arms must be one of 'east', 'west'; got 'eats'; did you mean 'east'"):
+        LossTable(FRAME, arms=["eats", "west"])
+
+
+@pytest.mark.plain
+def test_a_table_can_be_replaced_and_pickled():
+    for table in (LossTable(LOSSES), LossTable(FRAME, units=(-1, 2))):
+        shuffled = replace(table, shuffled=True)
+        assert shuffled.shuffled
+        assert shuffled.sums is table.sums
+        assert shuffled.settings() == table.settings() | {"shuffled": True}
+        there = pickle.loads(pickle.dumps(table))
+        assert (there.sums == table.sums).all()
+        assert there.settings() == table.settings()
+    with pytest.raises(InvalidParameter, match="units cannot be changed once a table is read"):
+        replace(LossTable(LOSSES), units=(0, 2))
+
+
+@pytest.mark.plain
+def test_a_large_table_is_summed_in_pieces_and_kept_in_a_file():
+    losses = np.random.default_rng(SEED).integers(0, 9, (1000, 3)) / 8
+    pieces = prefix_sums(read_trace(losses), rows=64, in_memory=0)
+    assert (pieces == LossTable(losses).sums).all()
+    assert isinstance(pieces.base, np.memmap)
+
+
+@pytest.mark.plain
+def test_a_table_leaves_its_array_alone_and_does_not_follow_it():
+    losses = np.array([[0.0, 1.0], [0.5, 0.25]])
+    table = LossTable(losses)
+    assert losses.tolist() == [[0.0, 1.0], [0.5, 0.25]]
+    losses[:] = 0
+    assert table.expected(0, 2).tolist() == [0.5, 1.25]
+
+
+@pytest.mark.plain
+def test_tables_of_whole_numbers_and_truths_are_tables():
+    assert LossTable([[0, 1], [1, 1]]).expected(0, 2).tolist() == [1.0, 2.0]
+    assert LossTable([[False, True]]).expected(0, 1).tolist() == [0.0, 1.0]
+    assert LossTable(pl.DataFrame({"a": [True, False], "b": [0, 1]})).expected(0, 2).tolist() == [1.0, 1.0]
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("value", [-0.1, 1.5, math.nan, math.inf, -math.inf])
+def test_a_bad_value_in_a_table_is_found_and_named(value):
+    losses = np.full((100, 3), 0.5)
+    losses[70, 2] = value
+    with pytest.raises(InvalidParameter, match=r"^source must have a number from 0 to 1 in row 70, column 2 \(counted"):
+        LossTable(losses)
+    with pytest.raises(InvalidParameter, match=r"in row 70, column 2"):
+        prefix_sums(read_trace(losses), rows=4)
+
+
+@pytest.mark.plain
+def test_losses_outside_the_units_are_named():
+    with pytest.raises(
+        InvalidParameter, match=r"from 0 to 1 in .*; give units=\(lowest, highest\) for losses in units of"
+    ):
+        LossTable([[0.5, 12.0]])
+    with pytest.raises(InvalidParameter, match=r"from 0 to 10 in row 0, column 1 \(counted from 0\); got 12.0$"):
+        LossTable([[0.5, 12.0]], units=(0, 10))
+    for wrong in ((1, 0), (0, 0), (0, math.inf), 3, "ab", (0, 1, 2), (0, "x"), None, (0, 1e308), (0, 1e-300)):
+        with pytest.raises(
+            InvalidParameter, match=r"^units must be two numbers \(lowest, highest\), the first smaller"
+        ):
+            LossTable([[0.5]], units=wrong)
+
+
+@pytest.mark.plain
+def test_masked_entries_are_missing():
+    masked = np.ma.masked_array([[0.5, 0.25], [0.5, 0.5]], mask=[[False, False], [True, False]])
+    with pytest.raises(InvalidParameter, match=r"must have a number in row 1, column 0 .*; got 'a masked entry'"):
+        LossTable(masked)
+    assert LossTable(np.ma.masked_array([[0.5, 0.25]])).expected(0, 1).tolist() == [0.5, 0.25]
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize(
+    "source",
+    [
+        (),
+        [],
+        [[]],
+        [0.5, 0.5],
+        [[[0.5]]],
+        [["a", "b"]],
+        [[None, 0.5]],
+        [[0.1, 0.2], [0.3]],
+        0.5,
+        [[0.5 + 1j]],
+        "no.npy",
+    ],
+    ids=repr,
+)
+def test_what_is_no_table_is_refused(source):
+    with pytest.raises(InvalidParameter, match="source must be"):
+        LossTable(source)
+    with pytest.raises(InvalidParameter, match="source must be a polars DataFrame; collect a LazyFrame first"):
+        LossTable(FRAME.lazy())
+
+
+@pytest.mark.plain
+def test_rounds_past_the_end_of_a_table_are_refused():
+    table = LossTable([[0.5], [0.25]])
+    with pytest.raises(InvalidParameter, match="stop"):
+        table.draw(0, 0, 3, Stream(1, "a"))
+    for start, stop in ((0, 3), (0, -1), (2, 1)):
+        with pytest.raises(InvalidParameter, match=r"start|stop"):
+            table.expected(start, stop)
