@@ -1,10 +1,11 @@
 """For every test: Hypothesis gives the same examples in every run, fewer of them when kernels run as plain Python."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from chromium import Browser
 from hypothesis import settings
 
 common = {"derandomize": True, "deadline": None, "database": None}
@@ -23,3 +24,18 @@ def write(tmp_path: Path) -> Callable[..., Path]:
         return file
 
     return written
+
+
+@pytest.fixture(scope="session")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    browser = Browser(tmp_path_factory.mktemp("profile"))
+    yield browser
+    browser.close()
+
+
+@pytest.fixture
+def browser(chromium: Browser) -> Iterator[Browser]:
+    """The browser; at the end of each test its console must be empty."""
+    chromium.complaints()
+    yield chromium
+    assert chromium.complaints() == []

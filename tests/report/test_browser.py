@@ -1,223 +1,210 @@
-"""The report in a real browser: Debian's Chromium, driven by its own chromedriver.
+"""A page of every part in a real browser: wide, on a phone, dark, and on paper."""
 
-Selenium rather than Playwright: Debian builds driver and browser from one source, so they always fit, whereas
-Playwright supports only the Chromium it downloads itself.
-"""
-
-import os
-import shutil
-import time
-from importlib.util import find_spec
-
+import numpy as np
 import pytest
+from chromium import pdf_pages
 
-from holdfast.report import write_report
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-DRIVER = shutil.which("chromedriver")
-MISSING = "needs selenium, Chromium and its driver (Debian: apt-get install chromium chromium-driver)"
-
-POLICIES = 6
-FLAGS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--window-size=1440,900",
+from holdfast.report import (
+    Column,
+    HeatMap,
+    Line,
+    Panel,
+    Ribbon,
+    Section,
+    heat_map,
+    line_chart,
+    one_panel,
+    ribbon,
+    table,
+    write_page,
 )
-
-
-@pytest.fixture(scope="module")
-def driver(tmp_path_factory):
-    if not (CHROMIUM and DRIVER and find_spec("selenium")):
-        if os.environ.get("CI"):
-            pytest.fail(MISSING)
-        pytest.skip(MISSING)
-    from selenium import webdriver
-
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(executable_path=DRIVER))
-    yield driver
-    driver.quit()
-
-
-@pytest.fixture(scope="module")
-def address(figures, verdicts, provenance, tmp_path_factory):
-    return write_report(figures, verdicts, provenance, tmp_path_factory.mktemp("report") / "report.html").as_uri()
-
-
-@pytest.fixture
-def page(driver, address):
-    """The page freshly opened, wide and light; at the end of each test the console must be empty."""
-    driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": _scheme("light")})
-    driver.get(address)
-    driver.execute_script("localStorage.clear()")
-    driver.get(address)
-    yield driver
-    assert driver.get_log("browser") == []
-
-
-def _scheme(name):
-    return [{"name": "prefers-color-scheme", "value": name}]
-
-
-def until(check, what):
-    """Poll for ten seconds: drawing is not immediate."""
-    deadline = time.monotonic() + 10
-    while not check():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.05)
-
-
-def all_of(page, selector):
-    return page.find_elements("css selector", selector)
-
-
-def panels(page, figure, read):
-    """`read`, a JavaScript expression in `plot`, for every panel of a figure, each drawn by coming into sight."""
-    drawn = "return !!arguments[0].querySelector('.main-svg')"
-    values = []
-    for plot in reversed(all_of(page, f'[data-figure="{figure}"] .plot')):
-        page.execute_script("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", plot)
-        until(lambda plot=plot: page.execute_script(drawn, plot), f"a panel of figure {figure} is not drawn")
-        values.append(page.execute_script(f"const plot = arguments[0]; return {read}", plot))
-    return values[::-1]
-
+from holdfast.report.parts import folded, heading, paragraph
 
 LINES = "plot.data.filter(trace => trace.name).map(trace => trace.name)"
-
-
-def test_every_figure_is_drawn(page, figures):
-    for index, figure in enumerate(figures):
-        shown = panels(page, index, LINES)
-        assert len(shown) == 3 * len(figure.rows)
-        for names in shown:
-            assert len(names) == figure.rows[0].frame["policy"].n_unique()
-    svgs = page.execute_script(
-        "return [...document.querySelectorAll('img.static')].map(img => [img.complete, img.naturalWidth])"
-    )
-    assert len(svgs) == len(figures)
-    assert all(complete and width > 500 for complete, width in svgs)
-
-
-def test_hover_shows_all_policies(page):
-    from selenium.webdriver.common.action_chains import ActionChains
-
-    panels(page, 0, "1")
-    for plot in all_of(page, '[data-figure="0"] .plot'):
-        ActionChains(page).move_to_element(plot).perform()
-        layer = plot.find_element("css selector", ".hoverlayer")
-        until(lambda layer=layer: "round" in layer.text, "no hover")
-        lines = layer.text.splitlines()
-        assert len(lines) == 1 + POLICIES
-        assert lines[1].startswith("tsallis-switch : ")
-        assert all(" ± " in line for line in lines[1:])
-        ActionChains(page).move_by_offset(0, -300).perform()
-
-
-def test_one_click_toggles_a_policy_in_all_panels(page):
-    before = panels(page, 1, LINES)
-    key = all_of(page, '[data-figure="1"] .key')[2]
-    assert key.text == "exp3"
-    key.click()
-    assert key.get_attribute("aria-pressed") == "false"
-    assert panels(page, 1, LINES) == [[name for name in names if name != "exp3"] for names in before]
-    assert len(before) == 6
-    key.click()
-    assert key.get_attribute("aria-pressed") == "true"
-    assert panels(page, 1, LINES) == before
-
-
-def test_all_policies_can_be_hidden(page):
-    panels(page, 0, "1")
-    for scale in all_of(page, '[data-figure="0"] [data-scale="log"]'):
-        scale.click()
-    for key in all_of(page, '[data-figure="0"] .key'):
-        key.click()
-    assert panels(page, 0, LINES) == [[], [], []]
-
-
-def test_scale_buttons(page):
-    types = "[plot._fullLayout.xaxis.type, plot._fullLayout.yaxis.type]"
-    captions = "plot.parentElement.querySelector('.scale').textContent"
-
-    def press(axis, scale):
-        all_of(page, f'[data-figure="0"] [data-axis="{axis}"] [data-scale="{scale}"]')[0].click()
-
-    # The hundredfold spread of the switches makes its panel logarithmic from the start.
-    assert panels(page, 0, types) == [["linear", "linear"], ["linear", "log"], ["linear", "log"]]
-    assert panels(page, 0, captions) == ["", "(log scale)", "(log scale)"]
-    press("y", "log")
-    press("x", "log")
-    assert panels(page, 0, types) == [["log", "log"]] * 3
-    press("y", "linear")
-    assert panels(page, 0, types) == [["log", "linear"]] * 3
-    press("x", "linear")
-    press("y", "auto")
-    assert panels(page, 0, types) == [["linear", "linear"], ["linear", "log"], ["linear", "log"]]
-
-
-def test_ledger_filter(page, verdicts):
-    def shown():
-        return [row.get_attribute("data-verdict") for row in all_of(page, ".ledger tbody tr") if row.is_displayed()]
-
-    assert len(shown()) == len(verdicts) == 20
-    for kind, count in (("fails", 2), ("conditional", 2), ("holds", 16)):
-        button = all_of(page, f'[data-show="{kind}"]')[0]
-        button.click()
-        assert shown() == [kind] * count
-        assert button.get_attribute("aria-pressed") == "true"
-    all_of(page, '[data-show="all"]')[0].click()
-    assert len(shown()) == 20
-
-
+TYPES = "[plot._fullLayout.xaxis.type, plot._fullLayout.yaxis.type]"
 COLOURS = "[getComputedStyle(document.body).backgroundColor, plot._fullLayout.font.color, plot.data.at(-1).line.color]"
 
 
-def test_dark_by_button_outlives_a_reload(page, address):
-    light = panels(page, 0, COLOURS)[0]
-    toggle = all_of(page, "#theme")[0]
+@pytest.fixture(scope="module")
+def path(charts, tmp_path_factory):
+    names = list(charts)
+    policies = [f"policy number {i}" for i in range(12)]
+    heat = HeatMap(policies, policies, np.geomspace(0.1, 10, 144).reshape(12, 12), [["1 234"] * 12] * 12)
+    arms = np.repeat([0, 1, 2, 0], [10, 500, 30, 60])
+    days = np.arange("2026-01-01", "2026-03-01", dtype="datetime64[D]")
+    dated = one_panel(Panel("running cost", (Line("exp3", days, np.arange(days.size) ** 1.5),)), x_label="day")
+    scatter = one_panel(
+        Panel("losses", (Line("plan", [0, 1, 5], [9.0, 7.5, 7.0]), Line("exp3", [12], [8.0], joined=False))),
+        x_label="switches",
+    )
+    wide = table([Column("policy"), *(Column(f"a long heading {i}", numeric=True) for i in range(9))], [["a"] * 10] * 3)
+    sections = [
+        *(Section(f"Chart {i}", [line_chart(charts[name], name)], name=f"chart-{i}") for i, name in enumerate(names)),
+        Section("Heat", [heat_map(heat), wide]),
+        Section("Time", [ribbon(Ribbon(["a", "b", "c"], {"plan": arms, "exp3": arms[::-1]}, ("January", "March")))]),
+        Section("Dated", [line_chart(dated, "cost over days")], name="dated"),
+        Section("Scatter", [line_chart(scatter, "losses and switches")], name="scatter"),
+        Section("Folded", [folded("12 claims", heading("Inside"), paragraph("unseen", class_="inside"))]),
+    ]
+    sections.append(Section("End", [folded("more", table([Column("x")], [["1"]], anchors=["deep"]))]))
+    lead = "Every part there is."
+    return write_page(tmp_path_factory.mktemp("page") / "page.html", title="Parts", lead=lead, sections=sections)
+
+
+def test_every_chart_is_drawn(browser, path, charts):
+    browser.open(path)
+    for index, chart in enumerate(charts.values()):
+        shown = browser.panels(f"#chart-{index}", LINES)
+        assert len(shown) == 3 * len(chart.rows)
+        assert all(names == chart.series for names in shown)
+    images = browser.run(
+        "return [...document.querySelectorAll('img.static')].map(img => [img.complete, img.naturalWidth])"
+    )
+    assert len(images) == len(charts) + 2
+    assert all(complete and width > 300 for complete, width in images)
+
+
+def test_hover_shows_all_policies(browser, path):
+    from selenium.webdriver.common.action_chains import ActionChains
+
+    browser.open(path)
+    browser.panels("#chart-0", "1")
+    for plot in browser.all("#chart-0 .plot"):
+        ActionChains(browser.driver).move_to_element(plot).perform()
+        layer = plot.find_element("css selector", ".hoverlayer")
+        browser.until(lambda layer=layer: "round" in layer.text, "no hover")
+        lines = layer.text.splitlines()
+        assert len(lines) == 1 + 6
+        assert lines[1].startswith("tsallis-switch : ")
+        assert all(" ± " in line for line in lines[1:])
+        ActionChains(browser.driver).move_by_offset(0, -300).perform()
+
+
+def test_one_click_toggles_a_policy_in_all_panels(browser, path):
+    browser.open(path)
+    before = browser.panels("#chart-1", LINES)
+    key = browser.all("#chart-1 button.key")[2]
+    assert key.text == "exp3"
+    key.click()
+    assert key.get_attribute("aria-pressed") == "false"
+    assert browser.panels("#chart-1", LINES) == [[name for name in names if name != "exp3"] for names in before]
+    assert len(before) == 6
+    key.click()
+    assert browser.panels("#chart-1", LINES) == before
+
+
+def test_all_policies_can_be_hidden(browser, path):
+    browser.open(path)
+    browser.panels("#chart-0", "1")
+    for button in browser.all("#chart-0 [data-scale='log'], #chart-0 button.key"):
+        button.click()
+    assert browser.panels("#chart-0", LINES) == [[], [], []]
+
+
+def test_scale_buttons(browser, path):
+    captions = "plot.parentElement.querySelector('.scale').textContent"
+
+    def press(axis, scale):
+        browser.all(f"#chart-0 [data-axis='{axis}'] [data-scale='{scale}']")[0].click()
+
+    browser.open(path)
+    # The hundredfold spread of the switches makes its panel logarithmic from the start.
+    begun = browser.panels("#chart-0", TYPES)
+    assert begun == [["linear", "linear"], ["linear", "log"], ["linear", "log"]]
+    assert browser.panels("#chart-0", captions) == ["", "(log scale)", "(log scale)"]
+    press("y", "log")
+    press("x", "log")
+    assert browser.panels("#chart-0", TYPES) == [["log", "log"]] * 3
+    press("y", "linear")
+    assert browser.panels("#chart-0", TYPES) == [["log", "linear"]] * 3
+    press("x", "linear")
+    press("y", "auto")
+    assert browser.panels("#chart-0", TYPES) == begun
+
+
+def test_times_and_points(browser, path):
+    browser.open(path)
+    assert browser.panels("#dated", TYPES) == [["date", "linear"]]
+    assert browser.panels("#scatter", "plot.data.map(trace => trace.mode)") == [["lines+markers", "markers"]]
+    assert len(browser.all("#dated [data-axis='x']")) == 0
+
+
+def test_a_legend_shows_line_and_marker(browser, path):
+    browser.open(path)
+    drawn = "return [...document.querySelectorAll('#chart-0 .swatch')].map(swatch => swatch.children.length)"
+    assert browser.run(drawn) == [2] * 6
+    bands = "return [...document.querySelectorAll('.band svg')].map(svg => svg.children.length)"
+    assert browser.run(bands) == [4, 4]
+
+
+def test_dark_by_button_outlives_a_reload(browser, path):
+    browser.open(path)
+    light = browser.panels("#chart-0", COLOURS)[0]
+    toggle = browser.all("#theme")[0]
     assert toggle.text == "Dark scheme"
     toggle.click()
-    dark = panels(page, 0, COLOURS)[0]
+    dark = browser.panels("#chart-0", COLOURS)[0]
     assert all(one != other for one, other in zip(light, dark, strict=True))
-    page.get(address)
-    assert panels(page, 0, COLOURS)[0] == dark
-    all_of(page, "#theme")[0].click()
-    assert panels(page, 0, COLOURS)[0] == light
+    browser.driver.get(path.as_uri())
+    assert browser.panels("#chart-0", COLOURS)[0] == dark
+    browser.all("#theme")[0].click()
+    assert browser.panels("#chart-0", COLOURS)[0] == light
 
 
-def test_dark_follows_the_system(page):
-    light = panels(page, 0, COLOURS)[0]
-    page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": _scheme("dark")})
-    until(lambda: panels(page, 0, COLOURS)[0][2] != light[2], "curves did not follow")
-    assert all(one != other for one, other in zip(light, panels(page, 0, COLOURS)[0], strict=True))
+def test_dark_follows_the_system(browser, path):
+    browser.open(path)
+    light = browser.panels("#chart-0", COLOURS)[0]
+    browser.media(dark=True)
+    browser.until(lambda: browser.panels("#chart-0", COLOURS)[0][2] != light[2], "lines did not follow")
+    assert all(one != other for one, other in zip(light, browser.panels("#chart-0", COLOURS)[0], strict=True))
 
 
 @pytest.mark.parametrize("width", [320, 390, 768, 1440])
-def test_no_sideways_scrolling(page, figures, width):
-    page.execute_cdp_cmd(
-        "Emulation.setDeviceMetricsOverride",
-        {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 500},
-    )
-    for index in range(len(figures)):
-        panels(page, index, "1")
+def test_no_sideways_scrolling_and_every_cut_table_says_so(browser, path, charts, width):
+    browser.open(path, width=width)
+    for index in range(len(charts)):
+        browser.panels(f"#chart-{index}", "1")
     # A phone widens its window to what overflows, a desktop does not.
-    assert page.execute_script("return window.innerWidth") == width
-    assert page.execute_script("return document.documentElement.scrollWidth") <= width
+    assert browser.run("return window.innerWidth") == width
+    assert browser.run("return document.documentElement.scrollWidth") <= width
+    told = browser.run(
+        "return [...document.querySelectorAll('.box')].map(box => "
+        "[box.scrollWidth > box.clientWidth + 1, box.previousElementSibling.checkVisibility()])"
+    )
+    assert all(cut == hinted for cut, hinted in told)
+    assert any(cut for cut, _ in told) or width > 1000
 
 
-def test_print_shows_the_drawn_figures(page):
-    page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
-    assert all(img.is_displayed() for img in all_of(page, "img.static"))
-    for hidden in (".controls", ".row", ".filter", ".contents", "#theme"):
-        assert not any(element.is_displayed() for element in all_of(page, hidden)), hidden
+@pytest.mark.parametrize("width", [390, 1440])
+def test_the_navigation_is_whole(browser, path, width):
+    browser.open(path, width=width)
+    if not browser.visible(".contents li a"):
+        browser.all(".contents summary")[0].click()
+    links = browser.visible(".contents li a")
+    assert len(links) == len(browser.all("main section")) > 8
+    edges = browser.run(
+        "return [...document.querySelectorAll('.contents li a')].map(a => a.getBoundingClientRect()"
+        ").map(box => [box.left, box.right])"
+    )
+    assert all(0 <= left < right <= width for left, right in edges)
+
+
+def test_a_link_opens_what_it_leads_to(browser, path):
+    browser.open(path)
+    assert not browser.all("#deep")[0].is_displayed()
+    browser.run("location.hash = 'deep'")
+    browser.until(lambda: browser.all("#deep")[0].is_displayed(), "still folded")
+
+
+def test_print_shows_drawn_charts_and_folded_parts(browser, path):
+    browser.open(path)
+    assert not browser.visible(".inside")
+    browser.media(printed=True)
+    assert all(img.is_displayed() for img in browser.all("img.static"))
+    for hidden in (".controls", ".row", ".contents", "#theme", ".scroll-hint"):
+        assert not browser.visible(hidden), hidden
+    browser.run("dispatchEvent(new Event('beforeprint'))")
+    assert browser.visible(".inside")
+    browser.run("dispatchEvent(new Event('afterprint'))")
+    assert not browser.all(".folded[open]")
+    assert pdf_pages(browser.printed()) <= 7

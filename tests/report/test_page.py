@@ -1,4 +1,4 @@
-"""The report as text: everything in it, everything escaped, written whole."""
+"""A page as text: everything in it, everything escaped, written whole, and nothing from outside."""
 
 import json
 import re
@@ -7,7 +7,25 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from holdfast.report import Row, Verdict, write_report
+from holdfast.errors import HoldfastError
+from holdfast.report import (
+    Column,
+    HeatMap,
+    Line,
+    Panel,
+    Ribbon,
+    Section,
+    heat_map,
+    line_chart,
+    one_panel,
+    page,
+    result_chart,
+    ribbon,
+    table,
+    write_page,
+)
+from holdfast.report.markup import Html, element, plain_powers, raised
+from holdfast.report.parts import code, folded, heading, listed, mark, pairs, paragraph
 
 ODD = "<script>alert(1)</script> & \"quotes\" 'too' $dollar"
 EASY = {"tsallis-switch": (np.sqrt, np.log1p), "exp3": (lambda t: 2 * np.sqrt(t), np.sqrt)}
@@ -16,7 +34,7 @@ EASY = {"tsallis-switch": (np.sqrt, np.log1p), "exp3": (lambda t: 2 * np.sqrt(t)
 class Outline(HTMLParser):
     """Ids, links, tags, and whether every element closes."""
 
-    VOID = frozenset({"meta", "link", "img", "path", "br"})
+    VOID = frozenset({"meta", "link", "img", "br"})
 
     def __init__(self, text):
         super().__init__()
@@ -32,112 +50,146 @@ class Outline(HTMLParser):
         if tag not in self.VOID:
             self.open.append(tag)
 
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append(tag)
+        given = dict(attrs)
+        self.sources += [given["src"]] if "src" in given else []
+
     def handle_endtag(self, tag):
         if tag not in self.VOID:
             assert self.open.pop() == tag
 
 
+def data_of(text):
+    """The numbers of each chart of a page."""
+    return [json.loads(found) for found in re.findall(r'<script type="application/json">(.*?)</script>', text)]
+
+
 @pytest.fixture(scope="module")
-def text(figures, verdicts, provenance, tmp_path_factory):
-    path = tmp_path_factory.mktemp("page") / "report.html"
-    assert write_report(figures, verdicts, provenance, path) == path
-    assert [p.name for p in path.parent.iterdir()] == ["report.html"]
-    return path.read_text(encoding="utf-8")
-
-
-def without_plotly(text):
-    return re.sub(r"<script>/\*\*.*?</script>", "", text, flags=re.DOTALL)
+def text(charts):
+    sections = [
+        Section("Costs & more", [paragraph("Words."), line_chart(charts["two rows"], "costs")], above="Figure 2"),
+        Section("Ties", [line_chart(charts["ties"], "ties"), folded("more", paragraph("hidden"))], name="ties"),
+        Section("Numbers", [table([Column("policy"), Column("cost", numeric=True)], [["a", "1"]], anchors=["row-a"])]),
+    ]
+    return page(title="A page", lead="What it says.", opening=[paragraph("First.")], sections=sections)
 
 
 def test_well_formed_with_links_that_lead_somewhere(text):
     outline = Outline(text)
     assert outline.open == []
     assert len(set(outline.ids)) == len(outline.ids)
+    assert {"costs-more", "ties", "numbers", "row-a"} <= set(outline.ids)
     inner = [link[1:] for link in outline.links if link.startswith("#")]
     assert set(inner) <= set(outline.ids)
-    assert len(inner) > 20
+    assert inner == ["top", "costs-more", "ties", "numbers"]
 
 
 def test_nothing_from_outside(text):
     outline = Outline(text)
     assert all(link.startswith(("#", "data:")) for link in outline.links)
-    assert all(source.startswith("data:image/svg+xml;base64,") for source in outline.sources)
+    assert len(outline.sources) == 2
+    assert all(source.startswith("data:image/svg+xml,") for source in outline.sources)
     assert "default-src 'none'" in text
 
 
-def test_holds_what_was_given(text, figures, verdicts, provenance):
-    rest = without_plotly(text)
-    for figure in figures:
-        assert f"<h2>{figure.title}</h2>" in rest
-        assert figure.rerun in rest
-    for verdict in verdicts:
-        assert verdict.id in rest
-    for key, value in provenance.items():
-        assert f"<dt>{key}</dt><dd>{value}</dd>" in rest
-    assert "16 hold" in rest
-    assert "2 are conditional" in rest
-    assert "2 fail<" in rest
-    assert "28\u202f369" in rest
-    assert text.count("plotly.js v") == 1
+def test_the_plotting_library_comes_once_and_only_where_needed(text):
+    assert text.count("plotly.js (basic") == 1
+    assert "Licensed under the MIT license" in text
+    alone = page(title="Short", sections=[Section("Words", [paragraph("No chart.")])])
+    assert "plotly.js" not in alone
+    assert len(alone) < 40_000
 
 
-def test_the_lowest_is_marked(make_table, make_figure, tmp_path):
-    figure = make_figure("f", (Row("", make_table(EASY, replications=3), {}),))
-    text = write_report([figure], [], {}, tmp_path / "r.html").read_text(encoding="utf-8")
-    body = text[text.index('<div class="finals">') : text.index('<div class="aside">')]
-    rows = {row.split("<")[0]: row for row in body.split('<th scope="row">')[1:]}
-    assert rows["tsallis-switch"].count('class="best"') == 3
-    assert "best" not in rows["exp3"]
-    assert "± " in rows["exp3"]
+def test_the_numbers_of_a_chart_are_there(text, charts):
+    data = data_of(text)[0]
+    assert [series["label"] for series in data["series"]] == charts["two rows"].series
+    line = charts["two rows"].rows[1].panels[2].lines[3].thin(even=120, log=80)
+    shown = data["rows"][1][2]["lines"][3]
+    np.testing.assert_allclose(shown["y"], line.y, rtol=1e-5)
+    np.testing.assert_allclose(shown["spread"], line.high - line.y, rtol=1e-4)
+    assert data["x"]["lists"][shown["x"]] == line.x.tolist()
+    assert len(data["x"]["lists"]) == 1  # all lines share their rounds
 
 
-def test_one_replication_has_no_deviation(make_table, make_figure, tmp_path):
-    figure = make_figure("f", (Row("", make_table(EASY, replications=1), {}),))
-    text = write_report([figure], [], {}, tmp_path / "r.html").read_text(encoding="utf-8")
-    body = text[text.index('<div class="finals">') : text.index('<div class="aside">')]
-    assert "±" not in body
-    assert "one replication" in body
-    assert "NaN" not in without_plotly(text)
+def test_a_band_that_is_not_even_and_a_point():
+    lines = (Line("a", [1, 2], [5.0, 6.0], [4.0, 1.0], [7.0, 9.0]), Line("b", [3], [np.nan], joined=False))
+    (data,) = data_of(line_chart(one_panel(Panel("y", lines), x_label="switches"), "x"))
+    assert data["rows"][0][0]["lines"] == [
+        {"series": 0, "x": 0, "y": [5.0, 6.0], "low": [4.0, 1.0], "high": [7.0, 9.0]},
+        {"series": 1, "x": 1, "y": [None], "points": True},
+    ]
+    assert data["x"]["label"] == "switches"
 
 
-def test_specials_are_escaped_everywhere(make_table, make_figure, tmp_path):
-    table = make_table({ODD: EASY["exp3"], "exp3": EASY["exp3"]}, replications=2, points=20)
-    texts = dict.fromkeys(["title", "place", "see", "series_label", "rerun"], ODD)
-    figure = make_figure(ODD, (Row(ODD, table, {ODD: 3.5}),), settings={ODD: ODD}, **texts)
-    verdict = Verdict(ODD, ODD, ODD, ODD, "conditional", ODD, 1, ODD)
-    path = write_report([figure], [verdict], {ODD: ODD}, tmp_path / "r.html")
-    text = path.read_text(encoding="utf-8")
-    assert "<script>alert" not in text
-    assert text.lower().count("</script>") == 3
-    assert Outline(text).tags.count("script") == 3
-    assert "&lt;script&gt;alert(1)&lt;/script&gt; &amp; &quot;quotes&quot;" in text
+def test_times_are_told_as_times():
+    days = np.array(["2026-01-01", "2026-01-02"], dtype="datetime64[D]")
+    (data,) = data_of(line_chart(one_panel(Panel("y", (Line("a", days, [1.0, 2.0]),)), x_label="day"), "x"))
+    assert data["x"] == {"label": "day", "dated": True, "lists": [["2026-01-01", "2026-01-02"]]}
 
 
-def test_no_log_axis_unasked_below_zero(make_table, make_figure, tmp_path):
+def test_no_log_axis_unasked_below_zero(make_table):
     far = {"a": (lambda t: 100 * t, np.sqrt), "b": (lambda t: t, np.sqrt), "c": (np.sqrt, np.sqrt)}
     below = {**far, "c": (lambda t: -np.sqrt(t), lambda t: 3 * np.sqrt(t))}
-    figures = [make_figure(f"f{i}", (Row("", make_table(g, points=20), {}),)) for i, g in enumerate((far, below))]
-    text = write_report(figures, [], {}, tmp_path / "r.html").read_text(encoding="utf-8")
-    data = json.loads(re.search(r'id="curves">(.*?)</script>', text)[1])
-    assert [figure["log"] for figure in data] == [[True, False, True], [False, False, True]]
+    for growths, wanted in ((far, [True, False, True]), (below, [False, False, True])):
+        (data,) = data_of(line_chart(result_chart({"": make_table(growths, points=20)}), "x"))
+        assert [panel["log"] for panel in data["rows"][0]] == wanted
 
 
-def test_an_empty_report_is_a_page(tmp_path):
-    text = write_report([], [], {}, tmp_path / "r.html").read_text(encoding="utf-8")
-    assert "0 claims" in text
+def test_specials_are_escaped_everywhere(make_table):
+    chart = result_chart({ODD: make_table({ODD: EASY["exp3"], "exp3": EASY["exp3"]}, points=20)}, series_label=ODD)
+    values = np.array([[1.0, 0.5]])
+    parts = [
+        line_chart(chart, ODD),
+        heat_map(HeatMap([ODD], [ODD, "b"], values, [[ODD, "1"]], corner=ODD)),
+        ribbon(Ribbon([ODD, "b"], {ODD: [0, 1, 1]}, (ODD, ODD))),
+        table([Column(ODD), Column("b")], [[ODD, ODD]], caption=ODD, anchors=[ODD]),
+        pairs({ODD: ODD}),
+        listed([ODD]),
+        folded(ODD, ODD),
+        mark("good", ODD),
+        heading(ODD),
+        code(ODD),
+        raised(ODD),
+    ]
+    text = page(title=ODD, lead=ODD, opening=[paragraph(ODD)], sections=[Section(ODD, parts, above=ODD)])
+    assert "<script>alert" not in text
+    assert Outline(text).tags.count("script") == 3
+    assert text.count("&lt;script&gt;alert(1)&lt;/script&gt; &amp; &quot;quotes&quot;") > 15
 
 
-def test_nothing_half_written(figures, tmp_path):
+def test_powers():
+    assert raised("T^{2/3} < n^α") == "T<sup>2/3</sup> &lt; n^α"
+    assert plain_powers("5.25(λK)^{1/3}T^{2/3} + 6.4√(KT)") == "5.25(λK)^(1/3) T^(2/3) + 6.4√(KT)"
+    assert plain_powers("λ_{n+1}, 10^{7.3}") == "λ_(n+1), 10^7.3"
+    assert element("p", Html("<b>a</b>"), "<b>", class_="x", hidden=None) == '<p class="x"><b>a</b>&lt;b&gt;</p>'
+
+
+def test_a_heat_map_colours_by_how_much_better_or_worse():
+    text = heat_map(HeatMap(["a"], list("bcdef"), np.array([[1.0, 0.1, 10.0, 1e9, np.nan]]), [list("bcdef")]))
+    assert re.findall(r'class="(better|worse)" style="--strength: (\d+)%"', text) == [
+        ("better", "0"),
+        ("better", "100"),
+        ("worse", "100"),
+        ("worse", "100"),
+    ]
+    assert "<td>f</td>" in text
+
+
+def test_a_ribbon_shows_the_arm_held_most():
+    held = np.zeros(100_000, dtype=int)
+    held[50_000:] = 1
+    held[10] = 2  # one round of a hundred thousand is narrower than a pixel
+    bands = re.findall(r'<rect x="(\d+)" y="0" width="(\d+)"[^>]*data-arm="(\w)"', ribbon(Ribbon("abc", {"p": held})))
+    assert bands == [("0", "500", "a"), ("500", "500", "b")]
+
+
+def test_nothing_half_written(tmp_path):
     path = tmp_path / "report.html"
     path.write_text("before")
     with pytest.raises(AttributeError):
-        write_report([figures[0], None], [], {}, path)
+        write_page(path, title="x", sections=[None])
     assert path.read_text() == "before"
-    with pytest.raises(OSError, match="none"):
-        write_report([], [], {}, tmp_path / "none" / "report.html")
+    with pytest.raises(HoldfastError, match="none"):
+        write_page(tmp_path / "none" / "report.html", title="x")
     assert [p.name for p in tmp_path.iterdir()] == ["report.html"]
-
-
-def test_a_verdict_is_one_of_three():
-    with pytest.raises(ValueError, match=r"'claim-9' must be one of .* got 'maybe'"):
-        Verdict("claim-9", "", "", "", "maybe", "", 1, "")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-
 from holdfast.errors import MissingExtra
 
 
 def need_matplotlib() -> None:
     """Refuse to go on where matplotlib is not installed; called before work that would be lost."""
-    if find_spec("matplotlib") is None:
-        raise MissingExtra("drawing needs matplotlib: pip install 'holdfast[report]'")
+    try:
+        import matplotlib  # noqa: F401
+    except ModuleNotFoundError:
+        raise MissingExtra("drawing needs matplotlib: pip install 'holdfast[report]'") from None

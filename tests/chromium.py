@@ -1,0 +1,107 @@
+"""Pages in a real browser: Debian's Chromium, driven by its own chromedriver.
+
+Selenium rather than Playwright: Debian builds driver and browser from one source, so they always fit, whereas
+Playwright supports only the Chromium it downloads itself.
+"""
+
+import base64
+import os
+import re
+import shutil
+import time
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+DRIVER = shutil.which("chromedriver")
+MISSING = "needs selenium, Chromium and its driver (Debian: apt-get install chromium chromium-driver)"
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--window-size=1440,900",
+)
+
+
+class Browser:
+    """One browser for all tests: `open` gives a page as a reader with an empty history sees it."""
+
+    def __init__(self, profile: Path) -> None:
+        if not (CHROMIUM and DRIVER and find_spec("selenium")):
+            if os.environ.get("CI"):
+                pytest.fail(MISSING)
+            pytest.skip(MISSING)
+        from selenium import webdriver
+
+        options = webdriver.ChromeOptions()
+        options.binary_location = CHROMIUM
+        for flag in (*FLAGS, f"--user-data-dir={profile}"):
+            options.add_argument(flag)
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+        self.driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(executable_path=DRIVER))
+
+    def open(self, path: Path, *, width: int = 0, dark: bool = False) -> None:
+        self.media(dark=dark)
+        if width:
+            size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 500}
+            self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        else:
+            self.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+        self.driver.get(path.as_uri())
+        self.run("localStorage.clear()")
+        self.driver.get("about:blank")  # a link inside the page would not load it anew
+        self.driver.get(path.as_uri())
+
+    def media(self, *, dark: bool = False, printed: bool = False) -> None:
+        scheme = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
+        shown = {"media": "print" if printed else "", "features": scheme}
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", shown)
+
+    def run(self, script: str, *arguments: Any) -> Any:
+        return self.driver.execute_script(script, *arguments)
+
+    def all(self, selector: str) -> list[Any]:
+        return self.driver.find_elements("css selector", selector)
+
+    def visible(self, selector: str) -> list[Any]:
+        return [element for element in self.all(selector) if element.is_displayed()]
+
+    def until(self, check: Any, what: str) -> None:
+        """Poll for ten seconds: drawing is not immediate."""
+        deadline = time.monotonic() + 10
+        while not check():
+            assert time.monotonic() < deadline, what
+            time.sleep(0.05)
+
+    def panels(self, chart: str, read: str) -> list[Any]:
+        """`read`, a JavaScript expression in `plot`, for every panel of a chart, each drawn by coming into sight."""
+        values = []
+        for plot in reversed(self.all(f"{chart} .plot")):
+            self.run("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", plot)
+            drawn = "return !!arguments[0].querySelector('.main-svg')"
+            self.until(lambda plot=plot: self.run(drawn, plot), f"a panel of {chart} is not drawn")
+            values.append(self.run(f"const plot = arguments[0]; return {read}", plot))
+        return values[::-1]
+
+    def complaints(self) -> list[Any]:
+        return self.driver.get_log("browser")
+
+    def printed(self) -> bytes:
+        """The page as PDF, on A4."""
+        paper = {"paperWidth": 8.27, "paperHeight": 11.69}
+        return base64.b64decode(self.driver.execute_cdp_cmd("Page.printToPDF", paper)["data"])
+
+    def close(self) -> None:
+        self.driver.quit()
+
+
+def pdf_pages(pdf: bytes) -> int:
+    return len(re.findall(rb"/Type\s*/Page\b", pdf))

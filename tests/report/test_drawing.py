@@ -1,0 +1,181 @@
+"""The drawn charts: written whole, the same bytes each time, any labels, any axes."""
+
+import struct
+import subprocess
+import sys
+
+import numpy as np
+import polars as pl
+import pytest
+
+from holdfast.errors import HoldfastError
+from holdfast.report import Line, Panel, draw_panel, looks, one_panel, rendered, result_chart, write_images
+from holdfast.report.charts import in_order
+from holdfast.report.numerals import counted, decimals, number, three_digits
+from holdfast.report.workers import Image, drawn_meanwhile
+
+EASY = {"tsallis-switch": (np.sqrt, np.log1p), "exp3": (lambda t: 2 * np.sqrt(t), np.sqrt)}
+
+
+def test_three_files_of_their_kind(charts, tmp_path):
+    paths = write_images(charts["two rows"], tmp_path / "new", "both", title="Both")
+    assert [path.name for path in paths] == ["both.png", "both.svg", "both.pdf"]
+    png, svg, pdf = (path.read_bytes() for path in paths)
+    assert struct.unpack(">II", png[16:24])[0] == 1365
+    assert len(png) < 300_000
+    assert svg.startswith(b"<?xml")
+    assert pdf.startswith(b"%PDF")
+    assert sorted(path.name for path in (tmp_path / "new").iterdir()) == sorted(path.name for path in paths)
+
+
+def test_same_chart_same_bytes(charts):
+    assert rendered(charts["hard"], title="x") == rendered(charts["hard"], title="x")
+
+
+def test_helpers_draw_the_same_files(charts, tmp_path):
+    names = [f"image-{i}" for i in range(5)]
+    with drawn_meanwhile([Image(charts["ties"], tmp_path, name) for name in names]):
+        pass
+    alone = rendered(charts["ties"])
+    for name in names:
+        for kind, data in alone.items():
+            assert (tmp_path / f"{name}.{kind}").read_bytes() == data
+
+
+def test_a_helper_that_fails_says_why(charts, tmp_path):
+    (tmp_path / "file").touch()
+    images = [Image(charts["ties"], tmp_path / "file" / "below", f"{i}") for i in range(4)]
+    with pytest.raises((HoldfastError, OSError), match=r"[Nn]ot a directory"), drawn_meanwhile(images):
+        pass
+
+
+def test_one_replication_has_no_band(make_table):
+    single, several = (result_chart({"": make_table(EASY, replications=n)}) for n in (1, 2))
+    assert b"FillBetween" not in rendered(single, ("svg",))["svg"]
+    assert b"FillBetween" in rendered(several, ("svg",))["svg"]
+
+
+@pytest.mark.parametrize("label", ["a$x$ <b>&", "_hidden", "", "100%"])
+def test_any_label(label, make_table):
+    table = make_table({label: EASY["exp3"], "other": EASY["exp3"]}, replications=2, points=20)
+    assert len(rendered(result_chart({label: table}, series_label=label), title=label)) == 3
+
+
+@pytest.mark.parametrize(
+    "growth",
+    [lambda t: 0 * t, lambda t: -0.3 * t, lambda t: 1e-3 * t / t],
+    ids=["zero", "negative", "small"],
+)
+def test_any_values(growth, make_table):
+    table = make_table({**EASY, "other": (growth, growth)}, replications=2, points=20)
+    assert len(rendered(result_chart({"": table}))) == 3
+
+
+def test_points_times_and_one_panel():
+    days = np.arange("2026-01-01", "2026-01-11", dtype="datetime64[D]")
+    running = Line("plan", days, np.arange(10.0), np.arange(10.0) - 1, np.arange(10.0) + 1)
+    point = Line("exp3", days[-1:], [4.0], joined=False)
+    chart = one_panel(Panel("running cost", (running, point)), x_label="day")
+    assert chart.dated
+    assert len(rendered(chart)) == 3
+
+
+def test_on_axes_of_ones_own():
+    from matplotlib.figure import Figure
+
+    axes = Figure().subplots()
+    draw_panel(axes, Panel("cost", (Line("mine", [1, 2, 3], [1.0, 10.0, 100.0]),)), looks(["mine"]), scale="log")
+    assert axes.get_yscale() == "log"
+    assert axes.get_ylabel() == "cost\n(log scale)"
+    assert len(axes.get_lines()) == 1
+
+
+def test_a_flattened_column_is_logarithmic_in_all_rows(charts):
+    assert [charts["adversarial"].flattened(i) for i in range(3)] == [True, True, False]
+    assert not charts["ties"].flattened(0)
+    assert charts["two rows"].flattened(0)
+
+
+def test_a_policy_looks_the_same_everywhere():
+    alone, together = looks(["exp3"]), looks(["tsallis-switch", "mine", "exp3", "base-geometric"])
+    assert alone["exp3"] == together["exp3"]
+    for part in ("light", "dark", "dash", "marker"):
+        assert len({getattr(look, part) for look in together.values()}) == len(together), part
+
+
+def test_numbers_run_through_one_palette():
+    from matplotlib import colormaps
+    from matplotlib.colors import to_rgb
+
+    sequence = looks([str(n) for n in range(1, 8)])
+    assert len({look.light for look in sequence.values()}) == 7
+    for i, look in enumerate(sequence.values()):
+        np.testing.assert_allclose(to_rgb(look.light), colormaps["viridis"](0.85 * i / 6)[:3], atol=0.02)
+    assert in_order(["10", "9", "0.5"]) == ["0.5", "9", "10"]
+
+
+def test_many_series_stay_apart():
+    many = looks([f"series {i}" for i in range(40)])
+    assert len({(look.light, look.dash) for look in many.values()}) == 40
+
+
+def test_lines_are_mean_and_sample_deviation():
+    frame = pl.DataFrame(
+        {
+            "policy": ["b", "b", "a", "a"],
+            "replication": [0, 1, 0, 1],
+            "round": [5, 5, 5, 5],
+            "pseudo_regret": [1.0, 3.0, 0.0, 0.0],
+            "switches": [2, 4, 1, 1],
+            "regret_with_switching": [3.0, 7.0, 1.0, 1.0],
+        }
+    )
+    (row,) = result_chart({"": frame}).rows
+    assert [panel.label for panel in row.panels] == ["pseudo-regret", "switches", "regret with switching"]
+    assert [line.series for line in row.panels[0].lines] == ["b", "a"]
+    first = [panel.lines[0] for panel in row.panels]
+    np.testing.assert_allclose([line.y[0] for line in first], [2, 3, 5])
+    np.testing.assert_allclose([line.high[0] - line.y[0] for line in first], [2**0.5, 2**0.5, 8**0.5])
+
+
+def test_thinning_keeps_ends(make_table):
+    line = result_chart({"": make_table(EASY, points=4000)}).rows[0].panels[0].lines[0]
+    thin = line.thin(even=120, log=80)
+    assert thin.x.size <= 200 < line.x.size
+    assert (thin.x[0], thin.x[-1]) == (line.x[0], line.x[-1])
+    assert thin.y.size == thin.low.size == thin.high.size == thin.x.size
+
+
+@pytest.mark.parametrize(
+    ("value", "places", "text"),
+    [(12345.6, 0, "12\u202f346"), (-1234.5, 1, "−1\u202f234.5"), (-0.001, 2, "0.00"), (7, 0, "7")],
+)
+def test_numbers(value, places, text):
+    assert number(value, places) == text
+
+
+def test_digits():
+    assert [three_digits(v) for v in (0.5, 4.0, 44.0, -4400.0)] == ["0.500", "4.00", "44.0", "−4\u202f400"]
+    assert [decimals(v) for v in ([500.0], [50.0], [5.0], [5.0, 5000.0], [])] == [0, 1, 2, 1, 0]
+    assert counted(1, "policy", "policies") == "1 policy"
+    assert counted(2, "policy", "policies") == "2 policies"
+
+
+def test_without_matplotlib_it_says_what_to_install():
+    hidden = (
+        "import sys, importlib.abc\n"
+        "class Hidden(importlib.abc.MetaPathFinder):\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name.split('.')[0] == 'matplotlib':\n"
+        "            raise ModuleNotFoundError(name)\n"
+        "sys.meta_path.insert(0, Hidden())\n"
+        "import holdfast.report as report\n"
+        "chart = report.one_panel(report.Panel('y', (report.Line('a', [1, 2], [1.0, 2.0]),)))\n"
+        "assert report.heat_map(report.HeatMap(['a'], ['b'], __import__('numpy').ones((1, 1)), [['1']]))\n"
+        "try:\n"
+        "    report.rendered(chart)\n"
+        "except __import__('holdfast').MissingExtra as error:\n"
+        "    print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", hidden], capture_output=True, text=True, check=False)
+    assert done.stdout == "drawing needs matplotlib: pip install 'holdfast[report]'\n", done.stderr
