@@ -7,7 +7,7 @@ import pytest
 from statistics_of_samples import SEED, assert_distribution, binomial_probabilities
 
 from holdfast import Stream
-from holdfast._numba.compile import COMPILED
+from holdfast.kernels import COMPILED
 from holdfast.environments.binomial_table import (
     ALIAS_BITS,
     CERTAIN,

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given
 
 from holdfast import InvalidParameter, TsallisInf, bounds, schedules
-from holdfast._numba.compile import COMPILED
+from holdfast.kernels import COMPILED
 from holdfast.bounds.varying import UNSTABLE, N, _most_blocks, _run
 
 CLOSE = 1e-12
