@@ -5,18 +5,16 @@ import os
 import platform
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from holdfast.policies.protocol import ARM, BLOCK
-from holdfast.policies.protocol import ROUNDS as LENGTH
 from hypothesis import given
 
 import holdfast as hf
-from holdfast._numba.compile import COMPILED, kernel
 from holdfast.errors import HoldfastError
+from holdfast.kernels import COMPILED, Kernels, kernel
 from holdfast.simulation.backends.backend import PIECES_PER_WORKER, split
 from holdfast.simulation.costs import Costs, Power
 from holdfast.simulation.game import ABREAST
@@ -59,7 +57,7 @@ def test_games_abreast_are_the_games_one_by_one(policy, means, costs):
     environment = hf.Bernoulli(means, shuffled=True)
     count = WORTH_A_ROW + 2
     row = abreast_task(policy, environment, horizon, costs, count)
-    if policy.abreast:
+    if policy.kernels.abreast:
         assert row.rows() == [(count, ABREAST)]
     together = run_task(row)
     alone = [run_task(replace(row, first=row.first + i, count=1)) for i in range(count)]
@@ -70,63 +68,83 @@ def test_games_abreast_are_the_games_one_by_one(policy, means, costs):
 
 
 @kernel
-def always_the_last(params, x, C, w, announced, stream):
-    x[BLOCK] += 1.0
-    x[ARM], x[LENGTH] = C.shape[0] - 1, 2.0
-    return C.shape[0] - 1
+def always_the_last(params, state, announced, streams, block):
+    block.arm[0], block.rounds[0], block.probability[0] = state.C.shape[0] - 1, 2.0, 1.0
 
 
 @kernel
-def learn_nothing(params, x, C, w, total, rounds):
+def learn_nothing(params, state, block, totals, rounds):
     pass
+
+
+EXP3 = hf.Exp3(3).kernels
 
 
 @pytest.mark.plain
 def test_a_policy_with_a_kernel_of_its_own_is_played_by_it():
-    """A subclass that replaces a kernel must not be played by the kernels for games abreast of the class above."""
+    """A subclass that replaces a kernel is played by it, and abreast only where it says so itself."""
 
     class Forgetful(hf.Exp3):
-        observe = staticmethod(learn_nothing)
+        kernels = Kernels(EXP3.choose, learn_nothing, EXP3.state, EXP3.block, abreast=True)
 
-    class Stubborn(Forgetful):
-        choose = staticmethod(always_the_last)
+    class Stubborn(hf.Exp3):
+        kernels = Kernels(always_the_last, learn_nothing, EXP3.state, EXP3.block)
 
-    assert hf.Exp3(3).abreast is not None
-    assert Forgetful(3).abreast is None
-    assert Stubborn(3).abreast is None
-    result = hf.simulate(Stubborn(3), hf.Bernoulli([0.1, 0.2, 0.4]), horizon=9, switching_cost=1.0, replications=40)
+    assert hf.Exp3(3).kernels.abreast
+    assert not Stubborn(3).kernels.abreast
+    settings = {"horizon": 9, "switching_cost": 1.0, "replications": 40, "seed": 3}
+    result = hf.simulate(Stubborn(3), hf.Bernoulli([0.1, 0.2, 0.4]), **settings)
     assert result.frame.filter(round=9)["pseudo_regret"].to_list() == pytest.approx([9 * (0.4 - 0.1)] * 40)
     assert (result.frame["switches"] == 1).all()
     player = Stubborn(3).player(seed=0)
     assert player.ask() == 2
+    learning, forgetful = (
+        hf.simulate(policy, hf.Bernoulli([0.0, 1.0, 1.0]), **{**settings, "horizon": 400}).frame["pseudo_regret"].max()
+        for policy in (hf.Exp3(3), Forgetful(3))
+    )
+    assert learning < forgetful / 2
 
 
 @kernel
-def choose_as_told(params, x, C, w, announced, stream):
-    x[BLOCK] += 1.0
-    x[ARM], x[LENGTH] = params[0], params[1]
-    return int(params[0])
+def choose_as_told(params, state, announced, streams, block):
+    block.arm[0], block.rounds[0], block.probability[0] = params[0], params[1], 1.0
 
 
+@dataclass(frozen=True)
 class AsTold(hf.Exp3):
     """A policy whose kernel names whatever it is told to."""
 
-    choose = staticmethod(choose_as_told)
-    observe = staticmethod(learn_nothing)
-    told = (0.0, 1.0)
+    kernels = Kernels(choose_as_told, learn_nothing, EXP3.state, EXP3.block)
+    told: tuple[float, float] = (0.0, 1.0)
 
     def parameters(self, horizon=None, blocks=64):
         return np.array(self.told)
 
 
+AGAINST_THE_RULES = [
+    (5.0, 1.0),
+    (2.0, 1.0),
+    (-1.0, 1.0),
+    (0.5, 1.0),
+    (math.nan, 1.0),
+    (0.0, 0.0),
+    (0.0, 2.5),
+    (0.0, -3.0),
+    (0.0, math.nan),
+    (0.0, math.inf),
+]
+
+
 @pytest.mark.plain
-@pytest.mark.parametrize(
-    "told", [(3.0, 1.0), (-1.0, 1.0), (0.0, 0.0), (0.0, 2.5), (0.0, -3.0), (0.0, math.nan), (0.0, math.inf)]
-)
-def test_a_kernel_against_the_rules_ends_in_an_error(told, monkeypatch):
-    monkeypatch.setattr(AsTold, "told", told)
-    with pytest.raises(HoldfastError, match=r"exp3 must choose an arm from 0 to 2 and a whole number of rounds, at"):
-        hf.simulate(AsTold(3), hf.Bernoulli([0.1, 0.2, 0.4]), horizon=9, switching_cost=1.0, replications=3)
+@pytest.mark.parametrize("told", AGAINST_THE_RULES)
+def test_a_kernel_against_the_rules_ends_in_an_error(told):
+    """In a simulation and in a player: never an arm that there is not, nor memory that is nobody's."""
+    policy = AsTold(2, told=told)
+    rule = r"exp3 must choose an arm from 0 to 1 and a whole number of rounds, at"
+    with pytest.raises(HoldfastError, match=rule):
+        hf.simulate(policy, hf.Bernoulli([0.1, 0.2]), horizon=9, switching_cost=1.0, replications=3)
+    with pytest.raises(HoldfastError, match=rule):
+        policy.player(seed=1).ask()
 
 
 ELSEWHERE = """
@@ -134,7 +152,7 @@ import hashlib
 import holdfast as hf
 
 digest = hashlib.sha256()
-for policy in (hf.TsallisSwitch(8, 1.0), hf.Exp3(8)):
+for policy in (hf.TsallisSwitch(8, switching_cost=1.0), hf.Exp3(8)):
     result = hf.simulate(policy, hf.Bernoulli.with_gap(8, 0.05), horizon=5000, switching_cost=1.0, replications=33)
     for column in ("pseudo_regret", "switches"):
         digest.update(result.frame[column].to_numpy().tobytes())

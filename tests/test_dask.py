@@ -10,8 +10,8 @@ from study_files import PLAIN
 
 import holdfast as hf
 from holdfast.errors import HoldfastError, MissingExtra
-from holdfast.studies.run import run_study
 from holdfast.simulation.backends.dask import DaskCluster
+from holdfast.studies.run import run_study
 
 distributed = pytest.importorskip("distributed")
 

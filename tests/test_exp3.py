@@ -7,11 +7,11 @@ import hypothesis.strategies as st
 import naive
 import numpy as np
 import pytest
-from holdfast.policies.protocol import ROUNDS, State
 from hypothesis import given
+from kernel_game import KernelGame
 from strategies import decimal_costs
 
-from holdfast import BlockExp3, Exp3, InvalidParameter, Stream
+from holdfast import BlockExp3, Exp3, InvalidParameter
 
 pytestmark = pytest.mark.plain
 
@@ -55,60 +55,55 @@ def test_block_length_is_read_in_the_units_of_the_losses():
 def test_without_a_cost_the_block_version_is_exp3(K):
     games = []
     for policy in (Exp3(K), BlockExp3(K, switching_cost=0.0, horizon=500)):
-        params, state, stream, arms = policy.parameters(), State.fresh(K), Stream(9, "both"), []
+        game, arms = KernelGame(policy, "both"), []
         for t in range(300):
-            arm = policy.choose(params, state.x, state.C, state.w, 0.0, stream.state)
-            policy.observe(params, state.x, state.C, state.w, (t + arm) % 3 / 2, state.x[ROUNDS])
+            arm, rounds = game.choose()
+            game.observe((t + arm) % 3 / 2, rounds)
             arms.append(arm)
-        games.append((arms, state.C.tolist()))
+        games.append((arms, game.state.C.tolist()))
     assert games[0] == games[1]
 
 
 def test_a_block_counts_as_its_average():
     """The rate is divided by the length: p after blocks that lose b·ℓ is p after rounds that lose ℓ."""
     K = 3
-    one, blocks = Exp3(K), BlockExp3(K, switching_cost=2.0, horizon=10_000)
-    b = blocks.block_length
-    assert b > 1
-    states = State.fresh(K), State.fresh(K)
-    streams = Stream(4, "average"), Stream(4, "average")
+    one, blocks = KernelGame(Exp3(K)), KernelGame(BlockExp3(K, switching_cost=2.0, horizon=10_000))
+    assert blocks.policy.block_length > 1
     for t in range(200):
-        for policy, state, stream, rounds in zip((one, blocks), states, streams, (1, b), strict=True):
-            arm = policy.choose(policy.parameters(), state.x, state.C, state.w, 0.0, stream.state)
-            policy.observe(policy.parameters(), state.x, state.C, state.w, rounds * ((t + arm) % 4 / 4), float(rounds))
-        p, q = one.probabilities(one.parameters(), states[0]), blocks.probabilities(blocks.parameters(), states[1])
-        assert p == pytest.approx(q, rel=1e-10)
+        for game in (one, blocks):
+            arm, rounds = game.choose()
+            game.observe(rounds * ((t + arm) % 4 / 4), rounds)
+        assert one.p == pytest.approx(blocks.p, rel=1e-10)
 
 
 def test_estimates_that_have_grown_are_moved_back_to_zero_without_changing_play():
     """p depends on differences only; sums of 10¹² rounds would lose them."""
-    policy = Exp3(3)
-    params, rng = policy.parameters(), np.random.default_rng(1)
+    rng = np.random.default_rng(1)
     for _ in range(50):
         C = rng.random(3) * 1e3 + 2.0**21
-        moved, kept = State.fresh(3), State.fresh(3)
-        for state, shift in ((moved, 0.0), (kept, C.min())):
-            state.C[:] = C - shift
-            state.x[0] = 99.0
-            policy.observe(params, state.x, state.C, np.ones(3), 0.0, 1.0)
-            policy.choose(params, state.x, state.C, state.w, 0.0, Stream(1, "a").state)
-        assert moved.C.min() == 0
-        assert policy.probabilities(params, moved) == pytest.approx(policy.probabilities(params, kept), rel=1e-9)
+        moved, kept = KernelGame(Exp3(3)), KernelGame(Exp3(3))
+        for game, shift in ((moved, 0.0), (kept, C.min())):
+            game.choose()
+            game.state.C[:] = C - shift
+            game.state.n[0] = 99.0
+            game.observe(0.0, 1)
+            game.choose()
+        assert moved.state.C.min() == 0
+        assert moved.p == pytest.approx(kept.p, rel=1e-9)
 
 
 def test_many_losses_leave_probabilities_that_are_numbers():
-    policy = Exp3(2)
-    params, state, stream = policy.parameters(), State.fresh(2), Stream(2, "many")
+    game = KernelGame(Exp3(2), "many")
     for _ in range(3000):
-        arm = policy.choose(params, state.x, state.C, state.w, 0.0, stream.state)
-        policy.observe(params, state.x, state.C, state.w, float(arm == 0), 1.0)
-    p = policy.probabilities(params, state)
-    assert math.isclose(p.sum(), 1.0)
-    assert p[1] > 0.9
+        arm, rounds = game.choose()
+        game.observe(float(arm == 0), rounds)
+    assert math.isclose(game.p.sum(), 1.0)
+    assert game.p[1] > 0.9
 
 
-@pytest.mark.parametrize(("arguments", "parameter"), [((8, -1.0, 10), "switching_cost"), ((8, 1.0), "horizon")])
-def test_bad_parameters_are_refused(arguments, parameter):
+def test_bad_parameters_are_refused():
     with pytest.raises(InvalidParameter) as error:
-        BlockExp3(*arguments)
-    assert error.value.parameter == parameter
+        BlockExp3(8, switching_cost=-1.0, horizon=10)
+    assert error.value.parameter == "switching_cost"
+    with pytest.raises(TypeError, match="horizon"):
+        BlockExp3(8, switching_cost=1.0)

@@ -23,8 +23,8 @@ from holdfast import (
     TsallisSwitch,
     VaryingTsallisSwitch,
 )
-from holdfast._numba.compile import COMPILED
-from holdfast.players import KEPT_PIECES
+from holdfast.kernels import COMPILED
+from holdfast.players.player import KEPT_PIECES
 
 every_policy = pytest.mark.parametrize("name", CASES)
 FEW = settings(max_examples=12 if COMPILED else 3)
@@ -181,7 +181,7 @@ def test_what_is_saved_is_json_of_this_version(name):
     saved = Game(CASES[name]).play(20).player.save()
     document = json.loads(saved)
     assert document["format"] == "holdfast.player"
-    assert document["version"] == 1
+    assert document["version"] == 2
     assert document["player"]["policy"]["policy"] == CASES[name].policy.id
 
 

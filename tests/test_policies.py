@@ -7,14 +7,13 @@ import naive
 import numpy as np
 import pytest
 from every_policy import CASES, HORIZON, LENGTHS, RATES, loss_of
-from holdfast.policies.protocol import BLOCK, State
 from hypothesis import given
 from kernel_game import KernelGame
 from statistics_of_samples import SEED, assert_distribution
 
-from holdfast import BaSE, Exp3, InvalidParameter, TsallisInf, TsallisSwitch, VaryingTsallisSwitch
-from holdfast._numba.compile import COMPILED
-from holdfast.policies import POLICIES, make_policy, tsallis_kernels
+from holdfast import BaSE, Exp3, InvalidParameter, Stream, TsallisInf, TsallisSwitch, VaryingTsallisSwitch
+from holdfast.kernels import COMPILED
+from holdfast.policies import POLICIES, make_policy
 
 WITH_ORACLE = [name for name, case in CASES.items() if case.oracle]
 ROUNDS_TO_PLAY = HORIZON if COMPILED else 400
@@ -92,7 +91,7 @@ def test_one_step_from_any_state_equals_the_naive_weights(name, C, n):
     game = KernelGame(policy)
     low = min(C)  # the game keeps C with its minimum at the place it knows: 0 in a fresh state
     game.state.C[:] = [c - low for c in C]
-    game.state.x[BLOCK] = n - 1
+    game.state.n[0] = n - 1
     game.choose()
     assert game.p == pytest.approx(naive.tsallis_weights([c - low for c in C], rate(n)), rel=1e-12)
 
@@ -103,7 +102,7 @@ def test_one_step_of_exp3_from_any_state_equals_the_naive_weights(C, n):
     game = KernelGame(Exp3(6))
     low = min(C)
     game.state.C[:] = [c - low for c in C]
-    game.state.x[BLOCK] = n - 1
+    game.state.n[0] = n - 1
     game.choose()
     expected = naive.exp3_weights(game.state.C.tolist(), math.sqrt(math.log(6) / (n * 6)))
     assert game.p == pytest.approx(expected, rel=1e-12)
@@ -124,16 +123,18 @@ def test_estimates_are_unbiased(name):
     game = KernelGame(case.policy, name)
     rng = np.random.default_rng(SEED)
     for n in range(1, 120 if COMPILED else 40):
-        _, length = game.choose(case.announce(n) if case.announce else None)
+        announced = case.announce(n) if case.announce else None
+        before, expected, ahead = game.state.C.copy(), np.zeros(K), game.copy()
+        _, length = ahead.choose(announced)
         losses = rng.random(K) * length * case.highest_loss(n)
-        before, expected = game.state.C.copy(), np.zeros(K)
         for arm in range(K):
-            if_drawn = game.copy(arm)
-            if_drawn.observe(losses[arm], length)
-            estimate = if_drawn.state.C - before
-            expected += game.p[arm] * (estimate - estimate[0])
+            other = game.if_drawn(arm, ahead.p, announced)
+            other.observe(losses[arm], length)
+            estimate = other.state.C - before
+            expected += ahead.p[arm] * (estimate - estimate[0])
         assert expected == pytest.approx(losses - losses[0], rel=1e-9, abs=1e-9 * length)
-        game.observe(losses[int(game.state.x[1])], length)
+        arm, _ = game.choose(announced)
+        game.observe(losses[arm], length)
 
 
 @pytest.mark.plain
@@ -141,8 +142,9 @@ def test_reduced_variance_subtracts_half_from_likely_arms_only():
     """b_i = ½ where p_i ≥ η² = 16/t: no arm before t = 16, the likely ones after (Zimmert and Seldin 2021)."""
     game, seen = KernelGame(TsallisInf(3, estimator="reduced-variance")), set()
     for t in range(1, 400):
+        before = game.state.C.copy()
         arm, _ = game.choose()
-        before, p = game.state.C.copy(), game.p
+        p = game.p
         baseline = np.where(p >= 16 / t * (1 + 1e-9), 0.5, 0.0)
         unsure = np.abs(p * t / 16 - 1) < 1e-8
         loss = loss_of(t, arm)
@@ -165,7 +167,7 @@ def test_arm_frequencies_match_p(name):
     for t in range(60):
         arm, length = game.choose()
         game.observe(length * loss_of(t, arm), length)
-    counts, stream = np.zeros(case.policy.n_arms), game.stream.copy()
+    counts, stream = np.zeros(case.policy.n_arms), Stream(SEED, "many draws").state
     for _ in range(20_000):
         again = game.copy()
         counts[again.choose(stream=stream)[0]] += 1
@@ -192,8 +194,8 @@ def test_one_arm_is_played(policy):
         assert arm == 0
         assert game.p.tolist() == [1.0]
         game.observe(length * (n % 2), length)
-    assert np.isfinite(game.state.x).all()
-    assert np.isfinite(game.state.C).all()
+    for numbers in game.state:
+        assert np.isfinite(numbers).all()
 
 
 @pytest.mark.plain
@@ -205,7 +207,7 @@ def test_losses_common_to_all_arms_are_moved_out_of_the_estimates(estimator):
     for t in range(200):
         if t == 50:
             shifted.state.C[:] += 2.0**24
-            shifted.state.x[tsallis_kernels.LEAST] += 2.0**24
+            shifted.state.least[0] += 2.0**24
         (arm, _), (other, _) = usual.choose(), shifted.choose()
         assert arm == other
         assert shifted.p == pytest.approx(usual.p, rel=1e-5)
@@ -235,7 +237,7 @@ def test_given_functions_play_as_the_lists_they_make():
     for t in range(300):
         assert lists.choose() == functions.choose()
         for game in (lists, functions):
-            game.observe(loss_of(t, int(game.state.x[1])), game.state.x[2])
+            game.observe(loss_of(t, int(game.block.arm[0])), game.block.rounds[0])
 
 
 @pytest.mark.plain
@@ -321,6 +323,7 @@ def test_policies_are_frozen():
 
 @pytest.mark.plain
 def test_a_fresh_state_belongs_to_its_game():
-    one, other = State.fresh(3), State.fresh(3)
-    one.C[0] = 1.0
-    assert other.C[0] == 0.0
+    one, other = KernelGame(Exp3(3)), KernelGame(Exp3(3))
+    one.state.C[0] = 1.0
+    assert one.state.C[0] == 1.0
+    assert other.state.C[0] == 0.0

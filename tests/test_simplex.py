@@ -1,21 +1,28 @@
 """Tsallis and exponential weights: exact properties, agreement with 50 digits, number of passes, drawing an arm."""
 
 import math
-from types import ModuleType
+from dataclasses import replace
 
 import hypothesis.strategies as st
 import mpmath
 import naive
 import numpy as np
 import pytest
-from holdfast.policies.protocol import ARM, ROUNDS, State
 from hypothesis import example, given
+from kernel_game import KernelGame, stream_of
 from strategies import cumulative_losses, learning_rates
 
-from holdfast import Stream, TsallisInf, TsallisSwitch, simplex
-from holdfast._numba.compile import COMPILED
-from holdfast.policies import tsallis_kernels
-from holdfast.simplex import draw, exp_of_negative, exponential_weights, smallest, tsallis_weights
+from holdfast import InvalidParameter, TsallisInf, TsallisSwitch
+from holdfast.kernels import COMPILED
+from holdfast.policies.tsallis_kernels import solve_block
+from holdfast.simplex import (
+    cold_solution,
+    draw,
+    exp_of_negative,
+    exponential_weights,
+    smallest,
+    tsallis_weights,
+)
 
 MOST_COLD_PASSES = 12
 MOST_WARM_PASSES = 3.0
@@ -24,18 +31,6 @@ MOST_WARM_PASSES = 3.0
 def spread_losses(K: int, seed: int) -> np.ndarray:
     """Losses over twenty decades, from 1e-10 to 1e10."""
     return 10.0 ** np.random.default_rng(seed).uniform(-10, 10, K)
-
-
-def counted(module: ModuleType, monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Passes over the arms of every call of the solver that `module` makes from plain Python, from now on."""
-    passes, solve = [], module.tsallis_solve
-
-    def tsallis_solve(*arguments):
-        passes.append(solve(*arguments))
-        return passes[-1]
-
-    monkeypatch.setattr(module, "tsallis_solve", tsallis_solve)
-    return passes
 
 
 @pytest.mark.plain
@@ -102,12 +97,47 @@ def assert_digits(p: np.ndarray, exact: list, relative: float = 1e-10) -> None:
 @pytest.mark.plain
 @pytest.mark.parametrize("eta", [1e-9, 1e-6, 1e-3, 1.0, 30.0, 1e3])
 @pytest.mark.parametrize("K", [1, 2, 3, 8, 61, 300])
-def test_fifty_digits(K, eta, monkeypatch):
+def test_fifty_digits(K, eta):
     C = spread_losses(K, seed=K)
-    passes = counted(simplex, monkeypatch)
-    assert_digits(tsallis_weights(C, eta), naive.tsallis_weights_exact(C.tolist(), eta))
-    assert len(passes) == 1
-    assert passes[0] <= MOST_COLD_PASSES
+    p, passes = cold_solution(C, eta)
+    assert_digits(p, naive.tsallis_weights_exact(C.tolist(), eta))
+    assert p.tolist() == tsallis_weights(C, eta).tolist()
+    assert 1 <= passes <= MOST_COLD_PASSES
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("eta", [5e-324, 1e-300, 1e-150, 1e-80, 1e80, 1e150, 1e300])
+def test_fifty_digits_at_any_rate(eta):
+    """Fourth powers of 2/η would not fit a float."""
+    for spread in (0.0, 1e-3, 1.0, 1e10):
+        C = [0.0, min(spread / eta, 1e300), min(3 * spread / eta, 1e300)]
+        assert_digits(tsallis_weights(C, eta), naive.tsallis_weights_exact(C, eta))
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize(
+    ("C", "eta", "parameter"),
+    [
+        ("ab", 1.0, "C"),
+        ("12", 1.0, "C"),
+        ([[1.0]], 1.0, "C"),
+        ([1.0, [2.0]], 1.0, "C"),
+        ([], 1.0, "C"),
+        ([math.nan], 1.0, "C"),
+        ([10**400], 1.0, "C"),
+        ([1j], 1.0, "C"),
+        (None, 1.0, "C"),
+        ([object()], 1.0, "C"),
+        ([-1e308, 1e308], 1e80, "C"),
+        ([0.0, 1.0], 0.0, "eta"),
+        ([0.0, 1.0], math.inf, "eta"),
+        ([0.0, 1.0], "1", "eta"),
+    ],
+)
+def test_what_has_no_weights_is_refused(C, eta, parameter):
+    with pytest.raises(InvalidParameter) as caught:
+        tsallis_weights(C, eta)
+    assert caught.value.parameter == parameter
 
 
 @pytest.mark.plain
@@ -133,27 +163,20 @@ def test_fifty_digits_of_a_hundred_thousand_arms(eta):
 
 @pytest.mark.parametrize("eta", [1e-9, 1e-6, 1e-3, 1.0, 30.0, 1e3])
 @pytest.mark.parametrize("K", [1000, 30_000, 100_000])
-def test_passes_from_a_cold_start(K, eta, monkeypatch):
-    passes = counted(simplex, monkeypatch)
+def test_passes_from_a_cold_start(K, eta):
     rng = np.random.default_rng(K)
     ladders = [10.0 ** rng.uniform(-10, 10, K)]  # twenty decades
     ladders += [np.arange(K) ** power * scale / eta for power in (0.3, 0.5, 1.0) for scale in (1e-3, 0.1, 1.0)]
     for ratio in (3, 30, 1000):  # ever more arms at ever larger losses: Newton climbs from shelf to shelf
         sizes = np.array([ratio**j for j in range(1 + int(math.log(K, ratio)))])
         ladders.append(np.concatenate([[0.0], np.repeat(sizes**0.5 * 2 / eta, sizes)[: K - 1]]))
-    for C in ladders:
-        tsallis_weights(C, eta)
-    assert len(passes) == len(ladders)
-    assert max(passes) <= MOST_COLD_PASSES
+    assert max(cold_solution(C, eta)[1] for C in ladders) <= MOST_COLD_PASSES
 
 
 @pytest.mark.plain
 @given(cumulative_losses(most_arms=200), learning_rates)
 def test_passes_from_a_cold_start_on_any_losses(C, eta):
-    with pytest.MonkeyPatch.context() as monkeypatch:
-        passes = counted(simplex, monkeypatch)
-        tsallis_weights(C, eta)
-    assert passes[0] <= MOST_COLD_PASSES
+    assert cold_solution(np.array(C), eta)[1] <= MOST_COLD_PASSES
 
 
 @pytest.mark.plain
@@ -168,20 +191,16 @@ def test_passes_from_a_cold_start_on_any_losses(C, eta):
     ],
     ids=["switch", "switch, no cost", "inf", "inf, reduced variance"],
 )
-def test_passes_from_a_warm_start(policy, K, monkeypatch):
-    """A real game, in which `choose` itself runs as plain Python so that its calls of the solver can be counted."""
+def test_passes_from_a_warm_start(policy, K):
+    """A real game; the solver's passes are those of the same block on a copy of the state."""
     blocks = 3000 if COMPILED else 150
-    passes = counted(tsallis_kernels, monkeypatch)
-    choose, observe = policy.abreast
-    choose = getattr(choose, "py_func", choose)
-    params, state, stream = policy.parameters(), State.fresh(K), Stream(3, "warm").state.reshape(-1, 1)
-    x, C, w = (part.reshape(-1, 1) for part in (state.x, state.C, state.w))
-    losses = np.random.default_rng(4).random(blocks)
-    for u in losses:
-        choose(params, x, C, w, 0.0, stream)
-        loss = float(u < (0.5 if state.x[ARM] else 0.3))
-        observe(params, x, C, w, np.array([loss * state.x[ROUNDS]]), state.x[ROUNDS])
-    assert len(passes) == blocks
+    game = KernelGame(replace(policy, n_arms=K), "warm")
+    passes = []
+    for u in np.random.default_rng(4).random(blocks):
+        ahead = game.copy()
+        passes.append(solve_block(ahead.game.params, ahead.columns, 0.0)[-1])
+        arm, rounds = game.choose()
+        game.observe(rounds * float(u < (0.5 if arm else 0.3)), rounds)
     assert np.mean(passes) <= MOST_WARM_PASSES
 
 
@@ -218,17 +237,14 @@ def test_drawing_takes_the_first_arm_past_the_target(weights, u):
 @pytest.mark.plain
 @pytest.mark.parametrize("K", [1, 2, 7, 200])
 def test_the_largest_uniform_draws_an_arm_even_where_the_weights_add_up_to_less(K):
-    policy, stream = TsallisInf(K), Stream(5, "largest")
-    params, state = policy.parameters(), State.fresh(K)
+    game = KernelGame(TsallisInf(K), "largest")
     for n in range(100):
-        copy = State(state.x.copy(), state.C.copy(), state.w.copy())
-        largest = np.array([0, 1, 1, 2**64 - 1], dtype=np.uint64)  # its next uniform is 1 − 2⁻⁵³
-        last = policy.choose(params, copy.x, copy.C, copy.w, 0.0, largest)
-        p = policy.probabilities(params, copy)
-        assert p[last] > 0
-        assert math.fsum(p[last + 1 :]) <= 1e-14
-        arm = policy.choose(params, state.x, state.C, state.w, 0.0, stream.state)
-        policy.observe(params, state.x, state.C, state.w, (n + arm) % 2, 1.0)
+        ahead = game.copy()
+        last, _ = ahead.choose(stream=stream_of(1 - 2.0**-53))
+        assert ahead.p[last] > 0
+        assert math.fsum(ahead.p[last + 1 :]) <= 1e-14
+        arm, _ = game.choose()
+        game.observe((n + arm) % 2, 1)
 
 
 @pytest.mark.plain

@@ -209,15 +209,31 @@ def tsallis_weights(C: ArrayLike, eta: float) -> NDArray[np.float64]:
     >>> tsallis_weights([0.0, 0.0], eta=1.0)
     array([0.5, 0.5])
     """
-    losses = np.array(C, dtype=np.float64)
-    if losses.ndim != 1 or losses.size == 0 or not np.isfinite(losses).all():
-        raise InvalidParameter("C", "must be a list of finite numbers, one an arm", C)
-    R = 2.0 / real_number("eta", eta, above=0)
-    if np.ptp(losses) > WIDEST * R:
-        raise InvalidParameter("C", f"must not spread over more than {WIDEST:g}·2/η", float(np.ptp(losses)))
-    C, w = losses.reshape(-1, 1), np.empty((losses.size, 1))
-    least, s, d, S2, S3, S4 = np.full((6, 1), R)
-    smallest(C, least)
-    tsallis_solve(C, least, R, 1.0 / (R * R), s, w, d, S2, S3, S4)
+    rule = "must be a list of finite numbers, one per arm"
+    try:
+        losses = np.array(C, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidParameter("C", rule, C) from None
+    if losses.ndim != 1 or losses.size == 0 or isinstance(C, str) or not np.isfinite(losses).all():
+        raise InvalidParameter("C", rule, C)
+    p, _ = cold_solution(losses, real_number("eta", eta, above=0))
+    return p
+
+
+def cold_solution(C: NDArray[np.float64], eta: float) -> tuple[NDArray[np.float64], int]:
+    """p for finite C, and the passes over the arms that the solver took.
+
+    p depends on ηC only. With η between ½ and 1, a power of two moved from it to C without rounding, no rate is too
+    small or too large for the solver.
+    """
+    mantissa, exponent = math.frexp(eta)
+    R = 2.0 / mantissa
+    with np.errstate(over="ignore"):
+        D = np.ldexp(0.5 * C - 0.5 * C.min(), exponent + 1)
+    if D.max() > WIDEST * R:
+        raise InvalidParameter("C", f"must not spread over more than {WIDEST:g}·2/η", C)
+    w, least = np.empty((D.size, 1)), np.zeros(1)
+    s, d, S2, S3, S4 = np.full((5, 1), R)
+    passes = tsallis_solve(D.reshape(-1, 1), least, R, 1.0 / (R * R), s, w, d, S2, S3, S4)
     p = (R * refine(w[:, 0], d[0])) ** 2
-    return np.asarray(p / p.sum())
+    return np.asarray(p / p.sum()), passes

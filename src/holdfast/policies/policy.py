@@ -174,13 +174,6 @@ class Policy(ABC):
         }
 
 
-def must_be_given(policy: Policy, *names: str) -> None:
-    """An error for the first of `names` that was left out."""
-    for name in names:
-        if getattr(policy, name) is None:
-            raise InvalidParameter(name, f"must be given to {type(policy).__name__}", None)
-
-
 def _checked_names(arms: object) -> tuple[str, ...] | None:
     if arms is None:
         return None

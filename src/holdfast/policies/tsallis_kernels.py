@@ -102,8 +102,8 @@ def next_block(params: Any, state: Any, K: float, announced: float) -> tuple[flo
 
 
 @kernel
-def draw_block(params: Any, state: Any, announced: float, streams: Any, block: Any) -> float:
-    """p_n, and I_n drawn from it (Algorithm 1, lines 4 and 5); returns the range of the block's loss."""
+def solve_block(params: Any, state: Any, announced: float) -> tuple[float, float, float, int]:
+    """p_n as `state.w` and `state.step`; returns |B_n|, ρ = η_n²/4, the range of its loss and the solver's passes."""
     state.n[0] += 1.0
     rounds, eta, bound = next_block(params, state, float(state.C.shape[0]), announced)
     r, rho = 2.0 / eta, 0.25 * eta * eta
@@ -111,17 +111,26 @@ def draw_block(params: Any, state: Any, announced: float, streams: Any, block: A
         s, y = state.s[g], state.moved[g]
         start = tsallis_start(r, rho, s, state.rest2[g], state.rest3[g], state.rest4[g], y)
         state.s[g] = start if y > 0.0 else max(s, r)
+    passes = tsallis_solve(  # p_n = argmin ⟨p, C_{n−1}⟩ − Σ (4√p_i − 2p_i)/η_n    Algorithm 1, line 4
+        state.C, state.least, r, rho, state.s, state.w, state.step, state.S2, state.S3, state.S4
+    )
+    return rounds, rho, bound, passes
+
+
+@kernel
+def draw_block(params: Any, state: Any, announced: float, streams: Any, block: Any) -> float:
+    """p_n, and I_n drawn from it (Algorithm 1, lines 4 and 5); returns the range of the block's loss."""
+    rounds, rho, bound, _ = solve_block(params, state, announced)
     C, w = state.C, state.w
-    tsallis_solve(C, state.least, r, rho, state.s, w, state.step, state.S2, state.S3, state.S4)  # p_i = (r w_i)²
     for g in range(state.s.shape[0]):
         state.target[g] = uniform_abreast(streams, g) * rho
-    draw_squares(w, state.step, rho, state.target, state.S2, block.arm)
+    draw_squares(w, state.step, rho, state.target, state.S2, block.arm)  # I_n ~ p_n    Algorithm 1, line 5
     for g in range(state.s.shape[0]):
         arm = int(block.arm[g])
         v = refined(w[arm, g], state.step[g])
         block.v[g] = v
         block.y[g] = (C[arm, g] - state.least[g]) + state.s[g]
-        block.probability[g] = r * r * v * v
+        block.probability[g] = min(v * v / rho, 1.0)  # p_I = (2v/η)²
     block.rounds[0], block.rho[0], block.n[0], state.fresh[0] = rounds, rho, state.n[0], 1.0
     return bound
 

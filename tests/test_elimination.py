@@ -13,7 +13,7 @@ from kernel_game import KernelGame
 from statistics_of_samples import SEED, assert_at_least, assert_distribution
 
 from holdfast import BaSE, ConstrainedBernoulli, InvalidParameter, Stream
-from holdfast._numba.compile import COMPILED
+from holdfast.kernels import COMPILED
 
 GRIDS = ("arithmetic", "geometric", "minimax")
 
