@@ -66,7 +66,7 @@ def test_online_player_plays_the_simulated_game(name):
         first_of_block = {start: lam for _, start, _, lam in blocks}
         switched = np.diff(regret["switches"], prepend=0) == 1
         paid = np.cumsum([first_of_block[t] if switched[t] else 0.0 for t in range(rounds)])
-        assert np.allclose(result["cost"], regret["pseudo_regret"] + paid, rtol=0, atol=1e-11), kind
+        assert np.allclose(result["regret_with_switching"], regret["pseudo_regret"] + paid, rtol=0, atol=1e-11), kind
 
 
 def some_policies(K: int, horizon: int, lam: float) -> list[hf.Policy]:
@@ -147,7 +147,7 @@ def test_short_games_are_distributed_as_the_oracles(name, world):
         seed=SEED,
         checkpoints=[10],
     )
-    measures = ["pseudo_regret", "switches", "cost"]
+    measures = ["pseudo_regret", "switches", "regret_with_switching"]
     fast = result.frame.select(measures).to_numpy().reshape(50_000, 6)
     rng = random.Random(SEED)
     slow = []
@@ -199,7 +199,7 @@ def test_other_checkpoints_see_the_same_game():
             assert result.frame.select("policy", "replication", "round", "switches").equals(
                 same.select("policy", "replication", "round", "switches")
             )
-            for measure in ("pseudo_regret", "cost"):
+            for measure in ("pseudo_regret", "regret_with_switching"):
                 assert np.array_equal(result.frame[measure], same[measure])
 
 
@@ -218,7 +218,7 @@ def test_regret_on_a_table_is_the_direct_computation():
             policy, table, horizon=ROUNDS, switching_cost=0.5, replications=1, seed=1, checkpoints=range(1, ROUNDS + 1)
         ).frame
         assert np.array_equal(result["pseudo_regret"], direct["pseudo_regret"])  # 1024ths: every sum is exact
-        assert np.array_equal(result["cost"], direct["cost"])
+        assert np.array_equal(result["regret_with_switching"], direct["regret_with_switching"])
 
 
 @pytest.mark.parametrize("kind", ["bernoulli", "shuffled", "constrained", "reversal", "table"])
@@ -236,7 +236,7 @@ def test_tsallis_switch_stays_below_theorem_1(kind, lam):
     )
     rounds = result.provenance["checkpoints"]
     bounds = [hf.bounds.theorem_1(n_arms=6, switching_cost=lam, horizon=t) for t in rounds]
-    costs = result.frame["cost"].to_numpy().reshape(2000, len(rounds))
+    costs = result.frame["regret_with_switching"].to_numpy().reshape(2000, len(rounds))
     assert_mean_at_most(costs / bounds, 1.0, sees=0.1)
 
 

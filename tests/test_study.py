@@ -15,7 +15,7 @@ from study_files import GRID, PLAIN, Killed, table_study
 
 import holdfast as hf
 from holdfast.files import claimed
-from holdfast.simulation.backends import Threads
+from holdfast.simulation.backends import Backend, Threads
 from holdfast.simulation.chunks import Chunks
 from holdfast.studies.run import run_study
 
@@ -206,11 +206,10 @@ def test_each_changed_field_is_named_once(write, tmp_path):
 class Gpu(Threads):
     """Threads that say they are a GPU."""
 
-    def __init__(self) -> None:
-        super().__init__(name="cuda")
+    name = "cuda"
 
 
-class Absent:
+class Absent(Backend):
     """A backend whose device is not there."""
 
     name = "cuda"
@@ -219,9 +218,6 @@ class Absent:
 
     def __enter__(self):
         raise hf.MissingExtra("no device")
-
-    def __exit__(self, *_):
-        pass
 
     def run(self, tasks, done):
         raise Killed

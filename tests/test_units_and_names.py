@@ -39,9 +39,9 @@ def test_results_are_in_the_units_of_the_table(units, by_block):
     plain, own = played((0.0, 1.0), 1.0, SHARES), played(units, unit, low + unit * SHARES)
     assert own["switches"].equals(plain["switches"])
     assert np.array_equal(own["pseudo_regret"], plain["pseudo_regret"] * unit)
-    assert np.allclose(own["cost"], plain["cost"] * unit, rtol=1e-14, atol=0)
+    assert np.allclose(own["regret_with_switching"], plain["regret_with_switching"] * unit, rtol=1e-14, atol=0)
     if not by_block:
-        assert np.array_equal(own["cost"], own["pseudo_regret"] + 0.25 * unit * own["switches"].to_numpy())
+        assert np.array_equal(own["regret_with_switching"], own["pseudo_regret"] + 0.25 * unit * own["switches"].to_numpy())
 
 
 @pytest.mark.parametrize("units", RANGES)
@@ -56,7 +56,7 @@ def test_a_player_in_own_units_plays_the_simulated_game(units):
         _, blocks = play_online(policy, table, T, lambda n: 3.0, seed=0, replication=0)
         arms = np.concatenate([[arm] * (end - start) for arm, start, end, _ in blocks])
         direct = hf.regret.regret(losses, arms, 3.0)
-        for measure in ("pseudo_regret", "switches", "cost"):
+        for measure in ("pseudo_regret", "switches", "regret_with_switching"):
             assert np.array_equal(result.frame[measure], direct[measure]), name
 
 
