@@ -62,7 +62,7 @@ class Costs:
     """The most blocks a game can have: a function is asked for no more. None where nobody knows."""
     unit: float = 1.0
     """What `table` is divided by: the width of the losses' range, where policies are told shares of it."""
-    _known: array[float] = field(default_factory=lambda: array("d"), init=False, repr=False, compare=False)
+    _known: Any = field(default_factory=lambda: array("d"), init=False, repr=False, compare=False)
     """λ_1, λ_2, … of a function, as far as they were asked for."""
     _failed: list[InvalidParameter] = field(default_factory=list, init=False, repr=False, compare=False)
     """What was wrong with the entry after those, if anything: an error only for a game that gets so far."""
