@@ -26,6 +26,7 @@ def test_switching_costs_by_number_list_function_and_power():
     for wrong, message in {
         -1: "switching_cost must be a finite number and not negative; got -1",
         "1": "switching_cost must be a finite number",
+        None: "switching_cost must be a finite number",
         (1.0, -2.0): r"switching_cost\[1\] must be a finite number and not negative",
         (1.0,): "switching_cost must have an entry for every block, so at least two",
         (lambda n: -n): "switching_cost at n=1 must be a finite number and not negative",
@@ -97,3 +98,17 @@ def test_an_entry_that_is_none_matters_only_to_a_game_that_gets_there():
         hf.simulate(blocks, LOSSES, **settings | {"switching_cost": hf.Power(1000.0)})
     with pytest.raises(InvalidParameter, match=r"switching_cost at n=2 must be a finite number"):
         hf.simulate(blocks, LOSSES, **settings | {"switching_cost": lambda n: 1.0 if n < 2 else "x"})
+
+
+def test_a_function_may_itself_simulate():
+    def cost(n):
+        inner = hf.simulate(hf.Exp3(2), LOSSES, switching_cost=lambda m: 0.5 * m, horizon=3, replications=1)
+        return float(inner.frame["switches"][-1])
+
+    result = hf.simulate(hf.TsallisInf(2), LOSSES, switching_cost=cost, horizon=4, replications=2)
+    assert (result.frame["cost"] >= result.frame["pseudo_regret"]).all()
+
+
+def test_an_array_without_a_dimension_is_no_sequence():
+    with pytest.raises(InvalidParameter, match=r"switching_cost must be a finite number .*; got array\(1\.\)"):
+        hf.simulate(hf.Exp3(2), LOSSES, switching_cost=np.array(1.0), **GAME)

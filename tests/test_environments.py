@@ -252,6 +252,7 @@ def test_the_reversal_comes_within_the_horizon(n_arms, horizon):
         (lambda: Bernoulli([-0.5]), "mean_losses[0]", "-0.5"),
         (lambda: Bernoulli([math.nan]), "mean_losses[0]", "nan"),
         (lambda: Bernoulli([True]), "mean_losses[0]", "True"),
+        (lambda: Bernoulli(np.ma.masked_array([0.5], mask=[True])), "mean_losses[0]", "masked"),
         (lambda: Bernoulli.with_gap(0, 0.1), "n_arms", "0"),
         (lambda: Bernoulli.with_gap(3, 1.5), "gap", "1.5"),
         (lambda: Bernoulli.with_gap(3, 0.6), "gap", "0.6"),  # the best arm would have a mean below 0
@@ -287,3 +288,5 @@ def test_rounds_that_are_no_rounds_are_refused(start, stop):
 def test_an_arm_that_is_none_is_refused(arm):
     with pytest.raises(InvalidParameter, match="arm must be"):
         Bernoulli([0.5, 0.5]).draw(arm, 0, 1, Stream(1, "a"))
+    with pytest.raises(InvalidParameter, match=r"stream must be a holdfast\.Stream; got None"):
+        Bernoulli([0.5, 0.5]).draw(0, 0, 1, None)

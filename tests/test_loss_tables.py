@@ -155,8 +155,11 @@ def test_arms_name_the_columns_of_an_array_or_choose_those_of_a_table():
     assert chosen.expected(0, 300).tolist() == [225.0, 75.0]
     for arms, message in {
         ("a",): r"arms must be 2 names, one per column; got \['a'\]",
-        ("a", "a"): "arms must be different names",
-        ("a", ""): "arms must be names, each a non-empty string",
+        ("a", "a"): "arms must be a list of different names",
+        ("a", ""): "arms must be a list of different names, each a non-empty string",
+        ("a", 2): "arms must be a list of different names, each a non-empty string",
+        "ab": "arms must be a list of different names.*; got 'ab'",
+        3: "arms must be a list of different names.*; got 3",
     }.items():
         with pytest.raises(InvalidParameter, match=message):
             LossTable(LOSSES, arms=arms)

@@ -58,6 +58,7 @@ def _shown(value: object) -> str:
         text = repr(value)
     except ValueError:  # an int of more digits than Python writes
         text = f"{type(value).__name__} too long to show"
+    text = " ".join(text.split()) if "\n" in text else text  # one line, as of a data frame
     return text if len(text) <= 120 else f"{text[:100]}… ({len(text)} characters)"
 
 

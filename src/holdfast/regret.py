@@ -53,9 +53,15 @@ def regret(expected_losses: ArrayLike, played: ArrayLike, switching_cost: float 
     >>> regret([[0.0, 1.0], [1.0, 0.0], [1.0, 0.0]], played=[0, 0, 1], switching_cost=0.5)["regret_with_switching"]
     array([0.5, 0.5, 1. ])
     """
-    losses = np.asarray(expected_losses, dtype=np.float64)
+    try:
+        losses = np.ma.asarray(expected_losses, dtype=np.float64).filled(np.nan)
+    except (ValueError, TypeError):  # text, or rows of different lengths
+        losses = np.full(1, np.nan)
+    if losses.ndim != 2 or not np.isfinite(losses).all():
+        rule = "must be a table of finite numbers, with one row per round and one column per arm"
+        raise InvalidParameter("expected_losses", rule, expected_losses)
     arms = np.asarray(played)
-    if losses.ndim != 2 or arms.shape != losses.shape[:1] or arms.dtype.kind not in "iu":
+    if arms.shape != losses.shape[:1] or arms.dtype.kind not in "iu":
         raise InvalidParameter("played", f"must be one arm number for each of {losses.shape[0]} rounds", played)
     if len(arms) and not (arms.min() >= 0 and arms.max() < losses.shape[1]):
         raise InvalidParameter("played", f"must be arm numbers from 0 to {losses.shape[1] - 1}", played)

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.checks import address_of, made, whole_number
+from holdfast.errors import InvalidParameter
 from holdfast.rng import Stream
 
 Array = NDArray[np.float64]
@@ -91,6 +92,8 @@ class Environment(ABC):
     def draw(self, arm: int, start: int, stop: int, stream: Stream) -> float:
         """Total loss of `arm` over the rounds [start, stop): one draw from `stream`, or one lookup."""
         arm = whole_number("arm", arm, least=0, most=self.n_arms - 1)
+        if not isinstance(stream, Stream):
+            raise InvalidParameter("stream", "must be a holdfast.Stream", stream)
         start, stop = self.checked_rounds(start, stop)
         total = np.zeros(1)
         self.total_kernel(

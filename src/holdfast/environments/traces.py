@@ -100,7 +100,7 @@ def read_trace(source: object, *, index: str | None = None, arms: Sequence[str] 
         trace = _from_frame(frame, index, f"{frame.shape[0]} x {frame.shape[1] - (index is not None)} table")
     else:
         trace = _from_array(source, index)
-    trace = trace if arms is None else _with_arms(trace, list(arms))
+    trace = trace if arms is None else _with_arms(trace, arms)
     if 0 in trace.shape:
         what = "rows: it needs one per round" if trace.shape[1] else "columns of losses: it needs one per arm"
         raise InvalidParameter("source", f"{TABLE_RULE}; it has no {what}", trace.source)
@@ -229,12 +229,14 @@ def _as_floats(frame: pl.DataFrame) -> Array:
     return frame.select(pl.all().cast(pl.Float64).fill_null(float("nan"))).to_numpy()
 
 
-def _with_arms(trace: Trace, arms: list[str]) -> Trace:
+def _with_arms(trace: Trace, given: Sequence[str]) -> Trace:
     """An array's columns named, or columns chosen by their names."""
-    if not all(isinstance(name, str) and name for name in arms):
-        raise InvalidParameter("arms", "must be names, each a non-empty string", arms)
-    if len(set(arms)) < len(arms):
-        raise InvalidParameter("arms", "must be different names", arms)
+    rule = "must be a list of different names, each a non-empty string"
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        raise InvalidParameter("arms", rule, given)
+    arms = list(given)
+    if not all(isinstance(name, str) and name for name in arms) or len(set(arms)) < len(arms):
+        raise InvalidParameter("arms", rule, arms)
     if trace.arms is not None:
         for name in arms:
             one_of("arms", name, trace.arms)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -19,8 +20,8 @@ SwitchingCost = float | Sequence[float] | Callable[[int], float]
 FIRST_TABLE = 4096
 """Entries of a function that are tabulated at first; a game that needs more begins again with twice as many."""
 
-_TABULATING = threading.Lock()
-"""A user's function is called by one thread at a time, and once for each block."""
+_TABULATING = threading.RLock()
+"""A user's function is called by one thread at a time, and once for each block; it may itself simulate."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class Costs:
     """The most blocks a game can have: a function is asked for no more. None where nobody knows."""
     unit: float = 1.0
     """What `table` is divided by: the width of the losses' range, where policies are told shares of it."""
-    _known: list[float] = field(default_factory=list, init=False, repr=False, compare=False)
+    _known: Any = field(default_factory=lambda: array("d"), init=False, repr=False, compare=False)
     """λ_1, λ_2, … of a function, as far as they were asked for."""
     _failed: list[InvalidParameter] = field(default_factory=list, init=False, repr=False, compare=False)
     """What was wrong with the entry after those, if anything: an error only for a game that gets so far."""
@@ -73,7 +74,7 @@ class Costs:
             return replace(switching_cost, blocks=blocks)
         if callable(switching_cost):
             return cls(switching_cost, None, blocks)
-        if isinstance(switching_cost, (list, tuple, np.ndarray)):
+        if isinstance(switching_cost, (list, tuple, np.ndarray)) and np.ndim(switching_cost) > 0:
             if len(switching_cost) < 2:
                 rule = "must have an entry for every block, so at least two; give a number for a constant cost"
                 raise InvalidParameter("switching_cost", rule, switching_cost)
