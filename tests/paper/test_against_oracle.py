@@ -14,9 +14,9 @@ import naive
 import numpy as np
 import polars as pl
 import pytest
-from holdfast.experiments.figures import FIGURES
-from holdfast.experiments.games import Match, Row, play
-from holdfast.experiments.settings import Settings
+from holdfast.paper.figures import FIGURES
+from holdfast.paper.games import Match, Row, play
+from holdfast.paper.settings import Settings
 from statistics_of_samples import SEED, assert_same_mean
 
 from holdfast import BaSE, BlockExp3, Exp3, Policy, TsallisInf, TsallisSwitch, VaryingTsallisSwitch
@@ -25,7 +25,7 @@ from holdfast.simulation import Power
 
 T = 200
 SETTINGS = Settings(replications=4000, horizon=T, seed=SEED)
-ROWS = {name: row for experiment in FIGURES.values() for name, row in experiment.tables().items()}
+ROWS = {name: row for figure in FIGURES.values() for name, row in figure.tables().items()}
 
 
 def oracle(policy: Policy) -> Any:

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 import numpy as np
 import polars as pl
 import pytest
-from holdfast.experiments.claims import CLAIMS
-from holdfast.experiments.figures import ALPHAS, FIGURES, POLICIES
-from holdfast.experiments.ledger import Claim, Evidence, Verdict, judge
-from holdfast.experiments.probes import LONG_ALPHAS, PROBES, horizons, long_rounds
-from holdfast.experiments.questions import Between, Less, Near, Never, Often, Sometimes, Under, share_interval, slopes
-from holdfast.experiments.settings import Settings
+from holdfast.paper.claims import CLAIMS
+from holdfast.paper.figures import ALPHAS, FIGURES, POLICIES
+from holdfast.paper.ledger import Claim, Evidence, Verdict, judge
+from holdfast.paper.probes import LONG_ALPHAS, PROBES, horizons, long_rounds
+from holdfast.paper.questions import Between, Less, Near, Never, Often, Sometimes, Under, share_interval, slopes
+from holdfast.paper.settings import Settings
 
 from holdfast.results import Result
 
@@ -101,7 +101,7 @@ def test_some_runs_but_not_all(runs: int, expected: str) -> None:
 def rows(geometric: int, cost: float) -> dict[str, dict[str, pl.DataFrame]]:
     easy = {name: curve(500.0, exponent=0.3) for name in POLICIES} | {"base-geometric": lost(geometric)}
     hard = {name: curve(5000.0, exponent=0.3) for name in POLICIES} | {"base-geometric": curve(50.0, exponent=0.1)}
-    easy["base-geometric"] = easy["base-geometric"].with_columns(cost=pl.lit(cost) + pl.col("replication"))
+    easy["base-geometric"] = easy["base-geometric"].with_columns(regret_with_switching=pl.lit(cost) + pl.col("replication"))
     return {
         "constrained_easy": easy,
         "constrained_hard": hard,
@@ -184,7 +184,7 @@ def test_one_replication_decides_no_comparison() -> None:
 
 def test_every_claim_is_well_formed() -> None:
     assert len(BY_ID) == len(CLAIMS)
-    known = {name for experiment in FIGURES.values() for name in experiment.tables()} | {p.name for p in PROBES}
+    known = {name for figure in FIGURES.values() for name in figure.tables()} | {p.name for p in PROBES}
     for claim in CLAIMS:
         assert set(claim.needs) <= known, claim.id
         assert claim.figure in {"", *FIGURES}, claim.id

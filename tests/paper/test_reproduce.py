@@ -1,19 +1,18 @@
 """`reproduce` from end to end, cut down: fewer figures, a short horizon, three replications."""
 
 import json
-import os
+import subprocess
+import sys
 from pathlib import Path
 
 import polars as pl
 import pytest
-from holdfast.experiments.figures import FIGURES, chosen
-from holdfast.experiments.settings import Settings
-from holdfast.report.document import LARGEST, write_document
-from holdfast.report.reproduction import Reproduction, ledger_table, load, redraw, reproduce
-from rich.console import Console
 
-from holdfast import BadSavedState, HoldfastError, InvalidParameter, simulate
-from holdfast.report import reproduction
+from holdfast import BadSavedState, HoldfastError, simulate
+from holdfast.paper.document import MOST_BYTES, write_document
+from holdfast.paper.figures import FIGURES, chosen
+from holdfast.paper.reproduce import Reproduction, load, redraw, reproduce
+from holdfast.paper.settings import Settings
 from holdfast.results import SCHEMA, Result
 
 NAMES = ["stochastic-easy", "constrained-easy", "ties-stochastic", "varying-cost"]
@@ -29,13 +28,14 @@ def contents(directory: Path) -> dict[str, bytes]:
     return {str(path.relative_to(directory)): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
 
 
-def test_everything_is_there(made: Reproduction) -> None:
+def test_everything_is_there_and_in_the_manifest(made: Reproduction) -> None:
     found = set(contents(made.out))
     for name in NAMES:
         assert {f"{name}.{kind}" for kind in ("parquet", "png", "svg", "pdf")} <= found
     assert {"constrained-easy.shuffled.parquet", "varying-cost.constrained.parquet"} <= found
     assert {"ledger.json", "report.html", "ledger/long-ties-stochastic.parquet"} <= found
     assert not any(name.rsplit("/")[-1].startswith(".") for name in found)
+    assert set(json.loads((made.out / "reproduction.json").read_text())) == found - {"reproduction.json"}
 
 
 def test_tables(made: Reproduction) -> None:
@@ -74,29 +74,12 @@ def test_ledger(made: Reproduction) -> None:
         assert verdict["parts"]
 
 
-def test_ledger_in_the_terminal(made: Reproduction) -> None:
-    console = Console(width=140, record=True, file=open(os.devnull, "w"))  # noqa: SIM115
-    console.print(ledger_table(made.verdicts))
-    text = console.export_text()
-    console.file.close()
-    for verdict in made.verdicts:
-        assert verdict.id in text
-
-
-def test_report(made: Reproduction) -> None:
-    page = (made.out / "report.html").read_text(encoding="utf-8")
-    for name in NAMES:
-        assert f"holdfast reproduce {name} --replications 3 --horizon 2000 --arms 4 --seed 11" in page
-    for verdict in made.verdicts:
-        assert verdict.id in page
-
-
 def test_document(made: Reproduction, tmp_path: Path) -> None:
     text = write_document(made.out, tmp_path / "docs" / "page.md").read_text(encoding="utf-8")
     assert "holdfast reproduce --replications 3 --horizon 2000 --arms 4 --seed 11" in text
     for name in NAMES:
         assert f"(figures/{name}.png)" in text
-        assert (tmp_path / "docs" / "figures" / f"{name}.png").stat().st_size <= LARGEST
+        assert (tmp_path / "docs" / "figures" / f"{name}.png").stat().st_size <= MOST_BYTES
     rows = [line for line in text.splitlines() if line.startswith(("| ✓", "| ◐", "| ✗"))]
     assert len(rows) == len(made.verdicts)
     for verdict, row in zip(made.verdicts, rows, strict=True):
@@ -105,17 +88,14 @@ def test_document(made: Reproduction, tmp_path: Path) -> None:
         assert row.count("|") - row.count("\\|") == 5
 
 
-def test_redrawing_needs_no_playing(made: Reproduction, monkeypatch: pytest.MonkeyPatch) -> None:
-    def played(*_: object, **__: object) -> None:
-        raise AssertionError("a game was played")
-
-    monkeypatch.setattr(reproduction, "find_out", played)
+def test_redrawing_needs_no_playing(made: Reproduction) -> None:
     before = contents(made.out)
-    for path in made.out.glob("*.[psh]*g*"):
-        path.unlink()
-    (made.out / "report.html").unlink()
     again = redraw(made.out)
     assert again.verdicts == made.verdicts
+    assert contents(made.out) == before
+    for path in (made.out / "arms.png", made.out / "report.html", made.out / "ties-stochastic.svg"):
+        path.unlink(missing_ok=True)
+    redraw(made.out)
     assert contents(made.out) == before
 
 
@@ -157,18 +137,20 @@ def test_bad_input_leaves_nothing(tmp_path: Path, figures: object, changes: dict
 def test_out_must_be_writable(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     for out in (tmp_path / "file", tmp_path / "file" / "below", Path("/proc/nothing/here")):
-        with pytest.raises(InvalidParameter, match="out must be a directory that can be written to"):
+        with pytest.raises(HoldfastError, match="out must be a folder that can be written to"):
             reproduce(["arms"], out=out, **SMALL)
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
-def test_a_failure_while_playing_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(*_: object, **__: object) -> None:
-        raise KeyboardInterrupt
+def test_a_failure_while_playing_leaves_nothing(tmp_path: Path) -> None:
+    class Broken:
+        name = "broken"
 
-    monkeypatch.setattr(reproduction, "find_out", interrupted)
+        def run(self, tasks: object, done: object) -> None:
+            raise KeyboardInterrupt
+
     with pytest.raises(KeyboardInterrupt):
-        reproduce(["arms"], out=tmp_path / "a" / "b", **SMALL)
+        reproduce(["arms"], out=tmp_path / "a" / "b", backend=Broken(), **SMALL)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -176,30 +158,21 @@ def test_only_what_reproduce_wrote_can_be_loaded(tmp_path: Path) -> None:
     with pytest.raises(BadSavedState, match="holdfast reproduce"):
         load(tmp_path)
     (tmp_path / "ledger.json").write_text('{"settings": {}, "figures": ["arms"]}')
-    with pytest.raises(BadSavedState):
+    with pytest.raises(BadSavedState, match=r"arms\.parquet"):
         load(tmp_path)
 
 
 def test_figures_are_in_the_papers_order_and_once() -> None:
-    assert [e.name for e in chosen(["arms", "adversarial", "arms"])] == ["adversarial", "arms"]
+    assert [figure.name for figure in chosen(["arms", "adversarial", "arms"])] == ["adversarial", "arms"]
     assert len(chosen(None)) == len(chosen([])) == 10
 
 
-def test_a_drawing_that_fails_says_so(made: Reproduction, tmp_path: Path) -> None:
-    from dataclasses import replace
-
-    from holdfast.report.drawing import Drawing
-
-    figures = [replace(figure, rows=()) for figure in reproduction.figures_of(made.findings)]
-    with pytest.raises(Exception, match=r".+"), Drawing(figures, tmp_path):
-        pass
-
-
-def test_an_earlier_run_in_the_same_directory_leaves_nothing_behind(tmp_path: Path) -> None:
-    mine = tmp_path / "notes.txt"
-    mine.write_text("kept")
-    for figure in ("constrained-easy", "stochastic-free"):
-        reproduce([figure], out=tmp_path, replications=2, horizon=200)
-    assert mine.read_text() == "kept"
-    assert not list(tmp_path.glob("constrained-easy*"))
-    assert (tmp_path / "stochastic-free.parquet").exists()
+def test_without_matplotlib_nothing_is_played(tmp_path: Path) -> None:
+    code = (
+        "import sys; sys.modules['matplotlib'] = None\n"
+        "from holdfast.paper.reproduce import reproduce\n"
+        f"reproduce(['arms'], out={str(tmp_path / 'out')!r})"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stderr.splitlines()[-1].endswith("drawing needs matplotlib: pip install 'holdfast[report]'")
+    assert list(tmp_path.iterdir()) == []

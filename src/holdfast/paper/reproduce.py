@@ -24,6 +24,7 @@ from holdfast.paper.settings import Settings
 from holdfast.paper.tables import JUDGED, Table, play_table, read_table, tables_of, write_tables
 from holdfast.report.drawing import KINDS
 from holdfast.report.extra import need_matplotlib
+from holdfast.report.numerals import counted
 from holdfast.report.workers import Image, drawn_meanwhile
 from holdfast.results import Result
 from holdfast.simulation import Backend
@@ -84,10 +85,11 @@ def reproduce(
     where = find_backend(backend, workers=workers, scheduler=scheduler)
     with claimed(out, WHAT) as folder:
         manifest = ours(folder)
-        kept = _kept(folder, manifest, asked, settings, echo)
-        together = tuple(figure for figure in chosen(None) if figure in asked or figure in kept)
+        others = _others(folder, manifest, asked, settings)
+        kept = {figure.name for figure in others if _sound(figure, folder, manifest, settings, echo)}
+        together = tuple(figure for figure in chosen(None) if figure in (*asked, *others))
         tables = tables_of(together, settings)
-        new = [table for table in tables if table.figure not in {figure.name for figure in kept}]
+        new = [table for table in tables if table.figure not in kept]
         refuse_strangers(folder, manifest, _files(together, tables))
         held: Any = where if hasattr(where, "__enter__") else nullcontext()  # one cluster for all games
         count = sum(len(table.matches(settings)) for table in new)
@@ -133,32 +135,31 @@ def _saved(folder: Path) -> tuple[Settings, tuple[Figure, ...]]:
         raise BadSavedState(f"{folder} must be a folder that `holdfast reproduce` filled ({reason(error)})") from None
 
 
-def _kept(
-    folder: Path, manifest: Manifest, asked: Sequence[Figure], settings: Settings, echo: Callable[[str], None]
-) -> list[Figure]:
-    """Figures of an earlier run that stay: those not asked for, if they were made with the same settings."""
+def _others(folder: Path, manifest: Manifest, asked: Sequence[Figure], settings: Settings) -> list[Figure]:
+    """Figures of an earlier run that were not asked for; refused where they were made with other settings."""
     if folder / LEDGER not in manifest.unchanged():
         return []
     before, figures = _saved(folder)
     others = [figure for figure in figures if figure not in asked]
-    if not others:
-        return []
     version = json.loads((folder / LEDGER).read_text(encoding="utf-8")).get("holdfast")
-    if before != settings or version != holdfast.__version__:
-        changed = [f"{name} {value}" for name, value in before.plain().items() if value != settings.plain()[name]]
-        changed += [f"holdfast {version}"] if version != holdfast.__version__ else []
+    changed = [f"{name} {value}" for name, value in before.plain().items() if value != settings.plain()[name]]
+    changed += [f"holdfast {version}"] if version != holdfast.__version__ else []
+    if others and changed:
         raise HoldfastError(
-            f"{folder} has {len(figures)} figures made with {', '.join(changed)}: "
+            f"{folder} has {counted(len(figures), 'figure')} made with {', '.join(changed)}: "
             f"choose another folder, or reproduce all of them ({', '.join(figure.name for figure in others)} too)"
         )
-    sound = []
-    for figure in others:
-        damaged = _damaged(folder, manifest, tables_of([figure], settings))
-        if damaged:
-            echo(f"{figure.name} is played again: {', '.join(damaged)} not as written")
-        else:
-            sound.append(figure)
-    return sound
+    return others
+
+
+def _sound(
+    figure: Figure, folder: Path, manifest: Manifest, settings: Settings, echo: Callable[[str], None]
+) -> bool:
+    """Whether the tables of a figure are as they were written, so that it need not be played again."""
+    damaged = _damaged(folder, manifest, tables_of([figure], settings))
+    if damaged:
+        echo(f"{figure.name} is played again: {', '.join(damaged)} not as written")
+    return not damaged
 
 
 def _damaged(folder: Path, manifest: Manifest, tables: Sequence[Table]) -> list[str]:

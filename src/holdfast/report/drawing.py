@@ -145,7 +145,13 @@ def _scales(axes: Axes, panel: Panel, threshold: float | None, scale: Scale) -> 
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _tick(value)))
         if all((line.y >= 0).all() for line in panel.lines):
             axes.set_ylim(bottom=0)
-    if not any(np.issubdtype(line.x.dtype, np.datetime64) for line in panel.lines):
+    if any(np.issubdtype(line.x.dtype, np.datetime64) for line in panel.lines):
+        from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+
+        dates = AutoDateLocator(minticks=3, maxticks=6)
+        axes.xaxis.set_major_locator(dates)
+        axes.xaxis.set_major_formatter(ConciseDateFormatter(dates))
+    else:
         axes.set_xlim(left=0)
         axes.xaxis.set_major_locator(MaxNLocator(5, steps=_STEPS, integer=True))
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _tick(value)))
