@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 
 import holdfast as hf
-from holdfast.kernels import COMPILED, Kernels, kernel
 from holdfast.errors import HoldfastError
+from holdfast.kernels import COMPILED, Kernels, kernel
 from holdfast.simulation.backends.backend import PIECES_PER_WORKER, split
 from holdfast.simulation.costs import Costs, Power
 from holdfast.simulation.game import ABREAST

@@ -7,7 +7,6 @@ import pytest
 from statistics_of_samples import SEED, assert_distribution, binomial_probabilities
 
 from holdfast import Stream
-from holdfast.kernels import COMPILED
 from holdfast.environments.binomial_table import (
     ALIAS_BITS,
     CERTAIN,
@@ -21,6 +20,7 @@ from holdfast.environments.binomial_table import (
     binomial_from_table,
     binomial_tables,
 )
+from holdfast.kernels import COMPILED
 
 MEANS = [0.001, 0.05, 0.3, 0.45, 0.5, 0.8, 0.999] if COMPILED else [0.05, 0.5]
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import assume, given
 
 from holdfast import InvalidParameter, TsallisInf, bounds, schedules
-from holdfast.kernels import COMPILED
 from holdfast.bounds.varying import UNSTABLE, N, _most_blocks, _run
+from holdfast.kernels import COMPILED
 
 CLOSE = 1e-12
 EASY = {"switching_cost": 0.025, "gaps": 0.2}

@@ -16,7 +16,6 @@ from holdfast import (
 )
 from holdfast.players.document import check_sum
 
-
 pytestmark = pytest.mark.plain
 
 

@@ -74,7 +74,7 @@ class Layout:
                 row += 1
         scope = {"Record": self.record, "__name__": __name__}
         exec(f"def view(numbers, vectors, K):\n    return Record({', '.join(parts)})\n", scope)
-        return kernel(scope["view"])  # type: ignore[arg-type]  # made by the line above
+        return kernel(scope["view"])
 
     def saved(self, numbers: Array, vectors: Array) -> dict[str, Any]:
         """The numbers of one game by name, without its scratch space."""

@@ -133,7 +133,7 @@ def _play_cell(
     parts.mkdir(parents=True, exist_ok=True)
     most = max(1, MOST_CHUNK_ROWS // (len(cell.checkpoints) * len(cell.policies)))
     size = width = backend.width
-    row = width * ABREAST if backend.abreast and any(p.abreast for p in cell.policies.values()) else 1
+    row = width * ABREAST if backend.abreast and any(p.kernels.abreast for p in cell.policies.values()) else 1
     for first, count in gaps:
         end = first + count
         while first < end:

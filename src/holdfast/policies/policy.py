@@ -7,9 +7,9 @@
 (`holdfast.layouts`), owned by the caller. `announced` is what the policy is told at the start of a block (Theorem 4's
 λ_n, Theorem 2's b_t), `streams` the random streams it draws from.
 
-**A block is a value.** Whatever `observe` needs of the draw is in the block, not in the state: so a block may be stored,
-sent elsewhere and observed late, after others have begun, and in any order. A policy that cannot go on without a loss
-says so (`waits_for_losses`). `rounds` is fewer than the block's own only where some of its losses never came.
+**A block is a value.** Whatever `observe` needs of the draw is in the block, not in the state: so a block may be
+stored, sent elsewhere and observed late, after others have begun, and in any order. A policy that cannot go on without
+a loss says so (`waits_for_losses`). `rounds` is fewer than the block's own only where some of its losses never came.
 
 Every array has one column per game. A policy whose blocks have the same lengths in every game may be played *abreast*:
 its kernels are then handed several columns at once, and the common ``block.rounds`` is that of column 0. All others are
@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
 
 LARGEST = 1e50
 """Ranges and costs beyond this (or below its inverse) would overflow in the solver."""
+
+RAREST = 1e-20
+"""No arm of a smaller probability is drawn by a uniform of 53 bits, but for the first arm by a uniform of 0."""
 
 MOST_ARMS = 10**7
 
@@ -154,6 +158,7 @@ class Policy(ABC):
 
     def check_saved(self, state: Mapping[str, Any], block: Mapping[str, Any] | None) -> None:
         """An error for saved numbers, all of them finite, that no game of this policy can have come to."""
+        return
 
     def player(
         self, seed: object = None, *, replication: int = 0, loss_range: tuple[float, float] | None = None
@@ -181,8 +186,7 @@ def _checked_names(arms: object) -> tuple[str, ...] | None:
     if not all(isinstance(name, str) and name for name in arms):
         raise InvalidParameter("arms", rule + ", each a non-empty string", arms)
     if len(set(arms)) < len(arms):
-        seen: set[str] = set()
-        twice = next(name for name in arms if name in seen or seen.add(name))  # type: ignore[func-returns-value]  # None
+        twice = next(name for name, count in Counter(arms).items() if count > 1)
         raise InvalidParameter("arms", f"{rule}; {twice!r} is there twice", list(arms))
     return tuple(arms)
 
