@@ -12,9 +12,7 @@ from every_policy import CASES, Game
 from holdfast import BadSavedState, HoldfastError, Player
 from holdfast.players.document import check_sum
 
-pytestmark = pytest.mark.plain
-
-STRANGE = [0, -1, 7, 0.5, 1e300, -1e300, 5e-324, 2**63, 10**400, True, None, "7", [], [1.0], {}, math.nan, math.inf]
+STRANGE = [0, -1, 7, 0.5, 1e300, 5e-324, 10**400, True, "7", [], math.nan]
 EDITED = [name for name in CASES if name != "tsallis-switch, functions"]
 
 
@@ -46,13 +44,14 @@ def plays_on(player: Player, rounds: int = 50) -> None:
     """Play, with an announcement where the policy wants one."""
     told = {None: {}, "switching_cost": {"switching_cost": 0.5}, "loss_bound": {"loss_bound": 1.0}}
     for t in range(rounds):
+        begun = player.hold > 0
         player.ask(**told[player.policy.announces])
         low, high = player.policy.bounds
         p = player.probabilities
         assert np.isfinite(p).all()
         assert math.isclose(p.sum(), 1.0, rel_tol=1e-6)
         assert type(player.hold) is int
-        player.tell(low if t % 2 else high)
+        player.tell(low if t % 2 or begun else high)
     assert "NaN" not in player.save()
 
 
@@ -69,12 +68,15 @@ def refused_or_played(saved: str) -> bool:
     return False
 
 
-@pytest.mark.parametrize("played", [0, 1, 333])
 @pytest.mark.parametrize("name", EDITED)
-def test_any_number_edited(name, played):
-    """Every number of the document in turn replaced by strange ones, in an open block and between two."""
-    game = Game(CASES[name]).play(played)
+def test_any_number_edited(name):
+    """Every number of the document in turn replaced by strange ones: in the first block, between two, in a later."""
+    game = Game(CASES[name])
+    game.ask()
     saves = [game.player.save()]
+    while game.t < 333 or game.player.hold:
+        game.step()
+    saves.append(game.player.save())
     game.ask()
     saves.append(game.player.save())
     refused = 0
@@ -88,18 +90,19 @@ def test_any_number_edited(name, played):
 
 @pytest.mark.parametrize("name", EDITED)
 def test_two_numbers_edited(name):
-    """A thousand pairs."""
+    """Pairs of them, at random."""
     game = Game(CASES[name]).play(100)
     game.ask()
     saved, rng = game.player.save(), np.random.default_rng(8)
     paths = list(places(json.loads(saved)["player"]))
-    for _ in range(200):
+    for _ in range(150):
         one, other = (paths[i] for i in rng.choice(len(paths), 2, replace=False))
         if one != other[: len(one)] and other != one[: len(other)]:
             values = rng.choice(len(STRANGE), 2)
             refused_or_played(edited(saved, {one: STRANGE[values[0]], other: STRANGE[values[1]]}))
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize(
     ("name", "changes"),
     [
@@ -120,6 +123,7 @@ def test_what_crashed_or_hung_before(name, changes):
     refused_or_played(edited(game.player.save(), changes))
 
 
+@pytest.mark.plain
 def test_numbers_are_read_by_name():
     """The order of the names in a document, of state and of block, means nothing."""
     for name in EDITED:
