@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Iterator
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -61,10 +62,9 @@ def refused_or_played(saved: str) -> bool:
         player = Player.load(saved)
     except BadSavedState:
         return True
-    try:
+    at_its_end = len(getattr(player.policy, "block_lengths", None) or ())  # a schedule given as lists
+    with pytest.raises(HoldfastError, match="must reach block") if 0 < at_its_end < 400 else nullcontext():
         plays_on(player)
-    except HoldfastError as error:
-        assert "must reach block" in str(error)  # a schedule given as lists, at its end
     return False
 
 
