@@ -54,6 +54,9 @@ CASES = {
     "tsallis-switch": Case(TsallisSwitch(4, switching_cost=1.3), lambda: naive.TsallisSwitch(4, 1.3)),
     "tsallis-switch, no cost": Case(TsallisSwitch(3, switching_cost=0.0), lambda: naive.TsallisSwitch(3, 0)),
     "tsallis-switch, high cost": Case(TsallisSwitch(8, switching_cost=10), lambda: naive.TsallisSwitch(8, 10)),
+    "tsallis-switch, reduced variance": Case(
+        TsallisSwitch(4, switching_cost=1.3, estimator="reduced-variance"), lambda: naive.TsallisSwitch(4, 1.3, "rv")
+    ),
     "tsallis-switch, lists": Case(
         TsallisSwitch(5, block_lengths=LENGTHS, learning_rates=RATES),
         lambda: naive.TsallisSwitchGiven(5, LENGTHS, RATES),
@@ -79,7 +82,9 @@ CASES = {
         TsallisInf(3, loss_bound="announced"), lambda: naive.TsallisInfAnnounced(3), announce=announced_bound
     ),
     "tsallis-inf, announced, reduced variance": Case(
-        TsallisInf(3, loss_bound="announced", estimator="reduced-variance"), announce=announced_bound
+        TsallisInf(3, loss_bound="announced", estimator="reduced-variance"),
+        lambda: naive.TsallisInfAnnounced(3, "rv"),
+        announce=announced_bound,
     ),
     "exp3": Case(Exp3(4), lambda: naive.Exp3(4)),
     "exp3-blocks": Case(BlockExp3(4, switching_cost=1.3, horizon=HORIZON), lambda: naive.BlockExp3(4, 1.3, HORIZON)),
@@ -96,7 +101,7 @@ CASES = {
 }
 
 RANDOMISED = [name for name in CASES if name != "one arm" and (not name.startswith("base") or "random" in name)]
-"""The cases whose arms hang on the seed."""
+"""The cases whose arms depend on the seed."""
 
 
 def loss_of(t: int, arm: int) -> float:
@@ -105,7 +110,7 @@ def loss_of(t: int, arm: int) -> float:
 
 
 class Game:
-    """A player in a world whose losses hang only on round and arm, and whose announcements only on the block."""
+    """A player in a world whose losses depend only on round and arm, and whose announcements only on the block."""
 
     def __init__(self, case: Case, seed: int = 7) -> None:
         self.case = case

@@ -119,6 +119,14 @@ def guarded_ceil(a: float) -> int:
 # -------------------------------------------------------------------------------------------------- policies
 
 
+class Block(NamedTuple):
+    """A block as a value: what its estimate needs, whenever its loss comes."""
+
+    arm: int
+    p: list[float]  # p_n, of the draw
+    baseline: float = 0.0  # b_I, which C_I has got at the draw
+
+
 class Algorithm1(ABC):
     """Algorithm 1: draw I_n ~ p_n, hold it for |B_n| rounds, C_n(I_n) = C_{n−1}(I_n) + c_n / p_n(I_n)."""
 
@@ -141,20 +149,58 @@ class Algorithm1(ABC):
         self.arm = draw(self.p, u)
         return self.arm, length
 
-    def observe(self, total_loss: float, rounds: int) -> None:
-        self.C[self.arm] += total_loss / self.p[self.arm]
+    def block(self) -> Block:
+        """The block that was begun last."""
+        return Block(self.arm, self.p)
+
+    def observe(self, total_loss: float, rounds: int, block: Block | None = None) -> None:
+        """The loss of a block: of the one begun last, unless another is given."""
+        arm, p, _ = block or self.block()
+        self.C[arm] += total_loss / p[arm]
 
 
-class TsallisSwitch(Algorithm1):
-    """Tsallis-Switch tuned by Theorem 1: η_n = (2/(a_n + 1))·√(2/n)."""
+class ReducedVariance(Algorithm1):
+    """ℓ̂_i = 1[I=i](ℓ − b_i)/p_i + b_i, b_i = B/2 where p_i >= (ηB)² (ZS21), B the largest loss of the block.
 
-    def __init__(self, K: int, lam: Number) -> None:
+    The b_i are added at the draw, so that a block needs its own arm's only. `reduced=False` leaves them out.
+    """
+
+    reduced = True
+
+    @abstractmethod
+    def largest_loss(self, length: int) -> float:
+        """B."""
+
+    def choose(self, u: float, announced: float | None = None) -> tuple[int, int]:
+        arm, length = super().choose(u, announced)
+        B = self.largest_loss(length)
+        least = (self.eta * B) ** 2 * (1 - 1e-13)  # equality included, up to rounding
+        self.b = [B / 2 if self.reduced and p_i >= least else 0.0 for p_i in self.p]
+        self.C = [c + b_i for c, b_i in zip(self.C, self.b, strict=True)]
+        return arm, length
+
+    def block(self) -> Block:
+        return Block(self.arm, self.p, self.b[self.arm])
+
+    def observe(self, total_loss: float, rounds: int, block: Block | None = None) -> None:
+        arm, p, baseline = block or self.block()
+        self.C[arm] += (total_loss - baseline) / p[arm]
+
+
+class TsallisSwitch(ReducedVariance):
+    """Tsallis-Switch tuned by Theorem 1: η_n = (2/(a_n + 1))·√(2/n); twice that with reduced variance (ours)."""
+
+    def __init__(self, K: int, lam: Number, estimator: Literal["iw", "rv"] = "iw") -> None:
         super().__init__(K)
-        self.lam = lam
+        self.lam, self.reduced = lam, estimator == "rv"
 
     def schedule(self, n: int, announced: float | None) -> tuple[int, float]:
         a = 1.5 * float(rational(self.lam)) * math.sqrt(n / self.K)
-        return theorem_1_length(n, self.K, self.lam), 2 / (a + 1) * math.sqrt(2 / n)
+        eta = 2 / (a + 1) * math.sqrt(2 / n)
+        return theorem_1_length(n, self.K, self.lam), 2 * eta if self.reduced else eta
+
+    def largest_loss(self, length: int) -> float:
+        return float(length)
 
 
 class TsallisSwitchGiven(Algorithm1):
@@ -182,40 +228,41 @@ class VaryingTsallisSwitch(Algorithm1):
         return length, 2 * math.sqrt(2 * self.K) / (3 * self.a)
 
 
-class TsallisInf(Algorithm1):
+class TsallisInf(ReducedVariance):
     """Tsallis-INF (ZS21) for losses in [0, B].
 
-    Importance-weighted estimates, Corollary 3: η_t = 2/(B√t). Reduced-variance estimates: η_t = 4/(B√t),
-    ℓ̂_i = 1[I=i](ℓ − b_i)/p_i + b_i for every arm i, b_i = B/2 where p_i >= (η_t B)² = 16/t, else 0.
+    Importance-weighted estimates, Corollary 3: η_t = 2/(B√t). Reduced-variance estimates: η_t = 4/(B√t).
     """
 
     def __init__(self, K: int, estimator: Literal["iw", "rv"] = "iw", B: float = 1.0) -> None:
         super().__init__(K)
-        self.estimator, self.B = estimator, B
+        self.reduced, self.B = estimator == "rv", B
 
     def schedule(self, n: int, announced: float | None) -> tuple[int, float]:
-        return 1, (2 if self.estimator == "iw" else 4) / (self.B * math.sqrt(n))
+        return 1, (4 if self.reduced else 2) / (self.B * math.sqrt(n))
 
-    def observe(self, total_loss: float, rounds: int) -> None:
-        for i in range(self.K):
-            b = self.B / 2 if self.estimator == "rv" and self.p[i] >= 16 / self.n else 0.0
-            played = 1 if i == self.arm else 0
-            self.C[i] += played * (total_loss - b) / self.p[i] + b
+    def largest_loss(self, length: int) -> float:
+        return self.B
 
 
-class TsallisInfAnnounced(Algorithm1):
-    """Theorem 2, losses in [0, b_t], b_t announced: η_t = 2/√(Σ_{s<=t} b_s²), our choice."""
+class TsallisInfAnnounced(ReducedVariance):
+    """Theorem 2, losses in [0, b_t], b_t announced: η_t = 2/√(Σ_{s<=t} b_s²), our choice; twice that with rv."""
 
-    def __init__(self, K: int) -> None:
+    def __init__(self, K: int, estimator: Literal["iw", "rv"] = "iw") -> None:
         super().__init__(K)
-        self.sum_of_squares = 0.0
+        self.reduced = estimator == "rv"
+        self.bound = self.sum_of_squares = 0.0
 
     def schedule(self, n: int, announced: float | None) -> tuple[int, float]:
         assert announced is not None
+        self.bound = announced
         self.sum_of_squares += announced**2
         if self.sum_of_squares == 0:  # every loss so far was 0, so is C: any rate gives the uniform p
             return 1, 1.0
-        return 1, 2 / math.sqrt(self.sum_of_squares)
+        return 1, (4 if self.reduced else 2) / math.sqrt(self.sum_of_squares)
+
+    def largest_loss(self, length: int) -> float:
+        return self.bound
 
 
 class Exp3(Algorithm1):

@@ -70,7 +70,7 @@ def loaded_by(program: str) -> set[str]:
     "program",
     [
         "import holdfast",
-        "import holdfast as hf\np = hf.TsallisSwitch(2, switching_cost=0.0).player()\np.ask()\np.tell(0.5)\nhf.Player.load(p.save())",
+        "import holdfast as hf\np = hf.Exp3(2).player()\np.ask()\np.tell(0.5)\nhf.Player.load(p.save())",
         "import holdfast as hf\nhf.ConstrainedBernoulli(3, 0.2).draw(0, 0, 9, hf.Stream(1, 'a'))",
     ],
     ids=["import", "play", "environment"],

@@ -41,7 +41,9 @@ def test_results_are_in_the_units_of_the_table(units, by_block):
     assert np.array_equal(own["pseudo_regret"], plain["pseudo_regret"] * unit)
     assert np.allclose(own["regret_with_switching"], plain["regret_with_switching"] * unit, rtol=1e-14, atol=0)
     if not by_block:
-        assert np.array_equal(own["regret_with_switching"], own["pseudo_regret"] + 0.25 * unit * own["switches"].to_numpy())
+        assert np.array_equal(
+            own["regret_with_switching"], own["pseudo_regret"] + 0.25 * unit * own["switches"].to_numpy()
+        )
 
 
 @pytest.mark.parametrize("units", RANGES)

@@ -89,13 +89,18 @@ def as_written(number: float) -> Fraction:
 
 
 def least_root(number: Fraction, k: int, near: float | None = None) -> int:
-    """The least integer m ≥ 0 with m^k ≥ `number`, exactly, searched from `near`."""
+    """The least integer m ≥ 0 with m^k ≥ `number`, exactly, searched from `near` in steps that double."""
     m = max(0, math.floor(float(number) ** (1 / k) if near is None else near))
-    while m > 0 and (m - 1) ** k >= number:
-        m -= 1
-    while m**k < number:
-        m += 1
-    return m
+    low, high, step = m - 1, m, 1  # sought: low^k < number ≤ high^k
+    while low >= 0 and low**k >= number:
+        low, high, step = low - step, low, 2 * step
+    while high**k < number:
+        low, high, step = high, high + step, 2 * step
+    low = max(low, -1)
+    while high - low > 1:
+        m = (low + high) // 2
+        low, high = (low, m) if m**k >= number else (m, high)
+    return high
 
 
 def floor_power(base: int, exponent: Fraction) -> int:

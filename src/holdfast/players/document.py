@@ -17,16 +17,17 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 
 from holdfast.checks import real_number, whole_number
-from holdfast.errors import BadSavedState
+from holdfast.errors import BadSavedState, HoldfastError, InvalidParameter
 from holdfast.layouts import Layout
+from holdfast.players.game import Game
 from holdfast.players.upgrades import UPGRADES
-from holdfast.policies.policy import Policy, must_be
+from holdfast.policies.policy import LARGEST, Policy, must_be
 from holdfast.policies.registry import address_of, find_policy, make_policy
 from holdfast.rng import STATE_SIZE
 from holdfast.schedules import LONGEST
@@ -104,27 +105,49 @@ def policy_of(content: Mapping[str, Any], policy: Policy | None) -> Policy:
     return policy
 
 
-def checked_numbers(content: Mapping[str, Any], policy: Policy) -> tuple[dict[str, Any], dict[str, Any] | None]:
-    """State and block by name, each number one that a game can have come to."""
-    kernels = policy.kernels
-    state = _named(content["state"], kernels.state_layout, policy.n_arms, "state")
-    begun = whole_number("begun", content["begun"], least=0, most=int(LONGEST))
+@dataclass(frozen=True)
+class Saved:
+    """What a document says of a game, each number one that a game can have come to."""
+
+    state: dict[str, Any]
+    block: dict[str, Any] | None
+    """The block in play."""
+    last_arm: int | None
+    """The arm of the block that was begun last."""
+    begun: int
+    stream: list[int]
+    bounds: tuple[float, float]
+    left: int
+    pieces: list[float]
+    rounds: int
+    switches: int
+
+
+def checked(content: Mapping[str, Any], policy: Policy) -> Saved:
+    """The game that `content` describes."""
+    kernels, K, most = policy.kernels, policy.n_arms, int(LONGEST)
+    state = _named(content["state"], kernels.state_layout, K, "state")
+    begun = whole_number("begun", content["begun"], least=0, most=most)
     if "n" in state:
         must_be(state["n"] == begun, f"the state must be that of block {begun}")
     block = None
+    left = whole_number("left", content["left"], least=0, most=most)
     if content["block"] is not None:
-        block = _named(content["block"], kernels.block_layout, policy.n_arms, "block")
-        whole_number("arm", block["arm"], least=0, most=policy.n_arms - 1)
-        rounds = whole_number("rounds of the block", block["rounds"], least=1, most=int(LONGEST))
+        block = _named(content["block"], kernels.block_layout, K, "block")
+        whole_number("arm", block["arm"], least=0, most=K - 1)
+        length = whole_number("rounds of the block", block["rounds"], least=1, most=most)
         must_be(0.0 < block["probability"] <= 1.0 + 1e-9, "probability must be above 0 and at most 1")
-        whole_number("left", content["left"], least=1, most=rounds)
+        must_be(1 <= left <= length, f"of {length} rounds at least 1 must be left")
         must_be(begun >= 1, "a block in play must have begun")
     else:
-        must_be(content["left"] == 0, "without a block no rounds can be left")
-    told = whole_number("rounds", content["rounds"], least=0, most=int(LONGEST))
+        must_be(left == 0, "without a block no rounds can be left")
+    last_arm = None if begun == 0 else whole_number("last_arm", content["last_arm"], least=0, most=K - 1)
+    must_be(begun >= 1 or content["last_arm"] is None, "before the first block there is no last arm")
+    must_be(block is None or block["arm"] == last_arm, "the last arm must be that of the block")
+    told = whole_number("rounds", content["rounds"], least=0, most=most)
     switches = whole_number("switches", content["switches"], least=0, most=begun)
     ended = begun - (block is not None)
-    held = 0 if block is None else int(block["rounds"]) - content["left"]
+    held = 0 if block is None else int(block["rounds"]) - left
     must_be(told - held >= ended, f"{ended} blocks have at least as many rounds; told {told}")
     must_be((switches >= 1) == (begun >= 1), "the first play is a switch")
     stream = content["stream"]
@@ -135,19 +158,40 @@ def checked_numbers(content: Mapping[str, Any], policy: Policy) -> tuple[dict[st
         and any(stream),
         f"stream must be {STATE_SIZE} words of 64 bits, not all 0",
     )
-    _check_pieces(content, policy, held)
+    bounds, pieces = _losses(content, policy, held)
     policy.check_saved(state, block)
-    return state, block
+    return Saved(state, block, last_arm, begun, stream, bounds, left, pieces, told, switches)
 
 
-def _check_pieces(content: Mapping[str, Any], policy: Policy, held: int) -> None:
-    """The losses told in the block so far, and the range they were told in."""
+def rehearse(game: Game, saved: Saved) -> None:
+    """Refuse now a game that could not go on: end its block with the highest loss, and begin another."""
+    ahead, policy = game.copy(), game.policy
+    if saved.block is not None:
+        highest = saved.bounds[1] - policy.loss_range[0]
+        ahead.observe(ahead.block, highest / policy.unit * saved.block["rounds"], saved.block["rounds"])
+    try:
+        ahead.begin(saved.bounds[1] if policy.announces == "loss_bound" else 0.0)
+    except InvalidParameter:
+        return  # a schedule given as lists is at its end: `ask` says so
+    except HoldfastError as error:
+        raise BadSavedState(f"saved player data is damaged: {error}") from None
+    p = ahead.probabilities()
+    must_be(bool(np.isfinite(p).all()) and abs(p.sum() - 1.0) < 1e-6, "the next block has no probabilities")
+
+
+def _losses(content: Mapping[str, Any], policy: Policy, held: int) -> tuple[tuple[float, float], list[float]]:
+    """The range of one round's loss, and numbers that add up to the losses told in the block so far."""
     low, high = (real_number("bounds", bound) for bound in content["bounds"])
-    must_be(low < high, "bounds must be the lowest and the highest loss")
-    must_be(policy.announces == "loss_bound" or (low, high) == policy.bounds, "bounds must be the policy's")
-    total = math.fsum(real_number("pieces", piece) for piece in content["pieces"])
+    if policy.announces == "loss_bound" and (low, high) != policy.bounds:
+        must_be(low == 0.0 and 1 / LARGEST <= high <= LARGEST, "bounds must be 0 and an announced loss_bound")
+    else:
+        must_be((low, high) == policy.bounds, "bounds must be the policy's")
+    pieces = [real_number("pieces", piece) for piece in content["pieces"]]
+    total = math.fsum(pieces)
     slack = 1e-9 * max(abs(low), abs(high), 1e-300) * max(held, 1)
     must_be(held * low - slack <= total <= held * high + slack, f"{held} rounds cannot have lost {total:g}")
+    must_be(held > 0 or not pieces, "before a round of the block is told there are no pieces")
+    return (low, high), pieces
 
 
 def _named(values: Any, layout: Layout, n_arms: int, what: str) -> dict[str, Any]:

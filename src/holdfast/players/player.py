@@ -14,7 +14,7 @@ import numpy as np
 from holdfast.checks import real_number, whole_number
 from holdfast.errors import BadSavedState, InvalidParameter, OutOfTurn, nearest
 from holdfast.layouts import Array
-from holdfast.players.document import checked_numbers, described, opened, policy_of, sealed
+from holdfast.players.document import checked, described, opened, policy_of, rehearse, sealed
 from holdfast.players.game import Game
 from holdfast.policies.policy import LARGEST, Policy
 from holdfast.regret import NO_ARM
@@ -100,7 +100,7 @@ class Player:
         """The probability with which the current arm was drawn, for logging and off-policy evaluation."""
         if not self._left:
             raise OutOfTurn("no arm is being played: call ask() first")
-        return float(self._game.block[2])
+        return float(self._game.probabilities()[int(self._game.block[0])])
 
     def ask(self, *, switching_cost: float | None = None, loss_bound: float | None = None) -> Any:
         """The arm to play now: its name, or its number from 0. The same until its block ends.
@@ -244,18 +244,18 @@ class Player:
 
     @classmethod
     def _restored(cls, policy: Policy, content: dict[str, Any]) -> Player:
-        state, block = checked_numbers(content, policy)
+        saved = checked(content, policy)
         player = cls(policy, seed=0)
         game = player._game
-        game.restore(state, block, content["begun"], np.array(content["stream"], dtype=np.uint64))
-        if content["begun"] and block is None:
-            game.block[0] = whole_number("last_arm", content["last_arm"], least=0, most=policy.n_arms - 1)
-        player._bounds = (float(content["bounds"][0]), float(content["bounds"][1]))
-        player._left, player._rounds, player._switches = content["left"], content["rounds"], content["switches"]
-        player._pieces = [float(piece) for piece in content["pieces"]]
+        game.restore(saved.state, saved.block, saved.begun, np.array(saved.stream, dtype=np.uint64))
+        if saved.last_arm is not None:
+            game.block[0] = saved.last_arm
+        player._bounds, player._left = saved.bounds, saved.left
+        player._pieces, player._rounds, player._switches = saved.pieces, saved.rounds, saved.switches
         if player._left:
             arm = int(game.block[0])
             player._arm = arm if policy.arms is None else policy.arms[arm]
+        rehearse(game, saved)
         return player
 
 

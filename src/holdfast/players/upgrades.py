@@ -38,7 +38,7 @@ Named = tuple[dict[str, Any], dict[str, Any]]
 def _tsallis(settings: Any, x: Any, C: Any, w: Any, is_open: bool) -> Named:
     rho, s, step, least, S3, S4, rest2, rest3, rest4, moved, total, bound = x[3:15]
     state = {"C": C, "least": least, "s": s, "sum": total, "S3": S3, "S4": S4, "rest2": rest2, "rest3": rest3}
-    state |= {"rest4": rest4, "moved": moved, "fresh": float(is_open), "w": w, "step": step}
+    state |= {"rest4": rest4, "moved": 0.0 if is_open else moved, "fresh": float(is_open), "w": w, "step": step}
     if not is_open:
         return state, {}
     arm = int(x[ARM])

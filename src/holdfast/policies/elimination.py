@@ -154,7 +154,7 @@ class BaSE(Policy):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._set("horizon", whole_number("horizon", self.horizon, least=1))
+        self._set("horizon", whole_number("horizon", self.horizon, least=1, most=int(LONGEST)))
         one_of("grid", self.grid, GRIDS)
         one_of("order", self.order, ORDERS)
         self._set("gamma", real_number("gamma", self.gamma, above=0))
@@ -162,7 +162,7 @@ class BaSE(Policy):
         self._set("batches", batches or default_batches(self.grid, self.horizon))
 
     @property
-    def id(self) -> str:  # type: ignore[override]
+    def id(self) -> str:  # type: ignore[override]  # the same for all of a class, but for this one
         """``base-arithmetic``, ``base-geometric`` or ``base-minimax``."""
         return f"base-{self.grid}"
 
@@ -190,27 +190,35 @@ class BaSE(Policy):
 
     def check_saved(self, state: Mapping[str, Any], block: Mapping[str, Any] | None) -> None:
         """An error for numbers that no game can have come to."""
-        K, T = self.n_arms, float(self.horizon)
+        if state["n"] == 0:
+            must_be(not any(np.any(values) for values in state.values()), "a game that has not begun is all zeros")
+            return
         for name, least, most in (
-            ("batch", 0, max(T, state["n"])),
-            ("active", min(1, state["n"]), K),
-            ("share", min(1, state["n"]), LONGEST),
+            ("batch", 1, state["n"]),
+            ("active", 1, self.n_arms),
+            ("share", 1, LONGEST),
             ("turn", -1, LONGEST),
             ("pulls", 0, LONGEST),
             ("played", 0, LONGEST),
         ):
             value = state[name]
-            must_be(
-                least <= value <= most and value == int(value), f"{name} must be a whole number of at least {least}"
-            )
-        must_be(state["n"] == 0 or state["batch"] >= 1, "a batch must have begun")
-        must_be(all(0 <= arm < K and arm == int(arm) for arm in state["order"]), "order must be numbers of arms")
-        active = state["order"][: int(state["active"])]
+            must_be(least <= value <= most and value == int(value), f"{name} must be whole, from {least} to {most:g}")
+        order, K = state["order"], self.n_arms
+        must_be(all(0 <= arm < K and arm == int(arm) for arm in order), "order must be numbers of arms")
+        active = order[: int(state["active"])]
         must_be(len(set(active)) == len(active), "no arm may be active twice")
-        must_be(min(state["C"]) >= 0.0, "C must not be negative")
-        blocks = state["active"] * (state["share"] if self.order == "round-robin" and state["active"] > 1 else 1)
-        open_turns = blocks - (block is None)
-        must_be(state["turn"] <= open_turns, "turn must be one of the batch")
+        losses = state["C"]
+        must_be(min(losses) >= 0.0 and sum(losses) <= state["played"] * (1 + 1e-9), "C must be the losses of the arms")
+        by_turns = self.order == "round-robin" and len(active) > 1
+        blocks = len(active) * (state["share"] if by_turns else 1)
+        turn = int(state["turn"])
+        if block is None:
+            must_be(turn < blocks, "turn must be one of the batch")
+            return
+        must_be(1 <= turn <= blocks, "turn must be one of the batch")
+        must_be(block["arm"] == active[(turn - 1) % len(active)], "the arm must be the one whose turn it is")
+        must_be(block["rounds"] == (1 if by_turns else state["share"]), "rounds must be the share of the arm")
+        must_be(block["probability"] == 1.0, "probability must be 1")
 
 
 def default_batches(grid: str, horizon: int) -> int:

@@ -12,7 +12,7 @@ from holdfast import schedules
 from holdfast._numba.compile import kernel
 from holdfast.checks import real_number, whole_number
 from holdfast.layouts import Array, PerArm, Scalar, Scratch
-from holdfast.policies.policy import LARGEST, Kernels, Policy, must_be
+from holdfast.policies.policy import LARGEST, RAREST, Kernels, Policy, must_be
 from holdfast.rng import uniform_abreast
 from holdfast.simplex import draw, exponential_weights, smallest
 
@@ -95,7 +95,9 @@ class ExponentialWeights(Policy):
         must_be(abs(state["least"] - C.min()) <= 1e-9 * max(1.0, float(C.max())), "least must be the minimum of C")
         must_be(state["n"] == 0 or (bool((w >= 0.0).all()) and 0.0 < w.max() <= 1.0), "w must be from 0 to 1")
         if block is not None:
-            must_be(0.0 < block["weight"] <= block["total"] <= len(C), "weight must be a part of total")
+            p = block["probability"]
+            must_be(p >= RAREST and 0.0 < block["total"] <= len(C) * (1 + 1e-9), "total must be the sum of w")
+            must_be(abs(block["weight"] - p * block["total"]) <= 1e-9 * block["weight"], "p must be weight/total")
 
 
 @dataclass(frozen=True)
@@ -133,13 +135,15 @@ class BlockExp3(ExponentialWeights):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._set("switching_cost", real_number("switching_cost", self.switching_cost, least=0))
-        self._set("horizon", whole_number("horizon", self.horizon, least=1))
+        most = LARGEST * self.unit
+        self._set("switching_cost", real_number("switching_cost", self.switching_cost, least=0, most=most))
+        self._set("horizon", whole_number("horizon", self.horizon, least=1, most=int(schedules.LONGEST)))
 
     @property
     def block_length(self) -> int:
         """Rounds in each block."""
-        return schedules.exp3_block(self.switching_cost / self.unit, self.horizon, self.n_arms)
+        length = schedules.exp3_block(self.switching_cost / self.unit, self.horizon, self.n_arms)
+        return min(length, int(schedules.LONGEST))
 
     def parameters(self, horizon: float | None = None, blocks: int = 64) -> Array:
         """As the kernels take them."""

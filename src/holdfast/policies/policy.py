@@ -21,6 +21,7 @@ from __future__ import annotations
 import importlib
 import math
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
 
 LARGEST = 1e50
 """Ranges and costs beyond this (or below its inverse) would overflow in the solver."""
+
+RAREST = 1e-20
+"""No arm of a smaller probability is drawn by a uniform of 53 bits, but for the first arm by a uniform of 0."""
 
 MOST_ARMS = 10**7
 
@@ -183,8 +187,7 @@ def _checked_names(arms: object) -> tuple[str, ...] | None:
     if not all(isinstance(name, str) and name for name in arms):
         raise InvalidParameter("arms", rule + ", each a non-empty string", arms)
     if len(set(arms)) < len(arms):
-        seen: set[str] = set()
-        twice = next(name for name in arms if name in seen or seen.add(name))  # type: ignore[func-returns-value]  # None
+        twice = next(name for name, count in Counter(arms).items() if count > 1)
         raise InvalidParameter("arms", f"{rule}; {twice!r} is there twice", list(arms))
     return tuple(arms)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
@@ -81,4 +82,9 @@ class TsallisInf(Policy):
 
     def check_saved(self, state: Mapping[str, Any], block: Mapping[str, Any] | None) -> None:
         """An error for numbers that no game can have come to."""
-        tsallis.check_saved(state, block)
+        n, reduced = state["n"], self.estimator == "reduced-variance"
+        if isinstance(self.loss_bound, str):
+            sums, highest = (n * LARGEST**-2, n * LARGEST**2), math.sqrt(max(state["sum"], 0.0))
+        else:
+            sums, highest = (0.0, 0.0), self.loss_bound
+        tsallis.check_saved(state, block, reduced=reduced, highest=highest, sums=sums)

@@ -11,6 +11,7 @@ otherwise from its s alone, which takes a pass or two more.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -19,7 +20,7 @@ import numpy as np
 from holdfast import schedules
 from holdfast._numba.compile import kernel
 from holdfast.layouts import Array, PerArm, Scalar, Scratch
-from holdfast.policies.policy import Kernels, must_be
+from holdfast.policies.policy import RAREST, Kernels, must_be
 from holdfast.rng import uniform_abreast
 from holdfast.simplex import (
     WIDEST,
@@ -111,6 +112,7 @@ def solve_block(params: Any, state: Any, announced: float) -> tuple[float, float
         s, y = state.s[g], state.moved[g]
         start = tsallis_start(r, rho, s, state.rest2[g], state.rest3[g], state.rest4[g], y)
         state.s[g] = start if y > 0.0 else max(s, r)
+        state.moved[g] = 0.0
     passes = tsallis_solve(  # p_n = argmin ⟨p, C_{n−1}⟩ − Σ (4√p_i − 2p_i)/η_n    Algorithm 1, line 4
         state.C, state.least, r, rho, state.s, state.w, state.step, state.S2, state.S3, state.S4
     )
@@ -230,20 +232,60 @@ def probabilities(state: TsallisState) -> Array:
     return np.asarray(p / p.sum())
 
 
-def check_saved(state: Mapping[str, Any], block: Mapping[str, Any] | None) -> None:
-    """An error for numbers that the solver could not start from."""
+FARTHEST = 1e24
+"""No estimate lies so many s above the least: a block loses at most a few s, and no arm rarer than 1e-20 is drawn."""
+
+
+def check_saved(
+    state: Mapping[str, Any],
+    block: Mapping[str, Any] | None,
+    *,
+    reduced: bool,
+    highest: float,
+    sums: tuple[float, float],
+) -> None:
+    """An error for numbers that no game can have come to.
+
+    `highest` is the largest loss of the block drawn last, `sums` what a_n or Σ b² may be.
+    """
     C, w = np.array(state["C"]), np.array(state["w"])
     must_be(state["fresh"] in (0.0, 1.0), "fresh must be 0 or 1")
-    for name in ("sum", "S3", "S4", "rest2", "rest3", "rest4", "moved"):
-        must_be(state[name] >= 0.0, f"{name} must not be negative")
-    if state["n"] > 0:
-        must_be(0.0 < state["s"] < WIDEST, "s must be positive")
-        must_be(bool((w > 0.0).all()) and w.max() < WIDEST, "w must be positive")
-        must_be(abs(state["step"]) * w.max() < 1e-3, "step must be small")
-    near = 1e-9 * max(1.0, float(np.abs(C).max()), state["s"])
-    must_be(float(np.ptp(C)) <= WIDEST * max(state["s"], 1e-300), "C must not spread so far")
-    must_be(state["fresh"] == 1.0 or abs(state["least"] - C.min()) <= near, "least must be the minimum of C")
+    if state["n"] == 0:
+        must_be(not any(np.any(values) for values in state.values()), "a game that has not begun is all zeros")
+        return
+    must_be(sums[0] <= state["sum"] <= sums[1], f"sum must be from {sums[0]:g} to {sums[1]:g}")
+    s, step, least = state["s"], state["step"], state["least"]
+    must_be(abs(s) < WIDEST and (s > 0.0 or reduced), "s must be positive")
+    must_be(bool((w > 0.0).all()) and w.max() < WIDEST, "w must be positive")
+    must_be(abs(step) * w.max() < 1e-4, "step must be small")
+    v = refine(w, step)
+    for name, power, close in (("S3", 3, 1e-6), ("S4", 4, 1e-3)):
+        must_be(abs(state[name] - (v**power).sum()) <= close * state[name], f"{name} must be the sum of w^{power}")
+    for name, power in (("rest2", 2), ("rest3", 3), ("rest4", 4)):
+        most = (v**power).sum() * 1.001 if state["moved"] else math.inf  # else they are not used
+        must_be(0.0 <= state[name] <= most, f"{name} must be a part of the sum of w^{power}")
+    spread, far = float(np.ptp(C)), FARTHEST / float(v.max())
+    must_be(spread <= far < WIDEST * FARTHEST and spread < WIDEST, "C must not spread so far")
+    near = 1e-9 * max(float(np.abs(C).max()), abs(s))
+    below = 0.5 * highest if reduced and state["fresh"] else 0.0  # baselines that min C does not count yet
+    must_be(-near <= C.min() - least <= below + near, "least must be the minimum of C")
+    moved = state["moved"]
+    must_be(moved == 0.0 or s - near <= moved <= spread + s + near, "moved must be a distance from x")
     if block is not None:
-        must_be(0 <= block["n"] <= state["n"] and block["n"] == int(block["n"]), "a block must have begun")
-        must_be(0.0 < block["rho"] < WIDEST and block["y"] > 0.0 and block["v"] > 0.0, "rho, y and v must be positive")
-        must_be(abs(block["rho"] * block["y"] ** 2 * block["probability"] - 1.0) < 1e-6, "1/p must be rho y²")
+        _check_block(state, block, reduced=reduced, highest=highest)
+
+
+def _check_block(state: Mapping[str, Any], block: Mapping[str, Any], *, reduced: bool, highest: float) -> None:
+    p, rho, y, v, arm = (block[name] for name in ("probability", "rho", "y", "v", "arm"))
+    must_be(1 <= block["n"] <= state["n"] and block["n"] == int(block["n"]), "a block must have begun")
+    must_be(p >= RAREST, f"probability must be at least {RAREST:g}")
+    must_be(0.0 < rho < WIDEST and 0.0 < y < WIDEST and 0.0 < v < WIDEST, "rho, y and v must be positive")
+    must_be(abs(rho * y * y * p - 1.0) < 1e-6 and abs(v * y - 1.0) < 1e-6, "1/p must be rho y², and v be 1/y")
+    if state["fresh"] and block["n"] == state["n"]:
+        drawn = refine(np.array(state["w"]), state["step"])
+        must_be(abs(drawn[int(arm)] / v - 1.0) < 1e-6, "v must be that of the arm")
+        must_be(abs((drawn**2).sum() / rho - 1.0) < 1e-6, "rho must be the sum of w²")
+        near = 1e-9 * max(abs(state["C"][int(arm)]), abs(block["before"]), y)
+        after = state["C"][int(arm)] if reduced else 0.0
+        must_be(abs(block["before"] + block["baseline"] - after) <= near, "before and baseline must give C")
+    must_be(0.0 <= block["baseline"] <= 0.5 * highest * (1 + 1e-9), "baseline must be half of the largest loss, or 0")

@@ -14,9 +14,13 @@ from holdfast.errors import InvalidParameter
 from holdfast.layouts import Array
 from holdfast.policies import tsallis_kernels as tsallis
 from holdfast.policies.policy import LARGEST, Announcement, Kernels, Policy
+from holdfast.schedules import LONGEST
 
 FASTEST = 1e15
 """Learning rates beyond this are lost in the rounding of losses of order 1."""
+
+MOST_TABULATED = 10**8
+"""Blocks that a schedule given by hand may have."""
 
 Given = Sequence[float] | Callable[[int], float]
 
@@ -86,13 +90,18 @@ class TsallisSwitch(Policy):
 
     def table(self, blocks: int) -> tuple[Array, Array]:
         """The given schedule up to block `blocks`, or as far as its lists reach, checked."""
+        if blocks > MOST_TABULATED:
+            raise InvalidParameter("block_lengths", f"must end by block {MOST_TABULATED}", f"{blocks} blocks")
         lengths, rates = np.empty(0), np.empty(0)
         for name, given in (("block_lengths", self.block_lengths), ("learning_rates", self.learning_rates)):
             numbers = range(1, blocks + 1)
             values = [given(n) for n in numbers] if callable(given) else list((given or ())[:blocks])
             if name == "block_lengths":
                 lengths = np.array(
-                    [float(whole_number(f"block_lengths at n={n}", v, least=1)) for n, v in enumerate(values, 1)]
+                    [
+                        float(whole_number(f"block_lengths at n={n}", v, least=1, most=int(LONGEST)))
+                        for n, v in enumerate(values, 1)
+                    ]
                 )
             else:
                 rates = np.array(
@@ -134,7 +143,9 @@ class TsallisSwitch(Policy):
 
     def check_saved(self, state: Mapping[str, Any], block: Mapping[str, Any] | None) -> None:
         """An error for numbers that no game can have come to."""
-        tsallis.check_saved(state, block)
+        longest = LONGEST if block is None else block["rounds"]
+        reduced = self.estimator == "reduced-variance"
+        tsallis.check_saved(state, block, reduced=reduced, highest=longest, sums=(0.0, 0.0))
 
 
 @dataclass(frozen=True)
@@ -172,4 +183,8 @@ class VaryingTsallisSwitch(Policy):
 
     def check_saved(self, state: Mapping[str, Any], block: Mapping[str, Any] | None) -> None:
         """An error for numbers that no game can have come to."""
-        tsallis.check_saved(state, block)
+        longest = LONGEST if block is None else block["rounds"]
+        n, K = state["n"], self.n_arms
+        a = 2.0 * math.sqrt(K) * (math.sqrt(n + 1.0) - 1.0)  # ≤ Σ √(K/s), reached when every λ_s is 0
+        sums = (a * (1 - 1e-9), n * (LARGEST + math.sqrt(K)))
+        tsallis.check_saved(state, block, reduced=False, highest=longest, sums=sums)

@@ -1,0 +1,136 @@
+"""A block is a value: it may be kept, and observed late and out of order, while others are open."""
+
+import itertools
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from every_policy import CASES, HORIZON, loss_of
+from kernel_game import KernelGame
+from statistics_of_samples import SEED
+
+import holdfast as hf
+from holdfast.kernels import COMPILED
+from holdfast.players.game import Block, Game
+
+pytestmark = pytest.mark.plain
+
+LATE = [name for name, case in CASES.items() if not case.policy.waits_for_losses]
+WITH_ORACLE = [name for name in LATE if CASES[name].oracle]
+
+
+def differences(C: Any) -> np.ndarray:
+    """What p depends on: the state may move all of C by one number."""
+    return np.asarray(C) - np.min(C)
+
+
+def test_elimination_alone_waits_for_losses():
+    assert {case.policy.id for case in CASES.values() if case.policy.waits_for_losses} == {
+        "base-arithmetic",
+        "base-geometric",
+        "base-minimax",
+    }
+
+
+class Open(NamedTuple):
+    """A block whose loss is still to come."""
+
+    block: Any
+    twin: Any
+    loss: float
+    rounds: int
+
+
+@pytest.mark.parametrize("name", WITH_ORACLE)
+def test_late_losses_against_the_naive_twin(name):
+    """Up to five blocks open, each observed whenever chance wants: p and C as the twin's in every block.
+
+    The twin is put back into the game's own C before each draw; what is compared is one step.
+    """
+    case, rng = CASES[name], np.random.default_rng(SEED)
+    game, oracle = KernelGame(case.policy, name), case.oracle()
+    waiting: list[Open] = []
+    for n in range(1, 300 if COMPILED else 60):
+        announced = case.announce(n) if case.announce else None
+        oracle.C = differences(game.state.C).tolist()
+        u = game.next_uniform()
+        arm, length = game.choose(announced)
+        assert (arm, length) == oracle.choose(u, announced)
+        assert game.p == pytest.approx(oracle.p, rel=1e-11, abs=0)
+        assert float(game.block.probability[0]) == pytest.approx(oracle.p[arm], rel=1e-11)
+        loss = length * case.highest_loss(n) * loss_of(n, arm)
+        waiting.append(Open(game.kept_block(), oracle.block(), loss, length))
+        while waiting and (len(waiting) > 5 or rng.random() < 0.5):
+            late = waiting.pop(int(rng.integers(len(waiting))))
+            game.observe(late.loss, late.rounds, late.block)
+            oracle.observe(late.loss, late.rounds, late.twin)
+        scale = max(differences(oracle.C).max(), 1.0)
+        assert differences(game.state.C) == pytest.approx(differences(oracle.C), rel=1e-9, abs=1e-9 * scale)
+
+
+@pytest.mark.parametrize("name", LATE)
+def test_any_order_of_observations_comes_to_the_same(name):
+    """Four open blocks in all their 24 orders: the same estimates and the same next distribution, up to rounding."""
+    case = CASES[name]
+    game = KernelGame(case.policy, name)
+    for n in range(1, 41):
+        arm, length = game.choose(case.announce(n) if case.announce else None)
+        game.observe(length * case.highest_loss(n) * loss_of(n, arm), length)
+    kept = []
+    for n in range(41, 45):
+        arm, length = game.choose(case.announce(n) if case.announce else None)
+        kept.append((length * case.highest_loss(n) * loss_of(n, arm), length, game.kept_block()))
+    results = []
+    for order in itertools.permutations(kept):
+        other = game.copy()
+        for loss, rounds, block in order:
+            other.observe(loss, rounds, block)
+        other.choose(case.announce(45) if case.announce else None)
+        results.append((differences(other.state.C), other.p))
+    for C, p in results[1:]:
+        assert pytest.approx(results[0][0], rel=1e-9, abs=1e-9 * max(results[0][0].max(), 1e-300)) == C
+        assert p == pytest.approx(results[0][1], rel=1e-8)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_blocks_that_are_kept_play_as_blocks_in_place(name):
+    """Serial play through values that were stored as numbers: the same bits."""
+    case = CASES[name]
+    straight, stored = KernelGame(case.policy, name), KernelGame(case.policy, name)
+    t = n = 0
+    while t < (HORIZON if COMPILED else 200):
+        n += 1
+        announced = case.announce(n) if case.announce else None
+        arm, length = straight.choose(announced)
+        assert stored.choose(announced) == (arm, length)
+        loss = length * case.highest_loss(n) * loss_of(n, arm)
+        straight.observe(loss, length)
+        value = Block.of(stored.kept_block())
+        assert (value.arm, value.rounds) == (arm, length)
+        assert 0 < value.probability <= 1
+        stored.game.block[:] = np.nan  # nothing but the value is left of the block
+        stored.game.block[0] = arm
+        stored.observe(loss, length, np.array(value.values))
+        stored.game.block[0] = arm
+        t += length
+    assert stored.game.saved_state() == straight.game.saved_state()
+
+
+def test_a_loss_that_never_comes_does_no_harm():
+    """Every third block is lost; the game goes on and still finds the better arm."""
+    game = Game(hf.TsallisSwitch(2, switching_cost=0.5), seed=3)
+    for n in range(3000):
+        arm = game.begin()
+        if n % 3:
+            game.observe(game.block, (0.2 + 0.5 * arm) * game.block[1], game.block[1])
+    assert game.probabilities()[0] > 0.9
+
+
+def test_part_of_a_block_may_be_observed():
+    """`rounds` is fewer than the block's own where some of its losses never came: the estimate is that of the sum."""
+    whole, part = (KernelGame(hf.TsallisSwitch(2, switching_cost=3.0)) for _ in range(2))
+    for game, rounds in ((whole, 4), (part, 2)):
+        _, length = game.choose()
+        assert length == 4
+        game.observe(1.5, rounds)
+    assert whole.state.C.tolist() == part.state.C.tolist()
