@@ -27,6 +27,7 @@ _WHERE = {
     "LossTable": "environments",
     "MissingExtra": "errors",
     "OutOfTurn": "errors",
+    "Plan": "replay",
     "Player": "players",
     "Policy": "policies",
     "Power": "simulation",
@@ -37,6 +38,7 @@ _WHERE = {
     "TsallisInf": "policies",
     "TsallisSwitch": "policies",
     "VaryingTsallisSwitch": "policies",
+    "best_plan": "replay",
     "bounds": "",
     "regret": "",
     "simulate": "simulation",
@@ -58,6 +60,7 @@ if TYPE_CHECKING:
         TsallisSwitch,
         VaryingTsallisSwitch,
     )
+    from holdfast.replay import Plan, best_plan
     from holdfast.results import Result
     from holdfast.rng import Stream
     from holdfast.simplex import tsallis_weights
@@ -77,6 +80,7 @@ __all__ = [
     "LossTable",
     "MissingExtra",
     "OutOfTurn",
+    "Plan",
     "Player",
     "Policy",
     "Power",
@@ -87,6 +91,7 @@ __all__ = [
     "TsallisInf",
     "TsallisSwitch",
     "VaryingTsallisSwitch",
+    "best_plan",
     "bounds",
     "regret",
     "simulate",
