@@ -11,7 +11,7 @@ from scipy.optimize import linprog
 from scipy.sparse import coo_array
 
 import holdfast as hf
-from holdfast.replay.plans import hindsight
+from holdfast.replays.plans import hindsight
 
 SMALL = st.integers(1, 6).flatmap(
     lambda rounds: st.integers(1, 3).flatmap(
@@ -91,7 +91,7 @@ def test_every_table_of_zeros_and_ones(rounds, n_arms):
 
 
 def shortest_path(edges, nodes):
-    """The linear programme: one unit of flow from the first node to the last over (tail, head, price), at least cost."""
+    """The linear programme: one unit of flow from the first node to the last over (tail, head, price), cheapest."""
     tails, heads, prices = zip(*edges, strict=True)
     ends = np.concatenate([heads, tails]), np.tile(np.arange(len(edges)), 2)
     balance = coo_array((np.repeat([1.0, -1.0], len(edges)), ends), shape=(nodes, len(edges)))

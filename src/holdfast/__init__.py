@@ -27,7 +27,7 @@ _WHERE = {
     "LossTable": "environments",
     "MissingExtra": "errors",
     "OutOfTurn": "errors",
-    "Plan": "replay",
+    "Plan": "replays",
     "Player": "players",
     "Policy": "policies",
     "Power": "simulation",
@@ -38,7 +38,7 @@ _WHERE = {
     "TsallisInf": "policies",
     "TsallisSwitch": "policies",
     "VaryingTsallisSwitch": "policies",
-    "best_plan": "replay",
+    "best_plan": "replays",
     "bounds": "",
     "regret": "",
     "simulate": "simulation",
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
         TsallisSwitch,
         VaryingTsallisSwitch,
     )
-    from holdfast.replay import Plan, best_plan
+    from holdfast.replays import Plan, best_plan
     from holdfast.results import Result
     from holdfast.rng import Stream
     from holdfast.simplex import tsallis_weights

@@ -1,5 +1,5 @@
 """What would it have cost? Recorded losses played again, and what hindsight could have saved."""
 
-from holdfast.replay.plans import Plan, best_plan
+from holdfast.replays.plans import Plan, best_plan
 
 __all__ = ["Plan", "best_plan"]
