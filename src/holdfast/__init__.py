@@ -24,6 +24,7 @@ _WHERE = {
     "Exp3": "policies",
     "HoldfastError": "errors",
     "InvalidParameter": "errors",
+    "LoggedData": "replays",
     "LossTable": "environments",
     "MissingExtra": "errors",
     "OutOfTurn": "errors",
@@ -60,7 +61,7 @@ if TYPE_CHECKING:
         TsallisSwitch,
         VaryingTsallisSwitch,
     )
-    from holdfast.replays import Plan, best_plan
+    from holdfast.replays import LoggedData, Plan, best_plan
     from holdfast.results import Result
     from holdfast.rng import Stream
     from holdfast.simplex import tsallis_weights
@@ -77,6 +78,7 @@ __all__ = [
     "HoldfastError",
     "Interrupted",
     "InvalidParameter",
+    "LoggedData",
     "LossTable",
     "MissingExtra",
     "OutOfTurn",
