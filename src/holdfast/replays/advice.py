@@ -1,6 +1,7 @@
 """Advice in plain sentences, each computed from numbers with their intervals.
 
-A sentence says what the intervals decide. Where they do not, it says "not decided" and how far apart things could be. Nothing here is about the future: all of it is about this trace.
+A sentence says what the intervals decide. Where they do not, it says "not decided" and how far apart things could be.
+Nothing here is about the future: all of it is about this trace.
 """
 
 from __future__ import annotations
@@ -133,7 +134,7 @@ def about_stability(standing: Standing, parts: Mapping[str, Sequence[Standing]])
 
 
 def _compared(difference: Amount, base: float) -> str:
-    """“4.0 % more (3.1 to 4.9 %)”, or “between 2.0 % less and 1.0 % more (not decided)” when the interval holds zero."""
+    """“4.0 % more (3.1 to 4.9 %)”, or “between 2.0 % less and 1.0 % more (not decided)” around zero."""
     if difference.sign == 0:
         ends = [f"{_size(abs(end), base)} {'more' if end > 0 else 'less'}" for end in (difference.low, difference.high)]
         return f"between {ends[0]} and {ends[1]} (not decided)"
