@@ -25,9 +25,11 @@ _WHERE = {
     "Exp3": "policies",
     "HoldfastError": "errors",
     "InvalidParameter": "errors",
+    "LoggedData": "replays",
     "LossTable": "environments",
     "MissingExtra": "errors",
     "OutOfTurn": "errors",
+    "Plan": "replays",
     "Player": "players",
     "Policy": "policies",
     "Power": "simulation",
@@ -38,6 +40,7 @@ _WHERE = {
     "TsallisInf": "policies",
     "TsallisSwitch": "policies",
     "VaryingTsallisSwitch": "policies",
+    "best_plan": "replays",
     "bounds": "",
     "regret": "",
     "simulate": "simulation",
@@ -59,6 +62,7 @@ if TYPE_CHECKING:
         TsallisSwitch,
         VaryingTsallisSwitch,
     )
+    from holdfast.replays import LoggedData, Plan, best_plan
     from holdfast.results import Result
     from holdfast.rng import Stream
     from holdfast.simplex import tsallis_weights
@@ -76,9 +80,11 @@ __all__ = [
     "HoldfastError",
     "Interrupted",
     "InvalidParameter",
+    "LoggedData",
     "LossTable",
     "MissingExtra",
     "OutOfTurn",
+    "Plan",
     "Player",
     "Policy",
     "Power",
@@ -89,6 +95,7 @@ __all__ = [
     "TsallisInf",
     "TsallisSwitch",
     "VaryingTsallisSwitch",
+    "best_plan",
     "bounds",
     "regret",
     "simulate",

@@ -1,0 +1,164 @@
+"""Advice in plain sentences, each computed from numbers with their intervals.
+
+A sentence says what the intervals decide. Where they do not, it says "not decided" and how far apart things could be.
+Nothing here is about the future: all of it is about this trace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from holdfast.replays.costs import Amount, Standing
+
+NOTABLE = 0.01
+"""A saving below this part of a cost is called none worth the name."""
+
+UNDECIDED = "Not decided"
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """One piece of advice and what it rests on."""
+
+    text: str
+    decided: bool
+    numbers: dict[str, float] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def advice(standing: Standing, parts: Mapping[str, Sequence[Standing]] | None = None) -> list[Sentence]:
+    """All sentences about one λ. `parts` has the same λ on the halves and quarters, under those names."""
+    sentences = [about_staying(standing), about_cheapest(standing), about_hindsight(standing)]
+    if parts:
+        sentences.append(about_stability(standing, parts))
+    return sentences
+
+
+def about_staying(standing: Standing) -> Sentence:
+    """Does any policy beat the best fixed arm, and by how much?"""
+    arm, base = standing.best_arm, standing.fixed_cost(standing.best_arm)
+    at, among = f"At λ = {standing.switching_cost:g}", len(standing.costs)
+    excess = {name: standing.amount(name, among=among).less(base) for name in standing.ranking()}
+    closest = min(excess, key=lambda name: excess[name].low)
+    for name, amount in excess.items():
+        if amount.sign < 0:
+            text = f"{at} {name} costs {_compared(amount, base)} than staying with {arm}, the best arm in hindsight."
+            return Sentence(text, True, {"best_arm_cost": base, **_numbers(f"excess_of_{name}", amount)})
+    numbers = {"best_arm_cost": base, **_numbers(f"excess_of_{closest}", excess[closest])}
+    lowest = excess[closest].low
+    none = f"{at} none of the {among} policies beats" if among > 1 else f"{at} {closest} does not beat"
+    if lowest >= 0:
+        return Sentence(f"{none} staying with {arm}, the best arm in hindsight.", True, numbers)
+    if base > 0 and lowest > -NOTABLE * base:
+        text = f"{none} staying with {arm}, the best arm in hindsight, by more than {100 * NOTABLE:g} %."
+        return Sentence(text, True, numbers)
+    text = (
+        f"{UNDECIDED} at λ = {standing.switching_cost:g}: whether any policy beats staying with {arm}, the best arm in "
+        f"hindsight. {closest} costs {_compared(excess[closest], base)} than that."
+    )
+    return Sentence(text, False, numbers)
+
+
+def about_cheapest(standing: Standing) -> Sentence:
+    """Which policy costs least, beside the best fixed arm and a random one?"""
+    base, random = standing.fixed_cost(standing.best_arm), standing.random_fixed_cost
+    name, rivals = standing.ranking()[0], standing.rivals()
+    cost = standing.amount(name)
+    over, under = cost.less(base), cost.less(random)
+    numbers = {
+        **_numbers(f"cost_of_{name}", cost),
+        "best_arm_cost": base,
+        "random_arm_cost": random,
+    }
+    to_arm = f"{_compared(over, base)} than staying with {standing.best_arm}, without knowing it beforehand"
+    to_random = f"{_compared(under, random)} than a random fixed choice"
+    beside = f"{to_arm}, and {to_random}"
+    if not rivals:
+        only = f"{name} costs" if len(standing.costs) == 1 else f"Of the policies {name} costs least:"
+        return Sentence(f"{only} {beside}.", over.sign != 0 and under.sign != 0, numbers)
+    others = len(standing.costs) - 1
+    for rival in rivals:
+        numbers |= _numbers(f"{name}_less_{rival}", standing.difference(name, rival, among=others))
+    text = (
+        f"{UNDECIDED} at λ = {standing.switching_cost:g}: which policy costs least. {name} has the lowest mean, "
+        f"{beside}, but {_listed(rivals)} may cost as little."
+    )
+    return Sentence(text, False, numbers)
+
+
+def about_hindsight(standing: Standing) -> Sentence:
+    """What could switching have been worth at all? These numbers are exact."""
+    base, plan = standing.fixed_cost(standing.best_arm), standing.plan_cost
+    saved, switches = base - plan, standing.references.plan_switches
+    numbers = {"best_arm_cost": base, "best_plan_cost": plan, "best_plan_switches": float(switches)}
+    numbers |= {f"plan_within_{m}_cost": cost for m, cost in standing.references.limited.items()}
+    at = f"At λ = {standing.switching_cost:g}"
+    if saved <= 0:
+        return Sentence(f"{at} the best plan in hindsight stays with {standing.best_arm} throughout.", True, numbers)
+    count = f"{switches:,} switches"
+    within = [
+        f"{_size(base - cost, base)} with at most {m}"
+        for m, cost in sorted(standing.references.limited.items())
+        if 1 < m < switches
+    ]
+    if base > 0 and saved < NOTABLE * base:
+        text = f"{at} switching is hardly worth anything: the best plan in hindsight, with {count}, saves only"
+    else:
+        text = f"{at} the best plan in hindsight, with {count}, saves"
+    text += f" {_size(saved, base)} against staying with {standing.best_arm}"
+    text += f"; of that, {_listed(within)} switches." if within else "."
+    return Sentence(text, True, numbers)
+
+
+def about_stability(standing: Standing, parts: Mapping[str, Sequence[Standing]]) -> Sentence:
+    """Would the halves and quarters, each on its own, have said the same?"""
+    name = standing.ranking()[0]
+    told, steady = [], True
+    numbers: dict[str, float] = {}
+    for part, standings in parts.items():
+        same = sum(one.ranking()[0] == name and not one.rivals() for one in standings)
+        open_ = sum(name in (one.ranking()[0], *one.rivals()) and bool(one.rivals()) for one in standings)
+        arms = sum(one.best_arm == standing.best_arm for one in standings)
+        count = len(standings)
+        numbers |= {f"{part}_{name}_cheapest": float(same), f"{part}_undecided": float(open_)}
+        numbers |= {f"{part}_same_best_arm": float(arms), part: float(count)}
+        left = f" ({open_} not decided)" if open_ else ""
+        told.append(f"in {same} of {count} {part}{left}")
+        steady = steady and same == count
+    arms_told = _listed([f"{numbers[f'{part}_same_best_arm']:g} of {len(parts[part])} {part}" for part in parts])
+    text = f"{name} costs least {_listed(told)}; {standing.best_arm} is the best arm in {arms_told}."
+    return Sentence(text, steady and not standing.rivals(), numbers)
+
+
+def _compared(difference: Amount, base: float) -> str:
+    """“4.0 % more (3.1 to 4.9 %)”, or “between 2.0 % less and 1.0 % more (not decided)” around zero."""
+    if difference.sign == 0:
+        ends = [f"{_size(abs(end), base)} {'more' if end > 0 else 'less'}" for end in (difference.low, difference.high)]
+        return f"between {ends[0]} and {ends[1]} (not decided)"
+    word = "more" if difference.mean > 0 else "less"
+    low, high = sorted((abs(difference.low), abs(difference.high)))
+    shown = _size(abs(difference.mean), base)
+    if low == high:
+        return f"{shown} {word}"
+    return f"{shown} {word} ({_size(low, base, unit=False)} to {_size(high, base)})"
+
+
+def _size(amount: float, base: float, *, unit: bool = True) -> str:
+    """An amount in per cent of a positive `base`, to two digits; in the trace's own units otherwise."""
+    if base <= 0:
+        return f"{amount:.4g}"
+    percent = 100.0 * amount / base
+    digits = f"{percent:.0f}" if percent >= 9.95 else f"{percent:.1f}" if percent >= 0.095 else f"{percent:.1g}"
+    return f"{digits} %" if unit else digits
+
+
+def _listed(items: Sequence[str]) -> str:
+    *first, last = items
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def _numbers(name: str, amount: Amount) -> dict[str, float]:
+    return {name: amount.mean, f"{name}_low": amount.low, f"{name}_high": amount.high}

@@ -1,0 +1,185 @@
+"""The best plans in hindsight: what someone who knew all losses beforehand would have held, and when.
+
+A plan names one arm for each round and costs its losses plus λ for each switch. As everywhere in Holdfast the first
+play counts as a switch, so staying with one arm throughout has one switch and costs one λ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from holdfast.checks import real_number, whole_number
+from holdfast.errors import InvalidParameter
+from holdfast.replays.programme import NO_LAYER, Programme, add_up, memory_needed
+
+LARGEST_LOSS = 1e100
+"""Losses beyond this could overflow in a sum."""
+
+ROWS_AT_ONCE = 2**15
+
+MEMORY = 2**30
+"""Bytes a plan with limited switches may take besides the table, or three times the table when that is more."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Plan:
+    """One arm for each round, and what holding them costs."""
+
+    arms: NDArray[Any]
+    """The arm of each round, from 0."""
+    losses: float
+    """The sum of the losses of these arms, rounded once."""
+    switches: int
+    """Changes of arm; the first play is one."""
+    switching_cost: float
+    """λ."""
+
+    @property
+    def cost(self) -> float:
+        """Losses plus λ for each switch."""
+        return self.losses + self.switching_cost * self.switches
+
+    def runs(self) -> tuple[NDArray[np.int64], NDArray[Any]]:
+        """The rounds, from 0, at which an arm is taken up, and the arms."""
+        starts = np.concatenate([[0], np.flatnonzero(self.arms[1:] != self.arms[:-1]) + 1])
+        return starts, self.arms[starts]
+
+    def __repr__(self) -> str:
+        return (
+            f"<Plan of {len(self.arms)} rounds: cost {self.cost:.6g} = losses {self.losses:.6g} "
+            f"+ {self.switching_cost:g} × {self.switches} switches>"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Hindsight:
+    """Best plans of one table of losses, for several switching costs and limits."""
+
+    free: tuple[Plan, ...]
+    """The best plan of all for each switching cost asked for."""
+    least_losses: NDArray[np.float64]
+    """The least losses of a plan with at most 1, 2, … switches, whatever they cost: the frontier."""
+    limited: dict[int, Plan]
+    """For some of these limits, the plan with the least losses; its `switching_cost` is 0."""
+
+    def cost_within(self, limit: int, switching_cost: float) -> float:
+        """The least cost of a plan with at most `limit` switches."""
+        s = self._best_count(limit, switching_cost)
+        return float(self.least_losses[s - 1]) + switching_cost * s
+
+    def _best_count(self, limit: int, switching_cost: float) -> int:
+        counts = np.arange(1, min(limit, len(self.least_losses)) + 1)
+        return int(np.argmin(self.least_losses[: len(counts)] + switching_cost * counts)) + 1
+
+
+def best_plan(losses: ArrayLike, switching_cost: float, max_switches: int | None = None) -> Plan:
+    """The cheapest plan in hindsight, exactly, by dynamic programming.
+
+    Parameters
+    ----------
+    losses
+        One row for each round, one column for each arm: any finite numbers, in any units. An array mapped from a file
+        is read in pieces, twice.
+    switching_cost
+        λ, in the units of the losses.
+    max_switches
+        The most changes of arm the plan may have, if limited. It limits `Plan.switches`, in which the first play
+        counts: 1 is the best fixed arm, 2 allows one change.
+
+    Takes O(T K) time without a limit and at most O(T K max_switches) with one. Of plans that cost the same, the result
+    is always the same one: going back from the last round, it holds the lowest-numbered of the best arms, and stays
+    with an arm rather than switches to it. A limit that the best plan of all keeps changes nothing; among plans at a
+    limit that binds, one of fewer switches is preferred.
+
+    >>> plan = best_plan([[0.0, 1.0], [0.0, 1.0], [1.0, 0.0], [1.0, 0.0]], switching_cost=0.5)
+    >>> plan.arms.tolist(), plan.switches, plan.cost
+    ([0, 0, 1, 1], 2, 1.0)
+    >>> best_plan([[0.0, 1.0], [1.0, 0.0]], switching_cost=0.5, max_switches=1).cost
+    1.5
+    """
+    table = checked_losses(losses)
+    lam = real_number("switching_cost", switching_cost, least=0, most=LARGEST_LOSS)
+    free = _plan(table, Programme(table, [0], [lam]).arms([0])[0], lam)
+    if max_switches is None:
+        return free
+    most = whole_number("max_switches", max_switches, least=1)
+    if free.switches <= most:
+        return free
+    _check_memory(table, most)
+    counted = Programme(table, *_counting_layers(most))
+    best = int(np.argmin(counted.least + lam * np.arange(1, most + 1)))
+    return _plan(table, counted.arms([best])[0], lam)
+
+
+def hindsight(losses: ArrayLike, switching_costs: Sequence[float], limits: Sequence[int] = ()) -> Hindsight:
+    """The best plan for each switching cost, and the frontier up to the largest of `limits`, all in one pass.
+
+    >>> found = hindsight([[0.0, 1.0], [1.0, 0.0], [0.0, 1.0]], [0.0, 1.0], limits=[3])
+    >>> [plan.switches for plan in found.free], found.least_losses.tolist()
+    ([3, 1], [1.0, 1.0, 0.0])
+    >>> found.cost_within(3, switching_cost=1.0)
+    2.0
+    """
+    table = checked_losses(losses)
+    costs = [real_number("switching_costs", cost, least=0, most=LARGEST_LOSS) for cost in switching_costs]
+    wanted = [whole_number("limits", limit, least=1) for limit in limits]
+    most = max(wanted, default=0)
+    _check_memory(table, most)
+    enters, prices = _counting_layers(most)  # layer s − 1 counts to s
+    layers = Programme(table, [*enters, *range(most, most + len(costs))], [*prices, *costs])
+    rows = layers.arms([*range(most, most + len(costs)), *(limit - 1 for limit in wanted)])
+    free = tuple(_plan(table, arms, cost) for arms, cost in zip(rows, costs, strict=False))
+    limited = {limit: _plan(table, arms, 0.0) for arms, limit in zip(rows[len(costs) :], wanted, strict=True)}
+    return Hindsight(free, layers.least[:most], limited)
+
+
+def _check_memory(table: NDArray[Any], layers: int) -> None:
+    """A limit of many thousands is refused before it fills the memory."""
+    T, K = table.shape
+    allowed = max(MEMORY, 24 * T * K)
+    if memory_needed(T, K, layers) > allowed:
+        most = int(allowed // memory_needed(T, K, 1))
+        raise InvalidParameter("max_switches", f"must be at most {most} for a table of {T} x {K}", layers)
+
+
+def _counting_layers(most: int) -> tuple[list[int], list[float]]:
+    """Layers of at most 1, 2, … switches that cost nothing: where each is entered from, and its price."""
+    return [NO_LAYER, *range(most - 1)][:most], [0.0] * most
+
+
+def _plan(table: NDArray[Any], arms: NDArray[Any], switching_cost: float) -> Plan:
+    """The plan of these arms, its losses added up anew."""
+    total = np.zeros(2)
+    for first in range(0, len(table), ROWS_AT_ONCE):
+        piece = np.ascontiguousarray(table[first : first + ROWS_AT_ONCE], dtype=np.float64)
+        add_up(piece, arms[first : first + ROWS_AT_ONCE], total)
+    switches = 1 + int(np.count_nonzero(arms[1:] != arms[:-1]))
+    return Plan(arms, float(total[0]), switches, switching_cost)
+
+
+def checked_losses(losses: ArrayLike) -> NDArray[Any]:
+    """`losses` as a table of finite numbers, not copied when it is an array; mapped files are checked in pieces."""
+    rule = "must be a table of numbers with one row for each round and one column for each arm"
+    if isinstance(losses, np.ma.MaskedArray):
+        raise InvalidParameter("losses", f"{rule}, none of them masked", f"masked array of shape {losses.shape}")
+    try:
+        table = np.asanyarray(losses)
+    except (TypeError, ValueError):  # rows of different lengths
+        raise InvalidParameter("losses", rule, losses) from None
+    if table.ndim != 2 or 0 in table.shape or table.dtype.kind not in "fiub":
+        raise InvalidParameter("losses", rule, f"shape {table.shape} of {table.dtype}")
+    for first in range(0, len(table), ROWS_AT_ONCE):
+        piece = table[first : first + ROWS_AT_ONCE]
+        if not (float(piece.min()) >= -LARGEST_LOSS and float(piece.max()) <= LARGEST_LOSS):
+            row, arm = (int(i) for i in np.argwhere(~(np.abs(piece.astype(np.float64)) <= LARGEST_LOSS))[0])
+            raise InvalidParameter(
+                f"losses at row {first + row}, column {arm}",
+                f"must be a finite number of size at most {LARGEST_LOSS:g}",
+                float(piece[row, arm]),
+            )
+    return table
