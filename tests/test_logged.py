@@ -122,7 +122,7 @@ def played_log(table, seed, switching_cost):
     """The log of a Holdfast player."""
     T, K = table.shape
     sums = np.vstack([np.zeros(K), np.cumsum(table, axis=0)])
-    player = hf.TsallisSwitch(K, switching_cost).player(seed=seed)
+    player = hf.TsallisSwitch(K, switching_cost=switching_cost).player(seed=seed)
     arms, q, t = np.empty(T, dtype=np.int64), np.empty(T), 0
     while t < T:
         arm, rounds = player.ask(), min(player.hold, T - t)
