@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.2.0"
 
 _WHERE = {
+    "AdaptiveTsallisSwitch": "policies",
     "BadSavedState": "errors",
     "BackendLost": "errors",
     "BaSE": "policies",
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from holdfast.errors import BackendLost, BadSavedState, HoldfastError, InvalidParameter, MissingExtra, OutOfTurn
     from holdfast.players import Player
     from holdfast.policies import (
+        AdaptiveTsallisSwitch,
         BaSE,
         BlockExp3,
         Exp3,
@@ -69,6 +71,7 @@ if TYPE_CHECKING:
     from holdfast.simulation import Interrupted, Power, Threads, simulate
 
 __all__ = [
+    "AdaptiveTsallisSwitch",
     "BaSE",
     "BackendLost",
     "BadSavedState",

@@ -1,5 +1,6 @@
 """The policies: one family per file, all behind the protocol of `holdfast.policies.policy`."""
 
+from holdfast.policies.adaptive import AdaptiveTsallisSwitch
 from holdfast.policies.elimination import BaSE
 from holdfast.policies.exp3 import BlockExp3, Exp3
 from holdfast.policies.policy import Policy
@@ -9,6 +10,7 @@ from holdfast.policies.tsallis_switch import TsallisSwitch, VaryingTsallisSwitch
 
 __all__ = [
     "POLICIES",
+    "AdaptiveTsallisSwitch",
     "BaSE",
     "BlockExp3",
     "Exp3",

@@ -8,6 +8,7 @@ from typing import Any
 from holdfast import checks
 from holdfast.checks import class_at, made, one_of
 from holdfast.errors import InvalidParameter
+from holdfast.policies.adaptive import AdaptiveTsallisSwitch
 from holdfast.policies.elimination import BaSE
 from holdfast.policies.exp3 import BlockExp3, Exp3
 from holdfast.policies.policy import Policy
@@ -15,6 +16,7 @@ from holdfast.policies.tsallis_inf import TsallisInf
 from holdfast.policies.tsallis_switch import TsallisSwitch, VaryingTsallisSwitch
 
 POLICIES: Mapping[str, tuple[type[Policy], Mapping[str, Any]]] = {
+    "adaptive": (AdaptiveTsallisSwitch, {}),
     "tsallis-switch": (TsallisSwitch, {}),
     "tsallis-switch-varying": (VaryingTsallisSwitch, {}),
     "tsallis-inf": (TsallisInf, {}),
