@@ -34,6 +34,11 @@ def test_the_skeletons_of_policies_play(tmp_path):
     assert "random-optimism" in run(tmp_path, abreast)
 
 
+def test_the_skeleton_of_an_environment_plays(tmp_path):
+    (skeleton,) = python_blocks("docs/new_environment.md")
+    assert "tsallis-switch" in run(tmp_path, skeleton)
+
+
 def test_the_skeleton_for_games_abreast_plays_each_game_as_alone(tmp_path):
     _, abreast = python_blocks("docs/new_policy.md")
     again = """

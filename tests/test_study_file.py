@@ -197,3 +197,18 @@ def test_files_that_are_no_study(write, tmp_path):
     grid = "\n".join(f"policies.exp3.x{i} = [1, 2, 3, 4, 5]" for i in range(9))
     with pytest.raises(hf.HoldfastError, match=r"^grid must not have more than 10000 combinations; got 1953125"):
         read_study(write(f"{PLAIN}[grid]\n{grid}"))
+
+
+def test_tables_in_units_of_ones_own(write, tmp_path):
+    """The policies' loss_range is the table's; its index is no arm."""
+    (tmp_path / "carbon.csv").write_text("hour,east,west\n0,100,500\n1,250,0\n")
+    study = read_study(
+        write(
+            'switching_cost = 20\npolicies = ["tsallis-switch", "exp3"]\n[environment]\nkind = "loss-table"\n'
+            'path = "carbon.csv"\nunits = [0, 500]\nindex = "hour"\n'
+        )
+    )
+    (cell,) = study.cells
+    assert cell.environment.arms == ("east", "west")
+    assert cell.horizon == 2
+    assert {policy.loss_range for policy in cell.policies.values()} == {(0.0, 500.0)}

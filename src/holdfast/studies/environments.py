@@ -110,12 +110,16 @@ class LossTableKind(Kind):
     """A file of losses: one row per round, one column per arm. `path` is relative to the study file."""
 
     path: str
+    units: list[Any] | None = None
+    index: str | None = None
+    arms: list[Any] | None = None
 
     def make(self, horizon: int | None, folder: Path) -> tuple[Environment, dict[str, Any]]:
         """Read as `LossTable` reads a file."""
         file = folder / self.path
+        given = {name: value for name in ("units", "index", "arms") if (value := getattr(self, name)) is not None}
         try:
-            table = LossTable(file, shuffled=self.shuffled)
+            table = LossTable(file, shuffled=self.shuffled, **given)
         except InvalidParameter as error:
             parameter = "path" if error.parameter == "source" else error.parameter
             if error.value == str(file):

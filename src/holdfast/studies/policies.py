@@ -13,7 +13,7 @@ from holdfast.simulation.costs import Costs
 from holdfast.simulation.run import fitted
 from holdfast.studies.own import code_of, fields_of, find_own, is_own, make_own
 
-FOLLOWED = ("n_arms", "horizon", "switching_cost")
+FOLLOWED = ("n_arms", "horizon", "switching_cost", "loss_range")
 """Parameters of a policy that are the study's unless given."""
 
 
@@ -34,7 +34,12 @@ def study_policy(
     if is_own(name):
         own = find_own(f"{place}.policy", name, Policy, folder)  # type: ignore[type-abstract]  # looked up, not made
     kind = own or POLICIES[one_of(f"{place}.policy", name, POLICIES)][0]
-    study = {"n_arms": environment.n_arms, "horizon": horizon, "switching_cost": costs.constant}
+    study = {
+        "n_arms": environment.n_arms,
+        "horizon": horizon,
+        "switching_cost": costs.constant,
+        "loss_range": environment.loss_range,
+    }
     for parameter in FOLLOWED:
         if parameter in fields_of(kind) and parameter not in given and not (parameter == "n_arms" and "arms" in given):
             if study[parameter] is None:
