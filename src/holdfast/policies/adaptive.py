@@ -203,24 +203,21 @@ def observe(params: Any, state: Any, block: Any, totals: Any, rounds: float) -> 
     """Lines 5 to 7: the estimate with its two ledgers, V, the level."""
     arm, c, root, R = int(block.arm[0]), totals[0], block.root[0], block.R[0]
     p, m, u, half_eta = block.probability[0], block.m[0], block.u[0], 1.0 / R
-    inverse = 1.0 / p
+    inverse, per_round, per_root_K = 1.0 / p, 1.0 / rounds, 1.0 / math.sqrt(float(state.C.shape[0]))
+    cap, weight = params[STEP_UP] * 0.5 * R / root, rounds / (rounds + min(params[MEMORY], state.told[0] + 1.0))
     full = (max(c, u) - m) * inverse  # line 5
-    step = full
-    if full > 0.0:
-        left = max(params[CAP_BUDGET] * state.G[0] - state.cut[0], 0.0)
-        step = max(min(full, params[STEP_UP] * 0.5 * R / root), full - left * inverse)
-        state.cut[0] += p * (full - step)
+    step = max(min(full, cap), full - max(params[CAP_BUDGET] * state.G[0] - state.cut[0], 0.0) * inverse)
+    state.cut[0] += p * (full - step)
     w = 1.0 / (state.C[arm, 0] - state.x[0])
     state.C[arm, 0] += step
     state.W[arm, 0] += max(u - c, 0.0) * inverse
     d = m - block.least_m[0] + step  # line 6
     Z_own = block.Z_own[0] + p * root * step * step / (1.0 + half_eta * root * step)
     Z_least = block.Z_least[0] + p * root * d * d / (1.0 + half_eta * root * d)
-    z = min(Z_own, Z_least) / math.sqrt(float(state.C.shape[0]))
+    z = min(Z_own, Z_least) * per_root_K
     state.V[0] += max(z + 0.25 * z * z * half_eta * half_eta, params[LEAST_NOISE] * rounds)
-    state.spread[0] += params[SPREAD_WEIGHT] * ((c - m) * (c - m) / rounds - state.spread[0])
-    weight = rounds / (rounds + min(params[MEMORY], state.told[0] + 1.0))  # line 7
-    state.beta[0] += weight * (c / rounds - state.beta[0])
+    state.spread[0] += params[SPREAD_WEIGHT] * ((c - m) * (c - m) * per_round - state.spread[0])
+    state.beta[0] += weight * (c * per_round - state.beta[0])  # line 7
     state.level[arm, 0] = state.beta[0]
     state.told[0] += rounds
     state.rest2[0] = max(half_eta * half_eta - w * w, 0.0)
