@@ -134,6 +134,7 @@ MISTAKES = {
     "policies = ['exp3', 7]": r"^policies\[1\] must be a policy's id, or a table with it under policy; got 7",
     "policies = [{name = 'x'}]": r"^policies\[0\]\.policy must be given: one of 'tsallis-switch'",
     "policies = [{policy = 'exp3', gama = 1}]": r"^policies\[0\]\.gama is not a parameter of exp3",
+    "policies = [{policy = 'exp3', id = 1}]": r"^policies\[0\]\.id is not a parameter of exp3; got 1",
     "policies = [{policy = 'exp3', n_arms = 4}]": (
         r"^policies\[0\]\.n_arms must be 3, as many as the environment has; got 4"
     ),

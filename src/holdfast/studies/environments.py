@@ -12,7 +12,7 @@ from holdfast.checks import one_of, real_number, whole_number
 from holdfast.environments import Bernoulli, ConstrainedBernoulli, Environment, LossTable, Reversal
 from holdfast.errors import HoldfastError, InvalidParameter
 from holdfast.files import sha256
-from holdfast.studies.own import code_of, fields_of, find_own, is_own, make_own
+from holdfast.studies.own import check_names, code_of, fields_of, find_own, is_own, make_own
 from holdfast.studies.validation import validated
 
 Count = Annotated[int, BeforeValidator(lambda v: whole_number("", v, least=1))]
@@ -165,6 +165,7 @@ def _own(given: dict[str, Any], horizon: int | None, folder: Path) -> tuple[Envi
     """A class of the user's; its horizon is the study's unless given."""
     values = {name: value for name, value in given.items() if name != "kind"}
     kind = find_own("kind", given["kind"], Environment, folder)  # type: ignore[type-abstract]  # looked up, not made
+    check_names(kind, given["kind"], values)
     if horizon is not None and "horizon" in fields_of(kind):
         values.setdefault("horizon", horizon)
     return make_own(kind, given["kind"], values), {"code": code_of(kind)}

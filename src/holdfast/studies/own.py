@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -30,10 +31,6 @@ def find_own(parameter: str, address: str, base: type[T], folder: Path) -> type[
 
 def make_own(kind: type[T], address: str, values: Mapping[str, Any]) -> T:
     """An object of the class, from its parameters by name."""
-    known = fields_of(kind)
-    for parameter, value in values.items():
-        if parameter not in known:
-            raise InvalidParameter(parameter, f"is not a parameter of {address}{nearest(parameter, known)}", value)
     try:
         return kind(**values)
     except TypeError as error:
@@ -42,7 +39,15 @@ def make_own(kind: type[T], address: str, values: Mapping[str, Any]) -> T:
 
 def fields_of(kind: type) -> tuple[str, ...]:
     """The names of the parameters that the class takes."""
-    return tuple(name for name, field in getattr(kind, "__dataclass_fields__", {}).items() if field.init)
+    return tuple(field.name for field in fields(kind) if field.init) if is_dataclass(kind) else ()
+
+
+def check_names(kind: type, name: str, values: Mapping[str, Any]) -> None:
+    """An error for the first of `values` that is no parameter of the class."""
+    known = fields_of(kind)
+    for parameter, value in values.items():
+        if parameter not in known:
+            raise InvalidParameter(parameter, f"is not a parameter of {name}{nearest(parameter, known)}", value)
 
 
 def code_of(kind: type) -> dict[str, str]:

@@ -11,7 +11,7 @@ from holdfast.errors import HoldfastError, InvalidParameter
 from holdfast.policies import POLICIES, Policy, make_policy
 from holdfast.simulation.costs import Costs
 from holdfast.simulation.run import fitted
-from holdfast.studies.own import code_of, fields_of, find_own, is_own, make_own
+from holdfast.studies.own import check_names, code_of, fields_of, find_own, is_own, make_own
 
 FOLLOWED = ("n_arms", "horizon", "switching_cost", "loss_range")
 """Parameters of a policy that are the study's unless given."""
@@ -46,6 +46,7 @@ def study_policy(
                 raise HoldfastError(f"{place}.{parameter} must be given, because the study's is a sequence")
             given[parameter] = study[parameter]
     try:
+        check_names(kind, name, given)
         policy = make_own(own, name, given) if own else make_policy({"policy": name, **given})
         policy = fitted(policy, environment, horizon)
     except InvalidParameter as error:
