@@ -14,13 +14,13 @@ import naive
 import numpy as np
 import polars as pl
 import pytest
-from holdfast.paper.figures import FIGURES
-from holdfast.paper.games import Match, Row, play
-from holdfast.paper.settings import Settings
 from statistics_of_samples import SEED, assert_same_mean
 
 from holdfast import BaSE, BlockExp3, Exp3, Policy, TsallisInf, TsallisSwitch, VaryingTsallisSwitch
 from holdfast.environments import Bernoulli, ConstrainedBernoulli, Environment
+from holdfast.paper.figures import FIGURES
+from holdfast.paper.games import Match, Row, play
+from holdfast.paper.settings import Settings
 from holdfast.simulation import Power
 
 T = 200

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 import numpy as np
 import polars as pl
 import pytest
+
 from holdfast.paper.claims import CLAIMS
 from holdfast.paper.figures import ALPHAS, FIGURES, POLICIES
 from holdfast.paper.ledger import Claim, Evidence, Verdict, judge
 from holdfast.paper.probes import LONG_ALPHAS, PROBES, horizons, long_rounds
 from holdfast.paper.questions import Between, Less, Near, Never, Often, Sometimes, Under, share_interval, slopes
 from holdfast.paper.settings import Settings
-
 from holdfast.results import Result
 
 SETTINGS = Settings()
@@ -101,7 +101,9 @@ def test_some_runs_but_not_all(runs: int, expected: str) -> None:
 def rows(geometric: int, cost: float) -> dict[str, dict[str, pl.DataFrame]]:
     easy = {name: curve(500.0, exponent=0.3) for name in POLICIES} | {"base-geometric": lost(geometric)}
     hard = {name: curve(5000.0, exponent=0.3) for name in POLICIES} | {"base-geometric": curve(50.0, exponent=0.1)}
-    easy["base-geometric"] = easy["base-geometric"].with_columns(regret_with_switching=pl.lit(cost) + pl.col("replication"))
+    easy["base-geometric"] = easy["base-geometric"].with_columns(
+        regret_with_switching=pl.lit(cost) + pl.col("replication")
+    )
     return {
         "constrained_easy": easy,
         "constrained_hard": hard,

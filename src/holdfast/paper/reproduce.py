@@ -152,9 +152,7 @@ def _others(folder: Path, manifest: Manifest, asked: Sequence[Figure], settings:
     return others
 
 
-def _sound(
-    figure: Figure, folder: Path, manifest: Manifest, settings: Settings, echo: Callable[[str], None]
-) -> bool:
+def _sound(figure: Figure, folder: Path, manifest: Manifest, settings: Settings, echo: Callable[[str], None]) -> bool:
     """Whether the tables of a figure are as they were written, so that it need not be played again."""
     damaged = _damaged(folder, manifest, tables_of([figure], settings))
     if damaged:
