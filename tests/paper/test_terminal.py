@@ -27,7 +27,7 @@ def verdicts(kinds: str) -> list[Verdict]:
             0.99,
             {},
             (),
-        )  # fmt: skip
+        )
         for c, k in zip(CLAIMS, given, strict=True)
     ]
 
