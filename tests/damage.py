@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 
 def damaged(data: bytes, count: int, seed: int) -> Iterator[tuple[str, bytes]]:
-    """`count` copies of `data`, each damaged at one place: bits flipped, bytes set, cut out, put in, or the end lost."""
+    """`count` copies of `data`, each damaged at one place."""
     draw = random.Random(seed)
     for i in range(count):
         place = draw.randrange(len(data))

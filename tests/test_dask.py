@@ -10,9 +10,9 @@ from study_files import PLAIN
 
 import holdfast as hf
 from holdfast.errors import HoldfastError, MissingExtra
-from holdfast.experiments.study import run_study
 from holdfast.simulation import cluster
 from holdfast.simulation.cluster import DaskCluster
+from holdfast.studies.run import run_study
 
 distributed = pytest.importorskip("distributed")
 

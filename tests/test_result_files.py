@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -99,17 +100,22 @@ def test_every_byte_of_the_footer_counts(tmp_path):
             Result.read(path)
 
 
+def refusal(path: Path) -> str:
+    """What is said of a file that is not read; nothing where it is."""
+    try:
+        Result.read(path)
+    except hf.BadSavedState as error:
+        return str(error)
+    return ""
+
+
 @pytest.mark.parametrize("suffix", [".csv", ".arrow"])
 def test_damage_to_other_formats_is_one_line(tmp_path, suffix):
     """They have no checksum; what can still be parsed is read, and nothing else is raised."""
     path = simulated().write(tmp_path / f"r{suffix}")
     for _, changed in damaged(path.read_bytes(), 300, seed=8):
         path.write_bytes(changed)
-        try:
-            assert dict(Result.read(path).frame.schema) | SCHEMA == dict(Result.read(path).frame.schema)
-        except hf.BadSavedState as error:
-            assert str(error).startswith(str(path))
-            assert "\n" not in str(error)
+        assert re.fullmatch(rf"|{re.escape(str(path))} .+", refusal(path))
 
 
 def older(result: Result, path: Path) -> Path:
@@ -139,10 +145,7 @@ def test_damage_to_tables_of_earlier_versions_is_one_line(tmp_path):
     path = older(simulated(), tmp_path / "old.parquet")
     for _, changed in damaged(path.read_bytes(), 600, seed=9):
         path.write_bytes(changed)
-        try:
-            Result.read(path)
-        except hf.BadSavedState as error:
-            assert "\n" not in str(error)
+        assert re.fullmatch(rf"|{re.escape(str(path))} .+", refusal(path))
 
 
 def test_foreign_files_are_refused(tmp_path):

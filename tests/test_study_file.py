@@ -10,7 +10,7 @@ import pytest
 from study_files import PLAIN, table_study
 
 import holdfast as hf
-from holdfast.experiments.study_file import read_study
+from holdfast.studies.file import read_study
 
 
 def test_grids_over_anything(write):
@@ -120,9 +120,21 @@ MISTAKES = {
     "policies = []": r"^policies must be a list such as",
     "policies = ['exp4']": r"^policies\[0\]\.policy must be one of .*; got 'exp4'; did you mean 'exp3'\?",
     "policies = ['exp3', 'exp3']": r"^policies\[1\]\.name must differ from those of the policies before it; got 'exp3'",
+    "policies = [{policy=['exp3']}]": r"^policies\[0\]\.policy must be one of 'tsallis-switch', .*; got \['exp3'\]",
+    "policies = [{policy={}}]": r"^policies\[0\]\.policy must be one of 'tsallis-switch', .*; got \{\}",
+    "policies = [['exp3']]": r"^policies\[0\] must be a policy's id, or a table with it under policy; got \['exp3'\]",
+    "kind = ['bernoulli']": r"^environment\.kind must be one of 'bernoulli', .*; got \['bernoulli'\]",
+    "kind = 'no_such_module:Arm'": (
+        r"^environment\.kind must be \"module:Class\", of a module that Python finds \(No module named"
+    ),
+    "kind = 'math:pi'": r"^environment\.kind must name a class derived from holdfast\.Environment; got 'math:pi'",
+    "policies = ['no_such_module:Arm']": r"^policies\[0\]\.policy must be \"module:Class\", of a module that Python",
+    "policies = ['math:floor.x']": r"^policies\[0\]\.policy must be \"module:Class\", of a module that Python",
+    "policies = [':']": r"^policies\[0\]\.policy must be \"module:Class\", of a module that Python",
     "policies = ['exp3', 7]": r"^policies\[1\] must be a policy's id, or a table with it under policy; got 7",
     "policies = [{name = 'x'}]": r"^policies\[0\]\.policy must be given: one of 'tsallis-switch'",
     "policies = [{policy = 'exp3', gama = 1}]": r"^policies\[0\]\.gama is not a parameter of exp3",
+    "policies = [{policy = 'exp3', id = 1}]": r"^policies\[0\]\.id is not a parameter of exp3; got 1",
     "policies = [{policy = 'exp3', n_arms = 4}]": (
         r"^policies\[0\]\.n_arms must be 3, as many as the environment has; got 4"
     ),

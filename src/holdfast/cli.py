@@ -108,7 +108,7 @@ def simulate(
     resume: Annotated[bool, typer.Option("--resume", help="Skip what is on disk already.")] = False,
 ) -> None:
     """Run your own experiment, described in a TOML file."""
-    from holdfast.experiments.study import run_study
+    from holdfast.studies.run import run_study
 
     with _interruptible():
         run = run_study(study, out, backend=backend, scheduler=scheduler, workers=workers, resume=resume, echo=print)

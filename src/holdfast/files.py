@@ -54,6 +54,15 @@ def remove_drafts(folder: Path) -> None:
         draft.unlink(missing_ok=True)
 
 
+@contextmanager
+def reported(place: Path) -> Iterator[None]:
+    """What the system refuses to do with a file or folder, as a `HoldfastError` of one line."""
+    try:
+        yield
+    except OSError as error:
+        raise HoldfastError(f"{error.filename or place} cannot be used: {reason(error)}") from None
+
+
 def reason(error: Exception) -> str:
     """Why a file cannot be read or written, in one line."""
     if isinstance(error, OSError) and error.strerror:

@@ -40,10 +40,11 @@ def as_text(summary: pl.DataFrame) -> str:
     body = [[*(_shortened(cell) for cell in row[: -len(MEASURES)]), *row[-len(MEASURES) :]] for row in body]
     labels = len(head) - len(MEASURES)
     widths = [max(map(_columns, column)) for column in zip(head, *body, strict=True)]
+    room = WIDTH - sum(widths[:labels]) - 2 * (labels - 1)
     blocks: list[list[int]] = [[]]
-    fixed = sum(widths[:labels]) + 2 * (labels - 1)
     for i in range(labels, len(head)):
-        if blocks[-1] and fixed + sum(2 + widths[j] for j in (*blocks[-1], i)) > WIDTH:
+        begins = head[i] == MEASURES["total_loss"] and sum(2 + width for width in widths[labels:]) > room
+        if blocks[-1] and (begins or sum(2 + widths[j] for j in (*blocks[-1], i)) > room):
             blocks.append([])
         blocks[-1].append(i)
     texts = []

@@ -20,7 +20,7 @@ __all__ = ["KEYS", "MEASURES", "SCHEMA", "Comparison", "Result", "rows"]
 
 
 def rows(rounds: Sequence[int], played: Iterable[tuple[str, int, Mapping[str, Any]]]) -> pl.DataFrame:
-    """One frame of (policy, first replication, measures); each measure has a row per replication, a column per round."""
+    """One frame of (policy, first replication, measures), each measure with a row per replication."""
     frames = []
     for policy, first, measures in played:
         count = len(measures["switches"])
@@ -164,12 +164,13 @@ class Result:
             if result.grid != grid:
                 raise InvalidParameter("results", f"must all have the same columns before policy, {grid}", result.grid)
         frame = pl.concat([result.frame for result in results], how="vertical_relaxed")
-        if frame.select(*grid, *KEYS).is_duplicated().any():
+        order = [_as_first_met(frame, name) for name in (*grid, "policy")]
+        frame = frame.sort(*order, "replication", "round")
+        as_above = (pl.col(name).eq_missing(pl.col(name).shift()) for name in (*grid, *KEYS))
+        if frame.select(pl.all_horizontal(as_above).slice(1).any()).item():
             raise InvalidParameter(
                 "results", "must not have the same policy and replication twice", "overlapping parts"
             )
-        order = [_as_first_met(frame, name) for name in (*grid, "policy")]
-        frame = frame.sort(*order, "replication", "round")
         return cls(frame, joined_provenance([result.provenance for result in results]))
 
 

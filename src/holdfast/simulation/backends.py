@@ -25,12 +25,50 @@ QUICK = 2**20
 
 
 class Backend(Protocol):
-    """What `simulate` needs of a backend."""
+    """What `simulate` and studies need of a backend. In a ``with`` block all runs share what it opens."""
 
     name: str
+    abreast: bool
+    """Whether each of the `width` games at the same time may be a row of games abreast."""
+
+    @property
+    def width(self) -> int:
+        """How many games it plays at the same time: at least 1."""
+
+    def __enter__(self) -> Any: ...
+
+    def __exit__(self, *_: object) -> None: ...
 
     def run(self, tasks: Iterable[Task], done: Callable[[Played], None]) -> None:
         """Play all of `tasks`, calling `done` on this thread for each piece that is finished, in any order."""
+
+
+class Reporting:
+    """Another backend that also tells `advance` how many games each finished piece had."""
+
+    def __init__(self, backend: Backend, advance: Callable[[int], None]) -> None:
+        self._backend, self._advance = backend, advance
+        self.name, self.abreast = backend.name, backend.abreast
+
+    @property
+    def width(self) -> int:
+        """That of the other backend."""
+        return self._backend.width
+
+    def __enter__(self) -> Reporting:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def run(self, tasks: Iterable[Task], done: Callable[[Played], None]) -> None:
+        """Play as the other backend does."""
+
+        def both(piece: Played) -> None:
+            done(piece)
+            self._advance(piece.task.count)
+
+        self._backend.run(tasks, both)
 
 
 def split(task: Task, workers: int) -> Iterator[Task]:
@@ -49,6 +87,13 @@ class Threads:
 
     workers: int | None = None
     name: str = "threads"
+    abreast: bool = True
+
+    def __enter__(self) -> Threads:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
 
     def __post_init__(self) -> None:
         if self.workers is not None:

@@ -39,6 +39,7 @@ class DaskCluster:
     scheduler: str | None = None
     workers: int | None = None
     name: str = "dask"
+    abreast: bool = True
     _cluster: Any = field(default=None, init=False, repr=False)
     _client: Any = field(default=None, init=False, repr=False)
     _held: Any = field(default=None, init=False, repr=False)

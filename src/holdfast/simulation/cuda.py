@@ -116,6 +116,9 @@ class Cuda:
     """The GPU of this machine; a ``with`` block begins with the check that there is one."""
 
     name: str = "cuda"
+    abreast: bool = False
+    width: int = 4096
+    """So many games keep a GPU busy; it plays more of them at the same time if there are more."""
 
     def __enter__(self) -> Cuda:
         require_device()

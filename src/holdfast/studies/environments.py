@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
-from holdfast.checks import real_number, whole_number
+from holdfast.checks import one_of, real_number, whole_number
 from holdfast.environments import Bernoulli, ConstrainedBernoulli, Environment, LossTable, Reversal
-from holdfast.errors import HoldfastError, InvalidParameter, nearest
-from holdfast.experiments.validation import validated
+from holdfast.errors import HoldfastError, InvalidParameter
+from holdfast.files import sha256
+from holdfast.studies.own import check_names, code_of, fields_of, find_own, is_own, make_own
+from holdfast.studies.validation import validated
 
 Count = Annotated[int, BeforeValidator(lambda v: whole_number("", v, least=1))]
 
@@ -106,7 +107,7 @@ class ReversalKind(Kind):
 
 
 class LossTableKind(Kind):
-    """A file of losses: a row a round, a column an arm. `path` is relative to the study file."""
+    """A file of losses: one row per round, one column per arm. `path` is relative to the study file."""
 
     path: str
 
@@ -120,9 +121,7 @@ class LossTableKind(Kind):
             if error.value == str(file):
                 raise InvalidParameter(parameter, error.rule, error.value) from None
             raise InvalidParameter(parameter, f"{error.rule} (in {self.path})", error.value) from None
-        with file.open("rb") as opened:
-            digest = hashlib.file_digest(opened, "sha256").hexdigest()
-        return table, {"source": self.path, "sha256": digest}
+        return table, {"source": self.path, "sha256": sha256(file)}
 
 
 KINDS: dict[str, type[Kind]] = {
@@ -136,19 +135,33 @@ KINDS: dict[str, type[Kind]] = {
 def make_environment(
     given: dict[str, Any], horizon: int | None, folder: Path, made: dict[str, Any]
 ) -> tuple[Environment, dict[str, Any]]:
-    """The environment that a study's table describes; `made` remembers those already made, for the next cell."""
+    """The environment that a study's table describes, and the file or code it came from.
+
+    `made` remembers those already made, for the next cell.
+    """
     kind = given.get("kind")
     if kind is None:
         raise HoldfastError(f"environment.kind must be given: one of {', '.join(map(repr, KINDS))}")
-    if not isinstance(kind, str) or kind not in KINDS:
-        rule = f"must be one of {', '.join(map(repr, KINDS))}{nearest(kind, KINDS)}"
-        raise InvalidParameter("environment.kind", rule, kind)
-    key = repr((given, horizon if kind == "reversal" else None))
+    own = is_own(kind)
+    if not own:
+        one_of("environment.kind", kind, KINDS)
+    key = repr((given, horizon if own or kind == "reversal" else None))
     if key not in made:
-        fields = validated(KINDS[kind], given, f"an environment of kind {kind!r}", under="environment.")
+        what = f"an environment of kind {kind!r}"
+        fields = None if own else validated(KINDS[kind], given, what, under="environment.")
         try:
-            made[key] = fields.make(horizon, folder)
+            made[key] = fields.make(horizon, folder) if fields else _own(given, horizon, folder)
         except InvalidParameter as error:
             raise InvalidParameter(f"environment.{error.parameter}", error.rule, error.value) from None
     environment, source = made[key]
     return environment, dict(source)
+
+
+def _own(given: dict[str, Any], horizon: int | None, folder: Path) -> tuple[Environment, dict[str, Any]]:
+    """A class of the user's; its horizon is the study's unless given."""
+    values = {name: value for name, value in given.items() if name != "kind"}
+    kind = find_own("kind", given["kind"], Environment, folder)  # type: ignore[type-abstract]  # looked up, not made
+    check_names(kind, given["kind"], values)
+    if horizon is not None and "horizon" in fields_of(kind):
+        values.setdefault("horizon", horizon)
+    return make_own(kind, given["kind"], values), {"code": code_of(kind)}

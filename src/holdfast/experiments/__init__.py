@@ -1,1 +1,0 @@
-"""The paper's figures, its claims and users' own studies."""

@@ -1,0 +1,73 @@
+"""How two studies differ, in words: each changed field once."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+MOST_DIFFERENCES = 20
+"""Fields named in one error."""
+ABSENT = object()
+
+
+def only_more_replications(there: dict[str, Any], here: dict[str, Any]) -> bool:
+    """Whether `here` is the study of the record `there` with more replications in some cell, and nothing else."""
+    fixed = [{name: record[name] for name in record if name not in ("written", "cells")} for record in (there, here)]
+    if fixed[0] != fixed[1] or list(there["cells"]) != list(here["cells"]):
+        return False
+    pairs = [(there["cells"][name], here["cells"][name]) for name in here["cells"]]
+    if any(old | {"replications": new["replications"]} != new for old, new in pairs):
+        return False
+    grown = [new["replications"] - old["replications"] for old, new in pairs]
+    return bool(min(grown) >= 0 and max(grown) > 0)
+
+
+def differences(there: dict[str, Any], here: dict[str, Any]) -> list[str]:
+    """What a user would say has changed: fields of the study file; else what its cells are made of, or with."""
+    if {**there, "written": None} == {**here, "written": None}:
+        return []
+    found = [_said(name, there[name], here[name]) for name in ("holdfast", "numbers") if there[name] != here[name]]
+    if there["study"] != here["study"]:
+        found.append(_said("name", there["study"], here["study"]))
+    old, new = (_flat(record["written"]) for record in (there, here))
+    changed = [_said(name, old.get(name, ABSENT), new.get(name, ABSENT)) for name in {**old, **new} if name != "name"]
+    found += [said for said in changed if said]
+    if not found:
+        found = _of_cells(there["cells"], here["cells"])
+    more = len(found) - MOST_DIFFERENCES
+    return found[:MOST_DIFFERENCES] + ([f"and {more} more"] if more > 0 else [])
+
+
+def _of_cells(there: dict[str, Any], here: dict[str, Any]) -> list[str]:
+    """Fields that differ though the file is the same: a table of losses that was edited, one's own code."""
+    found: dict[str, str] = {}
+    for name in [name for name in there if name in here]:
+        old, new = _flat(there[name]), _flat(here[name])
+        for key in {**old, **new}:
+            said = _said(key, old.get(key, ABSENT), new.get(key, ABSENT))
+            if said:
+                found.setdefault(key, said)
+    return list(found.values())
+
+
+def _flat(settings: dict[str, Any], under: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in settings.items():
+        if isinstance(value, dict) and value:
+            flat |= _flat(value, f"{under}{key}.")
+        else:
+            flat[f"{under}{key}"] = value
+    return flat
+
+
+def _said(name: str, there: Any, here: Any) -> str:
+    if there is ABSENT:
+        return f"{name} is not set there and {_short(here)} here"
+    if here is ABSENT:
+        return f"{name} is {_short(there)} there and not set here"
+    return "" if there == here else f"{name} is {_short(there)} there and {_short(here)} here"
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 60 else f"{text[:50]}…"

@@ -1,0 +1,136 @@
+"""Run a user's study: cell by cell, in chunks of replications, so that a killed run loses only the one in flight."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from holdfast.files import claimed
+from holdfast.results import Result
+from holdfast.simulation.backends import Backend, Reporting, find_backend
+from holdfast.simulation.chunks import Chunks
+from holdfast.simulation.progress import progress_bar
+from holdfast.simulation.run import simulate
+from holdfast.studies.file import Cell, read_study
+from holdfast.studies.folder import StudyFolder
+
+Say = Callable[[str], None]
+Missing = list[tuple[int, int]]
+"""Runs of replications: the first, and how many."""
+
+
+@dataclass
+class StudyRun:
+    """What a run of a study came to."""
+
+    name: str
+    out: Path
+    files: dict[str, Path]
+    """The table of each cell, by its name."""
+    values: dict[str, dict[str, Any]]
+    """What the grid set in each cell."""
+    summary: Path
+    """The file with all summaries."""
+    played: int = 0
+    """Replications played in this run."""
+    found: int = 0
+    """Replications that were on disk already."""
+    seconds: float = 0.0
+
+    def results(self) -> Iterator[tuple[dict[str, Any], Result]]:
+        """Each cell's grid values and result, read from its file."""
+        for name, file in self.files.items():
+            yield self.values[name], Result.read(file)
+
+
+def run_study(
+    path: str | Path,
+    out: str | Path,
+    *,
+    backend: str | Backend = "threads",
+    scheduler: str | None = None,
+    workers: int | None = None,
+    resume: bool = False,
+    progress: bool | None = None,
+    echo: Say | None = None,
+    chunks: Chunks | None = None,
+) -> StudyRun:
+    """Run the study in the file `path` and leave its tables in the folder `out`.
+
+    With `resume`, what is already there is kept and only the rest is played; a folder with another study is refused.
+    `echo` is called with a line for each finished cell. Ctrl-C keeps the finished chunks, says so, and raises
+    KeyboardInterrupt. Mistakes in the file, a backend that is not there and a scheduler that does not answer are found
+    before anything is written. `chunks` says how much is played between two saves.
+    """
+    say = _while_heard(echo)
+    study = read_study(path)
+    chosen = find_backend(backend, workers=workers, scheduler=scheduler)
+    began = time.perf_counter()
+    with claimed(out, "running a study") as place:
+        folder = StudyFolder.admitted(place, study, chosen.name, resume)
+        cells = folder.study.cells
+        files = {cell.name: folder.table(cell) for cell in cells}
+        run = StudyRun(folder.study.name, place, files, {cell.name: cell.values for cell in cells}, folder.summary)
+        missing = {cell.name: folder.missing(cell, say) for cell in cells}
+        total = sum(cell.replications for cell in cells)
+        left = sum(count for runs in missing.values() for _, count in runs)
+        run.found = total - left
+        with ExitStack() as stack:
+            if left:  # a device that is there, a cluster for all cells
+                stack.enter_context(chosen)
+            folder.begin()
+            say(f"{run.name}: {len(cells)} combination{'s' * (len(cells) > 1)}, {left} of {total} replications to play")
+            games = sum(count * len(cell.policies) for cell in cells for _, count in missing[cell.name])
+            advance = stack.enter_context(progress_bar(progress, games, "games"))
+            try:
+                for cell in cells:
+                    for played in _play(cell, missing[cell.name], Reporting(chosen, advance), chunks or Chunks()):
+                        folder.keep(cell, played)
+                        run.played += played.provenance["replications"]
+                    if not folder.is_finished(cell):
+                        folder.finish(cell)
+                        say(f"{cell.name}: {cell.replications} replications in {files[cell.name]}")
+            except KeyboardInterrupt:
+                kept = run.found + run.played
+                say(f"interrupted: {kept} of {total} replications are kept in {place}; go on with --resume")
+                raise
+        folder.close()
+    run.seconds = time.perf_counter() - began
+    return run
+
+
+def _play(cell: Cell, missing: Missing, backend: Backend, chunks: Chunks) -> Iterator[Result]:
+    """The replications that are missing, chunk by chunk."""
+    for first, count in chunks.spread(missing, cell.policies.values(), len(cell.checkpoints), backend):
+        yield simulate(
+            cell.policies,
+            cell.environment,
+            horizon=cell.horizon,
+            switching_cost=cell.costs.given,
+            replications=count,
+            first_replication=first,
+            seed=cell.seed,
+            checkpoints=cell.checkpoints,
+            backend=backend,
+            progress=False,
+        )
+
+
+def _while_heard(echo: Say | None) -> Say:
+    """Say lines until nobody reads them any more (``| head -1``): that is no reason to stop playing."""
+    heard = echo is not None
+
+    def say(line: str) -> None:
+        nonlocal heard
+        if echo is None or not heard:
+            return
+        try:
+            echo(line)
+        except BrokenPipeError:
+            heard = False
+
+    return say

@@ -1,0 +1,93 @@
+"""Studies where the disk is full, nobody listens, or two run at once."""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from study_files import GRID, PLAIN, SEEDS
+
+import holdfast as hf
+from holdfast.studies.run import run_study
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 64 KiB, where the system lets us make one."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    mount = shutil.which("mount")
+    if (
+        mount is None
+        or subprocess.run(
+            [mount, "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(place)], capture_output=True, check=False
+        ).returncode
+    ):
+        pytest.skip("needs the right to mount a file system")
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", "--lazy", str(place)], check=True)
+
+
+def test_a_full_disk_is_one_line_and_the_study_goes_on_afterwards(write, small_disk, tmp_path):
+    """The more of the disk is taken, the earlier the study comes to its end; each time it keeps what was written."""
+    file = write(GRID)
+    whole = run_study(file, tmp_path / "whole")
+    ballast, out = small_disk / "ballast", small_disk / "out"
+    seen = set()
+    for taken in (64, 60, 52, 44, 36):
+        shutil.rmtree(out, ignore_errors=True)
+        ballast.write_bytes(bytes(taken * 1024))
+        with pytest.raises(hf.HoldfastError, match=r"^[^\n]+No space left on device\)?$") as caught:
+            run_study(file, out, resume=True)
+        seen.add(str(caught.value))
+        assert not list(small_disk.rglob("*.part"))
+    assert len(seen) > 2
+    ballast.unlink()
+    subprocess.run(["mount", "-o", "remount,size=1m", str(small_disk)], check=True)
+    run = run_study(file, out, resume=True)
+    for (_, one), (_, other) in zip(run.results(), whole.results(), strict=True):
+        assert one.frame.equals(other.frame)
+
+
+def test_a_full_disk_in_the_command(write, small_disk, tmp_path):
+    (small_disk / "ballast").write_bytes(bytes(56 * 1024))
+    code = "from holdfast.cli import main; main()"
+    command = [sys.executable, "-c", code, "simulate", str(write(GRID)), "--out", str(small_disk / "out")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith("holdfast: ")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_study_that_nobody_listens_to_is_still_finished(write, tmp_path):
+    def closed(line: str) -> None:
+        raise BrokenPipeError
+
+    run = run_study(write(SEEDS), tmp_path / "out", echo=closed)
+    assert run.summary.exists()
+
+
+def test_two_at_once_are_one_study(write, tmp_path):
+    """Whichever comes second is refused or finds it finished, and the tables are whole."""
+    file, out = write(PLAIN.replace("replications = 5", "replications = 3000")), tmp_path / "out"
+    code = (
+        f"from holdfast.studies.run import run_study; print(run_study({str(file)!r}, {str(out)!r}, resume=True).played)"
+    )
+    command = [sys.executable, "-c", code]
+    runs = []
+    for _ in range(4):
+        runs.append(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
+        time.sleep(0.05)
+    ends = [(process.communicate(), process.returncode) for process in runs]
+    played = [int(said[0]) for said, code in ends if code == 0]
+    assert sorted(played)[-1] == 3000
+    assert sum(played) == 3000
+    for said, code in ends:
+        assert code == 0 or "another process is running a study in" in said[1].splitlines()[-1]
+    assert sorted(os.listdir(out)) == ["study.json", "study.parquet", "summary.csv"]
