@@ -1,4 +1,4 @@
-"""One folder, one run; nothing lost and nothing touched that is not ours: other runs, kills, full disks, users' files."""
+"""One folder, one run: nothing lost, nothing touched that is not ours. Other runs, kills, full disks, users' files."""
 
 import os
 import signal
@@ -185,7 +185,7 @@ def test_a_folder_of_0_2_0_has_no_manifest_and_is_left_alone(folder):
 def test_two_runs_at_once(tmp_path):
     with (
         claimed(tmp_path, "x"),
-        pytest.raises(HoldfastError, match="another process is reproducing the paper in .*: wait for it to end"),
+        pytest.raises(HoldfastError, match=r"another process is reproducing the paper in .*: wait for it to end"),
     ):
         reproduce(["arms"], out=tmp_path, **SMALL)
 

@@ -148,9 +148,9 @@ def _scales(axes: Axes, panel: Panel, threshold: float | None, scale: Scale) -> 
     if any(np.issubdtype(line.x.dtype, np.datetime64) for line in panel.lines):
         from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 
-        dates = AutoDateLocator(minticks=3, maxticks=6)
+        dates = AutoDateLocator(minticks=3, maxticks=6)  # type: ignore[no-untyped-call]  # matplotlib has no types here
         axes.xaxis.set_major_locator(dates)
-        axes.xaxis.set_major_formatter(ConciseDateFormatter(dates))
+        axes.xaxis.set_major_formatter(ConciseDateFormatter(dates))  # type: ignore[no-untyped-call]  # nor here
     else:
         axes.set_xlim(left=0)
         axes.xaxis.set_major_locator(MaxNLocator(5, steps=_STEPS, integer=True))
