@@ -30,7 +30,7 @@ from holdfast.errors import BadSavedState, InvalidParameter
 from holdfast.layouts import Array, Layout, layout_of
 
 if TYPE_CHECKING:
-    from holdfast.players import Player
+    from holdfast import Player
 
 LARGEST = 1e50
 """Ranges and costs beyond this (or below its inverse) would overflow in the solver."""
@@ -164,7 +164,7 @@ class Policy(ABC):
         self, seed: object = None, *, replication: int = 0, loss_range: tuple[float, float] | None = None
     ) -> Player:
         """Begin a game. With the same `seed` it plays as replication `replication` of `simulate` does."""
-        from holdfast.players import Player
+        from holdfast import Player  # by its public name: players stand above policies
 
         policy = self if loss_range is None else replace(self, loss_range=loss_range)
         return Player(policy, seed=seed, replication=replication)
