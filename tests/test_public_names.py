@@ -43,10 +43,11 @@ def test_a_name_that_is_not_there_is_an_attribute_error():
 
 
 @pytest.mark.plain
-@pytest.mark.parametrize("package", ["environments", "policies"])
+@pytest.mark.parametrize("package", ["environments", "kernels", "players", "policies"])
 def test_all_of_a_package_is_sorted_and_there(package):
+    """Constants first."""
     module = importlib.import_module(f"holdfast.{package}")
-    assert module.__all__ == sorted(module.__all__)
+    assert module.__all__ == sorted(module.__all__, key=lambda name: (not name.isupper(), name))
     for name in module.__all__:
         assert hasattr(module, name)
 

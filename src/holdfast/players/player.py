@@ -169,7 +169,7 @@ class Player:
         """Numbers that add up to the loss, and its rounds; or an error before anything has changed."""
         if not self._left:
             raise OutOfTurn("there is no arm to tell the loss of: call ask() first")
-        if arm is not None and arm != self._arm:
+        if arm is not None and not self._is_playing(arm):
             self._refuse_arm(arm)
         count = whole_number("rounds", rounds, least=1)
         if count > self._left:
@@ -188,12 +188,17 @@ class Player:
             raise InvalidParameter(name, f"of {of} must be from {count * low:g} to {count * high:g}{hint}", given)
         return ([value] if reward is None else [count * (low + high), -value]), count
 
-    def _refuse_arm(self, arm: int | str) -> None:
+    def _is_playing(self, arm: object) -> bool:
+        """Whether `arm` names the arm being played: an array or True, which may be equal to it, do not."""
+        named = isinstance(arm, (str, int, np.integer)) and not isinstance(arm, bool)
+        return named and bool(arm == self._arm)
+
+    def _refuse_arm(self, arm: object) -> None:
         known = self.policy.arms if self.policy.arms is not None else range(self.policy.n_arms)
-        if arm in known:
+        if isinstance(arm, (str, int, np.integer)) and not isinstance(arm, bool) and arm in known:
             raise InvalidParameter("arm", f"must be the one being played, {self._arm!r}", arm)
         names = ", ".join(map(repr, known[:8])) + (", …" if len(known) > 8 else "")
-        raise InvalidParameter("arm", f"must be one of {names}{nearest(arm, map(str, known))}", arm)
+        raise InvalidParameter("arm", f"must be one of {names}{nearest(arm, self.policy.arms or ())}", arm)
 
     def _announced(self, **told: float | None) -> float:
         """What the policy is told at the start of a block, in normalised units."""

@@ -18,7 +18,6 @@ handed one column, here as in online play and on a GPU.
 
 from __future__ import annotations
 
-import importlib
 import math
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -31,7 +30,7 @@ from holdfast.errors import BadSavedState, InvalidParameter
 from holdfast.layouts import Array, Layout, layout_of
 
 if TYPE_CHECKING:
-    from holdfast.players import Player
+    from holdfast import Player
 
 LARGEST = 1e50
 """Ranges and costs beyond this (or below its inverse) would overflow in the solver."""
@@ -165,10 +164,10 @@ class Policy(ABC):
         self, seed: object = None, *, replication: int = 0, loss_range: tuple[float, float] | None = None
     ) -> Player:
         """Begin a game. With the same `seed` it plays as replication `replication` of `simulate` does."""
+        from holdfast import Player  # by its public name: players stand above policies
+
         policy = self if loss_range is None else replace(self, loss_range=loss_range)
-        players = importlib.import_module("holdfast.players")  # above this room: found by name, when asked for
-        player: Player = players.Player(policy, seed=seed, replication=replication)
-        return player
+        return Player(policy, seed=seed, replication=replication)
 
     def settings(self) -> dict[str, Any]:
         """The parameters as plain values, enough to make this policy again."""
