@@ -10,9 +10,11 @@ from holdfast.checks import class_at, made, one_of
 from holdfast.errors import InvalidParameter
 from holdfast.policies.elimination import BaSE
 from holdfast.policies.exp3 import BlockExp3, Exp3
+from holdfast.policies.hold_forever import HoldForever
 from holdfast.policies.policy import Policy
 from holdfast.policies.tsallis_inf import TsallisInf
 from holdfast.policies.tsallis_switch import TsallisSwitch, VaryingTsallisSwitch
+from holdfast.policies.ucb import FollowTheLeader, Ucb1
 
 POLICIES: Mapping[str, tuple[type[Policy], Mapping[str, Any]]] = {
     "tsallis-switch": (TsallisSwitch, {}),
@@ -23,6 +25,9 @@ POLICIES: Mapping[str, tuple[type[Policy], Mapping[str, Any]]] = {
     "base-arithmetic": (BaSE, {"grid": "arithmetic"}),
     "base-geometric": (BaSE, {"grid": "geometric"}),
     "base-minimax": (BaSE, {"grid": "minimax"}),
+    "ucb1": (Ucb1, {}),
+    "follow-the-leader": (FollowTheLeader, {}),
+    "hold-forever": (HoldForever, {}),
 }
 """Each policy id with the class that plays it and the options it stands for."""
 
