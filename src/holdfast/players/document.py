@@ -116,7 +116,10 @@ def checked_numbers(content: Mapping[str, Any], policy: Policy) -> tuple[dict[st
         block = _named(content["block"], kernels.block_layout, policy.n_arms, "block")
         whole_number("arm", block["arm"], least=0, most=policy.n_arms - 1)
         rounds = whole_number("rounds of the block", block["rounds"], least=1, most=int(LONGEST))
-        must_be(0.0 < block["probability"] <= 1.0 + 1e-9, "probability must be above 0 and at most 1")
+        if policy.knows_probabilities:
+            must_be(0.0 < block["probability"] <= 1.0 + 1e-9, "probability must be above 0 and at most 1")
+        else:
+            must_be(block["probability"] == 0.0, "probability must be 0: it is not known")
         whole_number("left", content["left"], least=1, most=rounds)
         must_be(begun >= 1, "a block in play must have begun")
     else:
