@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
-from typing import Any
 from itertools import islice
+from typing import Any
 
 HINT = "; did you mean "
 
