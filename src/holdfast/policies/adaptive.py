@@ -21,10 +21,10 @@ import numpy as np
 
 from holdfast import schedules
 from holdfast._numba.compile import kernel
-from holdfast.checks import real_number
+from holdfast.checks import LARGEST, real_number
 from holdfast.errors import InvalidParameter
 from holdfast.layouts import Array, PerArm, Scalar, Scratch, ScratchPerArm
-from holdfast.policies.policy import LARGEST, Announcement, Kernels, Policy, must_be
+from holdfast.policies.policy import Announcement, Kernels, Policy, must_be
 from holdfast.rng import uniform_abreast
 from holdfast.simplex import WIDEST, refined, smallest, tsallis_solve, tsallis_start
 
@@ -280,7 +280,7 @@ class AdaptiveTsallisSwitch(Policy):
     least_noise: float = field(default=0.05, kw_only=True)
     memory: float = field(default=50.0, kw_only=True)
     deviations: float = field(default=3.0, kw_only=True)
-    calm_length: float = field(default=1.5, kw_only=True)
+    calm_length: float = field(default=2.0, kw_only=True)
     calm: float = field(default=1.0, kw_only=True)
     longest_length: float = field(default=0.5, kw_only=True)
     spread_weight: float = field(default=0.1, kw_only=True)
