@@ -22,7 +22,8 @@ def whole_rounds(a: float) -> float:
     A plain ⌈a⌉ in floating point is one too many where `a` should be an exact integer (λ = 1, K = 3, n = 12
     gives 4 for 3). The schedules below are within four units in the last place of their exact values.
     """
-    return max(math.ceil(min(a, LONGEST) * (1.0 - 8.9e-16)) * 1.0, 1.0)
+    rounds = math.ceil((a if a < LONGEST else LONGEST) * (1.0 - 8.9e-16)) * 1.0
+    return rounds if rounds > 1.0 else 1.0
 
 
 @kernel

@@ -98,7 +98,8 @@ def tsallis_solve(C: Any, m: Any, R: float, rho: float, s: Any, w: Any, d: Any, 
         if passes > 0:
             for g in range(s.shape[0]):
                 F = 1.0 / math.sqrt(S2[g])
-                better = max(s[g] + (R - F) / (S3[g] * F * F * F), R)  # Newton on F(s) = R
+                better = s[g] + (R - F) / (S3[g] * F * F * F)  # Newton on F(s) = R
+                better = better if better > R else R
                 s[g] = better if abs(d[g]) > CLOSE * s[g] else s[g]
         passes += 1
         inverse_power_sums(C, m, s, w, S2, S3, S4)
@@ -132,7 +133,8 @@ def tsallis_start(R: float, rho: float, s: float, A: float, B: float, E: float, 
     inverse = 1.0 / (1.0 + B * square * y)
     excess = (1.0 + (A - rho) * square) * inverse
     d = 0.5 * y * excess
-    return max(s + d * (1.0 + 0.75 * (1.0 + E * square * square) * inverse * excess), R)
+    start = s + d * (1.0 + 0.75 * (1.0 + E * square * square) * inverse * excess)
+    return start if start > R else R
 
 
 @kernel

@@ -41,7 +41,7 @@ class TsallisInf(Policy):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        one_of("estimator", self.estimator, tsallis.ESTIMATORS)
+        one_of("estimator", self.estimator, tsallis.FASTER)
         if self.loss_bound != ANNOUNCED:
             if isinstance(self.loss_bound, str):
                 raise InvalidParameter("loss_bound", "must be a number above 0 or 'announced'", self.loss_bound)
@@ -66,15 +66,14 @@ class TsallisInf(Policy):
 
     @property
     def kernels(self) -> Kernels:
-        """Those of the estimator."""
-        return tsallis.ESTIMATORS[self.estimator]
+        """Algorithm 1's, one round at a time, with the rate of Corollary 3 or of Theorem 2."""
+        schedule = tsallis.theorem_2 if self.loss_bound == ANNOUNCED else tsallis.corollary_3
+        return tsallis.algorithm_1(schedule, self.estimator)
 
     def parameters(self, horizon: float | None = None, blocks: int = 64) -> Array:
         """As the kernels take them."""
         faster = tsallis.FASTER[self.estimator]
-        if self.loss_bound == ANNOUNCED:
-            return np.array([tsallis.THEOREM_2, 0.0, 1.0, faster, 0.0])
-        return np.array([tsallis.COROLLARY_3, 0.0, self.loss_bound, faster, 0.0])
+        return np.array([faster] if isinstance(self.loss_bound, str) else [faster, self.loss_bound])
 
     def probabilities(self, params: Array, state: Any, block: Any) -> Array:
         """p_t of the round drawn last."""

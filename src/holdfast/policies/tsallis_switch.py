@@ -59,7 +59,7 @@ class TsallisSwitch(Policy):
             self._set("switching_cost", 0.0)  # a given schedule has no use for it
         if self.switching_cost is None:
             raise InvalidParameter("switching_cost", "must be given to TsallisSwitch", None)
-        one_of("estimator", self.estimator, tsallis.ESTIMATORS)
+        one_of("estimator", self.estimator, tsallis.FASTER)
         self._set(
             "switching_cost", real_number("switching_cost", self.switching_cost, least=0, most=LARGEST * self.unit)
         )
@@ -85,8 +85,9 @@ class TsallisSwitch(Policy):
 
     @property
     def kernels(self) -> Kernels:
-        """Those of the estimator."""
-        return tsallis.ESTIMATORS[self.estimator]
+        """Algorithm 1's, on the blocks of Theorem 1 or on given ones."""
+        schedule = tsallis.theorem_1 if self.block_lengths is None else tsallis.given
+        return tsallis.algorithm_1(schedule, self.estimator)
 
     def table(self, blocks: int) -> tuple[Array, Array]:
         """The given schedule up to block `blocks`, or as far as its lists reach, checked."""
@@ -123,7 +124,7 @@ class TsallisSwitch(Policy):
         """As the kernels take them; a given schedule is tabulated for `blocks` blocks, or to cover `horizon`."""
         if self.block_lengths is None:
             lam = (self.switching_cost or 0.0) / self.unit
-            return np.array([tsallis.THEOREM_1, lam, 1.0, tsallis.FASTER[self.estimator], 0.0])
+            return np.array([tsallis.FASTER[self.estimator], lam])
         lengths, rates = self.table(blocks)
         while horizon is not None and lengths.sum() < horizon:
             if len(lengths) < blocks:
@@ -131,7 +132,7 @@ class TsallisSwitch(Policy):
                 raise InvalidParameter("block_lengths and learning_rates", rule, f"{len(lengths)} blocks")
             blocks *= 2
             lengths, rates = self.table(blocks)
-        return np.concatenate([[tsallis.GIVEN, 0.0, 1.0, 1.0, len(lengths)], lengths, rates])
+        return np.concatenate([[1.0, len(lengths)], lengths, rates])
 
     def blocks_covered(self, params: Array) -> float:
         """The number of blocks `params` has a length and a rate for."""
@@ -170,12 +171,12 @@ class VaryingTsallisSwitch(Policy):
 
     @property
     def kernels(self) -> Kernels:
-        """Algorithm 1's."""
-        return tsallis.IMPORTANCE_WEIGHTED
+        """Algorithm 1's, on the blocks of Theorem 4."""
+        return tsallis.algorithm_1(tsallis.theorem_4, "importance-weighted")
 
     def parameters(self, horizon: float | None = None, blocks: int = 64) -> Array:
         """As the kernels take them."""
-        return np.array([tsallis.THEOREM_4, 0.0, 1.0, 1.0, 0.0])
+        return np.array([1.0])
 
     def probabilities(self, params: Array, state: Any, block: Any) -> Array:
         """p_n of the block drawn last."""
