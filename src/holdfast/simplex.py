@@ -15,7 +15,7 @@ We solve for the distance s = min C − x > 0. With D_i = C_i − min C, w_i = 1
   error of 4.5·10⁻¹⁵ in s and twice it in p.
 * When a block has moved only C_I, the sums at the old x are corrected in O(1) and give the start.
 
-Several games are played abreast: `C` and `w` have one column a game, and what is one number for a game is a row.
+Several games are played abreast: `C` and `w` have one column per game, and what is one number for a game is a row.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def inverse_power_sums(C: Any, m: Any, s: Any, w: Any, S2: Any, S3: Any, S4: Any
         S2[g], S3[g], S4[g] = 0.0, 0.0, 0.0
     for i in range(C.shape[0]):
         for g in range(s.shape[0]):
-            v = 1.0 / ((C[i, g] - m[g]) + s[g])
+            v = 1.0 / ((C[i, g] - m[g]) + s[g])  # w_i = 1/(D_i + s), p_i = (R w_i)²
             q = v * v
             w[i, g] = v
             S2[g] += q
@@ -105,10 +105,10 @@ def tsallis_solve(C: Any, m: Any, R: float, rho: float, s: Any, w: Any, d: Any, 
         inverse_power_sums(C, m, s, w, S2, S3, S4)
         far = 0
         for g in range(s.shape[0]):
-            d[g] = 0.5 * (S2[g] - rho) / S3[g]
+            d[g] = 0.5 * (S2[g] - rho) / S3[g]  # Newton on Σ w_i² = 1/R²
             far += int(abs(d[g]) > CLOSE * s[g])
     for g in range(s.shape[0]):
-        d[g] += 1.5 * S4[g] / S3[g] * d[g] * d[g]  # third order
+        d[g] += 1.5 * S4[g] / S3[g] * d[g] * d[g]  # third order: d + A d², A = 3S₄/(2S₃)
         s[g] += d[g]
         S3[g] -= 3.0 * S4[g] * d[g]
     return passes
@@ -199,7 +199,7 @@ def exponential_weights(L: Any, least: Any, eta: float, w: Any, total: Any) -> N
         total[g] = 0.0
     for i in range(L.shape[0]):
         for g in range(total.shape[0]):
-            w[i, g] = exp_of_negative(-eta * (L[i, g] - least[g]))
+            w[i, g] = exp_of_negative(-eta * (L[i, g] - least[g]))  # p_i ∝ exp(−η L_i)
     for i in range(L.shape[0]):
         for g in range(total.shape[0]):
             total[g] += w[i, g]

@@ -23,11 +23,20 @@ class TsallisInf(Policy):
     """Tsallis-INF (Zimmert and Seldin, JMLR 2021), as generalised by Theorem 2 and Corollary 3 of the paper.
 
     It chooses anew in each round and knows nothing of switching costs: the baseline to which Tsallis-Switch
-    is compared. η_t = 2/(B√t) for losses in [0, B]; the reduced-variance estimator subtracts B/2 where
-    p_i ≥ (η_t B)² and doubles the rate.
+    is compared. η_t = 2/(B√t) for losses in [0, B].
 
-    `loss_bound` is B, or ``"announced"``: then each round's bound b_t is told by ``ask(loss_bound=b)`` before
-    it is played, and η_t = 2/√(Σ b_s²), which Theorem 2 allows.
+    Parameters
+    ----------
+    n_arms
+        K, the number of arms. Left out where `arms` names them.
+    estimator
+        ``"importance-weighted"``: ℓ/p_I for the arm played. ``"reduced-variance"``: the same around B/2 where
+        p_i ≥ (η_t B)², with twice the rate.
+    loss_bound
+        B; or ``"announced"``: then each round's bound b_t is told by ``ask(loss_bound=b)`` before it is played, and
+        η_t = 2/√(Σ b_s²), which Theorem 2 allows.
+    arms, loss_range
+        Names of the arms; the lowest and the highest loss of a round. As for every policy.
 
     >>> player = TsallisInf(3, loss_bound="announced").player(seed=2)
     >>> arm = player.ask(loss_bound=4.0)

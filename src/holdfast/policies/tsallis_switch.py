@@ -34,8 +34,20 @@ class TsallisSwitch(Policy):
     against any oblivious adversary and O(((λK)^{2/3}T^{1/3} + ln T) Σ 1/Δ_i) when the gaps are constant and
     the best arm is unique (`holdfast.bounds.theorem_1`).
 
-    `block_lengths` and `learning_rates` replace Theorem 1's schedule by any other, as the algorithm's input
-    allows: lists (for n = 1, 2, …), or functions of n for an endless game. Rates must not increase.
+    Parameters
+    ----------
+    n_arms
+        K, the number of arms. Left out where `arms` names them.
+    switching_cost
+        λ: what one switch costs, in the units of `loss_range`. Only a schedule given by hand can do without.
+    estimator
+        ``"importance-weighted"``: c/p_I for the arm played, as in the paper. ``"reduced-variance"``: the same around
+        half of a block's length where p_i ≥ (η_n|B_n|)², with twice the rate; not in the paper.
+    block_lengths, learning_rates
+        Another schedule than Theorem 1's, as the algorithm's input allows: lists for n = 1, 2, …, or functions of n
+        for an endless game. Rates must not increase.
+    arms, loss_range
+        Names of the arms; the lowest and the highest loss of a round. As for every policy.
 
     >>> player = TsallisSwitch(n_arms=3, switching_cost=2.0).player(seed=1)
     >>> arm = player.ask()
@@ -46,9 +58,7 @@ class TsallisSwitch(Policy):
     id: ClassVar[str] = "tsallis-switch"
 
     switching_cost: float | None = field(default=None, kw_only=True)
-    """λ: what one switch costs, in the units of `loss_range`. Only a schedule given by hand can do without."""
     estimator: Literal["importance-weighted", "reduced-variance"] = field(default="importance-weighted", kw_only=True)
-    """Reduced variance subtracts half of a block's length where p_i ≥ (ηb)², and doubles the rate: not in the paper."""
     block_lengths: Given | None = field(default=None, kw_only=True)
     learning_rates: Given | None = field(default=None, kw_only=True)
 
@@ -156,6 +166,13 @@ class VaryingTsallisSwitch(Policy):
     a_n = Σ_{s≤n} (λ_s + √(K/s)), |B_n| = max(⌈√(λ_n a_n/K)⌉, 1), η_n = 2√(2K)/(3a_n). The costs must not depend
     on the arms drawn (errata, point 20). For a constant cost use `TsallisSwitch`: this schedule learns two to
     six times slower there (errata, point 19).
+
+    Parameters
+    ----------
+    n_arms
+        K, the number of arms. Left out where `arms` names them.
+    arms, loss_range
+        Names of the arms; the lowest and the highest loss of a round. As for every policy.
 
     >>> player = VaryingTsallisSwitch(n_arms=4).player(seed=1)
     >>> arm = player.ask(switching_cost=0.3)
