@@ -32,9 +32,7 @@ def ours(folder: Path) -> Manifest:
     try:
         return Manifest.read(folder, MANIFEST)
     except BadSavedState as error:
-        raise BadSavedState(
-            f"{error}; choose another folder, since nobody knows now what is whose in this one"
-        ) from None
+        raise BadSavedState(f"{error}; choose another folder: what is whose in this one is not known") from None
 
 
 def refuse_strangers(folder: Path, manifest: Manifest, names: Iterable[str]) -> None:
