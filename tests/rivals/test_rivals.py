@@ -100,7 +100,7 @@ def test_epochs_of_ucb2():
 
 @pytest.mark.plain
 def test_lengths_of_lazy_exp3_are_geometric():
-    """Blocks begun at the same round of 4000 games: P(b > m) = (1 − ε)^m, total variation distance 0.06 seen."""
+    """First blocks of 20 000 games: P(b > m) = (1 − ε)^m; a total variation distance of 0.06 is seen."""
     policy, lengths = hf.LazyExp3(4, switching_cost=30.0), []
     mean = (30.0**2 / 4) ** (1 / 3)
     for replication in range(20_000 if COMPILED else 6000):
@@ -223,7 +223,7 @@ LOGARITHMIC = {
 @pytest.mark.skipif(not COMPILED, reason="long games")
 @pytest.mark.parametrize("name", LOGARITHMIC)
 def test_regret_grows_slowly_where_losses_are_independent(name):
-    """From T = 2000 to 50 000 at most by a factor 3, where √T would give 5: 200 replications see 3.5."""
+    """From T = 2000 to 50 000 at most by a factor 3, where √T would give 5: 200 replications see 4.5."""
     short = costs_of(LOGARITHMIC[name], WORLD, T_SHORT, 1.0, 200)[:, 0]
     long = costs_of(LOGARITHMIC[name], WORLD, T_LONG, 1.0, 200)[:, 0]
     assert_mean_at_most(long / short.mean(), 3.0, sees=1.5)
