@@ -107,13 +107,13 @@ def policy_of(content: Mapping[str, Any], policy: Policy | None) -> Policy:
 def checked_numbers(content: Mapping[str, Any], policy: Policy) -> tuple[dict[str, Any], dict[str, Any] | None]:
     """State and block by name, each number one that a game can have come to."""
     kernels = policy.kernels
-    state = _named(content["state"], kernels.state_layout, policy.n_arms, "state")
+    state = named_numbers(content["state"], kernels.state_layout, policy.n_arms, "state")
     begun = whole_number("begun", content["begun"], least=0, most=int(LONGEST))
     if "n" in state:
         must_be(state["n"] == begun, f"the state must be that of block {begun}")
     block = None
     if content["block"] is not None:
-        block = _named(content["block"], kernels.block_layout, policy.n_arms, "block")
+        block = named_numbers(content["block"], kernels.block_layout, policy.n_arms, "block")
         whole_number("arm", block["arm"], least=0, most=policy.n_arms - 1)
         rounds = whole_number("rounds of the block", block["rounds"], least=1, most=int(LONGEST))
         must_be(0.0 < block["probability"] <= 1.0 + 1e-9, "probability must be above 0 and at most 1")
@@ -150,7 +150,7 @@ def _check_pieces(content: Mapping[str, Any], policy: Policy, held: int) -> None
     must_be(held * low - slack <= total <= held * high + slack, f"{held} rounds cannot have lost {total:g}")
 
 
-def _named(values: Any, layout: Layout, n_arms: int, what: str) -> dict[str, Any]:
+def named_numbers(values: Any, layout: Layout, n_arms: int, what: str) -> dict[str, Any]:
     """Finite numbers for every saved name of `layout`, and for no other."""
     names = {name: kind for name, kind in layout.kinds.items() if kind.saved}
     must_be(isinstance(values, dict) and set(values) == set(names), f"{what} must have {', '.join(names)}")

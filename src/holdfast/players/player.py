@@ -5,8 +5,6 @@ The object checks what it is told and counts; every number that decides comes fr
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -16,7 +14,8 @@ from holdfast.errors import BadSavedState, InvalidParameter, OutOfTurn, nearest
 from holdfast.layouts import Array
 from holdfast.players.document import checked_numbers, described, opened, policy_of, sealed
 from holdfast.players.game import Game
-from holdfast.policies.policy import LARGEST, Policy
+from holdfast.players.losses import announced_value, exact_sum, normalised_total, outside_range
+from holdfast.policies.policy import Policy
 
 KEPT_PIECES = 256
 """Losses of a block kept apart before they are summed exactly into a few numbers."""
@@ -107,11 +106,12 @@ class Player:
         A policy that is told something at the start of a block (`policy.announces`) takes it here; inside a
         block it is not needed and not looked at.
         """
+        told = {"switching_cost": switching_cost, "loss_bound": loss_bound}
         if self._left:
             if (switching_cost is not None or loss_bound is not None) and self.policy.announces is None:
-                self._announced(switching_cost=switching_cost, loss_bound=loss_bound)
+                announced_value(self.policy, told)
             return self._arm
-        announced = self._announced(switching_cost=switching_cost, loss_bound=loss_bound)
+        announced, self._bounds = announced_value(self.policy, told)
         game = self._game
         previous = game.block[0] if game.begun else -1.0
         arm = game.begin(announced)
@@ -158,10 +158,7 @@ class Player:
     def _end_block(self) -> None:
         block = self._game.block
         length = float(block[1])
-        low = self.policy.loss_range[0]
-        highest = self._bounds[1] - low
-        total = math.fsum([*self._pieces, -low * length]) if low else math.fsum(self._pieces)
-        total = min(max(total, 0.0), highest * length) / self.policy.unit
+        total = normalised_total(self.policy, self._bounds, self._pieces, length)
         self._pieces = []
         self._game.observe(block, total, length)
 
@@ -183,9 +180,7 @@ class Player:
         value = real_number(name, given)
         slack = SLACK * count * max(abs(low), abs(high)) if count > 1 else 0.0
         if not count * low - slack <= value <= count * high + slack:
-            of = "one round" if count == 1 else f"{count} rounds"
-            hint = "; give loss_range=(lowest, highest) to use your own units" if (low, high) == (0.0, 1.0) else ""
-            raise InvalidParameter(name, f"of {of} must be from {count * low:g} to {count * high:g}{hint}", given)
+            raise outside_range(name, (low, high), count, given)
         return ([value] if reward is None else [count * (low + high), -value]), count
 
     def _refuse_arm(self, arm: int | str) -> None:
@@ -194,23 +189,6 @@ class Player:
             raise InvalidParameter("arm", f"must be the one being played, {self._arm!r}", arm)
         names = ", ".join(map(repr, known[:8])) + (", …" if len(known) > 8 else "")
         raise InvalidParameter("arm", f"must be one of {names}{nearest(arm, map(str, known))}", arm)
-
-    def _announced(self, **told: float | None) -> float:
-        """What the policy is told at the start of a block, in normalised units."""
-        wanted = self.policy.announces
-        for name, value in told.items():
-            if value is not None and name != wanted:
-                raise InvalidParameter(name, f"is not announced to {self.policy.label}", value)
-        if wanted is None:
-            return 0.0
-        value = told[wanted]
-        if value is None:
-            raise InvalidParameter(wanted, f"must be announced when a block begins: ask({wanted}=...)", None)
-        if wanted == "loss_bound":
-            bound = real_number("loss_bound", value, least=1 / LARGEST, most=LARGEST)
-            self._bounds = (0.0, bound)
-            return bound
-        return real_number("switching_cost", value, least=0, most=LARGEST * self.policy.unit) / self.policy.unit
 
     def save(self) -> str:
         """The whole game as JSON: `Player.load` continues it exactly, randomness included, in any process."""
@@ -257,13 +235,3 @@ class Player:
             arm = int(game.block[0])
             player._arm = arm if policy.arms is None else policy.arms[arm]
         return player
-
-
-def exact_sum(pieces: Iterable[float]) -> list[float]:
-    """A few numbers whose sum is exactly that of `pieces`, in whatever order they came."""
-    left = list(pieces)
-    parts: list[float] = []
-    while (part := math.fsum(left)) != 0.0:
-        parts.append(part)
-        left.append(-part)
-    return parts
