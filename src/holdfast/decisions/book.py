@@ -279,15 +279,17 @@ class Book:
         state = rows.get(State)
         if state is None or state.version != head.version:
             raise BadStore(f"player {self.identity.name!r} is damaged: its state is not that of its last block")
-        self._game = self.game_of(state, head.begun)
+        self._game = self.game_of(rows, state)
         self._version = head.version + 1
         return self._game
 
-    def game_of(self, state: State, begun: int) -> Game:
-        """The game that a stored state goes on with."""
-        content = json.loads(state.data)
+    def game_of(self, rows: Rows, state: State) -> Game:
+        """The game that a stored state goes on with; its block is the current one."""
+        content, begun = json.loads(state.data), rows.head.begun
         numbers = named_numbers(content["state"], self.policy.kernels.state_layout, self.policy.n_arms, "state")
-        self.policy.check_saved(numbers, None)
+        current = rows.get(BlockRow, begun)
+        block = None if current is None or current.place is not None else json.loads(current.data)
+        self.policy.check_saved(numbers, block)
         game = Game(self.policy, seed=0)
         game.restore(numbers, None, begun, np.array(content["stream"], dtype=np.uint64))
         return game

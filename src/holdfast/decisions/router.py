@@ -203,9 +203,10 @@ class Router:
         def look(rows: Rows) -> Array:
             head, state = rows.head, rows.get(State)
             assert state is not None
-            game = self._book.game_of(state, head.begun)
-            block = rows.get(BlockRow, head.begun) if head.handed < head.rounds else None
-            if block is not None:
+            game = self._book.game_of(rows, state)
+            block = rows.get(BlockRow, head.begun)
+            waiting = self.policy.waits_for_losses and head.settled < head.begun
+            if block is not None and (head.handed < head.rounds or waiting):
                 game.block[:] = self._book.block_values(block)
                 return game.probabilities()
             if self.policy.announces is not None:

@@ -210,7 +210,7 @@ class BaSE(Policy):
         must_be(min(state["C"]) >= 0.0, "C must not be negative")
         blocks = state["active"] * (state["share"] if self.order == "round-robin" and state["active"] > 1 else 1)
         open_turns = blocks - (block is None)
-        must_be(state["turn"] <= open_turns, "turn must be one of the batch")
+        must_be(state["n"] == 0 or state["turn"] <= open_turns, "turn must be one of the batch")
 
 
 def default_batches(grid: str, horizon: int) -> int:

@@ -26,8 +26,8 @@ except ImportError as error:
 
 SESSION = {
     "synchronous_commit": "on",  # what is acknowledged is on the server's disk, whatever its default
-    "lock_timeout": "60s",
-    "idle_in_transaction_session_timeout": "60s",  # a lost client's lock is let go of
+    "lock_timeout": "'60s'",
+    "idle_in_transaction_session_timeout": "'60s'",  # a lost client's lock is let go of
     "default_transaction_isolation": "'read committed'",
 }
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from threading import RLock
 from typing import Any, Protocol, cast
@@ -187,6 +187,10 @@ class SqlStore(Store):
         self.url = url
         self._migrations = migrations
         self._lock = RLock()
+
+    def __del__(self) -> None:
+        with suppress(Exception):  # whatever state the interpreter is in
+            self.close()
 
     @abstractmethod
     @contextmanager
