@@ -1,22 +1,15 @@
 """A place for games in each kind of store."""
 
-import itertools
 import os
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-import psycopg
 import pytest
+from places import KINDS, NUMBERS, Place, fresh_schema
 from postgres_server import PrivateServer, binaries
 
-import holdfast as hf
-from holdfast.decisions.stores import Store, store_at
-
-KINDS = ("memory", "sqlite", "postgresql")
-NUMBERS = itertools.count()
+from holdfast.decisions.stores import store_at
 
 
 @pytest.fixture(scope="session")
@@ -25,40 +18,6 @@ def postgres() -> Iterator[PrivateServer]:
         pytest.skip("no PostgreSQL here: apt-get install postgresql")
     with PrivateServer() as server:
         yield server
-
-
-def fresh_schema(server: PrivateServer) -> str:
-    """A URL with tables of its own."""
-    schema = f"t{os.getpid()}_{next(NUMBERS)}"
-    with psycopg.connect(server.url, autocommit=True) as connection:
-        connection.execute(f"CREATE SCHEMA {schema}")
-    return f"{server.url}?options=-csearch_path%3D{schema}"
-
-
-class Clock:
-    """A clock that goes when it is told to."""
-
-    def __init__(self) -> None:
-        self.now = 1_000_000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-@dataclass
-class Place:
-    """A store that games are opened in, as often as one likes."""
-
-    kind: str
-    at: str | Store
-    clock: Clock = field(default_factory=Clock)
-
-    def open(self, name: str = "chat", policy: hf.Policy | None = None, **options: Any) -> hf.Router:
-        """A handle of its own on a game; `memory:` lives in one store object."""
-        return hf.open(self.at, name, policy, **{"clock": self.clock, **options})
-
-    def store(self) -> Store:
-        return self.at if isinstance(self.at, Store) else store_at(self.at)
 
 
 def place_in(kind: str, request: pytest.FixtureRequest, folder: Path) -> Place:

@@ -1,5 +1,6 @@
 """The rules of decisions, written down once more as simply as possible: everything in lists, nothing forgotten."""
 
+import itertools
 import math
 from dataclasses import dataclass, field
 
@@ -98,7 +99,7 @@ class Model:
     @property
     def switches(self) -> int:
         arms = [None, *(b.arm for b in self.blocks)]
-        return sum(a != b for a, b in zip(arms, arms[1:], strict=False))
+        return sum(a != b for a, b in itertools.pairwise(arms))
 
     @property
     def out(self) -> list[tuple[int, int]]:
