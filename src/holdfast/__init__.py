@@ -26,6 +26,7 @@ _WHERE = {
     "DecisionError": "errors",
     "Environment": "environments",
     "Exp3": "policies",
+    "Fleet": "decisions",
     "Forgotten": "errors",
     "HoldfastError": "errors",
     "Interrupted": "simulation",
@@ -60,7 +61,7 @@ _WHERE = {
 
 if TYPE_CHECKING:
     from holdfast import bounds, regret
-    from holdfast.decisions import Decision, Receipt, Router, open
+    from holdfast.decisions import Decision, Fleet, Receipt, Router, open
     from holdfast.environments import Bernoulli, ConstrainedBernoulli, Environment, LossTable, Reversal
     from holdfast.errors import (
         AlreadyTold,
@@ -106,6 +107,7 @@ __all__ = [
     "DecisionError",
     "Environment",
     "Exp3",
+    "Fleet",
     "Forgotten",
     "HoldfastError",
     "Interrupted",

@@ -2,7 +2,8 @@
 
 from holdfast.decisions.book import Receipt
 from holdfast.decisions.decision import Decision
+from holdfast.decisions.fleet import Fleet
 from holdfast.decisions.opening import open
 from holdfast.decisions.router import Router
 
-__all__ = ["Decision", "Receipt", "Router", "open"]
+__all__ = ["Decision", "Fleet", "Receipt", "Router", "open"]

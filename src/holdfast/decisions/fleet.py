@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from holdfast.checks import cores, whole_number
 from holdfast.decisions.fleet_kernels import BROKEN, DONE, PARTS, SPILLED, Games, loops, start_streams
+from holdfast.decisions.stores import Store, store_at
 from holdfast.errors import InvalidParameter, OutOfTurn
 from holdfast.layouts import Array
 from holdfast.players.game import Game, broken_rules, policy_key, reaching
@@ -101,22 +102,22 @@ class Fleet:
     @property
     def rounds(self) -> Ints:
         """Rounds told so far, per game."""
-        return self._games.rounds.copy()
+        return np.array(self._games.rounds)
 
     @property
     def switches(self) -> Ints:
         """Changes of arm so far, per game; the first play is one."""
-        return self._games.switches.copy()
+        return np.array(self._games.switches)
 
     @property
     def hold(self) -> Ints:
         """Rounds the current arm is certain to be held from now on, per game; 0 between blocks."""
-        return self._games.left.copy()
+        return np.array(self._games.left)
 
     @property
     def probability(self) -> Array:
         """The probability with which the arm of the current block was drawn, per game: log it."""
-        return self._games.blocks[:, 2].copy()
+        return np.array(self._games.blocks[:, 2])
 
     @property
     def bytes_per_game(self) -> float:
@@ -167,9 +168,7 @@ class Fleet:
         def tell_some(first: int, last: int) -> int:
             some, mine, j = chosen[first:last], values[first:last], 0
             while True:
-                j = self._tell(
-                    self._params, games, self.policy.n_arms, some, mine, low, highest, self.policy.unit, j
-                )
+                j = self._tell(self._params, games, self.policy.n_arms, some, mine, low, highest, self.policy.unit, j)
                 if j == DONE:
                     return DONE
                 self._tell_slowly(int(some[j]), float(mine[j]))
@@ -272,6 +271,19 @@ class Fleet:
         from holdfast.decisions.fleet_files import save
 
         save(self, file)
+
+    def to_store(self, url: str | Store, name: Callable[[int], str]) -> None:
+        """Begin a player called ``name(i)`` in a store for each game i; each goes on where its game stands."""
+        from holdfast.decisions.fleet_files import to_store
+
+        to_store(self, url if isinstance(url, Store) else store_at(url), name)
+
+    @classmethod
+    def from_store(cls, url: str | Store, names: Sequence[str], *, policy: Policy | None = None) -> Fleet:
+        """A fleet that goes on with the games of these players: of one policy, with no decision out."""
+        from holdfast.decisions.fleet_files import from_store
+
+        return from_store(url if isinstance(url, Store) else store_at(url), names, policy=policy)
 
     @classmethod
     def load(cls, file: str | Path, *, policy: Policy | None = None, workers: int | None = None) -> Fleet:

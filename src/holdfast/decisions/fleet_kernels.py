@@ -1,8 +1,8 @@
 """The loops over the games of a fleet: the kernels of single games, game after game, without the interpreter.
 
 All numbers of a game lie together in memory. Losses of a block are added up exactly, as `math.fsum` does, in a few
-numbers that do not overlap (Shewchuk 1997); where these may not suffice, which takes losses over sixty decades, the loop
-stops at that game and the caller goes on with it in plain Python.
+numbers that do not overlap (Shewchuk 1997); where these may not suffice, which takes losses over sixty decades, the
+loop stops at that game and the caller goes on with it in plain Python.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def rounded_sum(parts: Any, used: int) -> float:
     if used == 0:
         return 0.0
     n = used - 1
-    high = parts[n]
+    high: float = parts[n]
     low = 0.0
     while n > 0:
         x = high
@@ -108,7 +108,12 @@ def _composed(kernels: Kernels, values: tuple[str, ...]) -> tuple[Kernel, Kernel
             if games.left[g] == 0:
                 before = block[0]
                 choose(
-                    params, games.numbers[g], games.vectors[g], K, announced[j % announced.shape[0]], games.streams[g],
+                    params,
+                    games.numbers[g],
+                    games.vectors[g],
+                    K,
+                    announced[j % announced.shape[0]],
+                    games.streams[g],
                     block,
                 )
                 arm, rounds = block[0], block[1]

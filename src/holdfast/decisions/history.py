@@ -79,7 +79,7 @@ class History:
             rounds=head.asked,
             told=told,
             missing=missing,
-            out=head.asked - told - missing,
+            out=sum(_handed(rows, block) - block.told for block in unsettled),
             blocks=head.begun,
             switches=head.switches,
             losses=math.fsum(pieces),
@@ -89,8 +89,6 @@ class History:
         )
 
     def _arm_totals(self, arm: Arm, unsettled: list[BlockRow], rows: Rows) -> ArmTotals:
-        head = rows.head
-        handed = [head.handed if block.number == head.begun else block.rounds for block in unsettled]
         told = arm.told + sum(block.told for block in unsettled)
         known: list[Arm | BlockRow] = [arm, *unsettled]
         losses = math.fsum(part for row in known for part in parts_of(row.parts))
@@ -98,7 +96,7 @@ class History:
             arm=self._book.names[arm.arm],
             retired=bool(arm.retired),
             blocks=arm.blocks + len(unsettled),
-            rounds=arm.rounds + sum(handed),
+            rounds=arm.rounds + sum(_handed(rows, block) for block in unsettled),
             told=told,
             losses=losses,
             mean=losses / told if told else None,
@@ -216,6 +214,11 @@ class History:
             rows.remove(block.number)
         rows.head = head._replace(compacted=head.compacted + len(blocks))
         return len(blocks)
+
+
+def _handed(rows: Rows, block: BlockRow) -> int:
+    """Rounds of a block that are handed out."""
+    return rows.head.handed if block.number == rows.head.begun else block.rounds
 
 
 def _blocks_after(rows: Rows, number: int) -> list[BlockRow]:

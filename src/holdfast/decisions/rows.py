@@ -163,6 +163,8 @@ class Fresh(NamedTuple):
     head: Head
     state: State
     arms: tuple[Arm, ...]
+    blocks: tuple[BlockRow, ...] = ()
+    """One in play, where the game comes from elsewhere."""
 
     def numbered(self, player: int) -> Fresh:
         """The same rows under the number that the store gave."""
@@ -171,6 +173,7 @@ class Fresh(NamedTuple):
             self.head._replace(player=player),
             self.state._replace(player=player),
             tuple(arm._replace(player=player) for arm in self.arms),
+            tuple(block._replace(player=player) for block in self.blocks),
         )
 
 

@@ -212,7 +212,9 @@ class MemoryStore(Store):
                     self._last += 1
                     numbered = game.numbered(self._last)
                     rows: list[Row] = [numbered.identity, numbered.head, numbered.state, *numbered.arms]
-                    self._games[self._last] = Tables({key_of(row): row for row in rows})
+                    tables = self._games[self._last] = Tables({key_of(row): row for row in [*rows, *numbered.blocks]})
+                    tables.open = [block.number for block in numbered.blocks]
+                    tables.numbers = list(tables.open)
                     self._numbers[name] = self._last
                 found.append(self._games[self._numbers[name]].rows[Identity, ()])
             return found

@@ -267,6 +267,8 @@ class SqlStore(Store):
         session.write(_insert(Head), [tuple(numbered.head)])
         session.write(_insert(State), [tuple(numbered.state)])
         session.write(_insert(Arm), [tuple(arm) for arm in numbered.arms])
+        if numbered.blocks:
+            session.write(_insert(BlockRow), [tuple(block) for block in numbered.blocks])
         return numbered.identity
 
     def delete(self, player: int) -> None:
