@@ -4,26 +4,31 @@
     python scripts/kill_trials.py postgresql --trials 1000     (a private server, started and stopped here)
 
 A worker asks, writes the id into a journal, tells a loss, writes that down too, and is killed with SIGKILL. The journal
-has what was acknowledged; the one call in flight may or may not have happened. After each kill the store is compared
-with the journal, and at the end the whole game with one that was never interrupted and heard the same in the same order.
+has what was acknowledged; the one call in flight may or may not have happened. Every fifty kills the store is compared
+with the journal, and at the end the whole game with one that was never interrupted and heard the same in the same
+order.
 """
 
 import argparse
 import json
+import multiprocessing
 import os
 import random
-import signal
-import subprocess
 import sys
 import tempfile
 import time
+from multiprocessing.connection import Connection
 from pathlib import Path
+
+import holdfast as hf
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "decisions"))
 
 POLICY = {"arms": ["a", "b", "c"], "switching_cost": 1.5}
 SEED = 11
+FORK = multiprocessing.get_context("fork")
+"""Workers that begin at once: everything is compiled before."""
 
 
 def loss_of(id: str) -> float:
@@ -32,14 +37,12 @@ def loss_of(id: str) -> float:
     return ((7 * int(block) + 3 * int(place)) % 11) / 11
 
 
-def work(url: str, journal: str) -> None:
+def work(url: str, journal: str, ready: Connection) -> None:
     """Ask and tell until killed. A third of the losses come late, told from what is out."""
-    import holdfast as hf
-
-    router = hf.open(url, "game", hf.TsallisSwitch(**POLICY), seed=SEED)
+    router = hf.open(url, "game", hf.TsallisSwitch(**POLICY), seed=SEED, remember=10**9)
     chance = random.Random(os.getpid())
     with open(journal, "a", buffering=1) as book:
-        print("ready", flush=True)
+        ready.send(True)
         while True:
             decisions = router.ask(chance.choice([1, 1, 1, 2, 5]))
             book.writelines(f"asked {decision.id}\n" for decision in decisions)
@@ -55,8 +58,6 @@ def work(url: str, journal: str) -> None:
 
 def check(url: str, journal: Path) -> tuple[int, int]:
     """Every acknowledged ask and tell is there, once; returns rounds and losses."""
-    import holdfast as hf
-
     with hf.open(url, "game") as router:
         lines = [line.split() for line in journal.read_text().splitlines()]
         asked = [id for kind, id in lines if kind == "asked"]
@@ -73,9 +74,7 @@ def check(url: str, journal: Path) -> tuple[int, int]:
                 for block in rows.blocks(0, 10**9)
                 for tell in rows.tells_of(block.number)
             }
-            handed_out = sum(
-                ask.rounds for block in rows.blocks(0, 10**9) for ask in rows.asks_of(block.number)
-            )
+            handed_out = sum(ask.rounds for block in rows.blocks(0, 10**9) for ask in rows.asks_of(block.number))
         places = {tuple(map(int, id.split("-")[1:3])) for id in asked}
         missing = [id for id in told if known.get(tuple(map(int, id.split("-")[1:3]))) != loss_of(id)]
         assert not missing, f"acknowledged losses are not recorded: {missing[:3]}"
@@ -86,8 +85,6 @@ def check(url: str, journal: Path) -> tuple[int, int]:
 
 def replayed(url: str) -> None:
     """The game as one that was never interrupted: the same asks and tells in the same order, in memory."""
-    import holdfast as hf
-
     with hf.open(url, "game") as router, router.store.look(1) as rows:
         blocks = rows.blocks(0, 10**9)
         order = sorted((b.place, b.number) for b in blocks if b.place is not None)
@@ -119,32 +116,34 @@ def replayed(url: str) -> None:
 
 def trials(url: str, count: int, folder: Path, longest: float) -> tuple[int, int]:
     """Kill `count` workers; returns rounds and losses at the end."""
+    warm = hf.open("memory:", "warm", hf.TsallisSwitch(**POLICY))
+    warm.tell([(d.id, 0.5) for d in warm.ask(9)])
     journal = folder / "journal"
     journal.touch()
     chance = random.Random(count)
     rounds = told = 0
     for number in range(count):
-        worker = subprocess.Popen(
-            [sys.executable, __file__, "work", url, str(journal)], stdout=subprocess.PIPE, start_new_session=True
-        )
-        assert worker.stdout is not None
-        worker.stdout.readline()
+        ready, tell_ready = FORK.Pipe(duplex=False)
+        worker = FORK.Process(target=work, args=(url, str(journal), tell_ready))
+        worker.start()
+        tell_ready.close()
+        ready.recv()
+        ready.close()
         time.sleep(chance.uniform(0.0, longest))
-        os.kill(worker.pid, signal.SIGKILL)
-        worker.wait()
-        worker.stdout.close()
-        if number % 10 == 9 or number == count - 1:
+        worker.kill()
+        worker.join()
+        worker.close()
+        if number % 50 == 49 or number == count - 1:
             rounds, told = check(url, journal)
     return rounds, told
 
 
 def main() -> None:
-    if len(sys.argv) > 1 and sys.argv[1] == "work":
-        return work(*sys.argv[2:])
+    """Run the trials and print what they came to."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("store", choices=["sqlite", "postgresql"])
     parser.add_argument("--trials", type=int, default=1000)
-    parser.add_argument("--longest", type=float, default=0.25, help="seconds a worker lives at most after it has begun")
+    parser.add_argument("--longest", type=float, default=0.06, help="seconds a worker lives at most after it has begun")
     parser.add_argument("--folder", help="where the files lie; memory by default")
     options = parser.parse_args()
     memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
@@ -165,7 +164,13 @@ def main() -> None:
         finally:
             if server is not None:
                 server.stop()
-    result = {"store": options.store, "trials": options.trials, "rounds": rounds, "told": told, "seconds": round(seconds)}
+    result = {
+        "store": options.store,
+        "trials": options.trials,
+        "rounds": rounds,
+        "told": told,
+        "seconds": round(seconds),
+    }
     print(json.dumps(result))
 
 

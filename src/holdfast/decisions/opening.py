@@ -8,13 +8,14 @@ import time
 from collections.abc import Callable, Iterable
 from datetime import timedelta
 
+from holdfast.checks import real_number
 from holdfast.decisions.book import Book, state_of
 from holdfast.decisions.changes import Change, differences, same_kind
 from holdfast.decisions.options import Options, given_options
 from holdfast.decisions.router import Router
 from holdfast.decisions.rows import Arm, Fresh, Head, Identity, State
 from holdfast.decisions.stores import store_at
-from holdfast.decisions.stores.store import Store
+from holdfast.decisions.stores.store import Store, persistently
 from holdfast.errors import InvalidParameter, UnknownPlayer
 from holdfast.players.document import described
 from holdfast.players.game import Game
@@ -75,23 +76,31 @@ def open(
     if not isinstance(name, str) or not 0 < len(name) <= 200 or not name.isprintable():
         raise InvalidParameter("name", "must be a name of 1 to 200 printable characters", name)
     store = url if isinstance(url, Store) else store_at(url)
+    patient = real_number("retry", retry, least=0)
     options = given_options(patience, missing, remember)
-    identity = store.find(name)
-    if identity is None:
-        if policy is None:
-            raise UnknownPlayer(name, store.names())
-        fresh = fresh_game(name, policy, Options().changed(policy, options), Game(policy, seed), clock())
-        identity = store.create([fresh])[0]
+    fresh = None
     if policy is not None:
-        same_kind(identity, policy)
-    with store.look(identity.player) as rows:
-        book = Book(identity, rows.arms(), policy)
-    router = Router(store, book, clock=clock, retry=retry)
+        fresh = fresh_game(name, policy, Options().changed(policy, options), Game(policy, seed), clock())
+    book = persistently(lambda again: _book(store, name, policy, fresh), patient)
+    router = Router(store, book, clock=clock, retry=patient)
     change = Change.of(change_switching_cost, add_arms, retire_arms, {})
     if change != Change.of(None, (), (), {}):
         router.change(switching_cost=change.switching_cost, add_arms=add_arms, retire_arms=retire_arms)
     differences(book, policy, options)
     return router
+
+
+def _book(store: Store, name: str, policy: Policy | None, fresh: Fresh | None) -> Book:
+    """The game of this name, begun if need be."""
+    identity = store.find(name)
+    if identity is None:
+        if fresh is None:
+            raise UnknownPlayer(name, store.names())
+        identity = store.create([fresh])[0]
+    if policy is not None:
+        same_kind(identity, policy)
+    with store.look(identity.player) as rows:
+        return Book(identity, rows.arms(), policy)
 
 
 def fresh_game(name: str, policy: Policy, options: Options, game: Game, now: float) -> Fresh:

@@ -15,7 +15,7 @@ from holdfast.decisions.decision import Decision, place_of
 from holdfast.decisions.history import History
 from holdfast.decisions.options import given_options
 from holdfast.decisions.rows import BlockRow, Head, State
-from holdfast.decisions.stores.store import ConnectionLost, Rows, Store
+from holdfast.decisions.stores.store import Rows, Store, persistently
 from holdfast.errors import HoldfastError, InvalidParameter, OutOfTurn, SomeRefused
 from holdfast.layouts import Array
 from holdfast.policies.policy import Policy
@@ -24,9 +24,6 @@ T = TypeVar("T")
 
 MOST_AT_ONCE = 100_000
 """Decisions that one call hands out at most."""
-
-WAIT = 0.05
-"""Seconds before the first new attempt after a lost connection; twice as many before each further one."""
 
 
 class Router:
@@ -271,44 +268,27 @@ class Router:
     # ---- transactions
 
     def _seen(self, look: Callable[[Rows], T]) -> T:
+        def look_once(again: bool) -> T:
+            with self.store.look(self._book.identity.player) as rows:
+                self._book.follow(rows)
+                return look(rows)
+
         with self._lock:
-            for delay in self._delays():
-                try:
-                    with self.store.look(self._book.identity.player) as rows:
-                        self._book.follow(rows)
-                        return look(rows)
-                except ConnectionLost:
-                    if delay is None:
-                        raise
-                    time.sleep(delay)
-        raise AssertionError("the last attempt returns or raises")
+            return persistently(look_once, self._retry)
 
     def _changed(self, work: Callable[[Rows, bool], T], wanted: Any = ()) -> T:
         """Do `work` in a transaction; after a lost connection again, and it is told so."""
-        with self._lock:
-            again = False
-            for delay in self._delays():
-                try:
-                    with self.store.change(self._book.identity.player, wanted) as rows:
-                        self._book.follow(rows)
-                        result = work(rows, again)
-                        self._book.save(rows)
-                    return result
-                except ConnectionLost:
-                    self._book.lose_track()
-                    again = True
-                    if delay is None:
-                        raise
-                    time.sleep(delay)
-                except BaseException:
-                    self._book.lose_track()
-                    raise
-        raise AssertionError("the last attempt returns or raises")
 
-    def _delays(self) -> Iterable[float | None]:
-        """Seconds to wait after each failed attempt; None after the last."""
-        spent, delay = 0.0, WAIT
-        while spent + delay <= self._retry:
-            yield delay
-            spent, delay = spent + delay, min(2 * delay, 1.0)
-        yield None
+        def change_once(again: bool) -> T:
+            try:
+                with self.store.change(self._book.identity.player, wanted) as rows:
+                    self._book.follow(rows)
+                    result = work(rows, again)
+                    self._book.save(rows)
+                return result
+            except BaseException:
+                self._book.lose_track()
+                raise
+
+        with self._lock:
+            return persistently(change_once, self._retry)

@@ -69,7 +69,7 @@ class PostgresSession:
             for sql, many in self._waiting:
                 cursor = self._connection.cursor()
                 if len(many) == 1:
-                    cursor.execute(sql, many[0])
+                    cursor.execute(sql, many[0], prepare=None if many[0] else False)
                 else:
                     cursor.executemany(sql, many)
             self._waiting = []
@@ -131,8 +131,8 @@ class PostgresStore(SqlStore):
             session.read_together([])
 
     def _version(self, connection: psycopg.Connection[Any]) -> int | None:
-        found = connection.execute("SELECT to_regclass(%s)", (VERSION_TABLE,)).fetchone()
-        if found is None or found[0] is None:
+        query = "SELECT 1 FROM pg_tables WHERE schemaname = ANY(current_schemas(false)) AND tablename = %s"
+        if connection.execute(query, (VERSION_TABLE,)).fetchone() is None:
             return None
         row = connection.execute(f"SELECT version FROM {VERSION_TABLE}").fetchone()
         return 0 if row is None else int(row[0])

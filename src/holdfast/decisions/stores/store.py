@@ -11,8 +11,9 @@
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
@@ -20,10 +21,27 @@ from holdfast.decisions.rows import Arm, Ask, BlockRow, Fresh, Head, Identity, R
 from holdfast.errors import StoreError
 
 R = TypeVar("R", bound=Row)
+T = TypeVar("T")
+
+WAIT = 0.05
+"""Seconds before the first new attempt after a lost connection; twice as many before each further one."""
 
 
 class ConnectionLost(StoreError):
     """Whether the transaction happened is not known: it may be tried again where that is safe."""
+
+
+def persistently(work: Callable[[bool], T], retry: float) -> T:
+    """`work`, tried again for `retry` seconds while connections are lost; it is told whether it is tried again."""
+    begun, delay, again = time.monotonic(), WAIT, False
+    while True:
+        try:
+            return work(again)
+        except ConnectionLost:
+            if time.monotonic() - begun + delay > retry:
+                raise
+        time.sleep(delay)
+        again, delay = True, min(2 * delay, 1.0)
 
 
 class Rows(ABC):
