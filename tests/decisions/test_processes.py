@@ -5,6 +5,7 @@ import json
 import math
 import multiprocessing
 import os
+import random
 import signal
 import subprocess
 import threading
@@ -182,7 +183,8 @@ def test_a_line_that_is_cut_again_and_again(postgres):
         stop = threading.Event()
 
         def cut():
-            while not stop.wait(0.15):
+            chance = random.Random(3)
+            while not stop.wait(chance.uniform(0.1, 1.0)):
                 proxy.cut()
 
         cutter = threading.Thread(target=cut)

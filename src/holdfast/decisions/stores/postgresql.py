@@ -26,9 +26,9 @@ except ImportError as error:
 
 SESSION = {
     "synchronous_commit": "on",  # what is acknowledged is on the server's disk, whatever its default
-    "lock_timeout": "'60s'",
-    "idle_in_transaction_session_timeout": "'60s'",  # a lost client's lock is let go of
-    "default_transaction_isolation": "'read committed'",
+    "lock_timeout": "60s",
+    "idle_in_transaction_session_timeout": "60s",  # a lost client's lock is let go of
+    "default_transaction_isolation": "read\\ committed",
 }
 
 LINE = {
@@ -103,6 +103,8 @@ class PostgresStore(SqlStore):
         except psycopg.Error as error:
             raise InvalidParameter("url", f"must be such as 'postgresql://user@host/database' ({error})", url) from None
         self._line: dict[str, Any] = {**LINE, **{name: value for name, value in given.items() if value is not None}}
+        settings = " ".join(f"-c {name}={value}" for name, value in SESSION.items())
+        self._line["options"] = f"{self._line.get('options', '')} {settings}".strip()
         self._connection: psycopg.Connection[Any] | None = None
         self._process = 0
 
@@ -112,8 +114,6 @@ class PostgresStore(SqlStore):
             return self._connection
         connection = psycopg.connect(**self._line, autocommit=True)
         try:
-            for name, value in SESSION.items():
-                connection.execute(f"SET {name} = {value}")
             self._bring_up_to_date(connection)
         except BaseException:
             connection.close()
