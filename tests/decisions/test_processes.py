@@ -192,7 +192,7 @@ def test_a_line_that_is_cut_again_and_again(postgres):
         try:
             with hf.open(url, "game") as router:
                 done = []
-                for t in range(150):
+                for t in range(40):
                     decision = router.ask()
                     router.tell(decision.id, t % 10 / 10)
                     done.append((decision.id, t % 10 / 10))
@@ -200,7 +200,7 @@ def test_a_line_that_is_cut_again_and_again(postgres):
             stop.set()
             cutter.join()
         assert proxy.cuts > 0
-    all_exact(direct, done, 150)
+    all_exact(direct, done, 40)
 
 
 def test_an_answer_lost_on_the_way_is_not_asked_for_twice(postgres):

@@ -122,9 +122,8 @@ def _show(router: Router, console: Console) -> None:
     console.print(
         f"{totals.rounds:,} rounds in {totals.blocks:,} blocks; {totals.out:,} losses out, {totals.missing:,} missing"
     )
-    console.print(
-        f"cost {totals.cost:,.6g} = losses {totals.losses:,.6g} + {totals.switching:,.6g} for {totals.switches:,} switches"
-    )
+    paid = f"{totals.switching:,.6g} for {totals.switches:,} switches"
+    console.print(f"cost {totals.cost:,.6g} = losses {totals.losses:,.6g} + {paid}")
     names = [arm.arm for arm in totals.arms]
     table = Table(box=None, header_style="bold")
     for heading in ("", "arm", "rounds", "mean loss", "blocks", "last used"):

@@ -10,7 +10,7 @@ from threading import RLock
 from typing import Any
 
 from holdfast.decisions.rows import KEYS, Arm, Ask, BlockRow, Fresh, Head, Identity, Row, Tell
-from holdfast.decisions.stores.store import R, Rows, Store
+from holdfast.decisions.stores.store import R, Rows, Store, gone
 
 
 @dataclass
@@ -225,11 +225,16 @@ class MemoryStore(Store):
             self._numbers = {name: number for name, number in self._numbers.items() if number != player}
             self._games.pop(player, None)
 
+    def _tables(self, player: int) -> Tables:
+        if player not in self._games:
+            raise gone(player, self.url)
+        return self._games[player]
+
     @contextmanager
     def change(self, player: int, wanted: Sequence[tuple[int, int]] = ()) -> Iterator[Rows]:
         """Rows to be changed."""
         with self._lock:
-            rows = MemoryRows(self._games[player])
+            rows = MemoryRows(self._tables(player))
             yield rows
             rows.commit()
 
@@ -237,7 +242,7 @@ class MemoryStore(Store):
     def look(self, player: int) -> Iterator[Rows]:
         """Rows to be read."""
         with self._lock:
-            yield MemoryRows(self._games[player])
+            yield MemoryRows(self._tables(player))
 
     def close(self) -> None:
         """Nothing to let go of."""

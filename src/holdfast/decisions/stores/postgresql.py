@@ -15,7 +15,7 @@ from urllib.parse import urlsplit, urlunsplit
 from holdfast.decisions.rows import BlockRow, Head, Row, Tell
 from holdfast.decisions.stores.schema import MIGRATIONS, VERSION_TABLE, Migration
 from holdfast.decisions.stores.sql import Place, SqlRows, SqlStore, select_from
-from holdfast.decisions.stores.store import ConnectionLost
+from holdfast.decisions.stores.store import ConnectionLost, gone
 from holdfast.errors import BadStore, InvalidParameter, MissingExtra, StoreError
 
 try:
@@ -49,11 +49,15 @@ LASTING = (failures.DiskFull, failures.InvalidPassword, failures.InvalidCatalogN
 
 
 class PostgresSession:
-    """A connection inside a transaction; what is written waits until something is read."""
+    """A connection inside a transaction; what is written waits until something is read.
+
+    Statements are put together here and sent as one text: a journey for each statement, or psycopg's pipeline, which
+    waits a little for each, would cost more than all of them take on the server.
+    """
 
     def __init__(self, connection: psycopg.Connection[Any]) -> None:
-        self._connection = connection
-        self._waiting: list[tuple[str, Sequence[Sequence[Any]]]] = []
+        self._cursor = psycopg.ClientCursor(connection)
+        self._waiting: list[str] = []
 
     def fetch(self, sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
         """The rows that a query finds."""
@@ -61,29 +65,27 @@ class PostgresSession:
 
     def write(self, sql: str, many: Sequence[Sequence[Any]]) -> None:
         """Do something for each tuple of values, later."""
-        self._waiting.append((_marked(sql), many))
+        self._waiting += [self._text(sql, values) for values in many]
 
     def read_together(self, queries: Sequence[tuple[str, Sequence[Any]]]) -> list[list[tuple[Any, ...]]]:
         """Write what waits and read what several queries find, in one journey."""
-        with self._connection.pipeline():
-            for sql, many in self._waiting:
-                cursor = self._connection.cursor()
-                if len(many) == 1:
-                    cursor.execute(sql, many[0], prepare=None if many[0] else False)
-                else:
-                    cursor.executemany(sql, many)
-            self._waiting = []
-            cursors = [self._connection.execute(_marked(sql), values) for sql, values in queries]
-        return [cursor.fetchall() for cursor in cursors]
+        written, self._waiting = self._waiting, []
+        texts = [*written, *(self._text(sql, values) for sql, values in queries)]
+        self._cursor.execute("; ".join(texts))
+        found = []
+        for number in range(len(texts)):
+            if number >= len(written):
+                found.append(self._cursor.fetchall())
+            self._cursor.nextset()
+        return found
 
     def commit(self) -> None:
         """Write what waits, for good."""
         self.write("COMMIT", [()])
         self.read_together([])
 
-
-def _marked(sql: str) -> str:
-    return sql.replace("?", "%s")
+    def _text(self, sql: str, values: Sequence[Any]) -> str:
+        return self._cursor.mogrify(sql.replace("?", "%s"), values) if values else sql
 
 
 class PostgresStore(SqlStore):
@@ -182,18 +184,18 @@ class PostgresStore(SqlStore):
             (select_from(Head) + "WHERE player = ?" + (" FOR UPDATE" if locked else ""), (player,))
         ]
         if wanted:
-            blocks, rounds = [block for block, _ in wanted], [number for _, number in wanted]
+            blocks = sorted({block for block, _ in wanted})
+            places = ", ".join(["(?, ?)"] * len(wanted))
             queries += [
-                (select_from(BlockRow) + "WHERE player = ? AND number = ANY(?)", (player, sorted(set(blocks)))),
+                (select_from(BlockRow) + "WHERE player = ? AND number = ANY(?)", (player, blocks)),
                 (
-                    select_from(Tell) + "WHERE player = ? AND (block, round) IN "
-                    "(SELECT * FROM unnest(?::bigint[], ?::bigint[]))",
-                    (player, blocks, rounds),
+                    select_from(Tell) + f"WHERE player = ? AND (block, round) IN ({places})",
+                    (player, *(number for place in wanted for number in place)),
                 ),
             ]
         heads, *others = session.read_together(queries)
         if not heads:
-            raise self.gone(player)
+            raise gone(player, self.url)
         known: dict[Place, Row | None] = {}
         if wanted:
             known |= {(BlockRow, (player, block)): None for block in blocks}

@@ -290,7 +290,3 @@ class SqlStore(Store):
         """Rows to be read."""
         with self._transaction(writing=False) as session:
             yield self._begin(session, player, locked=False, wanted=())
-
-    def gone(self, player: int) -> BadStore:
-        """What is said when a game has been removed."""
-        return BadStore(f"player number {player} is gone from the store {self.url}")

@@ -16,6 +16,7 @@ from typing import Any
 from holdfast.decisions.rows import Head
 from holdfast.decisions.stores.schema import MIGRATIONS, VERSION_TABLE, Migration
 from holdfast.decisions.stores.sql import SqlRows, SqlStore, select_from
+from holdfast.decisions.stores.store import gone
 from holdfast.errors import BadStore, InvalidParameter, StoreError
 
 BUSY = 60.0
@@ -141,7 +142,7 @@ class SqliteStore(SqlStore):
     def _begin(self, session: Any, player: int, *, locked: bool, wanted: Sequence[tuple[int, int]]) -> SqlRows:
         found = session.fetch(select_from(Head) + "WHERE player = ?", (player,))
         if not found:
-            raise self.gone(player)
+            raise gone(player, self.url)
         rows = SqlRows(session, player)
         rows.begin(Head(*found[0]))
         return rows

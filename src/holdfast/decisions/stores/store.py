@@ -18,7 +18,7 @@ from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
 from holdfast.decisions.rows import Arm, Ask, BlockRow, Fresh, Head, Identity, Row, Tell
-from holdfast.errors import StoreError
+from holdfast.errors import BadStore, StoreError
 
 R = TypeVar("R", bound=Row)
 T = TypeVar("T")
@@ -42,6 +42,11 @@ def persistently(work: Callable[[bool], T], retry: float) -> T:
                 raise
         time.sleep(delay)
         again, delay = True, min(2 * delay, 1.0)
+
+
+def gone(player: int, url: str) -> BadStore:
+    """What is said when a game has been removed."""
+    return BadStore(f"player number {player} is gone from the store {url}")
 
 
 class Rows(ABC):
