@@ -142,7 +142,7 @@ def main() -> None:
     options = parser.parse_args()
     count = 60 if options.quick else 300
     with tempfile.TemporaryDirectory(dir=options.folder) as name:
-        os.chmod(name, 0o755)  # noqa: S103  # the server runs as another user
+        os.chmod(name, 0o755)  # the server runs as another user
         folder = Path(name)
         print("Durable decisions")
         sqlite(folder, count)
