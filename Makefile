@@ -23,6 +23,7 @@ lint: $(INSTALLED)
 
 test: lint
 	scripts/browser
+	scripts/postgresql
 	$(BIN)/python -m pytest
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -m plain
 

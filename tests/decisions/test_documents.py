@@ -63,6 +63,13 @@ def test_the_first_lines(folder):
     assert run(folder, sys.executable, "-c", program).strip() == "1"
 
 
+def test_deciding_loads_nothing_heavy(folder):
+    program = example("import holdfast as hf\n\nrouter = hf.open") + "import sys\nprint(*sys.modules)"
+    loaded = set(run(folder, sys.executable, "-c", program).split())
+    assert "sqlite3" in loaded
+    assert not loaded & {"polars", "psycopg", "typer", "matplotlib", "pydantic"}
+
+
 def test_block_lengths_as_the_text_says():
     from holdfast.schedules import theorem_1_length, whole_rounds
 

@@ -35,6 +35,7 @@ def names(policy: hf.Policy, arms: np.ndarray) -> list[object]:
     return [policy.arms[arm] for arm in arms] if policy.arms else arms.tolist()
 
 
+@pytest.mark.plain
 @pytest.mark.parametrize("name", POLICIES)
 @pytest.mark.parametrize("workers", [1, 3])
 def test_a_fleet_plays_the_games_of_players_bit_for_bit(name, workers):
@@ -92,6 +93,7 @@ def test_announced_costs_are_told_per_game():
 wild = st.floats(-1e3, 1e3, allow_subnormal=True) | st.floats(-1e-280, 1e-280) | st.sampled_from([0.1, 0.2, 0.3, 1e-17])
 
 
+@pytest.mark.plain
 @given(st.lists(wild, max_size=PARTS))
 def test_sums_are_those_of_fsum(losses):
     """With so few numbers there is always room; in a fleet, see the next test."""

@@ -161,6 +161,18 @@ def test_several_losses_at_once_are_each_judged_by_themselves(place):
         router.tell(3)
 
 
+def test_hundreds_of_losses_at_once(place):
+    router, twin = place.open(policy=SWITCH, seed=1), place.open("twin", SWITCH, seed=1)
+    decisions = router.ask(300)
+    losses = [(d.id, loss_of(t, d.arm)) for t, d in enumerate(decisions)]
+    assert all(receipt.new for receipt in router.tell(losses))
+    assert not any(receipt.new for receipt in router.tell(losses))
+    for (_, loss), decision in zip(losses, twin.ask(300), strict=True):
+        twin.tell(decision.id, loss)
+    assert router.history.totals.losses == twin.history.totals.losses
+    assert arms_of(router.ask(40)) == arms_of(twin.ask(40))
+
+
 def test_a_policy_that_waits_for_losses_hands_out_no_block_before_they_are_in(place):
     router = place.open(policy=hf.BaSE(2, horizon=100, grid="arithmetic", batches=10), seed=1)
     first = router.ask(50)

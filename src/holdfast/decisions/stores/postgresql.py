@@ -41,6 +41,9 @@ LINE = {
 }
 """How soon a cut line is noticed; a URL may say otherwise."""
 
+FEW = 16
+"""Decisions that are looked up by a list in the query."""
+
 MIGRATING = 0x686F6C64
 """The advisory lock of whoever brings the tables up to date."""
 
@@ -185,13 +188,9 @@ class PostgresStore(SqlStore):
         ]
         if wanted:
             blocks = sorted({block for block, _ in wanted})
-            places = ", ".join(["(?, ?)"] * len(wanted))
             queries += [
                 (select_from(BlockRow) + "WHERE player = ? AND number = ANY(?)", (player, blocks)),
-                (
-                    select_from(Tell) + f"WHERE player = ? AND (block, round) IN ({places})",
-                    (player, *(number for place in wanted for number in place)),
-                ),
+                _tells_at(player, wanted),
             ]
         heads, *others = session.read_together(queries)
         if not heads:
@@ -212,6 +211,18 @@ class PostgresStore(SqlStore):
             if self._connection is not None and self._process == os.getpid():
                 self._connection.close()
             self._connection = None
+
+
+def _tells_at(player: int, wanted: Sequence[tuple[int, int]]) -> tuple[str, Sequence[Any]]:
+    """A query for the tells of some decisions. For many, each is looked up by itself: a join might read all tells."""
+    if len(wanted) <= FEW:
+        places = ", ".join(["(?, ?)"] * len(wanted))
+        numbers = [number for place in wanted for number in place]
+        return select_from(Tell) + f"WHERE player = ? AND (block, round) IN ({places})", (player, *numbers)
+    blocks, rounds = zip(*wanted, strict=True)
+    each = select_from(Tell) + "WHERE player = ? AND block = w.b AND round = w.r LIMIT 1"
+    many = f"SELECT t.* FROM unnest(?::bigint[], ?::bigint[]) AS w (b, r) CROSS JOIN LATERAL ({each}) AS t"
+    return many, (list(blocks), list(rounds), player)
 
 
 def _without_password(url: str) -> str:
