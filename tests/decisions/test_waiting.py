@@ -164,6 +164,15 @@ def test_single_losses_are_forgotten_in_time_and_totals_are_not(place):
     assert log.filter(~log["single"])["block"].max() < log.filter(log["single"])["block"].min()
 
 
+def test_nothing_need_be_remembered(place):
+    router, twin = place.open(policy=SWITCH, seed=1, remember=0), place.open("twin", SWITCH, seed=1)
+    assert play(router, 60) == play(twin, 60)
+    with router.store.look(1) as rows:
+        settled = [block.number for block in rows.blocks(0, 100) if block.place is not None]
+        assert not any(rows.tells_of(number) or rows.asks_of(number) for number in settled)
+    assert router.history.totals.losses == twin.history.totals.losses
+
+
 def test_a_patience_changed_counts_from_now(place):
     router = place.open(policy=SWITCH, seed=1)
     router.ask(3)

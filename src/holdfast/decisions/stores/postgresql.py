@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from holdfast.decisions.rows import BlockRow, Head, Row, Tell
-from holdfast.decisions.stores.schema import MIGRATIONS, VERSION_TABLE, Migration
+from holdfast.decisions.stores.schema import MIGRATIONS, TABLES, VERSION_TABLE, Migration
 from holdfast.decisions.stores.sql import Place, SqlRows, SqlStore, select_from
 from holdfast.decisions.stores.store import ConnectionLost, gone
 from holdfast.errors import BadStore, InvalidParameter, MissingExtra, StoreError
@@ -186,21 +186,20 @@ class PostgresStore(SqlStore):
         queries: list[tuple[str, Sequence[Any]]] = [
             (select_from(Head) + "WHERE player = ?" + (" FOR UPDATE" if locked else ""), (player,))
         ]
+        blocks = sorted({block for block, _ in wanted})
         if wanted:
-            blocks = sorted({block for block, _ in wanted})
-            queries += [
-                (select_from(BlockRow) + "WHERE player = ? AND number = ANY(?)", (player, blocks)),
-                _tells_at(player, wanted),
-            ]
+            queries.append((select_from(BlockRow) + "WHERE player = ? AND number = ANY(?)", (player, blocks)))
+            queries.append(_tells_at(player, wanted))
+        elif locked:  # an ask is about the current block
+            current = f"(SELECT begun FROM {TABLES[Head]} WHERE player = ?)"
+            queries.append((select_from(BlockRow) + f"WHERE player = ? AND number = {current}", (player, player)))
         heads, *others = session.read_together(queries)
         if not heads:
             raise gone(player, self.url)
-        known: dict[Place, Row | None] = {}
-        if wanted:
-            known |= {(BlockRow, (player, block)): None for block in blocks}
-            known |= {(Tell, (player, *place)): None for place in wanted}
-            known |= {(BlockRow, row[:2]): BlockRow(*row) for row in others[0]}
-            known |= {(Tell, row[:3]): Tell(*row) for row in others[1]}
+        known: dict[Place, Row | None] = {(BlockRow, (player, block)): None for block in blocks}
+        known |= {(Tell, (player, *place)): None for place in wanted}
+        known |= {(BlockRow, row[:2]): BlockRow(*row) for row in (others[0] if others else ())}
+        known |= {(Tell, row[:3]): Tell(*row) for row in (others[1] if wanted else ())}
         rows = SqlRows(session, player)
         rows.begin(Head(*heads[0]), known.items())
         return rows
