@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -109,8 +110,7 @@ class Book:
         ask = Ask(head.player, head.begun, head.handed, count, clock, request)
         rows.add(ask)
         head = head._replace(handed=head.handed + count, asked=head.asked + count)
-        block = rows.get(BlockRow, head.begun)
-        assert block is not None
+        block = rows.need(BlockRow, head.begun)
         given += self.decisions(block, ask)
         due = self.options.due(clock, head.asked) if head.handed == head.rounds else None
         if due is not None:
@@ -122,8 +122,7 @@ class Book:
         """What a request got, if it had been heard."""
         given: list[Decision] = []
         for ask in rows.asks_under(request):
-            block = rows.get(BlockRow, ask.block)
-            assert block is not None
+            block = rows.need(BlockRow, ask.block)
             given += self.decisions(block, ask)
         return given
 
@@ -158,8 +157,7 @@ class Book:
             total=None,
         )
         rows.add(block)
-        known = rows.get(Arm, arm)
-        assert known is not None
+        known = rows.need(Arm, arm)
         rows.replace(known, last_used=clock)
         if arm != head.arm:
             cost = told.get("switching_cost")
@@ -227,8 +225,7 @@ class Book:
 
     def _settle(self, rows: Rows, head: Head, block: BlockRow, clock: float) -> Head:
         parts = parts_of(block.parts)
-        arm = rows.get(Arm, block.arm)
-        assert arm is not None
+        arm = rows.need(Arm, block.arm)
         if not arm.retired:
             self._observe(rows, head, block, arm, parts)
             head = head._replace(version=head.version + 1)
@@ -256,7 +253,8 @@ class Book:
         """The block as the policy's kernels take it."""
         layout = self.policy.kernels.block_layout
         values = np.zeros(layout.n_numbers)
-        layout.restore(named_numbers(json.loads(block.data), layout, 0, "block"), values, np.zeros(0))
+        with undamaged(f"block {block.number} of player {self.identity.name!r}"):
+            layout.restore(named_numbers(json.loads(block.data), layout, 0, "block"), values, np.zeros(0))
         return values
 
     def _forget(self, rows: Rows, head: Head) -> Head:
@@ -285,13 +283,14 @@ class Book:
 
     def game_of(self, rows: Rows, state: State) -> Game:
         """The game that a stored state goes on with; its block is the current one."""
-        content, begun = json.loads(state.data), rows.head.begun
-        numbers = named_numbers(content["state"], self.policy.kernels.state_layout, self.policy.n_arms, "state")
-        current = rows.get(BlockRow, begun)
-        block = None if current is None or current.place is not None else json.loads(current.data)
-        self.policy.check_saved(numbers, block)
+        begun, current = rows.head.begun, rows.get(BlockRow, rows.head.begun)
         game = Game(self.policy, seed=0)
-        game.restore(numbers, None, begun, np.array(content["stream"], dtype=np.uint64))
+        with undamaged(f"the state of player {self.identity.name!r}"):
+            content = json.loads(state.data)
+            numbers = named_numbers(content["state"], self.policy.kernels.state_layout, self.policy.n_arms, "state")
+            block = None if current is None or current.place is not None else json.loads(current.data)
+            self.policy.check_saved(numbers, block)
+            game.restore(numbers, None, begun, np.array(content["stream"], dtype=np.uint64))
         return game
 
     def save(self, rows: Rows) -> None:
@@ -304,6 +303,15 @@ class Book:
         changes = {name: new for name, old, new in pairs if new != old}
         if changes:
             rows.replace(before, **changes)
+
+
+@contextmanager
+def undamaged(what: str) -> Iterator[None]:
+    """An error of the store for numbers that no game can have come to."""
+    try:
+        yield
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
+        raise BadStore(f"the store is damaged: {what} cannot be read ({error})") from None
 
 
 def stored_policy(text: str, given: Policy | None) -> Policy:

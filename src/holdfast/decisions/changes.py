@@ -146,8 +146,7 @@ def _retire(book: Book, rows: Rows, arm: Arm, clock: float) -> None:
     rows.replace(arm, retired=1)
     head = rows.head
     if head.arm == arm.arm and head.handed < head.rounds:
-        block = rows.get(BlockRow, head.begun)
-        assert block is not None
+        block = rows.need(BlockRow, head.begun)
         block = rows.replace(block, rounds=head.handed, due=book.options.due(clock, head.asked))
         rows.head = head._replace(rounds=head.handed)
         if block.due is not None:
@@ -168,8 +167,7 @@ def _wait_anew(rows: Rows, options: Options) -> None:
 
 
 def _renewed(rows: Rows, policy: Policy, options: Options) -> Identity:
-    identity = rows.get(Identity)
-    assert identity is not None
+    identity = rows.need(Identity)
     edition = identity.edition + 1
     rows.head = rows.head._replace(edition=edition)
     return rows.replace(identity, policy=json.dumps(described(policy)), options=options.as_json(), edition=edition)

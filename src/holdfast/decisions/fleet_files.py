@@ -192,8 +192,7 @@ def from_store(store: Store, names: Sequence[str], *, policy: Policy | None = No
             raise UnknownPlayer(name, store.names())
         with store.look(identity.player) as rows:
             book = Book(identity, rows.arms(), policy)
-            state, head, blocks = rows.get(State), rows.head, rows.open_blocks()
-            assert state is not None
+            state, head, blocks = rows.need(State), rows.head, rows.open_blocks()
             game = book.game_of(rows, state)
             if any(block.number < head.begun or block.told < head.handed for block in blocks):
                 raise OutOfTurn(f"player {name!r} has decisions that are out: see open_decisions")

@@ -198,8 +198,7 @@ class Router:
         """
 
         def look(rows: Rows) -> Array:
-            head, state = rows.head, rows.get(State)
-            assert state is not None
+            head, state = rows.head, rows.need(State)
             game = self._book.game_of(rows, state)
             block = rows.get(BlockRow, head.begun)
             waiting = self.policy.waits_for_losses and head.settled < head.begun

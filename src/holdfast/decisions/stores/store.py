@@ -61,6 +61,13 @@ class Rows(ABC):
     def get(self, kind: type[R], *key: Any) -> R | None:
         """The row with this key, the game's number left out."""
 
+    def need(self, kind: type[R], *key: Any) -> R:
+        """The row with this key, which must be there."""
+        row = self.get(kind, *key)
+        if row is None:
+            raise BadStore(f"the store is damaged: a row of {kind.__name__} {key} is missing")
+        return row
+
     @abstractmethod
     def add(self, row: Row) -> None:
         """A new row."""
