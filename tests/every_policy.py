@@ -5,15 +5,27 @@ from dataclasses import dataclass
 from typing import Any
 
 import naive
+import naive_rivals
 
 from holdfast import (
+    AmirTsallis,
+    AnytimeAmirTsallis,
     BaSE,
+    BatchedElimination,
+    BatchedThompson,
     BlockExp3,
     Exp3,
+    FollowTheLeader,
+    HoldForever,
+    LazyExp3,
     Player,
     Policy,
+    StabilityPenaltyMatching,
+    ThompsonSampling,
     TsallisInf,
     TsallisSwitch,
+    Ucb1,
+    Ucb2,
     VaryingTsallisSwitch,
 )
 
@@ -40,6 +52,8 @@ class Case:
     oracle: Callable[[], Any] | None = None
     announce: Callable[[int], float] | None = None
     highest: float = 1.0
+    estimates: bool = True
+    """Whether C estimates the losses of all arms, instead of counting those that were played."""
 
     def announced(self, n: int) -> dict[str, float]:
         """Arguments of `ask` at the start of block n."""
@@ -98,9 +112,32 @@ CASES = {
     "one arm": Case(TsallisSwitch(1, switching_cost=2.0), lambda: naive.TsallisSwitch(1, 2.0)),
     "named arms": Case(TsallisSwitch(arms=["us-east", "eu-west", "ap-south"], switching_cost=0.35)),
     "own units": Case(TsallisSwitch(3, switching_cost=40.0, loss_range=(-64.0, 64.0))),
+    "ucb1": Case(Ucb1(4), lambda: naive_rivals.Ucb1(4), estimates=False),
+    "ucb1, hesitant": Case(
+        Ucb1(4, cooldown=7, threshold=0.125), lambda: naive_rivals.Ucb1(4, 7, 0.125), estimates=False
+    ),
+    "follow-the-leader": Case(
+        FollowTheLeader(4, cooldown=5), lambda: naive_rivals.Ucb1(4, cooldown=5, c=0.0), estimates=False
+    ),
+    "hold-forever": Case(HoldForever(4), lambda: naive_rivals.HoldForever(4), estimates=False),
+    "thompson": Case(ThompsonSampling(4), estimates=False),
+    "thompson, hesitant": Case(ThompsonSampling(4, cooldown=7, threshold=0.125), estimates=False),
+    "ucb2": Case(Ucb2(4), lambda: naive_rivals.Ucb2(4, 0.1), estimates=False),
+    "ts2": Case(BatchedThompson(4, alpha=0.25), estimates=False),
+    "batched-elimination": Case(
+        BatchedElimination(4, horizon=HORIZON, batches=5),
+        lambda: naive_rivals.BatchedElimination(4, HORIZON, 5),
+        estimates=False,
+    ),
+    "lazy-exp3": Case(LazyExp3(4, switching_cost=1.3)),
+    "amir": Case(AmirTsallis(4, switching_cost=1.3, horizon=HORIZON), lambda: naive_rivals.Amir(4, 1.3, HORIZON)),
+    "amir-anytime": Case(AnytimeAmirTsallis(4, switching_cost=0.7), lambda: naive_rivals.Amir(4, 0.7)),
+    "spm": Case(StabilityPenaltyMatching(4, switching_cost=1.3), lambda: naive_rivals.Spm(4, 1.3)),
 }
 
-RANDOMISED = [name for name in CASES if name != "one arm" and (not name.startswith("base") or "random" in name)]
+DRAW_NOTHING = ("base", "one arm", "ucb", "follow", "batched")
+
+RANDOMISED = [name for name in CASES if not name.startswith(DRAW_NOTHING) or "random" in name]
 """The cases whose arms depend on the seed."""
 
 

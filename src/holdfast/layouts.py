@@ -13,6 +13,7 @@ each `PerArm` and `ScratchPerArm`). A name costs nothing: the compiler sees cons
 
 from __future__ import annotations
 
+from collections import namedtuple
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -115,3 +116,11 @@ def layout_of(record: Any) -> Layout:
             raise TypeError(f"{record.__name__}.{name} must be annotated as {known}; got {hints.get(name)!r}")
         kinds[name] = marks[0]
     return Layout(record, kinds)
+
+
+def extended(record: Any, name: str, module: str, **fields: Any) -> Any:
+    """The NamedTuple class `name` of `module`: the fields of `record`, then these."""
+    hints = get_type_hints(record, include_extras=True) | fields
+    made: Any = namedtuple(name, hints)  # type: ignore[misc]  # its fields are known when it is made
+    made.__annotations__, made.__module__ = hints, module
+    return made

@@ -136,7 +136,10 @@ def checked(content: Mapping[str, Any], policy: Policy) -> Saved:
         block = _named(content["block"], kernels.block_layout, K, "block")
         whole_number("arm", block["arm"], least=0, most=K - 1)
         length = whole_number("rounds of the block", block["rounds"], least=1, most=most)
-        must_be(0.0 < block["probability"] <= 1.0 + 1e-9, "probability must be above 0 and at most 1")
+        if policy.knows_probabilities:
+            must_be(0.0 < block["probability"] <= 1.0 + 1e-9, "probability must be above 0 and at most 1")
+        else:
+            must_be(block["probability"] == 0.0, "probability must be 0: it is not known")
         must_be(1 <= left <= length, f"of {length} rounds at least 1 must be left")
         must_be(begun >= 1, "a block in play must have begun")
     else:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from holdfast.checks import real_number, whole_number
-from holdfast.errors import BadSavedState, InvalidParameter, OutOfTurn, nearest
+from holdfast.errors import BadSavedState, HoldfastError, InvalidParameter, OutOfTurn, nearest
 from holdfast.layouts import Array
 from holdfast.players.document import checked, described, opened, policy_of, rehearse, sealed
 from holdfast.players.game import Game
@@ -97,9 +97,14 @@ class Player:
 
     @property
     def probability(self) -> float:
-        """The probability with which the current arm was drawn, for logging and off-policy evaluation."""
+        """The probability with which the current arm was drawn, for logging and off-policy evaluation.
+
+        An error where the policy does not know it (`knows_probabilities`), as Thompson sampling does not.
+        """
         if not self._left:
             raise OutOfTurn("no arm is being played: call ask() first")
+        if not self.policy.knows_probabilities:
+            raise HoldfastError(f"{self.policy.label} does not know the probability with which its arm was drawn")
         return float(self._game.probabilities()[int(self._game.block[0])])
 
     def ask(self, *, switching_cost: float | None = None, loss_bound: float | None = None) -> Any:

@@ -1,22 +1,42 @@
 """The policies: one family per file, all behind the protocol of `holdfast.policies.policy`."""
 
 from holdfast.policies.adaptive import AdaptiveTsallisSwitch
+from holdfast.policies.amir import AmirTsallis, AnytimeAmirTsallis
+from holdfast.policies.batched_elimination import BatchedElimination
 from holdfast.policies.elimination import BaSE
 from holdfast.policies.exp3 import BlockExp3, Exp3
+from holdfast.policies.hold_forever import HoldForever
+from holdfast.policies.lazy_exp3 import LazyExp3
 from holdfast.policies.policy import Policy
 from holdfast.policies.registry import POLICIES, make_policy
+from holdfast.policies.spm import StabilityPenaltyMatching
+from holdfast.policies.thompson import ThompsonSampling
+from holdfast.policies.ts2 import BatchedThompson
 from holdfast.policies.tsallis_inf import TsallisInf
 from holdfast.policies.tsallis_switch import TsallisSwitch, VaryingTsallisSwitch
+from holdfast.policies.ucb import FollowTheLeader, Ucb1
+from holdfast.policies.ucb2 import Ucb2
 
 __all__ = [
     "POLICIES",
     "AdaptiveTsallisSwitch",
+    "AmirTsallis",
+    "AnytimeAmirTsallis",
     "BaSE",
+    "BatchedElimination",
+    "BatchedThompson",
     "BlockExp3",
     "Exp3",
+    "FollowTheLeader",
+    "HoldForever",
+    "LazyExp3",
     "Policy",
+    "StabilityPenaltyMatching",
+    "ThompsonSampling",
     "TsallisInf",
     "TsallisSwitch",
+    "Ucb1",
+    "Ucb2",
     "VaryingTsallisSwitch",
     "make_policy",
 ]

@@ -20,8 +20,9 @@ from holdfast.schedules import LONGEST, floor_power, least_root
 GRIDS = ("arithmetic", "geometric", "minimax")
 ORDERS = ("index", "random", "round-robin")
 
-HORIZON, THRESHOLD, ORDER, BATCHES, GRID = range(5)
-"""Places in `params`: T, γ ln(TK), the order, M, then the grid points t_1 … t_M."""
+HORIZON, THRESHOLD, ORDER, BATCHES, PER_ARM, GRID = range(6)
+"""Places in `params`: T, γ ln(TK), the order, M, then the grid points t_1 … t_M, or with PER_ARM the rounds that each
+active arm has in batch 1 … M."""
 
 
 class EliminationState(NamedTuple):
@@ -47,6 +48,18 @@ class EliminationBlock(NamedTuple):
 
 
 @kernel
+def best_of(state: Any) -> float:
+    """The active arm that has lost least; of several, the first."""
+    order, C = state.order, state.C
+    best = order[0, 0]
+    for i in range(1, int(state.active[0])):
+        arm = order[i, 0]
+        if C[int(arm), 0] < C[int(best), 0] or (C[int(arm), 0] == C[int(best), 0] and arm < best):
+            best = arm
+    return float(best)
+
+
+@kernel
 def begin_batch(params: Any, state: Any, streams: Any) -> None:
     """Set the share q of each active arm (all that is left for the leader in the last batch)."""
     state.batch[0] += 1.0
@@ -57,7 +70,12 @@ def begin_batch(params: Any, state: Any, streams: Any) -> None:
         state.share[0] = max(left, 1.0)
         return
     target = params[GRID + int(state.batch[0]) - 1]
-    state.share[0] = max(1.0, math.floor((target - state.played[0]) / state.active[0]))
+    if params[PER_ARM] == 1.0 and target * state.active[0] > left:  # too few rounds: commit
+        state.order[0, 0] = best_of(state)
+        state.active[0], state.share[0] = 1.0, left
+        return
+    per_arm = target if params[PER_ARM] == 1.0 else (target - state.played[0]) / state.active[0]
+    state.share[0] = max(1.0, math.floor(per_arm))
     if params[ORDER] == 1.0:
         order = state.order
         for i in range(int(state.active[0]) - 1, 0, -1):  # Fisher-Yates
@@ -70,11 +88,7 @@ def end_batch(params: Any, state: Any) -> None:
     """Drop each arm whose mean exceeds the least by √(γ ln(TK)/τ); before the last batch, all but the best."""
     state.pulls[0] += state.share[0]
     active, C, order = int(state.active[0]), state.C, state.order
-    best = order[0, 0]
-    for i in range(1, active):
-        arm = order[i, 0]
-        if C[int(arm), 0] < C[int(best), 0] or (C[int(arm), 0] == C[int(best), 0] and arm < best):
-            best = arm
+    best = best_of(state)
     if state.batch[0] >= params[BATCHES] - 1.0 or state.played[0] >= params[HORIZON]:
         order[0, 0] = best  # commit
         state.active[0] = 1.0
@@ -179,7 +193,7 @@ class BaSE(Policy):
     def parameters(self, horizon: float | None = None, blocks: int = 64) -> Array:
         """As the kernels take them."""
         threshold = self.gamma * math.log(self.horizon * self.n_arms)
-        head = [self.horizon, threshold, ORDERS.index(self.order), self.batches]
+        head = [self.horizon, threshold, ORDERS.index(self.order), self.batches, 0.0]
         return np.array([*head, *self.grid_points], dtype=np.float64)
 
     def probabilities(self, params: Array, state: Any, block: Any) -> Array:

@@ -93,6 +93,9 @@ class Policy(ABC):
     waits_for_losses: ClassVar[bool] = False
     """Whether the next block can begin only when all losses of this one are known."""
 
+    knows_probabilities: ClassVar[bool] = True
+    """Whether it knows what its arms are drawn from; if not, its blocks have the probability 0."""
+
     arms: Sequence[str] | None = field(default=None, kw_only=True)
     """Names of the arms; `ask` then returns the name."""
     loss_range: tuple[float, float] = field(default=(0.0, 1.0), kw_only=True)

@@ -9,11 +9,20 @@ from holdfast import checks
 from holdfast.checks import class_at, made, one_of
 from holdfast.errors import InvalidParameter
 from holdfast.policies.adaptive import AdaptiveTsallisSwitch
+from holdfast.policies.amir import AmirTsallis, AnytimeAmirTsallis
+from holdfast.policies.batched_elimination import BatchedElimination
 from holdfast.policies.elimination import BaSE
 from holdfast.policies.exp3 import BlockExp3, Exp3
+from holdfast.policies.hold_forever import HoldForever
+from holdfast.policies.lazy_exp3 import LazyExp3
 from holdfast.policies.policy import Policy
+from holdfast.policies.spm import StabilityPenaltyMatching
+from holdfast.policies.thompson import ThompsonSampling
+from holdfast.policies.ts2 import BatchedThompson
 from holdfast.policies.tsallis_inf import TsallisInf
 from holdfast.policies.tsallis_switch import TsallisSwitch, VaryingTsallisSwitch
+from holdfast.policies.ucb import FollowTheLeader, Ucb1
+from holdfast.policies.ucb2 import Ucb2
 
 POLICIES: Mapping[str, tuple[type[Policy], Mapping[str, Any]]] = {
     "adaptive": (AdaptiveTsallisSwitch, {}),
@@ -25,6 +34,17 @@ POLICIES: Mapping[str, tuple[type[Policy], Mapping[str, Any]]] = {
     "base-arithmetic": (BaSE, {"grid": "arithmetic"}),
     "base-geometric": (BaSE, {"grid": "geometric"}),
     "base-minimax": (BaSE, {"grid": "minimax"}),
+    "ucb1": (Ucb1, {}),
+    "follow-the-leader": (FollowTheLeader, {}),
+    "thompson": (ThompsonSampling, {}),
+    "ucb2": (Ucb2, {}),
+    "ts2": (BatchedThompson, {}),
+    "batched-elimination": (BatchedElimination, {}),
+    "lazy-exp3": (LazyExp3, {}),
+    "amir": (AmirTsallis, {}),
+    "amir-anytime": (AnytimeAmirTsallis, {}),
+    "spm": (StabilityPenaltyMatching, {}),
+    "hold-forever": (HoldForever, {}),
 }
 """Each policy id with the class that plays it and the options it stands for."""
 

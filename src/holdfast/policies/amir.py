@@ -1,0 +1,186 @@
+"""Amir et al.: Tsallis-INF until its switches have cost too much, then on blocks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from holdfast._numba.compile import kernel
+from holdfast.checks import real_number, whole_number
+from holdfast.layouts import Array, Scalar, extended
+from holdfast.policies import tsallis_kernels as tsallis
+from holdfast.policies.policy import LARGEST, Kernels, Policy, must_be
+from holdfast.schedules import LONGEST, whole_rounds
+
+LAMBDA, HORIZON = range(2)
+"""Places in `params`; a horizon of 0 stands for one that doubles."""
+
+FIRST = 1024.0
+"""The first horizon that is supposed when none is known."""
+
+AmirState = extended(
+    tsallis.TsallisState,
+    "AmirState",
+    __name__,
+    t=Scalar,  # rounds begun
+    span=Scalar,  # T, or what is supposed of it
+    end=Scalar,  # the round by which the next is supposed
+    length=Scalar,  # rounds of a block: 1 in the first phase, B in the second
+    switches=Scalar,  # since this T was supposed
+    last=Scalar,  # one more than the arm of the last block
+    phase=Scalar,  # phases begun
+    m=Scalar,  # blocks begun in this phase
+)
+AmirBlock = extended(tsallis.TsallisBlock, "AmirBlock", __name__, phase=Scalar)
+
+
+@kernel
+def begin_phase(state: Any, length: float) -> None:
+    """Blocks of another length, and nothing learnt."""
+    state.phase[0] += 1.0
+    state.m[0], state.length[0] = 0.0, length
+    for i in range(state.C.shape[0]):
+        state.C[i, 0] = 0.0
+    state.least[0], state.s[0], state.moved[0], state.fresh[0] = 0.0, 0.0, 0.0, 0.0
+
+
+@kernel
+def begin_span(params: Any, state: Any) -> None:
+    """Suppose the horizon, or twice the last one, and begin with single rounds."""
+    known = params[HORIZON] > 0.0
+    doubled = min(max(2.0 * state.span[0], FIRST), LONGEST)
+    state.span[0] = params[HORIZON] if known else doubled
+    state.end[0] = LONGEST if known else state.t[0] + doubled
+    state.switches[0] = 0.0
+    begin_phase(state, 1.0)
+
+
+@kernel
+def choose(params: Any, state: Any, announced: float, streams: Any, block: Any) -> None:
+    """A block of Tsallis-INF: of one round while the switches cost less than (λK)^{1/3}T^{2/3}, then of B."""
+    K, lam = float(state.C.shape[0]), params[LAMBDA]
+    if state.span[0] == 0.0 or state.t[0] >= state.end[0]:
+        begin_span(params, state)
+    T = state.span[0]
+    B = whole_rounds((lam * lam * T / K) ** (1.0 / 3.0))
+    if state.length[0] == 1.0 and B > 1.0 and lam * state.switches[0] >= (lam * K * T * T) ** (1.0 / 3.0):
+        begin_phase(state, B)
+    state.m[0] += 1.0
+    length = state.length[0]
+    rounds = max(min(length, state.end[0] - state.t[0]), 1.0)
+    eta = 2.0 / (length * math.sqrt(state.m[0]))
+    given = (float(tsallis.GIVEN), 0.0, 1.0, 1.0, 1.0, rounds, eta)  # a schedule of one block
+    tsallis.draw_block(given, state, 0.0, streams, block)
+    block.phase[0] = state.phase[0]
+    state.t[0] += rounds
+    state.switches[0] += 1.0 if state.last[0] != block.arm[0] + 1.0 else 0.0
+    state.last[0] = block.arm[0] + 1.0
+
+
+@kernel
+def observe(params: Any, state: Any, block: Any, totals: Any, rounds: float) -> None:
+    """As Tsallis-INF; a loss that comes when its phase is over is of no more use."""
+    if block.phase[0] == state.phase[0]:
+        tsallis.observe(params, state, block, totals, rounds)
+
+
+KERNELS = Kernels(choose, observe, AmirState, AmirBlock)
+
+
+@dataclass(frozen=True)
+class TsallisInTwoPhases(Policy):
+    """What the version that knows the horizon has in common with the one that doubles it."""
+
+    switching_cost: float = field(kw_only=True)
+    """λ, in the units of `loss_range`."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        most = LARGEST * self.unit
+        self._set("switching_cost", real_number("switching_cost", self.switching_cost, least=0, most=most))
+
+    @property
+    def kernels(self) -> Kernels:
+        """One game at a time: when its second phase begins depends on what was lost."""
+        return KERNELS
+
+    def parameters(self, horizon: float | None = None, blocks: int = 64) -> Array:
+        """As the kernels take them."""
+        return np.array([self.switching_cost / self.unit, 0.0])
+
+    def probabilities(self, params: Array, state: Any, block: Any) -> Array:
+        """p of the block drawn last."""
+        return tsallis.probabilities(state)
+
+    def check_saved(self, state: Mapping[str, Any], block: Mapping[str, Any] | None) -> None:
+        """An error for numbers that no game can have come to."""
+        if state["n"] == 0:
+            must_be(not any(np.any(values) for values in state.values()), "a game that has not begun is all zeros")
+            return
+        tsallis.check_saved(state, block)
+        for name in ("t", "span", "end", "length", "last", "switches", "phase", "m"):
+            value = state[name]
+            most = {"last": self.n_arms, "phase": state["n"], "m": state["n"], "switches": state["n"]}
+            must_be(0 <= value <= most.get(name, 2.0 * LONGEST) and value == int(value), f"{name} must be whole")
+        must_be(min(state[name] for name in ("span", "length", "last", "phase", "m")) >= 1, "a phase must have begun")
+        must_be(state["length"] <= max(state["span"], 1.0) * LARGEST, "length must be that of a block")
+        if block is not None:
+            must_be(block["arm"] + 1 == state["last"], "the arm must be the last")
+            must_be(block["phase"] == state["phase"], "the block must be of this phase")
+
+
+@dataclass(frozen=True)
+class AmirTsallis(TsallisInTwoPhases):
+    """Tsallis-INF until its switches have cost (λK)^{1/3}T^{2/3}, then Tsallis-INF on blocks. It must know T.
+
+    From "Better best of both worlds bounds for bandits with switching costs" (Amir, Azov, Koren and Livni, NeurIPS
+    2022): O((λK)^{1/3}T^{2/3}) against any oblivious adversary, and O(min(ln T/Δ², T^{2/3})) (λ = 1) where one arm is
+    better by Δ throughout. The first phase draws anew in each round with η_t = 2/√t; the second holds each arm for
+    B = ⌈λ^{2/3}(T/K)^{1/3}⌉ rounds, begins with nothing learnt, and has η_n = 2/(B√n). At λ = 0 it is Tsallis-INF.
+
+    A reconstruction: abstract and idea are the paper's, its constants and whether it forgets were not at hand.
+
+    Parameters
+    ----------
+    switching_cost
+        λ, in the units of `loss_range`.
+    horizon
+        T, the number of rounds that will be played; past it, it plays on as it is.
+
+    >>> AmirTsallis(3, switching_cost=1.0, horizon=1000).player(seed=1).ask() in (0, 1, 2)
+    True
+    """
+
+    id: ClassVar[str] = "amir"
+
+    horizon: int = field(kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set("horizon", whole_number("horizon", self.horizon, least=1, most=int(LONGEST)))
+
+    def parameters(self, horizon: float | None = None, blocks: int = 64) -> Array:
+        """As the kernels take them."""
+        return np.array([self.switching_cost / self.unit, float(self.horizon)])
+
+
+@dataclass(frozen=True)
+class AnytimeAmirTsallis(TsallisInTwoPhases):
+    """`AmirTsallis` without a horizon, by doubling: it supposes T = 1024, then 2048, …, and each time begins anew.
+
+    The bounds hold up to a constant factor, that of the independent regime up to another logarithm. Doubling is ours.
+
+    Parameters
+    ----------
+    switching_cost
+        λ, in the units of `loss_range`.
+
+    >>> AnytimeAmirTsallis(3, switching_cost=1.0).player(seed=1).ask() in (0, 1, 2)
+    True
+    """
+
+    id: ClassVar[str] = "amir-anytime"

@@ -1,0 +1,93 @@
+"""One arm for ever: what every policy should be compared with where switching is dear."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from holdfast._numba.compile import kernel
+from holdfast.layouts import Array, Scalar
+from holdfast.policies.policy import Kernels, Policy, must_be
+from holdfast.rng import uniform_abreast
+from holdfast.schedules import LONGEST
+
+
+class HoldState(NamedTuple):
+    """A game."""
+
+    n: Scalar  # blocks begun
+    arm: Scalar
+
+
+class HoldBlock(NamedTuple):
+    """A block."""
+
+    arm: Scalar
+    rounds: Scalar
+    probability: Scalar
+
+
+@kernel
+def choose(params: Any, state: Any, announced: float, streams: Any, block: Any) -> None:
+    """Draw the arm at the first block; blocks of 1, 2, 4, … rounds, so that there are few."""
+    K = int(params[0])
+    for g in range(state.arm.shape[0]):
+        if state.n[0] == 0.0:
+            state.arm[g] = float(int(uniform_abreast(streams, g) * K))
+            block.probability[g] = 1.0 / K
+        else:
+            block.probability[g] = 1.0
+        block.arm[g] = state.arm[g]
+    block.rounds[0] = min(2.0 ** min(state.n[0], 53.0), LONGEST)
+    state.n[0] += 1.0
+
+
+@kernel
+def observe(params: Any, state: Any, block: Any, totals: Any, rounds: float) -> None:
+    """Learn nothing."""
+
+
+KERNELS = Kernels(choose, observe, HoldState, HoldBlock, abreast=True)
+
+
+@dataclass(frozen=True)
+class HoldForever(Policy):
+    """One arm, drawn uniformly, and never another: one switch, and the regret of an arm taken at random.
+
+    Its first arm has probability 1/K, every later block is certain. Blocks double, since nothing hangs on them.
+
+    >>> player = HoldForever(3).player(seed=1)
+    >>> arm = player.ask()
+    >>> player.tell(1.0)
+    >>> player.ask() == arm
+    True
+    """
+
+    id: ClassVar[str] = "hold-forever"
+
+    @property
+    def kernels(self) -> Kernels:
+        """Its own."""
+        return KERNELS
+
+    def parameters(self, horizon: float | None = None, blocks: int = 64) -> Array:
+        """As the kernels take them."""
+        return np.array([float(self.n_arms)])
+
+    def probabilities(self, params: Array, state: Any, block: Any) -> Array:
+        """Uniform at the first block, then all on the arm."""
+        if state.n[0] == 1.0:
+            return np.full(self.n_arms, 1.0 / self.n_arms)
+        p = np.zeros(self.n_arms)
+        p[int(block.arm[0])] = 1.0
+        return p
+
+    def check_saved(self, state: Mapping[str, Any], block: Mapping[str, Any] | None) -> None:
+        """An error for numbers that no game can have come to."""
+        arm = state["arm"]
+        must_be(0 <= arm < self.n_arms and arm == int(arm), "arm must be the number of an arm")
+        must_be(state["n"] > 0 or arm == 0, "a game that has not begun is all zeros")
+        must_be(block is None or block["arm"] == arm, "the arm must be the one that is held")

@@ -1,0 +1,109 @@
+"""Stability-penalty matching: a learning rate that follows the probabilities, on the blocks of the paper."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from holdfast import schedules
+from holdfast._numba.compile import kernel
+from holdfast.checks import real_number
+from holdfast.layouts import Array, Scalar, extended
+from holdfast.policies import tsallis_kernels as tsallis
+from holdfast.policies.policy import LARGEST, Kernels, Policy, must_be
+from holdfast.simplex import refined
+
+LAMBDA = 0
+"""The place of λ in `params`."""
+
+SpmState = extended(tsallis.TsallisState, "SpmState", __name__, beta=Scalar)
+"""Beside Algorithm 1's: β of the next block."""
+
+
+@kernel
+def stability_over_penalty(state: Any, beta: float) -> float:
+    """z/h of the last draw: z = 2 Σ √min(q_i, 1 − max q), h = 2 Σ (√q_i − q_i) with √q_i = βw_i. 0 for a single arm."""
+    K, best = state.w.shape[0], 0
+    for i in range(1, K):
+        best = i if state.w[i, 0] > state.w[best, 0] else best
+    others = 0.0  # 1 − max q, without cancellation
+    for i in range(K):
+        root = beta * refined(state.w[i, 0], state.step[0])
+        others += root * root if i != best else 0.0
+    z, h = 0.0, 0.0
+    for i in range(K):
+        root = beta * refined(state.w[i, 0], state.step[0])
+        z += min(root, math.sqrt(others))
+        h += root * (others / (1.0 + root) if i == best else 1.0 - root)
+    return z / h if h > 0.0 else 0.0
+
+
+@kernel
+def choose(params: Any, state: Any, announced: float, streams: Any, block: Any) -> None:
+    """A block of Theorem 1's length with η = 2/β; then β += |B|² z/(β h)."""
+    K, n = float(state.C.shape[0]), state.n[0] + 1.0
+    rounds = schedules.whole_rounds(schedules.theorem_1_length(n, K, params[LAMBDA]))
+    if n == 1.0:
+        state.beta[0] = 8.0 * K * rounds
+    beta = state.beta[0]
+    given = (float(tsallis.GIVEN), 0.0, 1.0, 1.0, 1.0, rounds, 2.0 / beta)  # a schedule of one block
+    tsallis.draw_block(given, state, 0.0, streams, block)
+    state.beta[0] = beta + rounds * rounds * stability_over_penalty(state, beta) / beta
+
+
+KERNELS = Kernels(choose, tsallis.observe, SpmState, tsallis.TsallisBlock)
+
+
+@dataclass(frozen=True)
+class StabilityPenaltyMatching(Policy):
+    """Algorithm 1 of the paper on Theorem 1's blocks, with a learning rate matched to stability and penalty.
+
+    Ito, Tsuchiya and Honda (COLT 2024) let β_{t+1} = β_t + z_t/(β_t h_t), where z_t/β_t bounds what round t costs in
+    stability and h_t is the entropy that a larger β would be paid in: with the ½-Tsallis entropy z = 2 Σ √q̃_i,
+    q̃_i = min(q_i, 1 − max q), h = 2 Σ (√q_i − q_i), and η = 2/β here. Where q̃ is small beside q, β grows more slowly
+    than √t. Tsuchiya and Ito (NeurIPS 2024) do the same for problems of order T^{2/3}.
+
+    Neither treats switching costs. On blocks we multiply z by |B_n|², since a block loses up to |B_n|: ours, without a
+    bound. β_1 = 8K|B_1|, 4K/(1 − α) with α = ½ as in the paper of 2024, in units of a block.
+
+    Parameters
+    ----------
+    switching_cost
+        λ, in the units of `loss_range`.
+
+    >>> player = StabilityPenaltyMatching(3, switching_cost=2.0).player(seed=1)
+    >>> arm = player.ask()
+    >>> player.hold
+    2
+    """
+
+    id: ClassVar[str] = "spm"
+
+    switching_cost: float = field(kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        most = LARGEST * self.unit
+        self._set("switching_cost", real_number("switching_cost", self.switching_cost, least=0, most=most))
+
+    @property
+    def kernels(self) -> Kernels:
+        """One game at a time: its rates depend on what was lost."""
+        return KERNELS
+
+    def parameters(self, horizon: float | None = None, blocks: int = 64) -> Array:
+        """As the kernels take them."""
+        return np.array([self.switching_cost / self.unit])
+
+    def probabilities(self, params: Array, state: Any, block: Any) -> Array:
+        """p of the block drawn last."""
+        return tsallis.probabilities(state)
+
+    def check_saved(self, state: Mapping[str, Any], block: Mapping[str, Any] | None) -> None:
+        """An error for numbers that no game can have come to."""
+        tsallis.check_saved(state, block)
+        must_be(state["n"] == 0 or 8.0 * self.n_arms <= state["beta"] < LARGEST**2, "beta must be that of a block")

@@ -1,0 +1,281 @@
+"""The rivals in plain, slow Python, to be read against their sources; they share nothing with `src/`.
+
+As in `naive`: arms count from 0, `choose` gives an arm and its rounds, `observe` tells what they lost. Where a policy
+draws more than one uniform for a block, `choose` is handed a function that gives the next one.
+"""
+
+import math
+from collections.abc import Callable
+
+import naive
+
+Uniforms = Callable[[], float]
+
+
+# -------------------------------------------------------------------------------------------------- variates
+
+
+def normal(uniforms: Uniforms) -> float:
+    """Marsaglia's polar method."""
+    while True:
+        x, y = 2 * uniforms() - 1, 2 * uniforms() - 1
+        s = x * x + y * y
+        if 0 < s < 1:
+            return x * math.sqrt(-2 * math.log(s) / s)
+
+
+def gamma(shape: float, uniforms: Uniforms) -> float:
+    """Marsaglia and Tsang 2000, without their squeeze: it decides as the logarithm does."""
+    d = shape - 1 / 3
+    c = 1 / math.sqrt(9 * d)
+    while True:
+        x = normal(uniforms)
+        v = (1 + c * x) ** 3
+        if v <= 0:
+            continue
+        if math.log(1 - uniforms()) < x * x / 2 + d - d * v + d * math.log(v):
+            return d * v
+
+
+def beta(a: float, b: float, uniforms: Uniforms) -> float:
+    x = gamma(a, uniforms)
+    return x / (x + gamma(b, uniforms))
+
+
+# ------------------------------------------------------------------------------------------ averages of losses
+
+
+class Averages:
+    def __init__(self, K: int) -> None:
+        self.K, self.n, self.arm = K, 0, -1
+        self.losses: list[list[tuple[float, int]]] = [[] for _ in range(K)]
+
+    def pulls(self, i: int) -> int:
+        return sum(rounds for _, rounds in self.losses[i])
+
+    def total(self, i: int) -> float:
+        return sum(loss for loss, _ in self.losses[i])
+
+    @property
+    def p(self) -> list[float]:
+        return [float(i == self.arm) for i in range(self.K)]
+
+    def observe(self, total_loss: float, rounds: int) -> None:
+        self.losses[self.arm].append((total_loss, rounds))
+
+
+class Ucb1(Averages):
+    """Mean loss − √(c ln t/N); held for `cooldown` rounds after a switch, which needs an index lower by `threshold`."""
+
+    def __init__(self, K: int, cooldown: int = 1, threshold: float = 0.0, c: float = 2.0) -> None:
+        super().__init__(K)
+        self.cooldown, self.threshold, self.c = cooldown, threshold, c
+
+    def choose(self, u: float, announced: float | None = None) -> tuple[int, int]:
+        self.n += 1
+        last = self.arm
+        if self.n <= self.K:
+            self.arm = self.n - 1
+        else:
+            t = sum(self.pulls(i) for i in range(self.K))
+            index = [
+                self.total(i) / self.pulls(i) - math.sqrt(self.c * math.log(t) / self.pulls(i)) for i in range(self.K)
+            ]
+            best = index.index(min(index))
+            if index[best] < index[last] - self.threshold:
+                self.arm = best
+        return self.arm, self.cooldown if self.arm != last else 1
+
+
+class Thompson(Averages):
+    """A sample of Beta(1 + C, 1 + N − C) for each arm, and the arm of the least."""
+
+    def __init__(self, K: int, cooldown: int = 1, threshold: float = 0.0) -> None:
+        super().__init__(K)
+        self.cooldown, self.threshold = cooldown, threshold
+
+    def samples(self, uniforms: Uniforms) -> list[float]:
+        return [beta(1 + self.total(i), 1 + self.pulls(i) - self.total(i), uniforms) for i in range(self.K)]
+
+    def choose(self, uniforms: Uniforms, announced: float | None = None) -> tuple[int, int]:
+        self.n += 1
+        last = self.arm
+        theta = self.samples(uniforms)
+        best = theta.index(min(theta))
+        if last < 0 or theta[best] < theta[last] - self.threshold:
+            self.arm = best
+        return self.arm, self.cooldown if self.arm != last else 1
+
+
+def tau(r: int, alpha: float) -> int:
+    """⌈(1 + α)^r⌉ of the decimal α, exactly."""
+    return math.ceil((1 + naive.rational(alpha)) ** r)
+
+
+class Ucb2(Averages):
+    """Auer et al. 2002, Figure 2; epochs of no rounds change nothing but r."""
+
+    def __init__(self, K: int, alpha: float) -> None:
+        super().__init__(K)
+        self.alpha, self.r, self.started = alpha, [0] * K, [False] * K
+
+    def epoch(self, j: int) -> int:
+        self.arm = j
+        if not self.started[j]:
+            self.started[j] = True
+            return 1
+        rounds = 0
+        while rounds == 0:
+            rounds = tau(self.r[j] + 1, self.alpha) - tau(self.r[j], self.alpha)
+            self.r[j] += 1
+        return rounds
+
+    def index(self, j: int) -> float:
+        size, t = tau(self.r[j], self.alpha), sum(tau(r, self.alpha) for r in self.r)
+        return self.total(j) / self.pulls(j) - math.sqrt((1 + self.alpha) * math.log(math.e * t / size) / (2 * size))
+
+    def choose(self, u: float, announced: float | None = None) -> tuple[int, int]:
+        self.n += 1
+        j = self.n - 1 if self.n <= self.K else min(range(self.K), key=self.index)
+        return j, self.epoch(j)
+
+
+class Ts2(Ucb2):
+    """The epochs of UCB2, the arm of Thompson sampling."""
+
+    def choose(self, uniforms: Uniforms, announced: float | None = None) -> tuple[int, int]:
+        theta = Thompson.samples(self, uniforms)
+        j = theta.index(min(theta))
+        return j, self.epoch(j)
+
+
+class BatchedElimination(Averages):
+    """Esfandiari et al. 2021: ⌊q^i⌋ rounds of every active arm in batch i, q = T^{1/B}."""
+
+    def __init__(self, K: int, T: int, B: int) -> None:
+        super().__init__(K)
+        self.T, self.B = T, B
+        self.active, self.batch, self.c, self.played = list(range(K)), 0, 0, 0
+        self.plan: list[tuple[int, int]] = []
+
+    def best(self) -> int:
+        return min(self.active, key=lambda i: (self.total(i), i))
+
+    def choose(self, u: float, announced: float | None = None) -> tuple[int, int]:
+        if not self.plan:
+            self.batch += 1
+            share = naive.floor_power(self.T, self.batch, self.B) if self.batch < self.B else self.T
+            if self.batch >= self.B or share * len(self.active) > self.T - self.played:
+                self.active = [self.best()]
+                self.batch, share = self.B, max(1, self.T - self.played)
+            self.plan = [(i, share) for i in self.active]
+            self.c += share
+        self.arm, rounds = self.plan.pop(0)
+        return self.arm, rounds
+
+    def observe(self, total_loss: float, rounds: int) -> None:
+        super().observe(total_loss, rounds)
+        self.played += rounds
+        if not self.plan and self.batch < self.B:
+            width = math.sqrt(2 * math.log(2 * self.K * self.T * self.B) / self.c)
+            least = self.total(self.best()) / self.c
+            self.active = [i for i in self.active if self.total(i) / self.c - least < width]
+
+
+class HoldForever(Averages):
+    def choose(self, u: float, announced: float | None = None) -> tuple[int, int]:
+        self.n += 1
+        if self.n == 1:
+            self.arm = int(u * self.K)
+        return self.arm, 2 ** (self.n - 1)
+
+    @property
+    def p(self) -> list[float]:
+        return [1 / self.K] * self.K if self.n == 1 else [float(i == self.arm) for i in range(self.K)]
+
+
+# -------------------------------------------------------------------------------------------- estimates of losses
+
+
+class LazyExp3:
+    """Round by round: a coin of probability ε says whether to draw again; the stay's whole loss over p_I is estimated.
+
+    ε and η are those of the round in which the arm was drawn.
+    """
+
+    def __init__(self, K: int, lam: float) -> None:
+        self.K, self.lam, self.arm, self.t, self.squares = K, lam, -1, 0, 0.0
+        self.C, self.p = [0.0] * K, [1 / K] * K
+
+    def choose(self, uniforms: Uniforms, announced: float | None = None) -> tuple[int, int]:
+        epsilon = 1.0 if self.lam == 0 else min(1.0, (self.K / (self.lam**2 * (self.t + 1))) ** (1 / 3))
+        self.squares += (2 - epsilon) / epsilon**2
+        self.p = naive.exp3_weights(self.C, math.sqrt(math.log(self.K) / (self.K * self.squares)))
+        self.arm = naive.draw(self.p, uniforms())
+        u, rounds, survived = uniforms(), 1, 1 - epsilon  # P(b > 1) = 1 − ε, P(b > 2) = (1 − ε)², …
+        while 1 - u <= survived:
+            rounds, survived = rounds + 1, survived * (1 - epsilon)
+        self.t += rounds
+        return self.arm, rounds
+
+    def observe(self, total_loss: float, rounds: int) -> None:
+        self.C[self.arm] += total_loss / self.p[self.arm]
+
+
+class Amir:
+    """Tsallis-INF until λ·switches ≥ (λK)^{1/3}T^{2/3}, then Tsallis-INF on blocks of ⌈λ^{2/3}(T/K)^{1/3}⌉ rounds.
+
+    With `T=None` the horizon is supposed to be 1024, then 2048, …; each time everything begins anew.
+    """
+
+    def __init__(self, K: int, lam: float, T: int | None = None) -> None:
+        self.K, self.lam, self.T, self.known = K, lam, T or 1024, T is not None
+        self.t, self.left, self.arm = 0, self.T, -1
+        self.restart()
+
+    def restart(self) -> None:
+        self.switches, self.B = 0, 1
+        self.forget()
+
+    def forget(self) -> None:
+        self.m, self.C = 0, [0.0] * self.K
+
+    def choose(self, u: float, announced: float | None = None) -> tuple[int, int]:
+        if not self.known and self.left == 0:
+            self.T *= 2
+            self.left = self.T
+            self.restart()
+        B = max(1, naive.ceil_root(naive.rational(self.lam) ** 2 * self.T / self.K, 3))
+        if self.B == 1 < B and (self.lam * self.switches) ** 3 >= self.lam * self.K * self.T**2:
+            self.B = B
+            self.forget()
+        self.m += 1
+        self.p = [1.0] if self.K == 1 else naive.tsallis_weights(self.C, 2 / (self.B * math.sqrt(self.m)))
+        last, self.arm = self.arm, naive.draw(self.p, u)
+        self.switches += self.arm != last
+        rounds = self.B if self.known else min(self.B, self.left)
+        self.left -= rounds
+        return self.arm, rounds
+
+    def observe(self, total_loss: float, rounds: int) -> None:
+        self.C[self.arm] += total_loss / self.p[self.arm]
+
+
+class Spm(naive.Algorithm1):
+    """β_{n+1} = β_n + |B_n|² z_n/(β_n h_n), η = 2/β, on the blocks of Theorem 1."""
+
+    def __init__(self, K: int, lam: float) -> None:
+        super().__init__(K)
+        self.lam, self.beta = lam, 8.0 * K * naive.theorem_1_length(1, K, lam)
+
+    def schedule(self, n: int, announced: float | None) -> tuple[int, float]:
+        return naive.theorem_1_length(n, self.K, self.lam), 2 / self.beta
+
+    def choose(self, u: float, announced: float | None = None) -> tuple[int, int]:
+        arm, length = super().choose(u, announced)
+        if self.K > 1:
+            top = max(self.p)
+            z = 2 * sum(math.sqrt(min(q, top, 1 - top)) for q in self.p)
+            h = 2 * sum(math.sqrt(q) - q for q in self.p)
+            self.beta += length**2 * z / (self.beta * h)
+        return arm, length
