@@ -59,6 +59,30 @@ class Trace:
             piece = self.table[first : first + rows]
             yield first, np.asarray(piece if isinstance(piece, np.ndarray) else _as_floats(piece), dtype=np.float64)
 
+    def as_array(self) -> Trace:
+        """The same with an array for its table, which is copied only where it is a data frame."""
+        if isinstance(self.table, np.ndarray):
+            return self
+        widest = np.result_type(*(_smallest_float(kind) for kind in self.table.dtypes))
+        array = np.empty(self.shape, dtype=widest)
+        for first, piece in self.pieces():
+            array[first : first + len(piece)] = piece
+        return replace(self, table=array)
+
+    def range(self, rows: int = ROWS_AT_ONCE) -> tuple[float, float]:
+        """The lowest and the highest loss; what is missing is refused."""
+        ends = [np.inf, -np.inf]
+        for first, piece in self.pieces(rows):
+            wrong = ~np.isfinite(piece)
+            if wrong.any():
+                row, arm = (int(i) for i in np.argwhere(wrong)[0])
+                loss = float(piece[row, arm])
+                if np.isnan(loss):
+                    raise self.refusal(first + row, arm, loss, (-np.inf, np.inf))
+                raise InvalidParameter("source", f"must have a finite number in {self.place(first + row, arm)}", loss)
+            ends = [min(ends[0], float(piece.min())), max(ends[1], float(piece.max()))]
+        return ends[0], ends[1]
+
     def checked_pieces(self, units: tuple[float, float], rows: int = ROWS_AT_ONCE) -> Iterator[tuple[int, Array]]:
         """The pieces, each after a check that its losses are numbers within `units`."""
         lowest, highest = units
@@ -227,6 +251,13 @@ def _as_floats(frame: pl.DataFrame) -> Array:
     import polars as pl
 
     return frame.select(pl.all().cast(pl.Float64).fill_null(float("nan"))).to_numpy()
+
+
+def _smallest_float(kind: pl.DataType) -> type[np.floating[Any]]:
+    """float32 where it holds every number of the column."""
+    import polars as pl
+
+    return np.float32 if kind in (pl.Float32, pl.Boolean, pl.Int8, pl.UInt8, pl.Int16, pl.UInt16) else np.float64
 
 
 def _with_arms(trace: Trace, given: Sequence[str]) -> Trace:

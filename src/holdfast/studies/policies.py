@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ from holdfast.simulation.costs import Costs
 from holdfast.simulation.run import fitted
 from holdfast.studies.own import code_of, fields_of, find_own, is_own, make_own
 
-FOLLOWED = ("n_arms", "horizon", "switching_cost")
+FOLLOWED = ("n_arms", "horizon", "switching_cost", "loss_range")
 """Parameters of a policy that are the study's unless given."""
 
 
@@ -34,7 +36,12 @@ def study_policy(
     if is_own(name):
         own = find_own(f"{place}.policy", name, Policy, folder)  # type: ignore[type-abstract]  # looked up, not made
     kind = own or POLICIES[one_of(f"{place}.policy", name, POLICIES)][0]
-    study = {"n_arms": environment.n_arms, "horizon": horizon, "switching_cost": costs.constant}
+    study = {
+        "n_arms": environment.n_arms,
+        "horizon": horizon,
+        "switching_cost": costs.constant,
+        "loss_range": environment.loss_range,
+    }
     for parameter in FOLLOWED:
         if parameter in fields_of(kind) and parameter not in given and not (parameter == "n_arms" and "arms" in given):
             if study[parameter] is None:
@@ -46,3 +53,31 @@ def study_policy(
     except InvalidParameter as error:
         raise InvalidParameter(f"{place}.{error.parameter}", error.rule, error.value) from None
     return label or policy.label, policy, code_of(own) if own else {}
+
+
+def entry_of(text: str) -> dict[str, Any]:
+    """The table of a policy written on one line: ``ID``, or ``ID:name=value,name=value``; ID may be ``module:Class``.
+
+    Values are as TOML has them; a word needs no quotes. Unless a ``name`` is given, it is called what was written.
+
+    >>> entry_of("tsallis-inf:estimator=reduced-variance,loss_bound=2.0")["estimator"]
+    'reduced-variance'
+    """
+    head, *rest = text.split(":")
+    if rest and "=" not in rest[0]:  # module:Class
+        head = f"{head}:{rest.pop(0)}"
+    entry: dict[str, Any] = {"policy": head}
+    for part in filter(None, re.split(r",(?![^\[]*\])", ":".join(rest))):
+        name, equals, value = part.partition("=")
+        if not equals or not name.strip():
+            rule = f"must be an id, or an id with parameters: {head}:name=value,name=value"
+            raise InvalidParameter("policies", rule, text)
+        entry[name.strip()] = _value(value.strip())
+    return entry if len(entry) == 1 else {"name": text, **entry}
+
+
+def _value(text: str) -> Any:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
