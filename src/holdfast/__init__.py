@@ -52,7 +52,9 @@ _WHERE = {
     "TsallisSwitch": "policies",
     "Ucb1": "policies",
     "VaryingTsallisSwitch": "policies",
+    "Replay": "replays",
     "best_plan": "replays",
+    "replay": "replays",
     "bounds": "",
     "regret": "",
     "simulate": "simulation",
@@ -86,7 +88,7 @@ if TYPE_CHECKING:
         Ucb2,
         VaryingTsallisSwitch,
     )
-    from holdfast.replays import LoggedData, Plan, best_plan
+    from holdfast.replays import LoggedData, Plan, Replay, best_plan, replay
     from holdfast.results import Result
     from holdfast.rng import Stream
     from holdfast.simplex import tsallis_weights
@@ -120,6 +122,7 @@ __all__ = [
     "Player",
     "Policy",
     "Power",
+    "Replay",
     "Result",
     "Reversal",
     "StabilityPenaltyMatching",
@@ -134,6 +137,7 @@ __all__ = [
     "best_plan",
     "bounds",
     "regret",
+    "replay",
     "simulate",
     "tsallis_weights",
 ]

@@ -115,6 +115,14 @@ class Replay:
             raise InvalidParameter("stretch", f"must be one of {list(known)}", stretch)
         return self.standings[lam, stretch]
 
+    def label(self, at: int) -> str:
+        """The time or name of a round, counted from 0, or else its number from 1."""
+        if self.labels is None:
+            return f"{at % self.rounds + 1:,}"
+        if self.labels.dtype.kind == "M":
+            return str(np.datetime_as_string(self.labels[at], unit="m")).replace("T", " ")
+        return str(self.labels[at])
+
     @cached_property
     def frame(self) -> pl.DataFrame:
         """One row for each λ, stretch and policy: cost, losses and switches with intervals, and each excess."""
@@ -174,8 +182,8 @@ class Replay:
                 "arms": list(self.arms),
                 "units": list(self.units),
                 "index": self.index,
-                "first": None if self.labels is None else str(self.labels[0]),
-                "last": None if self.labels is None else str(self.labels[-1]),
+                "first": None if self.labels is None else self.label(0),
+                "last": None if self.labels is None else self.label(-1),
             },
             "replications": self.replications,
             "seed": self.seed,

@@ -18,7 +18,7 @@ WIDTH = 80
 
 def as_text(replay: Replay) -> str:
     """All of it."""
-    span = "" if replay.labels is None else f", {replay.labels[0]} to {replay.labels[-1]}"
+    span = "" if replay.labels is None else f", {replay.label(0)} to {replay.label(-1)}"
     head = (
         f"{replay.source}: {replay.rounds:,} rounds of {len(replay.arms)} arms{span}; "
         f"{replay.replications} replications, ± half of the {replay.confidence:.0%} interval"
@@ -44,8 +44,8 @@ def _table(standing: Standing) -> str:
                 _with_half(cost),
                 grouped(means[0]),
                 f"{means[1]:,.0f}",
-                _over(cost.mean, base),
-                _over(cost.mean, plan),
+                over(cost.mean, base),
+                over(cost.mean, plan),
             ]
         )
     marks = {
@@ -56,10 +56,10 @@ def _table(standing: Standing) -> str:
     }
     for name, (value, switches) in marks.items():
         losses = value - standing.switching_cost * switches
-        rows.append([name, grouped(value), grouped(losses), f"{switches:,.0f}", _over(value, base), _over(value, plan)])
+        rows.append([name, grouped(value), grouped(losses), f"{switches:,.0f}", over(value, base), over(value, plan)])
     for limit, value in sorted(standing.references.limited.items()):
         if limit > 1:
-            rows.append([f"plan, switches ≤ {limit}", grouped(value), "", "", _over(value, base), _over(value, plan)])
+            rows.append([f"plan, switches ≤ {limit}", grouped(value), "", "", over(value, base), over(value, plan)])
     return aligned(rows, WIDTH)
 
 
@@ -86,16 +86,12 @@ def grouped(value: float) -> str:
 
 def _with_half(amount: Amount) -> str:
     half = (amount.high - amount.low) / 2
-    return (
-        grouped(amount.mean)
-        if half == 0.0
-        else f"{grouped(amount.mean)} ± {half:,.2g}"
-        if half < 10
-        else (f"{grouped(amount.mean)} ± {half:,.0f}")
-    )
+    if half == 0.0:
+        return grouped(amount.mean)
+    return f"{grouped(amount.mean)} ± {f'{half:,.0f}' if half >= 10 else f'{half:.2g}'}"
 
 
-def _over(cost: float, base: float) -> str:
+def over(cost: float, base: float) -> str:
     """By how much in per cent; in units where the base is not positive."""
     if base <= 0:
         return f"{cost - base:+.4g}"
