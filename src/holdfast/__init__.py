@@ -36,11 +36,11 @@ _WHERE = {
     "HoldForever": "policies",
     "HoldfastError": "errors",
     "InvalidParameter": "errors",
-    "LoggedData": "replays",
+    "LoggedData": "replays.logged",
     "LossTable": "environments",
     "MissingExtra": "errors",
     "OutOfTurn": "errors",
-    "Plan": "replays",
+    "Plan": "replays.plans",
     "Player": "players",
     "Policy": "policies",
     "Power": "simulation",
@@ -52,9 +52,9 @@ _WHERE = {
     "TsallisSwitch": "policies",
     "Ucb1": "policies",
     "VaryingTsallisSwitch": "policies",
-    "Replay": "replays",
-    "best_plan": "replays",
-    "replay": "replays",
+    "Replay": "replays.outcome",
+    "best_plan": "replays.plans",
+    "replay": "replays.run",
     "bounds": "",
     "regret": "",
     "simulate": "simulation",
@@ -88,7 +88,10 @@ if TYPE_CHECKING:
         Ucb2,
         VaryingTsallisSwitch,
     )
-    from holdfast.replays import LoggedData, Plan, Replay, best_plan, replay
+    from holdfast.replays.logged import LoggedData
+    from holdfast.replays.outcome import Replay
+    from holdfast.replays.plans import Plan, best_plan
+    from holdfast.replays.run import replay
     from holdfast.results import Result
     from holdfast.rng import Stream
     from holdfast.simplex import tsallis_weights

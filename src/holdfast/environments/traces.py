@@ -131,26 +131,46 @@ def read_trace(source: object, *, index: str | None = None, arms: Sequence[str] 
     return trace
 
 
-def _from_file(file: Path, index: str | None) -> Trace:
+def read_frame(source: object, *, words: Sequence[str] = ()) -> pl.DataFrame:
+    """A data frame of any make, or the one in a file, with its columns as they are; in a CSV file, all but `words`
+    must be numbers."""
+    if isinstance(source, (str, Path)):
+        suffix = _suffix(Path(source), tuple(s for s in SUFFIXES if s != ".npy"))
+        return _frame_in(Path(source), suffix, None, words)
+    frame = _as_frame(source)
+    if frame is None:
+        raise InvalidParameter("source", "must be a data frame or the path of a file", type(source).__name__)
+    return frame
+
+
+def _suffix(file: Path, known: Sequence[str]) -> str:
     name = file.name.lower()
-    suffix = max((s for s in SUFFIXES if name.endswith(s)), key=len, default=None)
+    suffix = max((s for s in known if name.endswith(s)), key=len, default=None)
     if suffix is None:
-        raise InvalidParameter("source", f"must end in {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}", str(file))
+        raise InvalidParameter("source", f"must end in {', '.join(known[:-1])} or {known[-1]}", str(file))
     if not file.is_file():
         raise InvalidParameter("source", "must be a file; there is none", str(file))
+    return suffix
+
+
+def _frame_in(file: Path, suffix: str, index: str | None, words: Sequence[str] = ()) -> pl.DataFrame:
+    import polars as pl
+
+    with unreadable(file, suffix):
+        if suffix in ARROW:
+            return pl.read_ipc(file)
+        return pl.read_parquet(file) if suffix == ".parquet" else read_csv(file, index, words)
+
+
+def _from_file(file: Path, index: str | None) -> Trace:
+    suffix = _suffix(file, SUFFIXES)
     if suffix == ".npy":
         try:
             array = np.load(file, mmap_mode="r", allow_pickle=False)
         except (OSError, ValueError, EOFError) as error:
             raise InvalidParameter("source", f"must be the path of a .npy file ({error})", str(file)) from None
         return _from_array(array, index, str(file))
-    import polars as pl
-
-    with unreadable(file, suffix):
-        if suffix in ARROW:
-            frame = pl.read_ipc(file)
-        else:
-            frame = pl.read_parquet(file) if suffix == ".parquet" else read_csv(file, index)
+    frame = _frame_in(file, suffix, index)
     trace = _from_frame(frame, index, str(file))
     if trace.shape[1] == 1:
         only = trace.arms[0] if trace.arms else ""

@@ -108,7 +108,8 @@ def _renamed(name: str, entry: Any) -> Any:
 
 def _piece(place: str, entry: Any, lam: float, stretches: Stretches) -> Piece:
     policies: dict[str, Policy] = {}
-    name, code = "", {}
+    name = ""
+    code: dict[str, str] = {}
     for stretch, table in stretches.items():
         given = entry[1] if isinstance(entry, tuple) else entry
         if isinstance(given, Policy):
@@ -202,8 +203,8 @@ class Watched(LossTable):
     held: NDArray[np.int32] | None = None
 
     @property
-    def tables(self) -> Tables:  # type: ignore[override]  # three arrays, the last of them written to
-        """Those of the table, and the arms."""
+    def tables(self) -> Tables:
+        """Those of the table, and the arms, which are written to."""
         assert self.held is not None
         unit = self.units[1] - self.units[0]
         return self.sums, np.array([float(self.reference), unit]), self.held

@@ -10,7 +10,7 @@ from holdfast.replays.advice import Sentence
 from holdfast.replays.costs import Amount, Standing
 from holdfast.replays.games import WHOLE
 from holdfast.replays.pictures import cost_by_lambda, running_cost, tradeoff, which_arm
-from holdfast.replays.terminal import grouped, over
+from holdfast.replays.terminal import count_of, grouped, over
 from holdfast.report.markup import Html, element, joined
 from holdfast.report.numerals import counted, number
 from holdfast.report.page import Section, page
@@ -107,9 +107,9 @@ def _table(standing: Standing) -> Html:
     rows: list[list[str]] = []
     for name in standing.ranking():
         cost, played = standing.amount(name), standing.played[name]
-        losses, switches = (Amount.of(sample, standing.confidence) for sample in (played.losses, played.switches))
-        overs = [_over(cost, mark_) for mark_ in (base, worst, plan)]
-        rows.append([name, _interval(cost), _interval(losses), _interval(switches), *overs])
+        means = grouped(float(played.losses.mean())), count_of(float(played.switches.mean()))
+        overs = [_over(cost, base), over(cost.mean, worst), over(cost.mean, plan)]
+        rows.append([name, _interval(cost), *means, *overs])
     known = {
         f"only {standing.best_arm}, the best arm": (base, 1),
         f"only {standing.worst_arm}, the worst": (worst, 1),
@@ -123,7 +123,7 @@ def _table(standing: Standing) -> Html:
         if limit > 1:
             overs = [over(value, m) for m in (base, worst, plan)]
             rows.append([f"the best plan with at most {limit} switches", grouped(value), "", "", *overs])
-    caption = "In the units of the losses; in brackets what is known of policies that draw: the interval of the mean."
+    caption = "In the units of the losses, with the interval of the mean in brackets for policies that draw."
     return table(columns, rows, caption=caption)
 
 
@@ -143,8 +143,8 @@ def _over(cost: Amount, base: float) -> Html:
 
 def _tradeoff(replay: Replay) -> Section:
     caption = (
-        "Each policy at each λ: how often it switched and what it lost. The line has the least losses that plans with "
-        "at most 1, 2, … 10 switches can have, and then those of the best plan for each λ: nothing lies below it."
+        "Each policy at each λ: how often it switched and what it lost. The line joins the least losses possible with "
+        "at most 1, 2, … 10 switches, and those of the best plan for each λ."
     )
     chart = line_chart(tradeoff(replay), "switches against losses, with the frontier of best plans")
     return Section("Switches and losses", [paragraph(caption, class_="caption"), chart], name="tradeoff")

@@ -89,6 +89,7 @@ def running_cost(replay: Replay, lam: float) -> LineChart:
     games = replay.result.frame.filter(pl.col("switching_cost") == lam, pl.col("stretch") == WHOLE)
     quantile = student_quantile(0.5 + replay.confidence / 2, replay.replications - 1)
     lines: tuple[list[Line], list[Line]] = [], []
+    lesses = np.zeros_like(base), base
     for name in replay.policies:
         table = (
             games.filter(pl.col("policy") == name)
@@ -98,9 +99,9 @@ def running_cost(replay: Replay, lam: float) -> LineChart:
         )
         mean = table["mean"].to_numpy()
         half = quantile * table["sd"].fill_null(0.0).to_numpy() / np.sqrt(replay.replications)
-        for place, less in zip(lines, (0.0, base), strict=True):
+        for place, less in zip(lines, lesses, strict=True):
             place.append(Line(name, x, mean - less, mean - half - less, mean + half - less))
-    for place, less in zip(lines, (0.0, base), strict=True):
+    for place, less in zip(lines, lesses, strict=True):
         place += [Line(PLAN, x, plan - less), Line(best_arm_label(replay), x, base - less)]
     panels = (
         Panel("cost so far", tuple(lines[0]), "linear"),
@@ -113,14 +114,14 @@ def tradeoff(replay: Replay) -> LineChart:
     """Switches against losses: each policy at each λ, and the least losses that so many switches can buy."""
     counts = np.arange(1, len(replay.least_losses) + 1)
     free = sorted((plan.switches, plan.losses) for plan in replay.plans.values())
-    beyond = [(switches, losses) for switches, losses in dict(free).items() if switches > counts[-1]]
-    x = np.concatenate([counts, [switches for switches, _ in beyond]]).astype(np.float64)
-    y = np.concatenate([replay.least_losses, [losses for _, losses in beyond]])
+    beyond = [(count, loss) for count, loss in dict(free).items() if count > counts[-1]]
+    x = np.concatenate([counts, [count for count, _ in beyond]]).astype(np.float64)
+    y = np.concatenate([replay.least_losses, [loss for _, loss in beyond]])
     lines = []
     for name in replay.policies:
         played = [replay.standing(lam).played[name] for lam in replay.switching_costs]
-        points = [(float(one.switches.mean()), float(one.losses.mean())) for one in played]
-        lines.append(Line(name, *np.array(points).T, joined=False))
+        switches, losses = ([float(getattr(one, what).mean()) for one in played] for what in ("switches", "losses"))
+        lines.append(Line(name, switches, losses, joined=False))
     lines.append(Line(PLAN, x, y))
     panel = Panel("total loss", tuple(lines), "linear", from_zero=False)
     return one_panel(panel, x_label="switches", x_scale="log")

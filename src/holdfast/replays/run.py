@@ -151,7 +151,7 @@ def _units(trace: Trace, units: tuple[float, float] | None, rescale: bool) -> tu
 
 def _costs(given: object) -> tuple[float, ...]:
     """The switching costs as given, each once."""
-    several = [given] if np.ndim(given) == 0 else list(given)  # type: ignore[call-overload]  # any sequence
+    several = list(given) if isinstance(given, (Sequence, np.ndarray)) and not isinstance(given, str) else [given]
     costs = tuple(real_number("switching_cost", cost, least=0, most=LARGEST_LOSS) for cost in several)
     if not costs or len(set(costs)) < len(costs):
         raise InvalidParameter("switching_cost", "must be a number or several different ones", given)

@@ -49,8 +49,8 @@ def _table(standing: Standing) -> str:
             ]
         )
     marks = {
-        f"{standing.best_arm} (best arm)": (standing.fixed_cost(standing.best_arm), 1.0),
-        f"{standing.worst_arm} (worst arm)": (standing.fixed_cost(standing.worst_arm), 1.0),
+        f"best arm {standing.best_arm}": (standing.fixed_cost(standing.best_arm), 1.0),
+        f"worst arm {standing.worst_arm}": (standing.fixed_cost(standing.worst_arm), 1.0),
         "a random arm": (standing.random_fixed_cost, 1.0),
         "best plan": (plan, float(standing.references.plan_switches)),
     }
@@ -82,6 +82,11 @@ def grouped(value: float) -> str:
     if size >= 1e9 or 0 < size < 1e-3:
         return f"{value:.4g}"
     return f"{value:,.{0 if size >= 1e4 else 1 if size >= 100 else 2 if size >= 10 else 4}f}"
+
+
+def count_of(mean: float) -> str:
+    """A mean of counts: one decimal for a few."""
+    return f"{mean:,.0f}" if mean >= 100 or mean == int(mean) else f"{mean:.1f}"
 
 
 def _with_half(amount: Amount) -> str:

@@ -7,7 +7,8 @@ linear near zero and logarithmic above, and the label of the axis says so.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -61,10 +62,7 @@ def rendered(
     chart: LineChart | Ribbon, kinds: Sequence[str] = KINDS, *, title: str = "", dpi: int = 130
 ) -> dict[str, bytes]:
     """The chart as the bytes of files of these kinds."""
-    need_matplotlib()
-    import matplotlib
-
-    with matplotlib.rc_context(_STYLE):
+    with styled():
         figure = draw_ribbon(chart, title) if isinstance(chart, Ribbon) else draw_chart(chart, title)
         # The layout is solved once, not once for each format.
         figure.draw_without_rendering()
@@ -75,6 +73,16 @@ def rendered(
             figure.savefig(buffer, format=kind, dpi=dpi, metadata=_UNDATED[kind])
             files[kind] = buffer.getvalue()
     return files
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """Matplotlib with our settings inside the block, and its own after it."""
+    need_matplotlib()
+    import matplotlib
+
+    with matplotlib.rc_context(_STYLE):
+        yield
 
 
 def draw_chart(chart: LineChart, title: str = "") -> Figure:
@@ -125,8 +133,8 @@ def draw_ribbon(what: Ribbon, title: str = "") -> Figure:
     axes.set(xlim=(0, 1), ylim=(len(names) - 0.5, -0.5))
     axes.set_yticks(range(len(names)), names)
     axes.set_xticks(np.linspace(0, 1, len(what.ticks)), what.ticks)
-    for label, side in zip(axes.get_xticklabels(), ("left", *["center"] * (len(what.ticks) - 2), "right"), strict=True):
-        label.set_horizontalalignment(side)
+    axes.get_xticklabels()[0].set_horizontalalignment("left")  # inside the bands, as the last
+    axes.get_xticklabels()[-1].set_horizontalalignment("right")
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
     if title:
@@ -245,12 +253,14 @@ def _legend(figure: Figure, title: str, look: Mapping[str, Look]) -> None:
     if title:  # a first entry without a line is the heading, on the line of the entries
         handles.insert(0, Line2D([], [], linestyle="none"))
         labels.insert(0, f"{title}:")
-    wide = figure.get_figwidth() > 7
+    # An entry is as wide as its line and its longest label, at about 0.085 inches for a letter of nine points.
+    entry = 0.75 + 0.085 * max(map(len, labels), default=0)
+    fit = int((figure.get_figwidth() - 0.3) // entry)
     figure.legend(
         handles,
         labels,
         loc="outside lower center",
-        ncols=max(1, min(len(handles), 8 if wide else 4)),
+        ncols=max(1, min(len(handles), fit)),
         frameon=False,
         handlelength=3.4,
         columnspacing=1.4,

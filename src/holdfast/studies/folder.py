@@ -197,6 +197,17 @@ class StudyFolder:
         return any(self.path.glob(f"*{TABLE}")) or any((self.path / PARTS).rglob(f"*{TABLE}"))
 
 
+def finished_tables(path: Path) -> Result:
+    """All finished cells of the study in a folder, as one result with the grid's values as columns."""
+    if not (path / RECORD).exists():
+        raise HoldfastError(f"{path} must be a folder that `holdfast simulate` filled; it has no {RECORD}")
+    cells = read_record(path / RECORD, FORMAT, VERSION)["cells"]
+    files = [file for name in cells if (file := path / f"{name}{TABLE}").exists()]
+    if not files:
+        raise HoldfastError(f"{path} has no finished tables yet; go on with `holdfast simulate --resume`")
+    return Result.concat([Result.read(file) for file in files])
+
+
 def _recording_as_before(study: Study, there: dict[str, Any]) -> Study:
     """With checkpoints that nobody named, more replications are recorded where the first ones were."""
 
