@@ -52,7 +52,7 @@ def described(table: LossTable, pieces: list[Piece], player: Player, fingerprint
             "numbers": "gpu" if player.backend.name == "cuda" else "cpu",
             "study": "replay",
             "written": written,
-            "cells": cells,
+            "cells": {"all": written, **cells},
         }
     )
 

@@ -138,8 +138,8 @@ class LogEvaluation:
     def _head(self) -> str:
         return (
             f"{self.source}: {self.log.rounds:,} rounds in {len(self.log.starts):,} blocks, {self.log.n_arms} arms. "
-            f"Cost of holding an arm, ± half of the {self.log.confidence:.0%} interval; worth: what the log is worth to "
-            "it, in equal blocks."
+            f"Cost of holding an arm, ± half of the {self.log.confidence:.0%} interval; worth: what the log is worth "
+            "to it, in equal blocks."
         )
 
     def _refusals(self) -> list[str]:

@@ -162,7 +162,7 @@ def draw_panel(
         thin, style = line.thin(even=80, log=20), look[line.series]
         if thin.low is not None and thin.high is not None:
             axes.fill_between(thin.x, thin.low, thin.high, color=style.light, alpha=0.16, linewidth=0)
-        stroke = _stroke(style)
+        stroke = _stroke(style) | {"label": line.series}
         if not line.joined:
             axes.plot(thin.x, thin.y, **{**stroke, "linestyle": "none", "markersize": 6})
             continue
@@ -206,9 +206,9 @@ def _along(axes: Axes, panel: Panel, x_scale: str) -> None:
     if any(np.issubdtype(line.x.dtype, np.datetime64) for line in panel.lines):
         from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 
-        dates = AutoDateLocator(minticks=3, maxticks=6)
+        dates = AutoDateLocator(minticks=3, maxticks=6)  # type: ignore[no-untyped-call]  # matplotlib's
         axes.xaxis.set_major_locator(dates)
-        axes.xaxis.set_major_formatter(ConciseDateFormatter(dates))
+        axes.xaxis.set_major_formatter(ConciseDateFormatter(dates))  # type: ignore[no-untyped-call]  # matplotlib's
         return
     if x_scale == "log":
         axes.set_xscale("log")

@@ -39,9 +39,8 @@ def chart_of(result: Result, measures: Sequence[str] | str = DRAWN, scale: str =
     for measure in named:
         one_of("measures", measure, MEASURES)
         if result.frame[measure].null_count():
-            raise InvalidParameter(
-                "measures", "must be ones that were recorded; this is a table of before 0.3.0", measure
-            )
+            rule = "must be ones that were recorded; this is a table of before 0.3.0"
+            raise InvalidParameter("measures", rule, measure)
     one_of("scale", scale, SCALES)
     if result.frame.is_empty():
         raise InvalidParameter("result", "must have rows to draw", "none")
@@ -61,10 +60,8 @@ def _scaled(row: ChartRow, scale: Scale) -> ChartRow:
 
 
 def _combination(grid: Sequence[str], values: Sequence[Any]) -> str:
-    pairs = zip(grid, values, strict=True)
-    return ", ".join(
-        f"{name} = {value:g}" if isinstance(value, float) else f"{name} = {value}" for name, value in pairs
-    )
+    shown = (f"{value:g}" if isinstance(value, float) else str(value) for value in values)
+    return ", ".join(f"{name} = {value}" for name, value in zip(grid, shown, strict=True))
 
 
 def plot_result(
@@ -111,10 +108,6 @@ def _on_axes(chart: LineChart, axes: Any, scale: str) -> Any:
     for one, panel in zip(given, panels, strict=True):
         draw_panel(one, panel, look, scale=scale)  # type: ignore[arg-type]  # checked
         one.set_xlabel(chart.x_label)
-        for line, series in zip(
-            [line for line in one.get_lines()], [line.series for line in panel.lines], strict=False
-        ):
-            line.set_label(series)
     return axes
 
 

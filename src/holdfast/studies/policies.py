@@ -64,7 +64,7 @@ def entry_of(text: str) -> dict[str, Any]:
     'reduced-variance'
     """
     head, *rest = text.split(":")
-    if rest and "=" not in rest[0]:  # module:Class
+    if rest and "=" not in rest[0] and head not in POLICIES:  # module:Class
         head = f"{head}:{rest.pop(0)}"
     entry: dict[str, Any] = {"policy": head}
     for part in filter(None, re.split(r",(?![^\[]*\])", ":".join(rest))):
