@@ -131,9 +131,11 @@ def test_single_files(whole, tmp_path):
 
 
 def test_one_folder_one_run(tmp_path):
-    with claimed(tmp_path / "out", "replaying") as out:
-        with pytest.raises(hf.HoldfastError, match="another process is replaying in .*: wait for it to end"):
-            hf.replay(LOSSES, out=out, **SETTINGS)
+    with (
+        claimed(tmp_path / "out", "replaying") as out,
+        pytest.raises(hf.HoldfastError, match=r"another process is replaying in .*: wait for it to end"),
+    ):
+        hf.replay(LOSSES, out=out, **SETTINGS)
     assert not (tmp_path / "out").exists()
 
 
@@ -163,7 +165,7 @@ def test_a_killed_replay_goes_on(whole, tmp_path, lines):
     assert contents(tmp_path / "out") == contents(whole[0])
 
 
-def test_an_interrupt_keeps_what_is_finished(tmp_path, monkeypatch):
+def test_an_interrupt_keeps_what_is_finished(tmp_path):
     said = []
 
     def stop_after_two(line):

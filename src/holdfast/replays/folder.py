@@ -88,8 +88,9 @@ class ReplayFolder:
         """Leave the record, and remove what a killed run has left half-written."""
         with reported(self.path):
             remove_drafts(self.path)
+        write_record(self.path / RECORD, self.record)  # first: a folder without it is somebody else's
+        with reported(self.path):
             (self.path / PIECES).mkdir(exist_ok=True)
-        write_record(self.path / RECORD, self.record)
 
     def found(self, place: str, piece: Piece, player: Player, say: Callable[[str], None]) -> Result | None:
         """The piece, if it is there and whole."""
