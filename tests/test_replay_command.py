@@ -29,7 +29,7 @@ BAD = {
     "no rows": ("time,a,b\n", "it has no rows: it needs one per round"),
     "ragged": (with_line("2026-01-02 12:00,0.5"), "must have 3 columns in every line, as in the first; line 4"),
     "twins": (GOOD.replace("time,a,b", "time,a,a"), "must not have two columns of one name; columns 2 and 3"),
-    "backwards": (with_line("2025-12-31 00:00,0.5,0.5"), "does not run backwards, as it does from row 2 to row 3; sort"),
+    "backwards": (with_line("2025-12-31 00:00,0.5,0.5"), "not run backwards, as it does from row 2 to row 3; sort"),
     "semicolons": (GOOD.replace(",", ";"), "must have commas between columns and points in numbers, not semicolons"),
     "decimal commas": (with_line('2026-01-02 12:00,"0,5",0.5'), "line 4 of t.csv, column 'a'; write 0.5"),
 }  # fmt: skip
@@ -105,7 +105,7 @@ def test_mistakes_in_options(tmp_path, options, message):
 
 
 def log_of(rounds: int, seed: int) -> pl.DataFrame:
-    """A fair coin over two regions, the first losing a quarter and the second a half, in text columns as services do."""
+    """A fair coin over two regions, of which the first loses a quarter and the second a half."""
     rng = np.random.default_rng(seed)
     arms = rng.integers(0, 2, size=rounds)
     losses = (rng.random(rounds) < np.array([0.25, 0.5])[arms]).astype(float)
