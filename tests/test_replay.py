@@ -251,7 +251,8 @@ def test_small_tables(shape):
 
 
 def test_advice_is_decided_only_where_intervals_leave_zero_out(found):
-    assert len(found.advice) == 8
+    # Two costs with five sentences each: the policy given first is not the cheapest.
+    assert len(found.advice) == 10
     for sentence in found.advice:
         assert sentence.numbers
     alike = hf.replay(np.full((40, 2), 0.5), ["exp3", "tsallis-switch"], switching_cost=0.0, replications=3)

@@ -98,8 +98,8 @@ def _table(standing: Standing) -> Html:
                 "total cost",
                 "losses",
                 "switches",
-                f"over {standing.best_arm}, the best arm",
-                f"over {standing.worst_arm}, the worst",
+                "over the best arm",
+                "over the worst arm",
                 "over the best plan",
             )
         ),
@@ -111,10 +111,10 @@ def _table(standing: Standing) -> Html:
         overs = [_over(cost, base), over(cost.mean, worst), over(cost.mean, plan)]
         rows.append([name, _interval(cost), *means, *overs])
     known = {
-        f"only {standing.best_arm}, the best arm": (base, 1),
-        f"only {standing.worst_arm}, the worst": (worst, 1),
+        f"best arm: {standing.best_arm}": (base, 1),
+        f"worst arm: {standing.worst_arm}": (worst, 1),
         "a random arm": (standing.random_fixed_cost, 1),
-        "the best plan in hindsight": (plan, standing.references.plan_switches),
+        "best plan in hindsight": (plan, standing.references.plan_switches),
     }
     for name, (value, count) in known.items():
         losses_of = grouped(value - standing.switching_cost * count)
@@ -122,8 +122,11 @@ def _table(standing: Standing) -> Html:
     for limit, value in sorted(standing.references.limited.items()):
         if limit > 1:
             overs = [over(value, m) for m in (base, worst, plan)]
-            rows.append([f"the best plan with at most {limit} switches", grouped(value), "", "", *overs])
-    caption = "In the units of the losses, with the interval of the mean in brackets for policies that draw."
+            rows.append([f"plan, at most {limit} switches", grouped(value), "", "", *overs])
+    caption = (
+        "In the units of the losses, with the interval of the mean in brackets. A policy that draws nothing has one "
+        "cost and no interval; with the columns in another order it may have another."
+    )
     return table(columns, rows, caption=caption)
 
 

@@ -253,8 +253,8 @@ def _legend(figure: Figure, title: str, look: Mapping[str, Look]) -> None:
     if title:  # a first entry without a line is the heading, on the line of the entries
         handles.insert(0, Line2D([], [], linestyle="none"))
         labels.insert(0, f"{title}:")
-    # An entry is as wide as its line and its longest label, at about 0.085 inches for a letter of nine points.
-    entry = 0.75 + 0.085 * max(map(len, labels), default=0)
+    # An entry is as wide as its line and its longest label, at about 0.075 inches for a letter of nine points.
+    entry = 0.7 + 0.075 * max(map(len, labels), default=0)
     fit = int((figure.get_figwidth() - 0.3) // entry)
     figure.legend(
         handles,
