@@ -3,8 +3,6 @@
 import re
 from pathlib import Path
 
-import pytest
-
 import holdfast as hf
 
 PAGE = Path(__file__).parents[1] / "docs" / "replay.md"
@@ -17,11 +15,14 @@ def test_the_example_runs_and_says_what_the_page_says(tmp_path, monkeypatch, cap
     exec(compile(example, "docs/replay.md", "exec"), names)
     found = names["found"]
     assert isinstance(found, hf.Replay)
-    assert found.standing(2.0).best_arm == "west"
+    standing = found.standing(2.0)
+    assert standing.best_arm == "west"
     starts, arms = found.plans[2.0].runs()
-    assert [found.arms[arm] for arm in arms] == ["west", "east", "west"]
-    assert starts[1] == pytest.approx(800, abs=20)
-    assert "west\n3\n" in capsys.readouterr().out
+    assert ([found.arms[arm] for arm in arms], starts[1]) == (["east", "west"], 2500)
+    assert "\nwest\n2\n" in capsys.readouterr().out
+    assert standing.amount("adaptive").high < standing.fixed_cost("west")
+    assert standing.ranking()[-1] == "leader-cooldown-10"
+    assert abs(standing.costs["leader-cooldown-10"][0] / standing.random_fixed_cost - 1) < 0.05
     assert (tmp_path / "replayed" / "report.html").is_file()
 
 
