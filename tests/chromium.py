@@ -83,10 +83,9 @@ class Browser:
 
     def panels(self, chart: str, read: str) -> list[Any]:
         """`read`, a JavaScript expression in `plot`, for every panel of a chart, each drawn by coming into sight."""
-        values = []
+        drawn, values = "return !!arguments[0].querySelector('.main-svg')", []
         for plot in reversed(self.all(f"{chart} .plot")):
             self.run("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", plot)
-            drawn = "return !!arguments[0].querySelector('.main-svg')"
             self.until(lambda plot=plot: self.run(drawn, plot), f"a panel of {chart} is not drawn")
             values.append(self.run(f"const plot = arguments[0]; return {read}", plot))
         return values[::-1]

@@ -1,16 +1,25 @@
-"""The command: what it prints, and how it answers a mistake."""
+"""The command: what it prints, how it answers a mistake, and what it does when nobody reads on."""
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+from study_files import PLAIN
+from typer.testing import CliRunner
 
 import holdfast
+from holdfast.cli import app
+from holdfast.paper.figures import FIGURES
+
+BOUNDS = ("bounds", "--arms", "8", "--switching-cost", "1", "--horizon", "1e6", "--gaps", "0.05")
+SMALL = ("--replications", "2", "--horizon", "200", "--arms", "3")
 
 
-def holdfast_command(*arguments: str) -> subprocess.CompletedProcess[str]:
+def holdfast_command(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "holdfast.cli", *arguments], capture_output=True, text=True, timeout=300
+        [sys.executable, "-m", "holdfast", *arguments], capture_output=True, text=True, timeout=300, **options
     )
 
 
@@ -19,11 +28,22 @@ def test_version():
 
 
 def test_bounds_side_by_side():
-    run = holdfast_command("bounds", "--arms", "8", "--switching-cost", "1", "--horizon", "1e6", "--gaps", "0.05")
+    run = holdfast_command(*BOUNDS, env={**os.environ, "COLUMNS": "80"})
     assert run.returncode == 0, run.stderr
     for shown in ("Theorem 1", "123,125.4", "6,959,731.2", "19,867.0", "Lower bound"):
         assert shown in run.stdout
     assert "Theorem 1 binds: 123,125.4" in run.stdout
+    assert "5.25(λK)^(1/3) T^(2/3)" in run.stdout
+    assert "{" not in run.stdout
+    assert max(map(len, run.stdout.splitlines())) <= 80
+
+
+def test_bounds_of_a_million_million_arms():
+    run = holdfast_command(
+        "bounds", "--arms", "1000000000000", "--switching-cost", "1", "--horizon", "1e6", "--gaps", "0.1"
+    )
+    assert (run.returncode, run.stderr) == (0, "")
+    assert "6,929,242,652.2" in run.stdout
 
 
 @pytest.mark.parametrize(
@@ -44,3 +64,82 @@ def test_a_mistake_is_one_line_and_exit_code_2(arguments, said, tmp_path, monkey
     assert said in run.stderr
     assert run.stderr.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("option", ["-h", "--help"])
+def test_help(option):
+    first = CliRunner().invoke(app, [option], prog_name="holdfast").stdout
+    assert "--install-completion" in first
+    text = CliRunner().invoke(app, ["reproduce", option], prog_name="holdfast").stdout
+    for name in FIGURES:
+        assert f"    {name} " in text
+    for shown in (first, text, CliRunner().invoke(app, ["simulate", option]).stdout):
+        assert "bool" not in shown
+        assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_the_shell_completes_the_names_of_figures():
+    asked = {"_HOLDFAST_COMPLETE": "complete_bash", "COMP_WORDS": "holdfast reproduce ties", "COMP_CWORD": "2"}
+    code = "import sys; sys.argv[0] = 'holdfast'; from holdfast.cli import main; main()"
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, **asked}, check=False
+    )
+    assert run.stdout.split() == ["ties-stochastic", "ties-constrained"]
+
+
+def through_a_closed_pipe(*arguments: str, cwd: Path | None = None) -> tuple[int, str]:
+    """Exit code and standard error of a command whose reader is gone before it prints."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    run = subprocess.run(
+        [sys.executable, "-m", "holdfast", *arguments],
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=300,
+        cwd=cwd,
+        check=False,
+    )
+    os.close(writer)
+    return run.returncode, run.stderr
+
+
+def test_nobody_reads_on(tmp_path):
+    assert through_a_closed_pipe(*BOUNDS) == (0, "")
+    assert through_a_closed_pipe("reproduce", "--help") == (0, "")
+    study = tmp_path / "study.toml"
+    study.write_text(PLAIN)
+    assert through_a_closed_pipe("simulate", str(study), "--out", str(tmp_path / "out")) == (0, "")
+    assert list((tmp_path / "out").glob("summary.*"))
+    folder = tmp_path / "run"
+    given = ("reproduce", "stochastic-free", "--verbose", "--out", str(folder), *SMALL)
+    assert through_a_closed_pipe(*given) == (0, "")
+    assert (folder / "report.html").exists()
+
+
+def test_an_encoding_without_greek_letters():
+    run = holdfast_command(*BOUNDS, env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    assert (run.returncode, run.stderr) == (0, "")
+    assert run.stdout.startswith("K = 8, ? = 1")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_standard_output_on_a_full_disk():
+    with Path("/dev/full").open("w") as full:
+        run = subprocess.run(
+            [sys.executable, "-m", "holdfast", *BOUNDS], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert (run.returncode, run.stderr) == (1, "holdfast: cannot write: No space left on device\n")
+
+
+def test_a_reproduction_ends_in_few_lines(tmp_path):
+    given = ("reproduce", "stochastic-free", "ties-stochastic", "--out", str(tmp_path / "run"), *SMALL)
+    run = holdfast_command(*given, env={**os.environ, "COLUMNS": "80"})
+    assert run.returncode == 0, run.stderr
+    lines = run.stdout.splitlines()
+    assert len(lines) <= 40
+    assert lines[0].startswith("2 figures; ")
+    assert lines[-1] == f"The report is {tmp_path / 'run' / 'report.html'}"
+    full = holdfast_command(*given, "--verbose").stdout
+    assert "played ties-stochastic" in full
+    assert len(full.splitlines()) > 60

@@ -6,6 +6,9 @@ import pytest
 import holdfast as hf
 from holdfast.errors import InvalidParameter
 
+PAID = ("regret_with_switching", "total_cost")
+"""The columns that switches are paid in."""
+
 
 def test_switching_costs_by_number_list_function_and_power():
     settings = {"horizon": 300, "replications": 5, "seed": 8, "checkpoints": "log"}
@@ -19,8 +22,8 @@ def test_switching_costs_by_number_list_function_and_power():
     assert powers.equals(played([0.1 * n**0.5 for n in range(1, 301)]))
     assert powers.equals(played(np.array([0.1 * n**0.5 for n in range(1, 301)])))
     constant, number = played(lambda n: 0.25), played(0.25)
-    assert number.drop("cost").equals(constant.drop("cost"))
-    assert np.allclose(number["cost"], constant["cost"], rtol=1e-13)
+    assert number.drop(PAID).equals(constant.drop(PAID))
+    assert np.allclose(number["regret_with_switching"], constant["regret_with_switching"], rtol=1e-13)
     with pytest.raises(InvalidParameter, match=r"must have an entry for every block played.*299 entries"):
         played([1.0] * 299)
     for wrong, message in {
@@ -57,7 +60,10 @@ def test_what_a_function_closes_over_may_change_between_calls():
     first = hf.simulate(hf.TsallisInf(2), LOSSES, switching_cost=cost, **GAME).frame
     costs[:] = [2.0] * 100
     second = hf.simulate(hf.TsallisInf(2), LOSSES, switching_cost=cost, **GAME).frame
-    assert np.allclose(second["cost"] - second["pseudo_regret"], 2 * (first["cost"] - first["pseudo_regret"]))
+    assert np.allclose(
+        second["regret_with_switching"] - second["pseudo_regret"],
+        2 * (first["regret_with_switching"] - first["pseudo_regret"]),
+    )
 
 
 @pytest.mark.parametrize("backend", [hf.Threads(3, quick=0), hf.Threads(1)])
@@ -81,7 +87,7 @@ def test_a_function_over_as_many_numbers_as_there_are_rounds():
     by_list = hf.simulate(hf.TsallisInf(2), LOSSES, switching_cost=data, **GAME)
     assert by_function.frame.equals(by_list.frame)
     one = hf.simulate(hf.TsallisInf(2), LOSSES, switching_cost=lambda n: 7.0, **GAME | {"horizon": 1})
-    assert set(one.frame["cost"] - one.frame["pseudo_regret"]) == {7.0}
+    assert set(one.frame["regret_with_switching"] - one.frame["pseudo_regret"]) == {7.0}
 
 
 def test_an_entry_that_is_none_matters_only_to_a_game_that_gets_there():
@@ -106,7 +112,7 @@ def test_a_function_may_itself_simulate():
         return float(inner.frame["switches"][-1])
 
     result = hf.simulate(hf.TsallisInf(2), LOSSES, switching_cost=cost, horizon=4, replications=2)
-    assert (result.frame["cost"] >= result.frame["pseudo_regret"]).all()
+    assert (result.frame["regret_with_switching"] >= result.frame["pseudo_regret"]).all()
 
 
 def test_an_array_without_a_dimension_is_no_sequence():

@@ -8,7 +8,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 
 
-def python_blocks(document: str) -> list[str]:
+def python_blocks(document: str | Path) -> list[str]:
     return re.findall(r"```python\n(.*?)```", (ROOT / document).read_text(), re.DOTALL)
 
 
@@ -34,6 +34,11 @@ def test_the_skeletons_of_policies_play(tmp_path):
     assert "random-optimism" in run(tmp_path, abreast)
 
 
+def test_the_skeleton_of_an_environment_plays(tmp_path):
+    (skeleton,) = python_blocks("docs/new_environment.md")
+    assert "tsallis-switch" in run(tmp_path, skeleton)
+
+
 def test_the_skeleton_for_games_abreast_plays_each_game_as_alone(tmp_path):
     _, abreast = python_blocks("docs/new_policy.md")
     again = """
@@ -42,7 +47,7 @@ def test_the_skeleton_for_games_abreast_plays_each_game_as_alone(tmp_path):
                     replications=1, first_replication=i, checkpoints=result.provenance["checkpoints"])
         for i in range(100)
     ]
-    assert RandomOptimism(8).abreast is not None
+    assert RandomOptimism(8).kernels.abreast
     assert hf.Result.concat(alone).frame.equals(result.frame)
     print("alike")
 """
@@ -52,9 +57,33 @@ def test_the_skeleton_for_games_abreast_plays_each_game_as_alone(tmp_path):
 def test_a_policy_outside_the_package_is_cached_under_its_own_source(tmp_path):
     """Changing a user's file must change what is played, though the kernels' names stay."""
     skeleton, _ = python_blocks("docs/new_policy.md")
-    longer = skeleton.replace("arm, 10.0", "arm, 500.0")
+    longer = skeleton.replace("= arm, 10.0", "= arm, 500.0")
     assert longer != skeleton
     assert run(tmp_path, skeleton) != run(tmp_path, longer)
+
+
+def test_the_guides_to_extending_use_public_names_only():
+    """What they import, and what they reach through an object."""
+    for document in sorted((ROOT / "docs").glob("new_*.md")):
+        for code in python_blocks(document.relative_to(ROOT)):
+            imported = re.findall(r"^(?:from|import) (holdfast\S*)", code, re.MULTILINE)
+            assert set(imported) <= {"holdfast", "holdfast.kernels"}, document.name
+            assert not re.findall(r"\._[a-z]", code), document.name
+
+
+def test_a_saved_game_of_ones_own_policy_is_found_by_module_and_class(tmp_path):
+    (tmp_path / "follow.py").write_text(python_blocks("docs/new_policy.md")[0])
+    code = """
+import holdfast as hf
+from follow import FollowTheLeader
+
+player = FollowTheLeader(4).player(seed=1)
+player.ask()
+player.tell(0.5)
+assert '"follow:FollowTheLeader"' in player.save()
+assert hf.Player.load(player.save()).save() == player.save()
+"""
+    run(tmp_path, code)
 
 
 def test_every_link_between_documents_leads_somewhere():

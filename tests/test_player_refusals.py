@@ -1,6 +1,8 @@
 """What a player and a policy refuse: calls out of turn, losses that are none, bad parameters."""
 
 import math
+import time
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -124,6 +126,14 @@ def test_losses_outside_the_fixed_range_are_refused():
     player.tell(4.0)
 
 
+@pytest.mark.parametrize("bound", [0.1, 1e-3])
+def test_a_bound_below_one_is_a_bound(bound):
+    player = TsallisInf(3, loss_bound=bound).player(seed=1)
+    player.ask()
+    refused(player, InvalidParameter, lambda p: p.tell(1.0), f"must be from 0 to {bound:g}", "got 1.0")
+    player.tell(bound)
+
+
 def test_losses_outside_the_users_range_are_refused():
     player = Exp3(3).player(seed=1, loss_range=(-10, 30))
     player.ask()
@@ -166,6 +176,8 @@ def test_an_arm_that_is_another_number_is_refused():
     refused(player, InvalidParameter, lambda p: p.tell(0.5, arm=(playing + 1) % 3), "arm must be the one being played")
     refused(player, InvalidParameter, lambda p: p.tell(0.5, arm=3), "arm must be one of 0, 1, 2", "got 3")
     refused(player, InvalidParameter, lambda p: p.tell(0.5, arm="a"), "arm must be one of 0, 1, 2", "got 'a'")
+    for strange in (np.array([0, 1]), [playing], {}, 0.5, math.nan, object(), playing == 1):
+        refused(player, InvalidParameter, lambda p, arm=strange: p.tell(0.5, arm=arm), "arm must be")
     player.tell(0.5, arm=np.int64(playing))
 
 
@@ -236,6 +248,8 @@ def test_rewards_outside_the_range_are_refused():
         (lambda: TsallisSwitch(3, loss_range=(1, 0)), "loss_range", "(1, 0)"),
         (lambda: TsallisSwitch(3, loss_range=(0, math.inf)), "loss_range", "(0, inf)"),
         (lambda: TsallisSwitch(3, loss_range=(-1e308, 1e308)), "loss_range", "(-1e+308, 1e+308)"),
+        (lambda: TsallisSwitch(3, loss_range=(0.0, 1e308)), "loss_range", "(0.0, 1e+308)"),
+        (lambda: Exp3(3, loss_range=(1e307, 1e308)), "loss_range", "(1e+307, 1e+308)"),
         (lambda: TsallisSwitch(3, loss_range=5), "loss_range", "5"),
         (lambda: TsallisSwitch(3, loss_range=(0, "1")), "loss_range", "(0, '1')"),
         (lambda: TsallisInf(3, estimator="rv"), "estimator", "'rv'"),
@@ -250,6 +264,9 @@ def test_rewards_outside_the_range_are_refused():
         (lambda: TsallisSwitch(3, switching_cost=0.0).player(seed=-1), "seed", "-1"),
         (lambda: TsallisSwitch(3, switching_cost=0.0).player(seed="x"), "seed", "'x'"),
         (lambda: TsallisSwitch(3, switching_cost=0.0).player(replication=-1), "replication", "-1"),
+        (lambda: TsallisSwitch(3, switching_cost=0.0).player(replication=2**63), "replication", str(2**63)),
+        (lambda: BaSE(3, horizon=10**300), "horizon", f"{str(10**300)[:100]}… (301 characters)"),
+        (lambda: BlockExp3(3, switching_cost=1e300, horizon=100), "switching_cost", "1e+300"),
         (lambda: TsallisSwitch(3, switching_cost=0.0).player(loss_range=(2, 1)), "loss_range", "(2, 1)"),
     ],
 )
@@ -263,6 +280,35 @@ def test_bad_parameters_are_refused(make, parameter, got):
     rule, hint, nearest = error.rule.partition("; did you mean ")
     assert str(error) == f"{parameter} {rule}; got {got}{hint}{nearest}"
     assert len(error.rule) > 10
+
+
+@pytest.mark.parametrize("length", [10**400, 2**53 + 1, 1e300])
+def test_block_lengths_beyond_all_games_are_refused(length):
+    with pytest.raises(InvalidParameter, match="block_lengths at n=1 must be a whole number from 1 to"):
+        TsallisSwitch(3, block_lengths=[length], learning_rates=[1.0])
+
+
+@pytest.mark.parametrize("cost", [1e6, 1e20, 1e50])
+def test_any_block_length_is_found_at_once(cost):
+    """Exactly, without counting up to it."""
+    policy = BlockExp3(8, switching_cost=cost, horizon=10**15)
+    m, cubed = policy.block_length, Fraction(repr(cost)) ** 2 * 10**15 / 8
+    assert m == 2**53 or (m - 1) ** 3 < cubed <= m**3
+
+
+def test_many_names_are_checked_in_no_time():
+    """Twenty thousand names, also when one is there twice or another is asked for: no pair of them is compared."""
+    names = [f"arm {i}" for i in range(20_000)]
+    began = time.perf_counter()
+    player = TsallisSwitch(arms=names, switching_cost=1.0).player(seed=1)
+    with pytest.raises(InvalidParameter, match="'arm 7' is there twice"):
+        TsallisSwitch(arms=[*names, "arm 7"], switching_cost=1.0)
+    for _ in range(3):
+        playing = player.ask()
+        player.tell(0.5, rounds=player.hold, arm=playing)
+    player.ask()
+    refused(player, InvalidParameter, lambda p: p.tell(0.5, arm="arm seven"), "arm must be one of 'arm 0'", "arm seven")
+    assert time.perf_counter() - began < 20  # seconds, on any machine: it takes a tenth of one
 
 
 @pytest.mark.parametrize(

@@ -12,13 +12,13 @@ import pytest
 
 import holdfast
 
-HEAVY = ("matplotlib", "polars", "dask", "distributed", "numba.cuda", "numba_cuda", "plotly", "pydantic")
+HEAVY = ("matplotlib", "polars", "dask", "distributed", "numba.cuda", "numba_cuda", "pydantic")
 
 
 def modules() -> list[str]:
-    """Every module of the package but the report's, whose imports are heavy."""
+    """Every module of the package."""
     found = pkgutil.walk_packages(holdfast.__path__, "holdfast.", onerror=lambda name: None)
-    return ["holdfast"] + [m.name for m in found if not m.name.startswith("holdfast.report")]
+    return ["holdfast"] + [m.name for m in found]
 
 
 @pytest.mark.plain
@@ -43,10 +43,11 @@ def test_a_name_that_is_not_there_is_an_attribute_error():
 
 
 @pytest.mark.plain
-@pytest.mark.parametrize("package", ["environments", "policies"])
+@pytest.mark.parametrize("package", ["environments", "kernels", "players", "policies"])
 def test_all_of_a_package_is_sorted_and_there(package):
+    """Constants first."""
     module = importlib.import_module(f"holdfast.{package}")
-    assert module.__all__ == sorted(module.__all__)
+    assert module.__all__ == sorted(module.__all__, key=lambda name: (not name.isupper(), name))
     for name in module.__all__:
         assert hasattr(module, name)
 
@@ -91,3 +92,9 @@ def test_importing_alone_does_not_load_the_compiler():
 def test_examples_in_docstrings(name):
     failed, _ = doctest.testmod(importlib.import_module(name))
     assert failed == 0
+
+
+def test_pages_load_what_draws_at_first_use_only():
+    loaded = loaded_by("import holdfast.report, holdfast.paper.reproduce")
+    assert "polars" in loaded
+    assert not any(m.split(".")[0] == "matplotlib" for m in loaded)

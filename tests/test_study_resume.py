@@ -99,6 +99,21 @@ def test_more_replications_are_recorded_where_the_first_were(write, tmp_path):
         StudyFolder.admitted(tmp_path, few, "threads", resume=True)
 
 
+def test_parts_of_a_finished_cell_go(write, tmp_path):
+    """As if killed after the table was written and before its parts were removed."""
+    file, out = write(SEEDS), tmp_path / "out"
+    with pytest.raises(Killed):
+        run_study(file, out, backend=Counting(4), chunks=ONE_BY_ONE)
+    parts = out / "parts" / "seed=2"
+    kept = {part.name: part.read_bytes() for part in parts.iterdir()}
+    run_study(file, out, resume=True)
+    parts.mkdir(parents=True)
+    for name, data in kept.items():
+        (parts / name).write_bytes(data)
+    assert run_study(file, out, resume=True).played == 0
+    assert sorted(os.listdir(out)) == ["seed=1.parquet", "seed=2.parquet", "study.json", "summary.csv"]
+
+
 def finished(write, tmp_path: Path) -> tuple[Path, Path, StudyRun]:
     out = tmp_path / "out"
     file = write(SEEDS)

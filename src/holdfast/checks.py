@@ -107,14 +107,17 @@ def address_of(kind: type) -> str:
 
 def made(kind: type[T], name: str, values: Mapping[str, Any]) -> T:
     """An object of a dataclass from its parameters by name; `name` is what users call it."""
-    known = {field.name: field for field in fields(kind) if field.init}  # type: ignore[arg-type]
+    known = {field.name: field for field in fields(kind) if field.init}  # type: ignore[arg-type]  # a dataclass
     for parameter, value in values.items():
         if parameter not in known:
             raise InvalidParameter(parameter, f"is not a parameter of {name}{nearest(parameter, known)}", value)
     for parameter, field in known.items():
         if parameter not in values and field.default is MISSING and field.default_factory is MISSING:
             raise InvalidParameter(parameter, f"must be given to {name}", None)
-    return kind(**values)
+    try:
+        return kind(**values)
+    except TypeError as error:  # an abstract class of the user's own
+        raise InvalidParameter(name, f"cannot be made ({error})", dict(values)) from None
 
 
 def cores() -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import shutil
 import sys
@@ -67,22 +68,27 @@ def bounds(
     )
     names = [row.name.replace("_", " ").capitalize() for row in rows]
     values = [f"{row.value:,.1f}" if row.value < 1e12 else f"{row.value:.4g}" for row in rows]
-    width = shutil.get_terminal_size((80, 24)).columns
     first, second = max(map(len, names)), max(map(len, values))
     print(f"K = {arms}, λ = {switching_cost:g}, T = {horizon:g}, gaps {gaps or 'unknown'}\n")
     print(f"{'bound':{first}}  {'value':>{second}}  here  holds for, formula")
     for row, name, value in zip(rows, names, values, strict=True):
-        print(f"{name:{first}}  {value:>{second}}  {'yes' if row.applies else 'no ':4}  {row.note}")
-        print(
-            textwrap.fill(plain_powers(row.statement), max(width, 40), initial_indent="    ", subsequent_indent="    ")
-        )
+        _wrapped(f"{name:{first}}  {value:>{second}}  {'yes' if row.applies else 'no':4}  ", row.note)
+        _wrapped("    ", plain_powers(row.statement))
     best = binding(rows)
-    print(f"\nOf the theorems on Tsallis-Switch {best.name.replace('_', ' ').capitalize()} binds: {best.value:,.1f}.")
+    told = f"Of the theorems on Tsallis-Switch {best.name.replace('_', ' ').capitalize()} binds: {best.value:,.1f}."
+    print(f"\n{told}")
     trivial = next(row for row in rows if row.kind == "trivial")
     if trivial.value < best.value:
-        print(
+        said = (
             f"At this horizon none says more than {trivial.statement} = {trivial.value:,.1f} does, whatever is played."
         )
+        _wrapped("", said)
+
+
+def _wrapped(begin: str, words: str) -> None:
+    """Print `words` after `begin`, and below it where the terminal ends."""
+    width = max(shutil.get_terminal_size((80, 24)).columns, len(begin) + 20)
+    print(textwrap.fill(words, width, initial_indent=begin, subsequent_indent=" " * len(begin)))
 
 
 def _gaps(text: str | None) -> float | list[float] | None:
@@ -258,6 +264,9 @@ class _Patient:
 
 def main() -> None:
     """Run the command; a user's mistake is one line on standard error and exit code 2."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # an encoding without λ shows a question mark for it
     sys.stdout = _Patient(sys.stdout)
     try:
         try:

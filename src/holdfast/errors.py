@@ -14,9 +14,13 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from itertools import islice
 from typing import Any
 
 HINT = "; did you mean "
+
+MOST_COMPARED = 1000
+"""Names that a wrong one is compared with: comparing takes longer than all else."""
 
 
 class HoldfastError(Exception):
@@ -64,5 +68,5 @@ def _shown(value: object) -> str:
 
 def nearest(name: object, known: Iterable[str]) -> str:
     """``"; did you mean 'exp3'?"`` when something close to `name` is known, else nothing."""
-    close = difflib.get_close_matches(str(name), list(known), n=1, cutoff=0.6)
+    close = difflib.get_close_matches(str(name), list(islice(known, MOST_COMPARED)), n=1, cutoff=0.6)
     return f"{HINT}{close[0]!r}?" if close else ""

@@ -1,4 +1,4 @@
-"""One folder, one run; nothing lost and nothing touched that is not ours: other runs, kills, full disks, users' files."""
+"""One folder, one run: nothing lost, nothing touched that is not ours. Other runs, kills, full disks, users' files."""
 
 import os
 import signal
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import HoldfastError
+from holdfast import BadSavedState, HoldfastError
 from holdfast.files import Manifest, claimed
 from holdfast.paper.folder import ASIDE, MANIFEST, ours, put, refuse_strangers
 from holdfast.paper.reproduce import load, reproduce
@@ -107,6 +107,13 @@ def test_a_run_that_was_killed_while_writing_is_cleared_away(tmp_path):
     assert contents(tmp_path) == before
 
 
+@pytest.mark.parametrize("text", ["garbage", "[]", '{"../x": "0"}', '{"a": 1}'])
+def test_a_damaged_manifest_is_one_line(tmp_path, text):
+    (tmp_path / MANIFEST).write_text(text)
+    with pytest.raises(BadSavedState, match=r"reproduction\.json is damaged.*; choose another folder"):
+        ours(tmp_path)
+
+
 # ---- reproduce in a folder with a history ----
 
 
@@ -185,7 +192,7 @@ def test_a_folder_of_0_2_0_has_no_manifest_and_is_left_alone(folder):
 def test_two_runs_at_once(tmp_path):
     with (
         claimed(tmp_path, "x"),
-        pytest.raises(HoldfastError, match="another process is reproducing the paper in .*: wait for it to end"),
+        pytest.raises(HoldfastError, match=r"another process is reproducing the paper in .*: wait for it to end"),
     ):
         reproduce(["arms"], out=tmp_path, **SMALL)
 

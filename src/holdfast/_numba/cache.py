@@ -55,7 +55,7 @@ def identity(function: Callable[..., Any]) -> str:
 
 
 def _identity(function: Any, callers: tuple[Any, ...]) -> str:
-    own = function.__module__.startswith("holdfast.") and function.__closure__ is None
+    own = str(function.__module__).startswith("holdfast.") and function.__closure__ is None  # exec may leave no module
     if own and function in _OWN:
         return _OWN[function]
     digest = hashlib.sha256()

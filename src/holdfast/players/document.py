@@ -22,12 +22,12 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.checks import real_number, whole_number
+from holdfast.checks import LARGEST, real_number, whole_number
 from holdfast.errors import BadSavedState, HoldfastError, InvalidParameter
 from holdfast.layouts import Layout
 from holdfast.players.game import Game
 from holdfast.players.upgrades import UPGRADES
-from holdfast.policies.policy import LARGEST, Policy, must_be
+from holdfast.policies.policy import Policy, must_be
 from holdfast.policies.registry import address_of, find_policy, make_policy
 from holdfast.rng import STATE_SIZE
 from holdfast.schedules import LONGEST
@@ -136,10 +136,7 @@ def checked(content: Mapping[str, Any], policy: Policy) -> Saved:
         block = _named(content["block"], kernels.block_layout, K, "block")
         whole_number("arm", block["arm"], least=0, most=K - 1)
         length = whole_number("rounds of the block", block["rounds"], least=1, most=most)
-        if policy.knows_probabilities:
-            must_be(0.0 < block["probability"] <= 1.0 + 1e-9, "probability must be above 0 and at most 1")
-        else:
-            must_be(block["probability"] == 0.0, "probability must be 0: it is not known")
+        must_be(0.0 <= block["probability"] <= 1.0 + 1e-9, "probability must be from 0 (not known) to 1")
         must_be(1 <= left <= length, f"of {length} rounds at least 1 must be left")
         must_be(begun >= 1, "a block in play must have begun")
     else:
@@ -178,6 +175,8 @@ def rehearse(game: Game, saved: Saved) -> None:
         return  # a schedule given as lists is at its end: `ask` says so
     except HoldfastError as error:
         raise BadSavedState(f"saved player data is damaged: {error}") from None
+    if not policy.knows_probabilities:
+        return
     p = ahead.probabilities()
     must_be(bool(np.isfinite(p).all()) and abs(p.sum() - 1.0) < 1e-6, "the next block has no probabilities")
 

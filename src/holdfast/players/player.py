@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.checks import real_number, whole_number
+from holdfast.checks import LARGEST, real_number, whole_number
 from holdfast.errors import BadSavedState, HoldfastError, InvalidParameter, OutOfTurn, nearest
 from holdfast.layouts import Array
 from holdfast.players.document import checked, described, opened, policy_of, rehearse, sealed
 from holdfast.players.game import Game
-from holdfast.policies.policy import LARGEST, Policy
+from holdfast.policies.policy import Policy
 from holdfast.regret import NO_ARM
 
 KEPT_PIECES = 256
@@ -105,7 +105,7 @@ class Player:
             raise OutOfTurn("no arm is being played: call ask() first")
         if not self.policy.knows_probabilities:
             raise HoldfastError(f"{self.policy.label} does not know the probability with which its arm was drawn")
-        return float(self._game.probabilities()[int(self._game.block[0])])
+        return float(self._game.block[2])
 
     def ask(self, *, switching_cost: float | None = None, loss_bound: float | None = None) -> Any:
         """The arm to play now: its name, or its number from 0. The same until its block ends.
@@ -174,7 +174,7 @@ class Player:
         """Numbers that add up to the loss, and its rounds; or an error before anything has changed."""
         if not self._left:
             raise OutOfTurn("there is no arm to tell the loss of: call ask() first")
-        if arm is not None and arm != self._arm:
+        if arm is not None and not self._is_playing(arm):
             self._refuse_arm(arm)
         count = whole_number("rounds", rounds, least=1)
         if count > self._left:
@@ -193,12 +193,17 @@ class Player:
             raise InvalidParameter(name, f"of {of} must be from {count * low:g} to {count * high:g}{hint}", given)
         return ([value] if reward is None else [count * (low + high), -value]), count
 
-    def _refuse_arm(self, arm: int | str) -> None:
+    def _is_playing(self, arm: object) -> bool:
+        """Whether `arm` names the arm being played: an array or True, which may be equal to it, do not."""
+        named = isinstance(arm, (str, int, np.integer)) and not isinstance(arm, bool)
+        return named and bool(arm == self._arm)
+
+    def _refuse_arm(self, arm: object) -> None:
         known = self.policy.arms if self.policy.arms is not None else range(self.policy.n_arms)
-        if arm in known:
+        if isinstance(arm, (str, int, np.integer)) and not isinstance(arm, bool) and arm in known:
             raise InvalidParameter("arm", f"must be the one being played, {self._arm!r}", arm)
         names = ", ".join(map(repr, known[:8])) + (", …" if len(known) > 8 else "")
-        raise InvalidParameter("arm", f"must be one of {names}{nearest(arm, map(str, known))}", arm)
+        raise InvalidParameter("arm", f"must be one of {names}{nearest(arm, self.policy.arms or ())}", arm)
 
     def _announced(self, **told: float | None) -> float:
         """What the policy is told at the start of a block, in normalised units."""

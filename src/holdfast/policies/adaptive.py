@@ -21,10 +21,10 @@ import numpy as np
 
 from holdfast import schedules
 from holdfast._numba.compile import kernel
-from holdfast.checks import real_number
+from holdfast.checks import LARGEST, real_number
 from holdfast.errors import InvalidParameter
 from holdfast.layouts import Array, PerArm, Scalar, Scratch, ScratchPerArm
-from holdfast.policies.policy import LARGEST, Announcement, Kernels, Policy, must_be
+from holdfast.policies.policy import Announcement, Kernels, Policy, must_be
 from holdfast.rng import uniform_abreast
 from holdfast.simplex import WIDEST, refined, smallest, tsallis_solve, tsallis_start
 
@@ -117,7 +117,8 @@ def next_length(params: Any, state: Any, K: float, lam: float) -> float:
     length = max(min(length, 2.0 * state.length[0] + 1.0), params[CALM_LENGTH] * a)
     length = max(min(length, params[LONGEST_LENGTH] * state.paid[0] / root_K), max(a, 1.0))
     state.length[0] = length
-    return max(shortest, math.floor(length) * 1.0)
+    rounds: float = max(shortest, math.floor(length) * 1.0)
+    return rounds
 
 
 @kernel
@@ -203,24 +204,21 @@ def observe(params: Any, state: Any, block: Any, totals: Any, rounds: float) -> 
     """Lines 5 to 7: the estimate with its two ledgers, V, the level."""
     arm, c, root, R = int(block.arm[0]), totals[0], block.root[0], block.R[0]
     p, m, u, half_eta = block.probability[0], block.m[0], block.u[0], 1.0 / R
-    inverse = 1.0 / p
+    inverse, per_round, per_root_K = 1.0 / p, 1.0 / rounds, 1.0 / math.sqrt(float(state.C.shape[0]))
+    cap, weight = params[STEP_UP] * 0.5 * R / root, rounds / (rounds + min(params[MEMORY], state.told[0] + 1.0))
     full = (max(c, u) - m) * inverse  # line 5
-    step = full
-    if full > 0.0:
-        left = max(params[CAP_BUDGET] * state.G[0] - state.cut[0], 0.0)
-        step = max(min(full, params[STEP_UP] * 0.5 * R / root), full - left * inverse)
-        state.cut[0] += p * (full - step)
+    step = max(min(full, cap), full - max(params[CAP_BUDGET] * state.G[0] - state.cut[0], 0.0) * inverse)
+    state.cut[0] += p * (full - step)
     w = 1.0 / (state.C[arm, 0] - state.x[0])
     state.C[arm, 0] += step
     state.W[arm, 0] += max(u - c, 0.0) * inverse
     d = m - block.least_m[0] + step  # line 6
     Z_own = block.Z_own[0] + p * root * step * step / (1.0 + half_eta * root * step)
     Z_least = block.Z_least[0] + p * root * d * d / (1.0 + half_eta * root * d)
-    z = min(Z_own, Z_least) / math.sqrt(float(state.C.shape[0]))
+    z = min(Z_own, Z_least) * per_root_K
     state.V[0] += max(z + 0.25 * z * z * half_eta * half_eta, params[LEAST_NOISE] * rounds)
-    state.spread[0] += params[SPREAD_WEIGHT] * ((c - m) * (c - m) / rounds - state.spread[0])
-    weight = rounds / (rounds + min(params[MEMORY], state.told[0] + 1.0))  # line 7
-    state.beta[0] += weight * (c / rounds - state.beta[0])
+    state.spread[0] += params[SPREAD_WEIGHT] * ((c - m) * (c - m) * per_round - state.spread[0])
+    state.beta[0] += weight * (c * per_round - state.beta[0])  # line 7
     state.level[arm, 0] = state.beta[0]
     state.told[0] += rounds
     state.rest2[0] = max(half_eta * half_eta - w * w, 0.0)
@@ -282,7 +280,7 @@ class AdaptiveTsallisSwitch(Policy):
     least_noise: float = field(default=0.05, kw_only=True)
     memory: float = field(default=50.0, kw_only=True)
     deviations: float = field(default=3.0, kw_only=True)
-    calm_length: float = field(default=1.5, kw_only=True)
+    calm_length: float = field(default=2.0, kw_only=True)
     calm: float = field(default=1.0, kw_only=True)
     longest_length: float = field(default=0.5, kw_only=True)
     spread_weight: float = field(default=0.1, kw_only=True)

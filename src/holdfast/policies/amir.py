@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from holdfast._numba.compile import kernel
-from holdfast.checks import real_number, whole_number
+from holdfast.checks import LARGEST, real_number, whole_number
 from holdfast.layouts import Array, Scalar, extended
 from holdfast.policies import tsallis_kernels as tsallis
-from holdfast.policies.policy import LARGEST, Kernels, Policy, must_be
+from holdfast.policies.policy import Kernels, Policy, must_be
 from holdfast.schedules import LONGEST, whole_rounds
 
 LAMBDA, HORIZON = range(2)
@@ -72,9 +72,8 @@ def choose(params: Any, state: Any, announced: float, streams: Any, block: Any) 
     state.m[0] += 1.0
     length = state.length[0]
     rounds = max(min(length, state.end[0] - state.t[0]), 1.0)
-    eta = 2.0 / (length * math.sqrt(state.m[0]))
-    given = (float(tsallis.GIVEN), 0.0, 1.0, 1.0, 1.0, rounds, eta)  # a schedule of one block
-    tsallis.draw_block(given, state, 0.0, streams, block)
+    state.n[0] += 1.0
+    tsallis.draw_block(state, rounds, 2.0 / (length * math.sqrt(state.m[0])), streams, block)
     block.phase[0] = state.phase[0]
     state.t[0] += rounds
     state.switches[0] += 1.0 if state.last[0] != block.arm[0] + 1.0 else 0.0
@@ -121,7 +120,8 @@ class TsallisInTwoPhases(Policy):
         if state["n"] == 0:
             must_be(not any(np.any(values) for values in state.values()), "a game that has not begun is all zeros")
             return
-        tsallis.check_saved(state, block)
+        longest = LONGEST if block is None else block["rounds"]
+        tsallis.check_saved(state, block, reduced=False, highest=longest, sums=(0.0, 0.0))
         for name in ("t", "span", "end", "length", "last", "switches", "phase", "m"):
             value = state[name]
             most = {"last": self.n_arms, "phase": state["n"], "m": state["n"], "switches": state["n"]}

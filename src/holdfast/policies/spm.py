@@ -11,10 +11,11 @@ import numpy as np
 
 from holdfast import schedules
 from holdfast._numba.compile import kernel
-from holdfast.checks import real_number
+from holdfast.checks import LARGEST, real_number
 from holdfast.layouts import Array, Scalar, extended
 from holdfast.policies import tsallis_kernels as tsallis
-from holdfast.policies.policy import LARGEST, Kernels, Policy, must_be
+from holdfast.policies.policy import Kernels, Policy, must_be
+from holdfast.schedules import LONGEST
 from holdfast.simplex import refined
 
 LAMBDA = 0
@@ -50,8 +51,8 @@ def choose(params: Any, state: Any, announced: float, streams: Any, block: Any) 
     if n == 1.0:
         state.beta[0] = 8.0 * K * rounds
     beta = state.beta[0]
-    given = (float(tsallis.GIVEN), 0.0, 1.0, 1.0, 1.0, rounds, 2.0 / beta)  # a schedule of one block
-    tsallis.draw_block(given, state, 0.0, streams, block)
+    state.n[0] = n
+    tsallis.draw_block(state, rounds, 2.0 / beta, streams, block)
     state.beta[0] = beta + rounds * rounds * stability_over_penalty(state, beta) / beta
 
 
@@ -105,5 +106,6 @@ class StabilityPenaltyMatching(Policy):
 
     def check_saved(self, state: Mapping[str, Any], block: Mapping[str, Any] | None) -> None:
         """An error for numbers that no game can have come to."""
-        tsallis.check_saved(state, block)
+        longest = LONGEST if block is None else block["rounds"]
+        tsallis.check_saved(state, block, reduced=False, highest=longest, sums=(0.0, 0.0))
         must_be(state["n"] == 0 or 8.0 * self.n_arms <= state["beta"] < LARGEST**2, "beta must be that of a block")

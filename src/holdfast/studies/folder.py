@@ -147,13 +147,11 @@ class StudyFolder:
             files.insert(0, self.table(cell))
         written = Result.concat([Result.read(file) for file in files]).write(self.table(cell))
         shutil.rmtree(self.path / PARTS / cell.name, ignore_errors=True)
-        parts = self.path / PARTS
-        if parts.exists() and not any(parts.iterdir()):
-            parts.rmdir()
         return written
 
-    def summarise(self) -> Path:
-        """One table of all cells: the grid's values, then policy, round and the summary's columns."""
+    def close(self) -> Path:
+        """With every cell finished, write one table of all: the grid's values, then the columns of a summary."""
+        shutil.rmtree(self.path / PARTS, ignore_errors=True)
         frames = [Result.read(self.table(cell)).summary() for cell in self.study.cells]
         return write_whole(self.summary, pl.concat(frames, how="vertical_relaxed").write_csv().encode())
 

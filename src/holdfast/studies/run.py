@@ -98,7 +98,7 @@ def run_study(
                 kept = run.found + run.played
                 say(f"interrupted: {kept} of {total} replications are kept in {place}; go on with --resume")
                 raise
-        folder.summarise()
+        folder.close()
     run.seconds = time.perf_counter() - began
     return run
 

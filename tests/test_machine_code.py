@@ -1,0 +1,318 @@
+"""Machine code is never stale and never shared by mistake; a cache that fails costs time and nothing else."""
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+import holdfast
+
+SOURCE = str(Path(holdfast.__file__).parents[1])
+
+POLICY = """
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+import holdfast as hf
+from holdfast.kernels import Kernels, kernel
+
+EXP3 = hf.Exp3(2).kernels
+
+@kernel
+def learn_nothing(params, state, block, totals, rounds):
+    pass
+
+def policy_of(choose):
+    @dataclass(frozen=True)
+    class Own(hf.Policy):
+        id: ClassVar[str] = "own"
+        kernels: ClassVar[Kernels] = Kernels(choose, learn_nothing, EXP3.state, EXP3.block)
+
+        def parameters(self, horizon=None, blocks=64):
+            return np.zeros(1)
+
+        def probabilities(self, params, state, block):
+            p = np.zeros(self.n_arms)
+            p[int(block.arm[0])] = 1.0
+            return p
+
+    return Own(4)
+
+def arms(policy):
+    \"\"\"The arm in online play, and the one a simulation plays all the time: it loses 0, 1, 2 or 3 tenths.\"\"\"
+    world = hf.Bernoulli([0.0, 0.1, 0.2, 0.3])
+    result = hf.simulate(policy, world, horizon=10, switching_cost=0.0, replications=1, workers=1)
+    return policy.player(seed=1).ask(), round(result.frame["pseudo_regret"].to_list()[-1])
+"""
+
+
+def run(folder: Path, code: str, *, stdin: bool = False, **environment: str) -> str:
+    """What a process says that runs `code`, in `folder` and with a cache of its own there."""
+    folder.mkdir(exist_ok=True)
+    program = POLICY + textwrap.dedent(code)
+    script = folder / "script.py"
+    script.write_text(program)
+    done = subprocess.run(
+        [sys.executable, *([] if stdin else [str(script)])],
+        input=program if stdin else None,
+        cwd=folder,
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join([SOURCE, str(folder)]),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "NUMBA_CACHE_DIR": str(folder / "cache"),
+            **environment,
+        },
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+TABLES = """
+    def playing(table):
+        @kernel
+        def choose(params, state, announced, streams, block):
+            block.arm[0], block.rounds[0], block.probability[0] = table[1000], 1.0, 1.0
+        return policy_of(choose)
+
+    def table_of(arm):
+        table = np.zeros(2000)
+        table[1000] = arm  # in the middle, where NumPy prints an ellipsis
+        return table
+"""
+
+
+def test_tables_that_print_alike_do_not_share_code(tmp_path):
+    """In one process, and in the next with the first one's cache."""
+    said = run(tmp_path, TABLES + "\n    print([arms(playing(table_of(arm))) for arm in (0, 1, 2)])")
+    assert said == "[(0, 0), (1, 1), (2, 2)]"
+    assert run(tmp_path, TABLES + "\n    print(arms(playing(table_of(3))))") == "(3, 3)"
+
+
+def test_a_table_that_is_changed_in_place_is_noticed(tmp_path):
+    code = """
+    table = table_of(1)
+    policy = playing(table)
+    before = arms(policy)
+    table[1000] = 2.0
+    print(before, arms(policy))
+    """
+    assert run(tmp_path, TABLES + code) == "(1, 1) (2, 2)"
+
+
+HELPER = """
+from holdfast.kernels import kernel
+
+@kernel
+def favourite():
+    return {arm}.0
+"""
+
+USES_HELPER = """
+    import helper
+
+    @kernel
+    def choose(params, state, announced, streams, block):
+        block.arm[0], block.rounds[0], block.probability[0] = helper.favourite(), 1.0, 1.0
+
+    print(arms(policy_of(choose)))
+"""
+
+
+def test_an_edited_kernel_in_another_file_is_noticed_by_the_next_process(tmp_path):
+    for arm in (1, 2, 1):
+        (tmp_path / "helper.py").write_text(HELPER.format(arm=arm))
+        assert run(tmp_path, USES_HELPER) == f"({arm}, {arm})"
+
+
+def test_a_reloaded_module_is_noticed(tmp_path):
+    """The kernel that reads the module is the same object before and after."""
+    (tmp_path / "helper.py").write_text(HELPER.format(arm=1))
+    code = f"""
+    import importlib, pathlib
+    pathlib.Path("helper.py").write_text({HELPER.format(arm=3)!r})
+    importlib.reload(helper)
+    print(arms(policy_of(choose)))
+    """
+    assert run(tmp_path, USES_HELPER + code) == "(1, 1)\n(3, 3)"
+
+
+USES_CONSTANT = """
+    import json, pathlib
+    FAVOURITE = json.loads(pathlib.Path("config.json").read_text())
+
+    @kernel
+    def inner():
+        return FAVOURITE
+
+    @kernel
+    def choose(params, state, announced, streams, block):
+        block.arm[0], block.rounds[0], block.probability[0] = inner(), 1.0, 1.0
+
+    policy = policy_of(choose)
+    print(arms(policy))
+"""
+
+
+def test_a_constant_read_from_a_file_is_noticed(tmp_path):
+    """Two calls below the kernel that Python calls; in the next process, and in this one."""
+    for arm in (1.0, 2.0):
+        (tmp_path / "config.json").write_text(str(arm))
+        assert run(tmp_path, USES_CONSTANT) == f"({arm:.0f}, {arm:.0f})"
+    assert run(tmp_path, USES_CONSTANT + "\n    FAVOURITE = 3.0\n    print(arms(policy))") == "(2, 2)\n(3, 3)"
+
+
+def test_functions_of_one_name_and_line_are_told_apart(tmp_path):
+    """Made through `exec`, they all stand in line 1 of a file that is not there."""
+    code = """
+    def made(arm):
+        scope = {}
+        exec(f"def choose(params, state, announced, streams, block):\\n    block.arm[0] = {arm}.0\\n"
+             "    block.rounds[0] = 1.0\\n    block.probability[0] = 1.0", scope)
+        return policy_of(kernel(scope["choose"]))
+
+    print([arms(made(arm)) for arm in (3, 1)])
+    """
+    assert run(tmp_path, code) == "[(3, 3), (1, 1)]"
+
+
+TYPED = """
+    @kernel
+    def choose(params, state, announced, streams, block):
+        block.arm[0], block.rounds[0], block.probability[0] = 2.0, 1.0, 1.0
+
+    print(arms(policy_of(choose)))
+"""
+
+
+def test_a_policy_typed_into_standard_input_plays(tmp_path):
+    assert run(tmp_path, TYPED, stdin=True) == "(2, 2)"
+
+
+CELL = """
+from typing import NamedTuple
+from holdfast.kernels import PerArm, Scalar
+
+class State(NamedTuple):
+    pulls: PerArm
+
+class Block(NamedTuple):
+    arm: Scalar
+    rounds: Scalar
+    probability: Scalar
+
+@kernel
+def choose(params, state, announced, streams, block):
+    for g in range(block.arm.shape[0]):
+        block.arm[g], block.probability[g] = 1.0, 1.0
+    block.rounds[0] = 1.0
+
+@kernel
+def observe(params, state, block, totals, rounds):
+    for g in range(block.arm.shape[0]):
+        state.pulls[int(block.arm[g]), g] += rounds
+
+class Typed(hf.Exp3):
+    kernels = Kernels(choose, observe, State, Block, abreast=True)
+
+    def probabilities(self, params, state, block):
+        return np.eye(self.n_arms)[int(block.arm[0])]
+"""
+
+IN_A_NOTEBOOK = f"""
+    import sys, types
+    cells = types.ModuleType("__main__")  # as a notebook keeps what was typed: in a module without a file
+    vars(cells).update({{name: value for name, value in globals().items() if not name.startswith("__")}})
+    sys.modules["__main__"] = cells
+    exec(compile({CELL!r}, "<cell 1>", "exec"), vars(cells))
+    Typed = cells.Typed
+"""
+
+
+def test_a_policy_typed_into_a_notebook_plays(tmp_path):
+    assert run(tmp_path, IN_A_NOTEBOOK + "\n    print(arms(Typed(4)))") == "(1, 1)"
+
+
+def test_a_policy_typed_into_a_notebook_plays_on_dask(tmp_path):
+    """Sent by value to workers that have never heard of it; abreast there too."""
+    pytest.importorskip("distributed")
+    code = """
+    world = hf.Bernoulli([0.0, 0.1, 0.2, 0.3])
+    result = hf.simulate(Typed(4), world, horizon=10, switching_cost=0.0, replications=40, backend="dask", workers=1)
+    print(round(result.frame["pseudo_regret"].max()))
+    """
+    assert run(tmp_path, IN_A_NOTEBOOK + code, stdin=True).splitlines()[-1] == "1"
+
+
+ASKED = TYPED.replace("arms(policy_of(choose))", "policy_of(choose).player(seed=1).ask()")
+
+
+def test_a_damaged_cache_is_compiled_anew(tmp_path):
+    """Cut short, changed by a bit, empty, or something else."""
+    for damage in ("cut", "flip", "empty", "foreign"):
+        assert run(tmp_path, ASKED) == "2"
+        files = list((tmp_path / "cache").rglob("*.kernel"))
+        assert files
+        for file in files:
+            content = bytearray(file.read_bytes())
+            content[len(content) // 2] ^= 1
+            changed = {"cut": content[: len(content) // 3], "flip": content, "empty": b"", "foreign": b"x" * 4096}
+            file.write_bytes(bytes(changed[damage]))
+    assert run(tmp_path, ASKED) == "2"
+
+
+@pytest.mark.parametrize("obstacle", ["a file", "a file below", "/dev/full"])
+def test_a_cache_that_cannot_be_written_to_is_done_without(tmp_path, obstacle):
+    """Read-only folders do not stop the superuser, who runs many a container: paths that nobody can write to do."""
+    cache = tmp_path / "obstacle"
+    if obstacle == "a file":
+        cache.write_text("in the way")
+    elif obstacle == "a file below":
+        cache.mkdir()
+        (cache / "holdfast").write_text("in the way")
+    else:
+        cache = Path(obstacle)
+    assert run(tmp_path, ASKED, NUMBA_CACHE_DIR=str(cache)) == "2"
+
+
+def test_a_full_disk_is_done_without(tmp_path):
+    """A limit of 0 bytes on the size of files: writing fails as on a full disk, and nothing half written stays."""
+    pytest.importorskip("resource")
+    limit = """
+    import resource, signal
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    """
+    assert run(tmp_path, limit + ASKED) == "2"  # standard output is a pipe
+    assert not [file for file in (tmp_path / "cache").rglob("*") if file.is_file()]
+
+
+COUNT = """
+    from numba.core import event
+
+    class Count(event.Listener):
+        n = 0
+        def on_start(self, event):
+            Count.n += 1
+        def on_end(self, event):
+            pass
+
+    event.register("numba:compile", Count())
+"""
+
+
+def test_a_second_process_compiles_nothing(tmp_path):
+    """And editing a line that no kernel reads compiles nothing anew either."""
+    first = run(tmp_path, COUNT + TYPED + "\n    print(Count.n)").splitlines()
+    second = run(tmp_path, COUNT + "\n    unused = 1\n" + TYPED + "\n    print(Count.n)").splitlines()
+    assert first[0] == second[0] == "(2, 2)"
+    assert int(first[1]) > 0
+    assert int(second[1]) == 0
