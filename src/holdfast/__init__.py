@@ -26,6 +26,7 @@ _WHERE = {
     "BatchedThompson": "policies",
     "Bernoulli": "environments",
     "best_plan": "replays",
+    "best_plan": "replays.plans",
     "BlockExp3": "policies",
     "bounds": "",
     "ChangingBest": "environments",
@@ -47,6 +48,7 @@ _WHERE = {
     "JumpingLevels": "environments",
     "LazyExp3": "policies",
     "LoggedData": "replays",
+    "LoggedData": "replays.logged",
     "LossTable": "environments",
     "MissingExtra": "errors",
     "MultiScaleWalk": "environments",
@@ -55,11 +57,14 @@ _WHERE = {
     "OutOfTurn": "errors",
     "PiecewiseConstant": "environments",
     "Plan": "replays",
+    "Plan": "replays.plans",
     "Player": "players",
     "Policy": "policies",
     "Power": "simulation",
     "Receipt": "decisions",
     "regret": "",
+    "Replay": "replays.outcome",
+    "replay": "replays.run",
     "Result": "results",
     "Reversal": "environments",
     "Router": "decisions",
@@ -143,7 +148,10 @@ if TYPE_CHECKING:
         Ucb2,
         VaryingTsallisSwitch,
     )
-    from holdfast.replays import LoggedData, Plan, best_plan
+    from holdfast.replays.logged import LoggedData
+    from holdfast.replays.outcome import Replay
+    from holdfast.replays.plans import Plan, best_plan
+    from holdfast.replays.run import replay
     from holdfast.results import Result
     from holdfast.rng import Stream
     from holdfast.simplex import tsallis_weights
@@ -192,6 +200,7 @@ __all__ = [
     "Policy",
     "Power",
     "Receipt",
+    "Replay",
     "Result",
     "Reversal",
     "Router",
@@ -215,6 +224,7 @@ __all__ = [
     "bounds",
     "open",
     "regret",
+    "replay",
     "simulate",
     "tsallis_weights",
 ]

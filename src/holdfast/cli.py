@@ -18,6 +18,8 @@ import typer
 import holdfast
 from holdfast.checks import whole_number
 from holdfast.errors import HoldfastError
+from holdfast.replays import commands as replay_commands
+from holdfast.studies import commands as study_commands
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -201,6 +203,9 @@ def bench(
 
     report(quick=quick)
 
+
+replay_commands.add_to(app)
+study_commands.add_to(app)
 
 OPTIONS = {"n_arms": "--arms", "switching_cost": "--switching-cost", "best_arms": "--best-arms"} | {
     name: f"--{name}" for name in ("horizon", "gaps", "replications", "seed", "backend", "scheduler", "workers")

@@ -89,6 +89,9 @@ class Policy(ABC):
     waits_for_losses: ClassVar[bool] = False
     """Whether the next block can begin only when all losses of this one are known."""
 
+    deterministic: ClassVar[bool] = False
+    """Whether it draws nothing: the same losses give the same game, whatever the seed and the replication."""
+
     knows_probabilities: ClassVar[bool] = True
     """Whether it knows what its arms are drawn from; if not, its blocks have the probability 0."""
 
