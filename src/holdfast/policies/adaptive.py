@@ -279,7 +279,7 @@ class AdaptiveTsallisSwitch(Policy):
     least_noise: float = field(default=0.05, kw_only=True)
     memory: float = field(default=50.0, kw_only=True)
     deviations: float = field(default=3.0, kw_only=True)
-    calm_length: float = field(default=1.5, kw_only=True)
+    calm_length: float = field(default=2.0, kw_only=True)
     calm: float = field(default=1.0, kw_only=True)
     longest_length: float = field(default=0.5, kw_only=True)
     spread_weight: float = field(default=0.1, kw_only=True)
