@@ -7,12 +7,31 @@ from typing import Any
 
 from holdfast.checks import class_at, one_of
 from holdfast.environments.environment import Environment
+from holdfast.environments.found import Found
+from holdfast.environments.hard_cases import ChangingBest, Corrupted, Drifting, JumpingLevels, Seasonal, UnseenTurn
 from holdfast.environments.loss_table import LossTable
+from holdfast.environments.multi_scale_walk import MultiScaleWalk
 from holdfast.environments.phases import Bernoulli, ConstrainedBernoulli, Reversal
+from holdfast.environments.piecewise import PiecewiseConstant
 from holdfast.errors import InvalidParameter
 
 ENVIRONMENTS: Mapping[str, type[Environment]] = {
-    kind.id: kind for kind in (Bernoulli, ConstrainedBernoulli, Reversal, LossTable)
+    kind.id: kind
+    for kind in (
+        Bernoulli,
+        ConstrainedBernoulli,
+        Reversal,
+        LossTable,
+        PiecewiseConstant,
+        Corrupted,
+        Drifting,
+        Seasonal,
+        ChangingBest,
+        UnseenTurn,
+        JumpingLevels,
+        MultiScaleWalk,
+        Found,
+    )
 }
 """The class of each environment id."""
 

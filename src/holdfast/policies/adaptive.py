@@ -117,7 +117,8 @@ def next_length(params: Any, state: Any, K: float, lam: float) -> float:
     length = max(min(length, 2.0 * state.length[0] + 1.0), params[CALM_LENGTH] * a)
     length = max(min(length, params[LONGEST_LENGTH] * state.paid[0] / root_K), max(a, 1.0))
     state.length[0] = length
-    return max(shortest, math.floor(length) * 1.0)
+    rounds: float = max(shortest, math.floor(length) * 1.0)
+    return rounds
 
 
 @kernel

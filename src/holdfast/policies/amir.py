@@ -121,7 +121,8 @@ class TsallisInTwoPhases(Policy):
         if state["n"] == 0:
             must_be(not any(np.any(values) for values in state.values()), "a game that has not begun is all zeros")
             return
-        tsallis.check_saved(state, block)
+        longest = LONGEST if block is None else block["rounds"]
+        tsallis.check_saved(state, block, reduced=False, highest=longest, sums=(0.0, 0.0))
         for name in ("t", "span", "end", "length", "last", "switches", "phase", "m"):
             value = state[name]
             most = {"last": self.n_arms, "phase": state["n"], "m": state["n"], "switches": state["n"]}

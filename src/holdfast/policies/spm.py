@@ -15,6 +15,7 @@ from holdfast.checks import real_number
 from holdfast.layouts import Array, Scalar, extended
 from holdfast.policies import tsallis_kernels as tsallis
 from holdfast.policies.policy import LARGEST, Kernels, Policy, must_be
+from holdfast.schedules import LONGEST
 from holdfast.simplex import refined
 
 LAMBDA = 0
@@ -105,5 +106,6 @@ class StabilityPenaltyMatching(Policy):
 
     def check_saved(self, state: Mapping[str, Any], block: Mapping[str, Any] | None) -> None:
         """An error for numbers that no game can have come to."""
-        tsallis.check_saved(state, block)
+        longest = LONGEST if block is None else block["rounds"]
+        tsallis.check_saved(state, block, reduced=False, highest=longest, sums=(0.0, 0.0))
         must_be(state["n"] == 0 or 8.0 * self.n_arms <= state["beta"] < LARGEST**2, "beta must be that of a block")

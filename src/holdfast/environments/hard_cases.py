@@ -1,0 +1,330 @@
+"""Worlds that are hard for one policy or another: corrupted, drifting, seasonal, changing, and turning unseen.
+
+All are piecewise constant, and all are known by name and a few numbers, so that a table can say what was played.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from holdfast.checks import real_number, whole_number
+from holdfast.environments.environment import LAST_ROUND, Array
+from holdfast.environments.piecewise import Piecewise
+from holdfast.errors import InvalidParameter
+from holdfast.rng import Stream
+
+MOST_PHASES = 10**7
+"""Phases of one environment that are kept in memory."""
+
+
+@dataclass(frozen=True)
+class HardCase(Piecewise):
+    """A piecewise constant world by a rule: `phases` gives its starts and means."""
+
+    n_arms: int = 0
+    """The number of arms K."""
+    horizon: int = 0
+    """T: the rounds that the rule is laid out over. Past them the last phase goes on."""
+    noise: bool = field(default=True, kw_only=True)
+    """Whether losses are 0 or 1, or what their means are."""
+    gap: float = field(default=0.2, kw_only=True)
+    """Δ, by how much arms differ."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._check("n_arms", whole_number("n_arms", self.n_arms, least=2))
+        self._check("horizon", whole_number("horizon", self.horizon, least=1, most=LAST_ROUND))
+
+    def _check(self, name: str, value: object) -> None:
+        """Put a checked value into this frozen object, while it is being made."""
+        object.__setattr__(self, name, value)
+
+    def _check_gap(self, most: float = 0.5) -> None:
+        self._check("gap", real_number("gap", self.gap, least=0, most=most))
+
+    def _check_phases(self, name: str, count: float) -> None:
+        if count > MOST_PHASES:
+            raise InvalidParameter(name, f"must not give more than {MOST_PHASES} phases", getattr(self, name))
+
+    @cached_property
+    def phases(self) -> tuple[Array, Array]:
+        """Starts and means of the phases that hold a round."""
+        raise NotImplementedError
+
+    @cached_property
+    def starts(self) -> Array:  # type: ignore[override]  # computed at first use
+        """Rounds before each phase."""
+        return self.phases[0]
+
+    @cached_property
+    def means(self) -> Array:  # type: ignore[override]  # computed at first use
+        """Means of each phase."""
+        return self.phases[1]
+
+    def _laid_out(self, starts: Any, means: Any) -> tuple[Array, Array]:
+        """Without phases that hold no round."""
+        first = np.asarray(starts, dtype=np.float64)
+        holds = np.append(np.diff(first) > 0, True)
+        return first[holds], np.asarray(means, dtype=np.float64)[holds]
+
+    def _even(self, count: int) -> Array:
+        """Starts of `count` phases of equal length over the horizon."""
+        return np.array([i * self.horizon // count for i in range(count)], dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Corrupted(HardCase):
+    """Bernoulli losses with one best arm, except in C rounds, in which its gap is another's.
+
+    Arm 0 has mean ½ − gap and the others ½; in corrupted rounds arm 1 has ½ − gap and arm 0 has ½. With one stretch
+    they are the first C rounds, the classic worst case of stochastic bandits with adversarial corruption (Lykouris,
+    Mirrokni and Paes Leme, STOC 2018); with more they lie evenly over the horizon, each stretch first.
+
+    Parameters
+    ----------
+    n_arms, horizon
+        K and T.
+    corrupted
+        C, at most T.
+    gap
+        Δ, at most ½.
+    stretches
+        Into how many equal runs of rounds the corruption is cut.
+
+    >>> Corrupted(3, 1000, corrupted=100).means.tolist()
+    [[0.5, 0.3, 0.5], [0.3, 0.5, 0.5]]
+    """
+
+    id: ClassVar[str] = "corrupted"
+
+    corrupted: int = field(kw_only=True)
+    stretches: int = field(default=1, kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._check("corrupted", whole_number("corrupted", self.corrupted, least=0, most=self.horizon))
+        self._check_gap()
+        most = min(max(self.corrupted, 1), MOST_PHASES // 2)
+        self._check("stretches", whole_number("stretches", self.stretches, least=1, most=most))
+
+    @cached_property
+    def phases(self) -> tuple[Array, Array]:
+        """A corrupted and a clean phase for each stretch."""
+        starts, sizes = self._even(self.stretches), np.diff(np.append(self._even(self.stretches), self.horizon))
+        before = np.array([i * self.corrupted // self.stretches for i in range(self.stretches + 1)])
+        rows = np.full((2, self.n_arms), 0.5)
+        rows[0, 1] = rows[1, 0] = round(0.5 - self.gap, 15)
+        ends = starts + np.minimum(np.diff(before), sizes)
+        return self._laid_out(np.column_stack([starts, ends]).ravel(), np.tile(rows, (self.stretches, 1)))
+
+
+@dataclass(frozen=True)
+class Drifting(HardCase):
+    """Means that move in straight lines: the first arm from best to worst, the last from worst to best.
+
+    At the start arm i has mean ½ − gap + 2·gap·i/(K − 1), at the end that of arm K − 1 − i; all arms are equally good
+    over the whole horizon, though none is at any time. `steps` small steps make the line.
+
+    Parameters
+    ----------
+    n_arms, horizon
+        K and T.
+    gap
+        Half of the spread of the means, at most ½.
+    steps
+        Phases of equal length.
+
+    >>> Drifting(2, 1000, gap=0.1, steps=3).means.round(3).tolist()
+    [[0.4, 0.6], [0.5, 0.5], [0.6, 0.4]]
+    """
+
+    id: ClassVar[str] = "drifting"
+
+    steps: int = field(default=100, kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._check_gap()
+        self._check("steps", whole_number("steps", self.steps, least=2, most=min(self.horizon, MOST_PHASES)))
+
+    @cached_property
+    def phases(self) -> tuple[Array, Array]:
+        """One phase per step."""
+        place = np.linspace(-1.0, 1.0, self.n_arms)
+        turn = np.linspace(1.0, -1.0, self.steps)
+        return self._laid_out(self._even(self.steps), 0.5 + self.gap * np.outer(turn, place))
+
+
+@dataclass(frozen=True)
+class Seasonal(HardCase):
+    """Means that swing with the season, every arm at its own time, as prices and loads do over a day.
+
+    In hour h of a season of 24, arm i has mean ½ + swing·sin(2π(h/24 + lag·i/K)), and each but the first `gap` more.
+
+    Parameters
+    ----------
+    n_arms, horizon
+        K and T.
+    period
+        Rounds of one season, at least 24.
+    swing, gap
+        Together at most ½.
+    lag
+        How far the seasons of the arms are apart: 0 for one season, 1 for arms spread over the whole of it.
+
+    >>> Seasonal(2, 10_000, period=2400).starts[:3].tolist()
+    [0.0, 100.0, 200.0]
+    """
+
+    id: ClassVar[str] = "seasonal"
+
+    period: int = field(default=1000, kw_only=True)
+    swing: float = field(default=0.3, kw_only=True)
+    gap: float = field(default=0.05, kw_only=True)
+    lag: float = field(default=1.0, kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._check("period", whole_number("period", self.period, least=24))
+        self._check("swing", real_number("swing", self.swing, least=0, most=0.5))
+        self._check_gap(most=0.5 - self.swing)
+        self._check("lag", real_number("lag", self.lag, least=0, most=1))
+        self._check_phases("period", 24 * self.horizon / self.period)
+
+    @cached_property
+    def phases(self) -> tuple[Array, Array]:
+        """24 phases per season."""
+        count = -(-24 * self.horizon // self.period)
+        arms = np.arange(self.n_arms)
+        angle = 2.0 * np.pi * (np.arange(24)[:, None] / 24.0 + self.lag * arms / self.n_arms)
+        day = np.clip(0.5 + self.swing * np.sin(angle) + self.gap * (arms > 0), 0.0, 1.0)
+        starts = np.array([i * self.period // 24 for i in range(count)], dtype=np.float64)
+        return self._laid_out(starts, day[np.arange(count) % 24])
+
+
+@dataclass(frozen=True)
+class ChangingBest(HardCase):
+    """A best arm that changes: in each stretch another one has mean ½ − gap, in turn, and the others ½.
+
+    Parameters
+    ----------
+    n_arms, horizon
+        K and T.
+    gap
+        Δ, at most ½.
+    changes
+        How often the best arm changes, at equal distances.
+
+    >>> ChangingBest(3, 900, changes=2).means.tolist()
+    [[0.3, 0.5, 0.5], [0.5, 0.3, 0.5], [0.5, 0.5, 0.3]]
+    """
+
+    id: ClassVar[str] = "changing-best"
+
+    changes: int = field(default=4, kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._check_gap()
+        most = min(self.horizon, MOST_PHASES) - 1
+        self._check("changes", whole_number("changes", self.changes, least=0, most=most))
+
+    @cached_property
+    def phases(self) -> tuple[Array, Array]:
+        """One phase per stretch."""
+        means = np.full((self.changes + 1, self.n_arms), 0.5)
+        stretch = np.arange(self.changes + 1)
+        means[stretch, stretch % self.n_arms] = round(0.5 - self.gap, 15)
+        return self._laid_out(self._even(self.changes + 1), means)
+
+
+@dataclass(frozen=True)
+class UnseenTurn(HardCase):
+    """An arm that turns good while nobody looks: a third of the way, the last arm drops below the one in use.
+
+    Arm 0 has mean ½ − gap and the others ½; from round ⌊T/3⌋ on the last arm has ½ − drop. A policy that has made up
+    its mind sees that only if it still looks at arms that were worse. Without noise nothing tells it to.
+
+    Parameters
+    ----------
+    n_arms, horizon
+        K and T.
+    gap, drop
+        At most ½, and `drop` the larger.
+    noise
+        False for losses that equal their means.
+
+    >>> UnseenTurn(3, 900, noise=False).expected(299, 301).tolist()
+    [0.8, 1.0, 0.7]
+    """
+
+    id: ClassVar[str] = "unseen-turn"
+
+    gap: float = field(default=0.1, kw_only=True)
+    drop: float = field(default=0.3, kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._check_gap()
+        self._check("drop", real_number("drop", self.drop, above=self.gap, most=0.5))
+
+    @cached_property
+    def phases(self) -> tuple[Array, Array]:
+        """Before and after."""
+        means = np.full((2, self.n_arms), 0.5)
+        means[:, 0] = round(0.5 - self.gap, 15)
+        means[1, -1] = round(0.5 - self.drop, 15)
+        return self._laid_out([0, self.horizon // 3], means)
+
+
+@dataclass(frozen=True)
+class JumpingLevels(HardCase):
+    """Losses that are constant over stretches and then all jump together, to a level drawn for each stretch.
+
+    In a stretch arm 0 loses its level, uniform between 0 and 1 − gap, and the others `gap` more: the gaps never change,
+    yet a policy that compares an arm seen now with one seen before the jump is misled.
+
+    Parameters
+    ----------
+    n_arms, horizon
+        K and T.
+    stretch
+        Rounds between two jumps.
+    gap
+        Δ, at most ½.
+    seed
+        Of the levels: they are the same in every replication.
+    noise
+        False, unless given.
+
+    >>> world = JumpingLevels(3, 2000, stretch=500, gap=0.1)
+    >>> len(world.starts), world.gaps.round(12).tolist()[0]
+    (4, [0.0, 0.1, 0.1])
+    """
+
+    id: ClassVar[str] = "jumping-levels"
+
+    stretch: int = field(default=500, kw_only=True)
+    gap: float = field(default=0.1, kw_only=True)
+    seed: int = field(default=0, kw_only=True)
+    noise: bool = field(default=False, kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._check("stretch", whole_number("stretch", self.stretch, least=1))
+        self._check_gap()
+        self._check("seed", whole_number("seed", self.seed, least=0))
+        self._check_phases("stretch", self.horizon / self.stretch)
+
+    @cached_property
+    def phases(self) -> tuple[Array, Array]:
+        """One phase per level."""
+        count = -(-self.horizon // self.stretch)
+        stream = Stream(self.seed, self.id)
+        levels = np.array([stream.uniform() for _ in range(count)]) * (1.0 - self.gap)
+        means = levels[:, None] + np.where(np.arange(self.n_arms) > 0, self.gap, 0.0)
+        return np.arange(count, dtype=np.float64) * self.stretch, np.minimum(means, 1.0)
