@@ -56,6 +56,8 @@ class Case:
     highest: float = 1.0
     estimates: bool = True
     """Whether C estimates the losses of all arms without bias: no counts, no floors, no caps."""
+    remembers_order: bool = False
+    """Whether it matters in which order late losses come: the latest count most."""
 
     def announced(self, n: int) -> dict[str, float]:
         """Arguments of `ask` at the start of block n."""
@@ -65,6 +67,8 @@ class Case:
         """The largest loss one round of block n may have."""
         return self.announce(n) if self.policy.announces == "loss_bound" else self.highest
 
+
+ADAPTS = {"estimates": False, "remembers_order": True}
 
 CASES = {
     "tsallis-switch": Case(TsallisSwitch(4, switching_cost=1.3), lambda: naive.TsallisSwitch(4, 1.3)),
@@ -135,22 +139,22 @@ CASES = {
     "amir": Case(AmirTsallis(4, switching_cost=1.3, horizon=HORIZON), lambda: naive_rivals.Amir(4, 1.3, HORIZON)),
     "amir-anytime": Case(AnytimeAmirTsallis(4, switching_cost=0.7), lambda: naive_rivals.Amir(4, 0.7)),
     "adaptive": Case(
-        AdaptiveTsallisSwitch(4, switching_cost=1.3), lambda: naive_adaptive.Adaptive(4, 1.3), estimates=False
+        AdaptiveTsallisSwitch(4, switching_cost=1.3), lambda: naive_adaptive.Adaptive(4, 1.3), **ADAPTS
     ),
     "adaptive, no cost": Case(
-        AdaptiveTsallisSwitch(3, switching_cost=0.0), lambda: naive_adaptive.Adaptive(3, 0.0), estimates=False
+        AdaptiveTsallisSwitch(3, switching_cost=0.0), lambda: naive_adaptive.Adaptive(3, 0.0), **ADAPTS
     ),
     "adaptive, high cost": Case(
-        AdaptiveTsallisSwitch(8, switching_cost=10), lambda: naive_adaptive.Adaptive(8, 10.0), estimates=False
+        AdaptiveTsallisSwitch(8, switching_cost=10), lambda: naive_adaptive.Adaptive(8, 10.0), **ADAPTS
     ),
     "adaptive, announced": Case(
         AdaptiveTsallisSwitch(4, switching_cost="announced"),
         lambda: naive_adaptive.Adaptive(4, None),
         announce=varying_cost,
-        estimates=False,
+        **ADAPTS,
     ),
     "adaptive, one arm": Case(
-        AdaptiveTsallisSwitch(1, switching_cost=2.0), lambda: naive_adaptive.Adaptive(1, 2.0), estimates=False
+        AdaptiveTsallisSwitch(1, switching_cost=2.0), lambda: naive_adaptive.Adaptive(1, 2.0), **ADAPTS
     ),
     "spm": Case(StabilityPenaltyMatching(4, switching_cost=1.3), lambda: naive_rivals.Spm(4, 1.3)),
 }
