@@ -40,7 +40,9 @@ def games() -> list[tuple[str, hf.Policy, hf.Environment, Costs]]:
         "table": hf.LossTable(np.random.default_rng(1).random((HORIZON, K)) * np.linspace(0.6, 1.0, K)),
     }
     policies = [
+        hf.AdaptiveTsallisSwitch(K, switching_cost=1.0),
         hf.TsallisSwitch(K, switching_cost=1.0),
+        hf.TsallisSwitch(K, switching_cost=1.0, estimator="reduced-variance"),
         hf.TsallisInf(K),
         hf.TsallisInf(K, estimator="reduced-variance"),
         hf.Exp3(K),

@@ -89,14 +89,14 @@ def test_mistakes_in_loss_tables(write, tmp_path):
 
 MISTAKES = {
     "gap = 1.7": r"environment\.gap must be from 0 to 1; got 1\.7 \(study\.toml\)",
-    "gap = 0.7": r"environment\.gap must not exceed the mean loss of the other arms, 0\.5; got 0\.7",
+    "gap = 0.7": r"environment\.gap must not exceed the mean of the other arms, 0\.5; got 0\.7",
     "gap = '0.2'": r"environment\.gap must be a finite number and not negative; got '0\.2'",
     "gpa = 0.2": (
-        r"environment\.gpa is not a field of an environment of kind 'bernoulli'; got 0\.2; did you mean 'gap'\?"
+        r"environment\.gpa is not a parameter of bernoulli; got 0\.2; did you mean 'gap'\?"
     ),
     "n_arms = 2.5": r"environment\.n_arms must be a whole number of at least 1; got 2\.5",
     "n_arms = true": r"environment\.n_arms must be a whole number of at least 1; got True",
-    "mean_losses = [0.2]": r"environment must have either mean_losses, or n_arms and gap \(study",
+    "mean_losses = [0.2]": r"environment\.n_arms cannot be given with mean_losses; got 3 \(study",
     "shuffled = 1": r"environment\.shuffled must be true or false; got 1",
     "kind = 'bernouli'": (
         r"environment\.kind must be one of 'bernoulli', .*; got 'bernouli'; did you mean 'bernoulli'\?"
@@ -120,8 +120,8 @@ MISTAKES = {
     "policies = []": r"^policies must be a list such as",
     "policies = ['exp4']": r"^policies\[0\]\.policy must be one of .*; got 'exp4'; did you mean 'exp3'\?",
     "policies = ['exp3', 'exp3']": r"^policies\[1\]\.name must differ from those of the policies before it; got 'exp3'",
-    "policies = [{policy=['exp3']}]": r"^policies\[0\]\.policy must be one of 'tsallis-switch', .*; got \['exp3'\]",
-    "policies = [{policy={}}]": r"^policies\[0\]\.policy must be one of 'tsallis-switch', .*; got \{\}",
+    "policies = [{policy=['exp3']}]": r"^policies\[0\]\.policy must be one of 'adaptive', .*; got \['exp3'\]",
+    "policies = [{policy={}}]": r"^policies\[0\]\.policy must be one of 'adaptive', .*; got \{\}",
     "policies = [['exp3']]": r"^policies\[0\] must be a policy's id, or a table with it under policy; got \['exp3'\]",
     "kind = ['bernoulli']": r"^environment\.kind must be one of 'bernoulli', .*; got \['bernoulli'\]",
     "kind = 'no_such_module:Arm'": (
@@ -132,7 +132,7 @@ MISTAKES = {
     "policies = ['math:floor.x']": r"^policies\[0\]\.policy must be \"module:Class\", of a module that Python",
     "policies = [':']": r"^policies\[0\]\.policy must be \"module:Class\", of a module that Python",
     "policies = ['exp3', 7]": r"^policies\[1\] must be a policy's id, or a table with it under policy; got 7",
-    "policies = [{name = 'x'}]": r"^policies\[0\]\.policy must be given: one of 'tsallis-switch'",
+    "policies = [{name = 'x'}]": r"^policies\[0\]\.policy must be given: one of 'adaptive'",
     "policies = [{policy = 'exp3', gama = 1}]": r"^policies\[0\]\.gama is not a parameter of exp3",
     "policies = [{policy = 'exp3', id = 1}]": r"^policies\[0\]\.id is not a parameter of exp3; got 1",
     "policies = [{policy = 'exp3', n_arms = 4}]": (

@@ -101,11 +101,11 @@ def test_other_code_is_another_study(write, tmp_path, module):
         ('["MODULE:Nobody"]', "", r"policies\[0\]\.policy must be \"module:Class\", of .* no attribute 'Nobody'"),
         ('["MODULE:Coins"]', "", r"policies\[0\]\.policy must name a class derived from holdfast\.Policy; got"),
         ('["MODULE:hf"]', "", r"policies\[0\]\.policy must name a class derived from holdfast\.Policy; got"),
-        ('["MODULE:Unfinished"]', "", r"policies\[0\]\.parameters must be those of .*:Unfinished \(.*abstract"),
+        ('["MODULE:Unfinished"]', "", r"policies\[0\]\..*:Unfinished cannot be made \(.*abstract"),
         ('[{ policy = "MODULE:Mine", nota = 1 }]', "", r"policies\[0\]\.nota is not a parameter of .*'note'\?"),
         ('[{ policy = "MODULE:Mine", n_arms = 2 }]', "", r"policies\[0\]\.n_arms must be 3, as many as the env"),
         ('["exp3"]', 'kind = "MODULE:Mine"', r"environment\.kind must name a class derived from holdfast\.Environ"),
-        ('["exp3"]', 'kind = "MODULE:Coins"\ngap = 1', r"environment\.gap is not a parameter of .*:Coins; got 1"),
+        ('["exp3"]', 'kind = "MODULE:Coins"\ngap = 1', r"environment\.n_arms must be given with gap"),
         ('["exp3"]', 'kind = "MODULE:Coins"', r"environment\.mean_losses must be a list of probabilities"),
     ],
 )

@@ -114,7 +114,10 @@ def made(kind: type[T], name: str, values: Mapping[str, Any]) -> T:
     for parameter, field in known.items():
         if parameter not in values and field.default is MISSING and field.default_factory is MISSING:
             raise InvalidParameter(parameter, f"must be given to {name}", None)
-    return kind(**values)
+    try:
+        return kind(**values)
+    except TypeError as error:  # an abstract class of the user's own
+        raise InvalidParameter(name, f"cannot be made ({error})", dict(values)) from None
 
 
 def cores() -> int:

@@ -117,4 +117,6 @@ class Environment(ABC):
     @classmethod
     def from_settings(cls, values: Mapping[str, Any]) -> Self:
         """The environment with these parameters by name."""
+        if not isinstance(values.get("shuffled", False), bool):
+            raise InvalidParameter("shuffled", "must be true or false", values["shuffled"])
         return made(cls, cls.id, values)

@@ -175,6 +175,8 @@ class Bernoulli(Phased):
         for name in values:
             if name not in (*of_gap, "shuffled"):
                 raise InvalidParameter(name, f"is not a parameter of {cls.id}{nearest(name, of_gap)}", values[name])
+        if not isinstance(values.get("shuffled", False), bool):
+            raise InvalidParameter("shuffled", "must be true or false", values["shuffled"])
         return cls.with_gap(**values)
 
     @cached_property

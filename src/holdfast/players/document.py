@@ -22,12 +22,12 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.checks import real_number, whole_number
+from holdfast.checks import LARGEST, real_number, whole_number
 from holdfast.errors import BadSavedState, HoldfastError, InvalidParameter
 from holdfast.layouts import Layout
 from holdfast.players.game import Game
 from holdfast.players.upgrades import UPGRADES
-from holdfast.policies.policy import LARGEST, Policy, must_be
+from holdfast.policies.policy import Policy, must_be
 from holdfast.policies.registry import address_of, find_policy, make_policy
 from holdfast.rng import STATE_SIZE
 from holdfast.schedules import LONGEST

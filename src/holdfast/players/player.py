@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.checks import real_number, whole_number
+from holdfast.checks import LARGEST, real_number, whole_number
 from holdfast.errors import BadSavedState, HoldfastError, InvalidParameter, OutOfTurn, nearest
 from holdfast.layouts import Array
 from holdfast.players.document import checked, described, opened, policy_of, rehearse, sealed
 from holdfast.players.game import Game
-from holdfast.policies.policy import LARGEST, Policy
+from holdfast.policies.policy import Policy
 from holdfast.regret import NO_ARM
 
 KEPT_PIECES = 256

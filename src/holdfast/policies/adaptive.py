@@ -21,10 +21,10 @@ import numpy as np
 
 from holdfast import schedules
 from holdfast._numba.compile import kernel
-from holdfast.checks import real_number
+from holdfast.checks import LARGEST, real_number
 from holdfast.errors import InvalidParameter
 from holdfast.layouts import Array, PerArm, Scalar, Scratch, ScratchPerArm
-from holdfast.policies.policy import LARGEST, Announcement, Kernels, Policy, must_be
+from holdfast.policies.policy import Announcement, Kernels, Policy, must_be
 from holdfast.rng import uniform_abreast
 from holdfast.simplex import WIDEST, refined, smallest, tsallis_solve, tsallis_start
 

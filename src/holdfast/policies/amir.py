@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from holdfast._numba.compile import kernel
-from holdfast.checks import real_number, whole_number
+from holdfast.checks import LARGEST, real_number, whole_number
 from holdfast.layouts import Array, Scalar, extended
 from holdfast.policies import tsallis_kernels as tsallis
-from holdfast.policies.policy import LARGEST, Kernels, Policy, must_be
+from holdfast.policies.policy import Kernels, Policy, must_be
 from holdfast.schedules import LONGEST, whole_rounds
 
 LAMBDA, HORIZON = range(2)

@@ -10,9 +10,9 @@ import numpy as np
 
 from holdfast import schedules
 from holdfast._numba.compile import kernel
-from holdfast.checks import real_number, whole_number
+from holdfast.checks import LARGEST, real_number, whole_number
 from holdfast.layouts import Array, PerArm, Scalar, Scratch
-from holdfast.policies.policy import LARGEST, RAREST, Kernels, Policy, must_be
+from holdfast.policies.policy import RAREST, Kernels, Policy, must_be
 from holdfast.rng import uniform_abreast
 from holdfast.simplex import draw, exponential_weights, smallest
 

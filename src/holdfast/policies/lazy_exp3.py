@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from holdfast._numba.compile import kernel
-from holdfast.checks import real_number
+from holdfast.checks import LARGEST, real_number
 from holdfast.layouts import Array, Scalar, extended
 from holdfast.policies.exp3 import Exp3Block, Exp3State, ExponentialWeights, observe
-from holdfast.policies.policy import LARGEST, Kernels, must_be
+from holdfast.policies.policy import Kernels, must_be
 from holdfast.rng import uniform_abreast
 from holdfast.schedules import LONGEST
 from holdfast.simplex import draw, exponential_weights

@@ -25,15 +25,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
-from holdfast.checks import real_number, whole_number
+from holdfast.checks import number_range, whole_number
 from holdfast.errors import BadSavedState, InvalidParameter
 from holdfast.layouts import Array, Layout, layout_of
 
 if TYPE_CHECKING:
     from holdfast import Player
-
-LARGEST = 1e50
-"""Ranges and costs beyond this (or below its inverse) would overflow in the solver."""
 
 RAREST = 1e-20
 """No arm of a smaller probability is drawn by a uniform of 53 bits, but for the first arm by a uniform of 0."""
@@ -116,7 +113,7 @@ class Policy(ABC):
             rule = f"must be given, from 1 to {MOST_ARMS}, or the arms by name: arms=[...]"
             raise InvalidParameter("n_arms", rule, self.n_arms)
         self._set("n_arms", whole_number("n_arms", self.n_arms, least=1, most=MOST_ARMS))
-        self._set("loss_range", _checked_range(self.loss_range))
+        self._set("loss_range", number_range("loss_range", self.loss_range))
 
     def _set(self, name: str, value: object) -> None:
         """Put a checked value into this frozen object, while it is being made."""
@@ -192,22 +189,6 @@ def _checked_names(arms: object) -> tuple[str, ...] | None:
         twice = next(name for name, count in Counter(arms).items() if count > 1)
         raise InvalidParameter("arms", f"{rule}; {twice!r} is there twice", list(arms))
     return tuple(arms)
-
-
-def _checked_range(loss_range: object) -> tuple[float, float]:
-    rule = "must be two finite numbers (lowest, highest), the first smaller"
-    if not isinstance(loss_range, (tuple, list)) or len(loss_range) != 2:
-        raise InvalidParameter("loss_range", rule, loss_range)
-    try:
-        lowest, highest = (real_number("loss_range", bound) for bound in loss_range)
-    except InvalidParameter:
-        raise InvalidParameter("loss_range", rule, loss_range) from None
-    if not lowest < highest:
-        raise InvalidParameter("loss_range", rule, loss_range)
-    if not 1 / LARGEST <= highest - lowest <= LARGEST or max(abs(lowest), abs(highest)) > LARGEST:
-        rule = f"must not reach beyond {LARGEST:g} or be narrower than {1 / LARGEST:g}"
-        raise InvalidParameter("loss_range", rule, loss_range)
-    return lowest, highest
 
 
 def must_be(holds: bool, what: str) -> None:

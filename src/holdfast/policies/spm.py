@@ -11,10 +11,10 @@ import numpy as np
 
 from holdfast import schedules
 from holdfast._numba.compile import kernel
-from holdfast.checks import real_number
+from holdfast.checks import LARGEST, real_number
 from holdfast.layouts import Array, Scalar, extended
 from holdfast.policies import tsallis_kernels as tsallis
-from holdfast.policies.policy import LARGEST, Kernels, Policy, must_be
+from holdfast.policies.policy import Kernels, Policy, must_be
 from holdfast.schedules import LONGEST
 from holdfast.simplex import refined
 

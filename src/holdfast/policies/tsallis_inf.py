@@ -9,11 +9,11 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from holdfast.checks import one_of, real_number
+from holdfast.checks import LARGEST, one_of, real_number
 from holdfast.errors import InvalidParameter
 from holdfast.layouts import Array
 from holdfast.policies import tsallis_kernels as tsallis
-from holdfast.policies.policy import LARGEST, Announcement, Kernels, Policy
+from holdfast.policies.policy import Announcement, Kernels, Policy
 
 ANNOUNCED = "announced"
 

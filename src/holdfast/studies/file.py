@@ -45,7 +45,7 @@ from holdfast.simulation.checkpoints import checkpoint_rounds
 from holdfast.simulation.costs import Costs, Power
 from holdfast.simulation.run import MOST_REPLICATIONS, MOST_ROUNDS, checked_horizon
 from holdfast.studies import grid
-from holdfast.studies.environments import make_environment
+from holdfast.studies.environments import study_environment
 from holdfast.studies.policies import study_policy
 from holdfast.studies.validation import validated
 
@@ -208,7 +208,7 @@ def _cell(
     environments: dict[str, Any],
 ) -> Cell:
     fields = validated(Fields, settings, "a study")
-    made, source = make_environment(fields.environment, fields.horizon, folder, environments)
+    made, source = study_environment(fields.environment, fields.horizon, folder, environments)
     horizon = checked_horizon(fields.horizon, made)
     policies: dict[str, Policy] = {}
     code: dict[str, str] = {}

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from holdfast.checks import one_of
 from holdfast.environments import Environment
 from holdfast.errors import HoldfastError, InvalidParameter
-from holdfast.policies import POLICIES, Policy, make_policy
+from holdfast.policies import Policy
+from holdfast.policies.registry import POLICIES, find_policy, make_policy
 from holdfast.simulation.costs import Costs
 from holdfast.simulation.run import fitted
-from holdfast.studies.own import check_names, code_of, fields_of, find_own, is_own, make_own
+from holdfast.studies.own import code_of, fields_of, is_own, looked_up_beside
 
 FOLLOWED = ("n_arms", "horizon", "switching_cost", "loss_range")
 """Parameters of a policy that are the study's unless given."""
@@ -29,11 +29,12 @@ def study_policy(
         raise InvalidParameter(f"{place}.name", "must be a text that is not empty", label)
     if "policy" not in given:
         raise HoldfastError(f"{place}.policy must be given: one of {', '.join(map(repr, POLICIES))}")
-    name = given.pop("policy")
-    own = None
-    if is_own(name):
-        own = find_own(f"{place}.policy", name, Policy, folder)  # type: ignore[type-abstract]  # looked up, not made
-    kind = own or POLICIES[one_of(f"{place}.policy", name, POLICIES)][0]
+    name = given["policy"]
+    looked_up_beside(folder)
+    try:
+        kind, _ = find_policy(name)
+    except InvalidParameter as error:
+        raise InvalidParameter(f"{place}.policy", error.rule, error.value) from None
     study = {
         "n_arms": environment.n_arms,
         "horizon": horizon,
@@ -46,9 +47,7 @@ def study_policy(
                 raise HoldfastError(f"{place}.{parameter} must be given, because the study's is a sequence")
             given[parameter] = study[parameter]
     try:
-        check_names(kind, name, given)
-        policy = make_own(own, name, given) if own else make_policy({"policy": name, **given})
-        policy = fitted(policy, environment, horizon)
+        policy = fitted(make_policy(given), environment, horizon)
     except InvalidParameter as error:
         raise InvalidParameter(f"{place}.{error.parameter}", error.rule, error.value) from None
-    return label or policy.label, policy, code_of(own) if own else {}
+    return label or policy.label, policy, code_of(kind) if is_own(name) else {}
