@@ -147,7 +147,8 @@ class Adaptive:
         z = min(Z(m[arm]), Z(min(m))) / sqrt(self.number(self.K))
         self.V += max(z + z * z / (4 * block.V_bar), self.nu * rounds)
         self.v += self.spread_weight * ((total_loss - m[arm]) ** 2 / rounds - self.v)
-        self.beta += self.number(rounds) / (rounds + min(self.memory, self.told + 1)) * (total_loss / rounds - self.beta)
+        self.beta += (
+            self.number(rounds) / (rounds + min(self.memory, self.told + 1)) * (total_loss / rounds - self.beta)
+        )
         self.level[arm] = self.beta
         self.told += rounds
-
