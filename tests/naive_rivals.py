@@ -187,7 +187,7 @@ class HoldForever(Averages):
         self.n += 1
         if self.n == 1:
             self.arm = int(u * self.K)
-        return self.arm, 2 ** (self.n - 1)
+        return self.arm, self.n
 
     @property
     def p(self) -> list[float]:

@@ -25,7 +25,7 @@ def test_the_readme_runs_from_top_to_bottom(tmp_path):
     assert len(blocks) == 2
     shown = run(tmp_path, "\n".join(blocks))
     assert "1000 " in shown
-    assert "tsallis-switch − exp3: regret_with_switching" in shown
+    assert "adaptive − tsallis-switch: regret_with_switching" in shown
 
 
 def test_the_skeletons_of_policies_play(tmp_path):

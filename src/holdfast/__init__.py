@@ -1,7 +1,7 @@
 """Holdfast: decide which of K options to use when changing one's mind costs something.
 
 >>> import holdfast as hf
->>> player = hf.TsallisSwitch(n_arms=6, switching_cost=0.35).player(seed=7)
+>>> player = hf.AdaptiveTsallisSwitch(n_arms=6, switching_cost=0.35).player(seed=7)
 >>> arm = player.ask()
 >>> player.tell(0.42)
 """
