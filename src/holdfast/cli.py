@@ -136,6 +136,10 @@ def _reproduce(
     horizon: Annotated[float, typer.Option(help="T, the number of rounds; 1e5 will do.")] = 100_000,
     arms: Annotated[int, typer.Option(help="K, the number of arms.")] = 8,
     seed: Annotated[int, typer.Option(help="The same seed gives the same tables.")] = 0,
+    further: Annotated[
+        list[str] | None,
+        typer.Option("--with", help="A policy of our own to draw beside the paper's: adaptive.", metavar="POLICY"),
+    ] = None,
     backend: Backend = "threads",
     scheduler: Scheduler = None,
     workers: Workers = None,
@@ -152,6 +156,7 @@ def _reproduce(
             horizon=whole_number("horizon", horizon, least=1),
             n_arms=arms,
             seed=seed,
+            further=further or (),
             backend=backend,
             scheduler=scheduler,
             workers=workers,
