@@ -24,7 +24,7 @@ def learnt(findings: Findings) -> list[str]:
 
 
 def overview(findings: Findings) -> HeatMap | None:
-    """Each policy in each table that has all six, and those beside them: its final regret with switching, next to Tsallis-Switch's.
+    """Each policy in each table that has all six: its final regret with switching, next to Tsallis-Switch's.
 
     Colour says by what factor they differ, and is left out where the difference is not decided.
     """
