@@ -208,7 +208,7 @@ def claims(settings: Mapping[str, Setting], searched: Mapping[str, Setting], wor
         *(
             Claim(
                 f"tails-{100 * share:g}",
-                f"Its bad runs are better, too: in each setting of the paper its {100 * share:g}th percentile is lower.",
+                f"Its bad runs are better too: in each setting of the paper its {100 * share:g}th percentile is lower.",
                 TELL,
                 f"the {100 * share:g}th percentile of final regret with switching below that of tsallis-switch",
                 partial(tails, share=share),
