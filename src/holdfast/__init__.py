@@ -1,7 +1,7 @@
 """Holdfast: decide which of K options to use when changing one's mind costs something.
 
 >>> import holdfast as hf
->>> player = hf.TsallisSwitch(n_arms=6, switching_cost=0.35).player(seed=7)
+>>> player = hf.AdaptiveTsallisSwitch(n_arms=6, switching_cost=0.35).player(seed=7)
 >>> arm = player.ask()
 >>> player.tell(0.42)
 """
@@ -25,7 +25,6 @@ _WHERE = {
     "BatchedElimination": "policies",
     "BatchedThompson": "policies",
     "Bernoulli": "environments",
-    "best_plan": "replays",
     "best_plan": "replays.plans",
     "BlockExp3": "policies",
     "bounds": "",
@@ -47,7 +46,6 @@ _WHERE = {
     "InvalidParameter": "errors",
     "JumpingLevels": "environments",
     "LazyExp3": "policies",
-    "LoggedData": "replays",
     "LoggedData": "replays.logged",
     "LossTable": "environments",
     "MissingExtra": "errors",
@@ -56,7 +54,6 @@ _WHERE = {
     "OtherSettings": "errors",
     "OutOfTurn": "errors",
     "PiecewiseConstant": "environments",
-    "Plan": "replays",
     "Plan": "replays.plans",
     "Player": "players",
     "Policy": "policies",

@@ -102,6 +102,26 @@ def _gaps(text: str | None) -> float | list[float] | None:
 
 
 @app.command()
+def claims(
+    replications: Annotated[int, typer.Option(help="Games of each policy in each setting.")] = 1000,
+    worlds: Annotated[int, typer.Option(help="Random piecewise-constant worlds.")] = 1000,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same verdicts.")] = 0,
+    backend: Backend = "threads",
+    scheduler: Scheduler = None,
+    workers: Workers = None,
+) -> None:
+    """Play what we claim of the adaptive policy, and judge it as the paper's claims are."""
+    from holdfast.adaptive_claims import judged, lines
+    from holdfast.simulation.backends import find_backend
+
+    where = find_backend(backend, workers=workers, scheduler=scheduler)
+    runs = whole_number("replications", replications, least=2)
+    with _interruptible():
+        verdicts = judged(replications=runs, worlds=whole_number("worlds", worlds, least=2), seed=seed, backend=where)
+    print("\n".join(lines(verdicts)))
+
+
+@app.command()
 def simulate(
     study: Annotated[Path, typer.Argument(help="A study in TOML.")],
     out: Annotated[Path, typer.Option(help="Where the tables go.")],
@@ -138,6 +158,10 @@ def _reproduce(
     horizon: Annotated[float, typer.Option(help="T, the number of rounds; 1e5 will do.")] = 100_000,
     arms: Annotated[int, typer.Option(help="K, the number of arms.")] = 8,
     seed: Annotated[int, typer.Option(help="The same seed gives the same tables.")] = 0,
+    further: Annotated[
+        list[str] | None,
+        typer.Option("--with", help="A policy of our own to draw beside the paper's: adaptive.", metavar="POLICY"),
+    ] = None,
     backend: Backend = "threads",
     scheduler: Scheduler = None,
     workers: Workers = None,
@@ -154,6 +178,7 @@ def _reproduce(
             horizon=whole_number("horizon", horizon, least=1),
             n_arms=arms,
             seed=seed,
+            further=further or (),
             backend=backend,
             scheduler=scheduler,
             workers=workers,

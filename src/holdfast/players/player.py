@@ -29,7 +29,7 @@ class Player:
     """One game of one policy: `ask` which arm to play, `tell` what it lost.
 
     >>> import holdfast as hf
-    >>> player = hf.TsallisSwitch(arms=["us-east", "eu-west"], switching_cost=0.35).player(seed=7)
+    >>> player = hf.AdaptiveTsallisSwitch(arms=["us-east", "eu-west"], switching_cost=0.35).player(seed=7)
     >>> player.ask() in ("us-east", "eu-west")
     True
     >>> player.tell(0.42)

@@ -192,7 +192,7 @@ def choose(params: Any, state: Any, announced: float, streams: Any, block: Any) 
         room = 1.0 + half_eta * v * d
         Z_own += v * v * v * d * d / room if room > 0.0 else math.inf
         Z_least += 0.0 if i == arm else v * v * v * e * e / (1.0 + half_eta * v * e)
-    v = root[arm, 0]
+    v = min(root[arm, 0], 1.0)
     block.arm[0], block.rounds[0], block.probability[0], block.n[0] = arm, b, v * v, state.n[0]
     block.root[0], block.R[0], block.m[0], block.u[0] = v, R, m_I, max(m_I - h * v, 0.0)
     block.least_m[0], block.Z_own[0], block.Z_least[0] = lowest, min(Z_own, LARGEST), Z_least
@@ -326,8 +326,7 @@ class AdaptiveTsallisSwitch(Policy):
 
     def probabilities(self, params: Array, state: Any, block: Any) -> Array:
         """p_n of the block drawn last."""
-        p = state.root**2
-        return np.asarray(p / p.sum())
+        return np.asarray(np.minimum(state.root, 1.0) ** 2)
 
     def carried_over(self, state: Mapping[str, Any], kept: Sequence[int | None]) -> dict[str, Any]:
         """The estimates go on; a new arm has that of the best and the common level, a retired one is gone."""
@@ -361,3 +360,6 @@ class AdaptiveTsallisSwitch(Policy):
             must_be(0 <= block["n"] <= state["n"], "a block must have begun")
             must_be(block["u"] <= block["m"] <= block["rounds"], "u, m and rounds must not fall")
             must_be(block["least_m"] <= block["m"], "least_m must be the least m")
+            h = self.longest_step_down * 0.5 * block["R"] * block["root"]
+            must_be(block["m"] - block["u"] <= h * (1.0 + 1e-9), "u must not be further than h below m")
+            must_be(block["R"] <= math.sqrt(state["V_most"]) * (1.0 + 1e-9), "R must not exceed √V_most")
