@@ -15,6 +15,7 @@ from typing import Annotated, Any
 import typer
 
 import holdfast
+from holdfast.arena.commands import arena
 from holdfast.checks import whole_number
 from holdfast.errors import HoldfastError
 
@@ -201,8 +202,14 @@ def bench(
     report(quick=quick)
 
 
+app.command("arena")(arena)
+
 OPTIONS = {"n_arms": "--arms", "switching_cost": "--switching-cost", "best_arms": "--best-arms"} | {
-    name: f"--{name}" for name in ("horizon", "gaps", "replications", "seed", "backend", "scheduler", "workers")
+    name: f"--{name}"
+    for name in (
+        *("horizon", "gaps", "replications", "seed", "backend", "scheduler", "workers"),
+        *("policies", "environments", "trace", "units", "index"),
+    )
 }
 
 

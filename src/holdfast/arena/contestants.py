@@ -25,7 +25,7 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
 }
 """Policies with other options than their id stands for; cooldowns and thresholds are what practitioners add."""
 
-ENTRIES: Mapping[str, Mapping[str, Any]] = {name: {"policy": name} for name in POLICIES} | VARIANTS
+ENTRIES: Mapping[str, Mapping[str, Any]] = {**{name: {"policy": name} for name in POLICIES}, **VARIANTS}
 """Everyone by name, as a study's table would have it."""
 
 QUICK = (

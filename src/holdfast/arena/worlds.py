@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from holdfast.bounds import theorem_1
 from holdfast.checks import real_number
 from holdfast.environments import Environment, LossTable
@@ -15,6 +17,7 @@ from holdfast.environments.environment import UNIT_RANGE
 from holdfast.environments.found import Found, found_worlds
 from holdfast.environments.hard_cases import ChangingBest, Corrupted, Drifting, JumpingLevels, Seasonal, UnseenTurn
 from holdfast.environments.multi_scale_walk import MultiScaleWalk
+from holdfast.environments.phases import Phased
 from holdfast.errors import InvalidParameter, nearest
 from holdfast.files import sha256
 from holdfast.paper.figures import ARMS, FIGURES
@@ -56,6 +59,23 @@ class World:
         unit = self.environment.unit
         cost = self.switching_cost / unit
         return unit * theorem_1(n_arms=self.environment.n_arms, switching_cost=cost, horizon=self.horizon)
+
+    @property
+    def plan(self) -> float:
+        """What the cheapest plan in hindsight costs more than the best fixed arm: zero, or less where another is better.
+
+        A plan knows the means of every round, moves where they change, and pays for that; its first arm is free. In a
+        trace means cannot be told from noise, and in the multi-scale walk one arm is best in every round: zero.
+        """
+        if not isinstance(self.environment, Phased):
+            return 0.0
+        starts = self.environment.starts[self.environment.starts < self.horizon]
+        rounds = np.diff(np.append(starts, float(self.horizon)))
+        losses = self.environment.means[: len(starts)] * rounds[:, None]
+        cheapest = np.zeros(losses.shape[1])  # of all plans that end in each arm
+        for phase in losses:
+            cheapest = np.minimum(cheapest, cheapest.min() + self.switching_cost) + phase
+        return min(float(cheapest.min() - losses.sum(axis=0).min()), 0.0)
 
 
 def paper_worlds(horizon: int) -> list[World]:
@@ -130,8 +150,7 @@ def trace_worlds(
             raise InvalidParameter(parameter, f"{error.rule} (in {file.name})", error.value) from None
         stem = re.sub(r"[^A-Za-z0-9._-]+", "-", file.name.partition(".")[0]).strip("-.") or "trace"
         source = {"source": file.name, "sha256": sha256(file)}
-        for cost in prices:
-            worlds.append(World(f"{stem}-{cost:g}", "traces", table, cost, table.rounds, source))
+        worlds += [World(f"{stem}-{cost:g}", "traces", table, cost, table.rounds, source) for cost in prices]
     for name in (world.name for world in worlds):
         if sum(world.name == name for world in worlds) > 1:
             raise InvalidParameter("trace", "must have different names and costs", name)
@@ -151,7 +170,9 @@ QUICK = (
 """A few of one kind for a first look."""
 
 
-def chosen_worlds(horizon: int, traces: Sequence[World] = (), names: object = None, *, quick: bool = False) -> list[World]:
+def chosen_worlds(
+    horizon: int, traces: Sequence[World] = (), names: object = None, *, quick: bool = False
+) -> list[World]:
     """The environments by name or group, in the order they have; all, or a few, without names, and every trace."""
     everything = [*paper_worlds(horizon), *hard_worlds(horizon), *traces, *searched_worlds()]
     if names is None:

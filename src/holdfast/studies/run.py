@@ -92,7 +92,7 @@ def play_study(
     told: Say | None = None,
     chunks: Chunks | None = None,
 ) -> StudyRun:
-    """Run a study that was read or made, as `run_study` does. `told`, if given, hears of finished cells in its place."""
+    """Run a study that was read or made, as `run_study` does. `told`, if given, hears of finished cells instead."""
     say = _while_heard(echo)
     finished = say if told is None else _while_heard(told)
     chosen = find_backend(backend, workers=workers, scheduler=scheduler)
