@@ -91,9 +91,7 @@ MISTAKES = {
     "gap = 1.7": r"environment\.gap must be from 0 to 1; got 1\.7 \(study\.toml\)",
     "gap = 0.7": r"environment\.gap must not exceed the mean of the other arms, 0\.5; got 0\.7",
     "gap = '0.2'": r"environment\.gap must be a finite number and not negative; got '0\.2'",
-    "gpa = 0.2": (
-        r"environment\.gpa is not a parameter of bernoulli; got 0\.2; did you mean 'gap'\?"
-    ),
+    "gpa = 0.2": (r"environment\.gpa is not a parameter of bernoulli; got 0\.2; did you mean 'gap'\?"),
     "n_arms = 2.5": r"environment\.n_arms must be a whole number of at least 1; got 2\.5",
     "n_arms = true": r"environment\.n_arms must be a whole number of at least 1; got True",
     "mean_losses = [0.2]": r"environment\.n_arms cannot be given with mean_losses; got 3 \(study",

@@ -33,10 +33,10 @@ def summary(findings: Findings) -> list[str]:
     return [
         *lines,
         "",
-        f"{TOLD} is told T. Ratio: of costs above the cheapest plan in hindsight, the best's taken as",
-        f"at least {FLOOR:.0%} of Theorem 1's bound. Mean ratio: to the paper's policy, over its",
-        "settings. Above paper: the most that is paid more than it. Found: worst in worlds",
-        "made by search, not counted before. Both in % of Theorem 1's bound.",
+        f"{TOLD} is told T. Ratio: of costs above the cheapest plan in hindsight, the best",
+        f"policy's taken as at least {FLOOR:.0%} of Theorem 1's bound. Mean ratio: to the paper's",
+        "policy, over its settings. Above paper: the most that is paid more than it.",
+        "Found: worst in worlds made by search, not counted before. Both: % of the bound.",
     ]
 
 

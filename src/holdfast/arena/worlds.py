@@ -62,7 +62,7 @@ class World:
 
     @property
     def plan(self) -> float:
-        """What the cheapest plan in hindsight costs more than the best fixed arm: zero, or less where another is better.
+        """What the cheapest plan in hindsight costs more than the best fixed arm: zero, or less where it can move.
 
         A plan knows the means of every round, moves where they change, and pays for that; its first arm is free. In a
         trace means cannot be told from noise, and in the multi-scale walk one arm is best in every round: zero.
