@@ -57,7 +57,7 @@ def test_another_arena_is_refused_by_what_differs(tmp_path):
         ({"environments": 3}, "environments must be a list of names"),
         ({"replications": 1}, "replications must be .*2.*; got 1"),
         ({"horizon": 999}, "horizon must be .*1000.*; got 999"),
-        ({"seed": -1}, "seed must be"),
+        ({"seed": -1}, "seed must not be negative"),
         ({"traces": ["nowhere.csv"]}, "trace .*nowhere.csv"),
         ({"backend": "abacus"}, "backend must be"),
     ],
@@ -69,9 +69,9 @@ def test_refusals_leave_nothing_behind(tmp_path, change, said):
 
 
 def test_traces_that_do_not_fit_are_refused(tmp_path, trace):
-    with pytest.raises(hf.HoldfastError, match="time"):
+    with pytest.raises(hf.HoldfastError, match="column 'arm 0'; give units"):
         run_arena(tmp_path / "out", traces=[trace], **SMALL)
-    with pytest.raises(hf.HoldfastError, match="made up.csv"):
+    with pytest.raises(hf.HoldfastError, match=r"in line 2 of made up\.csv, column"):
         run_arena(tmp_path / "out", traces=[trace], index="time", **SMALL)
     with pytest.raises(hf.HoldfastError, match="different names and costs"):
         run_arena(tmp_path / "out", traces=[trace, trace], index="time", units=(0, 500), **SMALL)

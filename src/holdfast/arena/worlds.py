@@ -147,7 +147,8 @@ def trace_worlds(
             table = LossTable(file, units=units, index=index)
         except InvalidParameter as error:
             parameter = "trace" if error.parameter == "source" else error.parameter
-            raise InvalidParameter(parameter, f"{error.rule} (in {file.name})", error.value) from None
+            where = "" if file.name in f"{error.rule} {error.value}" else f" (in {file.name})"
+            raise InvalidParameter(parameter, f"{error.rule}{where}", error.value) from None
         stem = re.sub(r"[^A-Za-z0-9._-]+", "-", file.name.partition(".")[0]).strip("-.") or "trace"
         source = {"source": file.name, "sha256": sha256(file)}
         worlds += [World(f"{stem}-{cost:g}", "traces", table, cost, table.rounds, source) for cost in prices]
