@@ -71,7 +71,7 @@ def test_refusals_leave_nothing_behind(tmp_path, change, said):
 def test_traces_that_do_not_fit_are_refused(tmp_path, trace):
     with pytest.raises(hf.HoldfastError, match="column 'arm 0'; give units"):
         run_arena(tmp_path / "out", traces=[trace], **SMALL)
-    with pytest.raises(hf.HoldfastError, match=r"in line 2 of made up\.csv, column"):
+    with pytest.raises(hf.HoldfastError, match=r"in line 2 of made up\.csv \(0\), column"):
         run_arena(tmp_path / "out", traces=[trace], index="time", **SMALL)
     with pytest.raises(hf.HoldfastError, match="different names and costs"):
         run_arena(tmp_path / "out", traces=[trace, trace], index="time", units=(0, 500), **SMALL)
