@@ -24,8 +24,8 @@ lint: $(INSTALLED)
 test: lint
 	scripts/browser
 	scripts/postgresql
-	$(BIN)/python -m pytest
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -m plain
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -m plain --numprocesses auto --dist loadfile
 
 reproduce: $(INSTALLED)
 	$(BIN)/holdfast reproduce

@@ -2,8 +2,8 @@
 
     python benchmarks/first_call.py [--against PATH] [--repeat N]
 
-Each measurement is a process of its own; PATH is the `src` folder of another version, measured in turns with this one so
-that both see the same machine. Wall time is what a user waits; processor time is steadier on a machine that is busy.
+Each measurement is a process of its own; PATH is the `src` folder of another version, measured in turns with this one
+so that both see the same machine. Wall time is what a user waits; processor time is steadier on a busy machine.
 """
 
 from __future__ import annotations

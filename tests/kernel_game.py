@@ -51,7 +51,7 @@ class KernelGame:
         own = self.game.stream
         if stream is not None:
             self.game.stream = stream
-        arm = self.game.begin(0.0 if announced is None else announced)
+        arm, _ = self.game.begin(0.0 if announced is None else announced)
         self.game.stream = own
         return arm, int(self.game.block[1])
 

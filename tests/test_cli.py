@@ -117,6 +117,12 @@ def test_nobody_reads_on(tmp_path):
     assert (folder / "report.html").exists()
 
 
+def test_an_encoding_without_greek_letters():
+    run = holdfast_command(*BOUNDS, env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    assert (run.returncode, run.stderr) == (0, "")
+    assert run.stdout.startswith("K = 8, ? = 1")
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_standard_output_on_a_full_disk():
     with Path("/dev/full").open("w") as full:

@@ -17,13 +17,13 @@ K, T = 5, 150
 table = hf.LossTable(np.random.default_rng(0).random((T, K)))
 environments = [hf.Bernoulli.with_gap(K, 0.2), hf.ConstrainedBernoulli(K, 0.3, shuffled=True), hf.Reversal(K, T), table]
 policies = [
-    hf.TsallisSwitch(K, 0.7),
+    hf.TsallisSwitch(K, switching_cost=0.7),
     hf.TsallisInf(K),
     hf.TsallisInf(K, estimator="reduced-variance"),
     hf.Exp3(K),
-    hf.BlockExp3(K, 1.0, T),
-    hf.BaSE(K, T, "arithmetic", batches=6, order="random"),
-    hf.BaSE(K, T),
+    hf.BlockExp3(K, switching_cost=1.0, horizon=T),
+    hf.BaSE(K, horizon=T, grid="arithmetic", batches=6, order="random"),
+    hf.BaSE(K, horizon=T),
 ]
 games = [(policy, environment, Costs.of(1.0)) for policy in policies for environment in environments]
 games.append((hf.VaryingTsallisSwitch(K), environments[0], Costs.of(Power(0.5))))

@@ -14,7 +14,7 @@ from strategies import cumulative_losses, learning_rates
 
 from holdfast import InvalidParameter, TsallisInf, TsallisSwitch
 from holdfast.kernels import COMPILED
-from holdfast.policies.tsallis_kernels import solve_block
+from holdfast.policies.tsallis_kernels import corollary_3, solve_block, theorem_1
 from holdfast.simplex import (
     cold_solution,
     draw,
@@ -195,10 +195,13 @@ def test_passes_from_a_warm_start(policy, K):
     """A real game; the solver's passes are those of the same block on a copy of the state."""
     blocks = 3000 if COMPILED else 150
     game = KernelGame(replace(policy, n_arms=K), "warm")
+    schedule = theorem_1 if isinstance(policy, TsallisSwitch) else corollary_3
     passes = []
     for u in np.random.default_rng(4).random(blocks):
-        ahead = game.copy()
-        passes.append(solve_block(ahead.game.params, ahead.columns, 0.0)[-1])
+        ahead = game.copy().columns
+        ahead.n[0] += 1
+        _, eta, _ = schedule(game.game.params, ahead, 0.0)
+        passes.append(solve_block(ahead, eta))
         arm, rounds = game.choose()
         game.observe(rounds * float(u < (0.5 if arm else 0.3)), rounds)
     assert np.mean(passes) <= MOST_WARM_PASSES

@@ -107,7 +107,7 @@ def address_of(kind: type) -> str:
 
 def made(kind: type[T], name: str, values: Mapping[str, Any]) -> T:
     """An object of a dataclass from its parameters by name; `name` is what users call it."""
-    known = {field.name: field for field in fields(kind) if field.init}  # type: ignore[arg-type]
+    known = {field.name: field for field in fields(kind) if field.init}  # type: ignore[arg-type]  # a dataclass
     for parameter, value in values.items():
         if parameter not in known:
             raise InvalidParameter(parameter, f"is not a parameter of {name}{nearest(parameter, known)}", value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import shutil
 import sys
@@ -265,6 +266,9 @@ class _Patient:
 
 def main() -> None:
     """Run the command; a user's mistake is one line on standard error and exit code 2."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # an encoding without λ shows a question mark for it
     sys.stdout = _Patient(sys.stdout)
     try:
         try:

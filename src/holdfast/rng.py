@@ -49,7 +49,7 @@ def check_seed(seed: object) -> int:
     try:
         if isinstance(seed, bool):
             raise TypeError
-        number = operator.index(seed)  # type: ignore[arg-type]
+        number = operator.index(seed)  # type: ignore[arg-type]  # a TypeError is what we ask for
     except TypeError:
         raise InvalidParameter("seed", "must be a whole number, a numpy Generator or None", seed) from None
     if number < 0:
@@ -63,21 +63,29 @@ def stream_key(seed: int, name: str) -> np.ndarray[Any, np.dtype[np.uint64]]:
     return np.frombuffer(digest, dtype="<u8").astype(np.uint64)
 
 
-@kernel
-def mixed(z: np.uint64) -> np.uint64:
-    """A bijection of 64 bits that leaves no trace of its argument (the finaliser of SplitMix64)."""
-    z = (z ^ (z >> _S30)) * _MIX_1
-    z = (z ^ (z >> _S27)) * _MIX_2
-    return z ^ (z >> _S31)
-
-
-@kernel
-def start_stream(key: Any, replication: int, state: Any) -> None:
-    """Put `state` at the start of stream number `replication` of the family `key`."""
+def start(key: Any, replication: int, state: Any) -> None:
+    """Put `state` at the start of stream number `replication` of the family `key`: each word of the key is mixed in by
+    a bijection of 64 bits that leaves no trace of its argument (the finaliser of SplitMix64).
+    """
     z = _U(replication)
     for i in range(STATE_SIZE):
-        z = mixed(z + _GOLDEN ^ key[i])
+        z = z + _GOLDEN ^ key[i]
+        z = (z ^ (z >> _S30)) * _MIX_1
+        z = (z ^ (z >> _S27)) * _MIX_2
+        z = z ^ (z >> _S31)
         state[i] = z ^ key[STATE_SIZE - 1 - i]
+
+
+start_stream = kernel(start)
+"""The same for other kernels to call."""
+
+
+def started(key: Any, replication: int) -> np.ndarray[Any, np.dtype[np.uint64]]:
+    """The state of stream number `replication` of the family `key`, at its start; nothing is compiled for it."""
+    state = np.zeros(STATE_SIZE, dtype=np.uint64)
+    with np.errstate(over="ignore"):  # unsigned integers wrap
+        start(key, replication, state)
+    return state
 
 
 @kernel
@@ -253,9 +261,8 @@ class Stream:
     """
 
     def __init__(self, seed: object, name: str, replication: int = 0) -> None:
-        self.state = np.zeros(STATE_SIZE, dtype=np.uint64)
-        number = whole_number("replication", replication, least=0)
-        start_stream(stream_key(check_seed(seed), name), number, self.state)
+        number = whole_number("replication", replication, least=0, most=LAST_REPLICATION)
+        self.state = started(stream_key(check_seed(seed), name), number)
 
     def uniform(self) -> float:
         """The next number in [0, 1)."""

@@ -22,43 +22,44 @@ def whole_rounds(a: float) -> float:
     A plain ⌈a⌉ in floating point is one too many where `a` should be an exact integer (λ = 1, K = 3, n = 12
     gives 4 for 3). The schedules below are within four units in the last place of their exact values.
     """
-    return max(math.ceil(min(a, LONGEST) * (1.0 - 8.9e-16)) * 1.0, 1.0)
+    rounds = math.ceil((a if a < LONGEST else LONGEST) * (1.0 - 8.9e-16)) * 1.0
+    return rounds if rounds > 1.0 else 1.0
 
 
 @kernel
 def theorem_1_length(n: float, K: float, lam: float) -> float:
     """a_n = (3λ/2)√(n/K) of Theorem 1; the block has max(⌈a_n⌉, 1) rounds."""
-    return 1.5 * lam * math.sqrt(n / K)
+    return 1.5 * lam * math.sqrt(n / K)  # a_n = (3λ/2)√(n/K)    Theorem 1
 
 
 @kernel
 def theorem_1_rate(n: float, a: float) -> float:
     """η_n = 2/(a_n + 1) · √(2/n) of Theorem 1; at λ = 0 it is 2√2/√n."""
-    return 2.0 / (a + 1.0) * math.sqrt(2.0 / n)
+    return 2.0 / (a + 1.0) * math.sqrt(2.0 / n)  # η_n = 2/(a_n + 1)·√(2/n)    Theorem 1
 
 
 @kernel
 def theorem_4_increment(n: float, K: float, lam: float) -> float:
     """λ_n + √(K/n), by which a_n of Theorem 4 grows: a_n = Σ_{s≤n} (λ_s + √(K/s)) (errata, point 1)."""
-    return lam + math.sqrt(K / n)
+    return lam + math.sqrt(K / n)  # a_n − a_{n−1}    Theorem 4
 
 
 @kernel
 def theorem_4_length(K: float, lam: float, a: float) -> float:
     """√(λ_n a_n/K) of Theorem 4; the block has max(⌈·⌉, 1) rounds."""
-    return math.sqrt(lam * a / K)
+    return math.sqrt(lam * a / K)  # √(λ_n a_n/K)    Theorem 4
 
 
 @kernel
 def theorem_4_rate(K: float, a: float) -> float:
     """η_n = 2√(2K)/(3a_n) of Theorem 4."""
-    return 2.0 * math.sqrt(2.0 * K) / (3.0 * a)
+    return 2.0 * math.sqrt(2.0 * K) / (3.0 * a)  # η_n = 2√(2K)/(3a_n)    Theorem 4
 
 
 @kernel
 def corollary_3_rate(t: float, B: float) -> float:
     """η_t = 2/(B√t) of Corollary 3."""
-    return 2.0 / (B * math.sqrt(t))
+    return 2.0 / (B * math.sqrt(t))  # η_t = 2/(B√t)    Corollary 3
 
 
 @kernel

@@ -15,7 +15,7 @@ We solve for the distance s = min C − x > 0. With D_i = C_i − min C, w_i = 1
   error of 4.5·10⁻¹⁵ in s and twice it in p.
 * When a block has moved only C_I, the sums at the old x are corrected in O(1) and give the start.
 
-Several games are played abreast: `C` and `w` have one column a game, and what is one number for a game is a row.
+Several games are played abreast: `C` and `w` have one column per game, and what is one number for a game is a row.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def inverse_power_sums(C: Any, m: Any, s: Any, w: Any, S2: Any, S3: Any, S4: Any
         S2[g], S3[g], S4[g] = 0.0, 0.0, 0.0
     for i in range(C.shape[0]):
         for g in range(s.shape[0]):
-            v = 1.0 / ((C[i, g] - m[g]) + s[g])
+            v = 1.0 / ((C[i, g] - m[g]) + s[g])  # w_i = 1/(D_i + s), p_i = (R w_i)²
             q = v * v
             w[i, g] = v
             S2[g] += q
@@ -98,16 +98,17 @@ def tsallis_solve(C: Any, m: Any, R: float, rho: float, s: Any, w: Any, d: Any, 
         if passes > 0:
             for g in range(s.shape[0]):
                 F = 1.0 / math.sqrt(S2[g])
-                better = max(s[g] + (R - F) / (S3[g] * F * F * F), R)  # Newton on F(s) = R
+                better = s[g] + (R - F) / (S3[g] * F * F * F)  # Newton on F(s) = R
+                better = better if better > R else R
                 s[g] = better if abs(d[g]) > CLOSE * s[g] else s[g]
         passes += 1
         inverse_power_sums(C, m, s, w, S2, S3, S4)
         far = 0
         for g in range(s.shape[0]):
-            d[g] = 0.5 * (S2[g] - rho) / S3[g]
+            d[g] = 0.5 * (S2[g] - rho) / S3[g]  # Newton on Σ w_i² = 1/R²
             far += int(abs(d[g]) > CLOSE * s[g])
     for g in range(s.shape[0]):
-        d[g] += 1.5 * S4[g] / S3[g] * d[g] * d[g]  # third order
+        d[g] += 1.5 * S4[g] / S3[g] * d[g] * d[g]  # third order: d + A d², A = 3S₄/(2S₃)
         s[g] += d[g]
         S3[g] -= 3.0 * S4[g] * d[g]
     return passes
@@ -132,7 +133,8 @@ def tsallis_start(R: float, rho: float, s: float, A: float, B: float, E: float, 
     inverse = 1.0 / (1.0 + B * square * y)
     excess = (1.0 + (A - rho) * square) * inverse
     d = 0.5 * y * excess
-    return max(s + d * (1.0 + 0.75 * (1.0 + E * square * square) * inverse * excess), R)
+    start = s + d * (1.0 + 0.75 * (1.0 + E * square * square) * inverse * excess)
+    return start if start > R else R
 
 
 @kernel
@@ -197,7 +199,7 @@ def exponential_weights(L: Any, least: Any, eta: float, w: Any, total: Any) -> N
         total[g] = 0.0
     for i in range(L.shape[0]):
         for g in range(total.shape[0]):
-            w[i, g] = exp_of_negative(-eta * (L[i, g] - least[g]))
+            w[i, g] = exp_of_negative(-eta * (L[i, g] - least[g]))  # p_i ∝ exp(−η L_i)
     for i in range(L.shape[0]):
         for g in range(total.shape[0]):
             total[g] += w[i, g]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import HoldfastError
+from holdfast import BadSavedState, HoldfastError
 from holdfast.files import Manifest, claimed
 from holdfast.paper.folder import ASIDE, MANIFEST, ours, put, refuse_strangers
 from holdfast.paper.reproduce import load, reproduce
@@ -105,6 +105,13 @@ def test_a_run_that_was_killed_while_writing_is_cleared_away(tmp_path):
     (tmp_path / ASIDE / "a").write_bytes(b"half")
     ours(tmp_path)
     assert contents(tmp_path) == before
+
+
+@pytest.mark.parametrize("text", ["garbage", "[]", '{"../x": "0"}', '{"a": 1}'])
+def test_a_damaged_manifest_is_one_line(tmp_path, text):
+    (tmp_path / MANIFEST).write_text(text)
+    with pytest.raises(BadSavedState, match=r"reproduction\.json is damaged.*; choose another folder"):
+        ours(tmp_path)
 
 
 # ---- reproduce in a folder with a history ----

@@ -35,7 +35,7 @@ def _array(context: Any, builder: Any, kind: Any, data: Any, n_rows: Any, width:
 def _on_the_stack(dtype: Any) -> Callable[[int, int], Any]:
     """A function that makes an array of this type; both its arguments must be constants of the calling kernel."""
 
-    @intrinsic(prefer_literal=True)  # type: ignore[untyped-decorator]
+    @intrinsic(prefer_literal=True)  # type: ignore[untyped-decorator]  # Numba has no types
     def make(typing_context: Any, n_rows: Any, width: Any) -> Any:
         kind, height, columns = types.Array(dtype, 2, "C"), n_rows.literal_value, width.literal_value
 
@@ -46,10 +46,10 @@ def _on_the_stack(dtype: Any) -> Callable[[int, int], Any]:
 
         return kind(n_rows, width), generate
 
-    return make  # type: ignore[no-any-return]
+    return make  # type: ignore[no-any-return]  # nor has what it makes
 
 
-@intrinsic(prefer_literal=True)  # type: ignore[untyped-decorator]
+@intrinsic(prefer_literal=True)  # type: ignore[untyped-decorator]  # Numba has no types
 def _as_rows(typing_context: Any, flat: Any, width: Any) -> Any:
     kind, columns = types.Array(flat.dtype, 2, "C"), width.literal_value
 

@@ -13,7 +13,7 @@ import shutil
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from holdfast.errors import HoldfastError
+from holdfast.errors import BadSavedState, HoldfastError
 from holdfast.files import Manifest, reason, remove_drafts
 
 MANIFEST = "reproduction.json"
@@ -29,7 +29,10 @@ def ours(folder: Path) -> Manifest:
     if (aside / MANIFEST).is_file():
         _move(folder, aside)
     shutil.rmtree(aside, ignore_errors=True)
-    return Manifest.read(folder, MANIFEST)
+    try:
+        return Manifest.read(folder, MANIFEST)
+    except BadSavedState as error:
+        raise BadSavedState(f"{error}; choose another folder: what is whose in this one is not known") from None
 
 
 def refuse_strangers(folder: Path, manifest: Manifest, names: Iterable[str]) -> None:

@@ -8,8 +8,8 @@ import numpy as np
 
 from holdfast.paper.figures import FIGURES, POLICIES
 from holdfast.paper.findings import Findings
-from holdfast.paper.ledger import Verdict, answers
-from holdfast.paper.questions import Answer, Array, Less
+from holdfast.paper.ledger import Verdict, agree, answers
+from holdfast.paper.questions import Answer, Array, Between, Less
 from holdfast.report.charts import HeatMap
 from holdfast.report.numerals import number, three_digits
 
@@ -86,8 +86,11 @@ def _adversary(findings: Findings) -> str:
         f"Against an adversary that reverses the losses, the two BaSE end with {numbers}, "
         f"Tsallis-Switch with {three_digits(float(own.mean()))}: "
     )
+    late = [findings.evidence.late_growth(table, policy, since=0.5) for policy in (ARITHMETIC, GEOMETRIC)]
+    if orders == {"lower"} and agree(answers([Between("", growth, low=0.9) for growth in late])):
+        return f"{said}policies that rely on stochastic losses still lose a whole loss per round in the second half."
     if orders == {"lower"}:
-        return f"{said}a policy that relies on stochastic losses does not recover."
+        return f"{said}policies that rely on stochastic losses pay more."
     return f"{said}" + ("elimination still wins here." if orders == {"higher"} else "which is lower is not decided.")
 
 

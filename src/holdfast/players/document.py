@@ -175,6 +175,8 @@ def rehearse(game: Game, saved: Saved) -> None:
         return  # a schedule given as lists is at its end: `ask` says so
     except HoldfastError as error:
         raise BadSavedState(f"saved player data is damaged: {error}") from None
+    if not policy.knows_probabilities:
+        return
     p = ahead.probabilities()
     must_be(bool(np.isfinite(p).all()) and abs(p.sum() - 1.0) < 1e-6, "the next block has no probabilities")
 

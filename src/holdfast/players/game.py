@@ -19,7 +19,7 @@ from holdfast.checks import whole_number
 from holdfast.errors import HoldfastError, InvalidParameter
 from holdfast.layouts import Array, Layout
 from holdfast.policies.policy import Kernel, Kernels, Policy
-from holdfast.rng import LAST_REPLICATION, STATE_SIZE, check_seed, start_stream, stream_key
+from holdfast.rng import LAST_REPLICATION, check_seed, started, stream_key
 from holdfast.schedules import LONGEST
 
 
@@ -109,9 +109,8 @@ class Game:
         """The block that was begun last; arm, rounds and probability come first."""
         self.begun = 0
         """Blocks begun."""
-        self.stream = np.zeros(STATE_SIZE, dtype=np.uint64)
         number = whole_number("replication", replication, least=0, most=LAST_REPLICATION)
-        start_stream(policy_key(check_seed(seed), policy.label), number, self.stream)
+        self.stream = started(policy_key(check_seed(seed), policy.label), number)
 
     @property
     def state_layout(self) -> Layout:

@@ -72,9 +72,8 @@ def choose(params: Any, state: Any, announced: float, streams: Any, block: Any) 
     state.m[0] += 1.0
     length = state.length[0]
     rounds = max(min(length, state.end[0] - state.t[0]), 1.0)
-    eta = 2.0 / (length * math.sqrt(state.m[0]))
-    given = (float(tsallis.GIVEN), 0.0, 1.0, 1.0, 1.0, rounds, eta)  # a schedule of one block
-    tsallis.draw_block(given, state, 0.0, streams, block)
+    state.n[0] += 1.0
+    tsallis.draw_block(state, rounds, 2.0 / (length * math.sqrt(state.m[0])), streams, block)
     block.phase[0] = state.phase[0]
     state.t[0] += rounds
     state.switches[0] += 1.0 if state.last[0] != block.arm[0] + 1.0 else 0.0

@@ -75,7 +75,7 @@ def begin_batch(params: Any, state: Any, streams: Any) -> None:
         state.active[0], state.share[0] = 1.0, left
         return
     per_arm = target if params[PER_ARM] == 1.0 else (target - state.played[0]) / state.active[0]
-    state.share[0] = max(1.0, math.floor(per_arm))
+    state.share[0] = max(1.0, math.floor(per_arm))  # q = ⌊(t_m − s)/|A|⌋
     if params[ORDER] == 1.0:
         order = state.order
         for i in range(int(state.active[0]) - 1, 0, -1):  # Fisher-Yates
@@ -93,7 +93,7 @@ def end_batch(params: Any, state: Any) -> None:
         order[0, 0] = best  # commit
         state.active[0] = 1.0
         return
-    threshold = math.sqrt(params[THRESHOLD] / state.pulls[0]) * state.pulls[0]
+    threshold = math.sqrt(params[THRESHOLD] / state.pulls[0]) * state.pulls[0]  # τ√(γ ln(TK)/τ), for sums of losses
     kept = 0
     for i in range(active):
         if C[int(order[i, 0]), 0] - C[int(best), 0] < threshold:
@@ -148,9 +148,26 @@ class BaSE(Policy):
     when its mean loss exceeds the least by √(γ ln(TK)/τ), τ the rounds each active arm has had. The last batch
     commits to the best mean. It must know the horizon T, and has no guarantee unless the losses are i.i.d.
 
-    The paper says neither how many batches, nor which γ, nor in which order (errata, point 23). Defaults:
-    M = ⌈ln T⌉ geometric, ⌈T^0.4⌉ arithmetic, ⌈log₂ log₂ T⌉ minimax; γ = 0.5 as in its authors' code; arms in
-    the order of their index. Past the horizon it stays with the arm it committed to.
+    The paper says neither how many batches, nor which γ, nor in which order (errata, point 23). Past the horizon it
+    stays with the arm it committed to.
+
+    Parameters
+    ----------
+    n_arms
+        K, the number of arms. Left out where `arms` names them.
+    horizon
+        T, the number of rounds that will be played.
+    grid
+        Where batches end: ``"geometric"``, ``"arithmetic"`` or ``"minimax"``.
+    batches
+        M. 0 stands for the default: ⌈ln T⌉ geometric, ⌈T^0.4⌉ arithmetic, ⌈log₂ log₂ T⌉ minimax.
+    gamma
+        γ of the elimination; 0.5 as in its authors' code.
+    order
+        In which order the arms of a batch are played: by ``"index"``, at ``"random"``, or ``"round-robin"``, one
+        round each.
+    arms, loss_range
+        Names of the arms; the lowest and the highest loss of a round. As for every policy.
 
     >>> BaSE(8, horizon=100_000).batches
     12
@@ -159,10 +176,8 @@ class BaSE(Policy):
     waits_for_losses: ClassVar[bool] = True
 
     horizon: int = field(kw_only=True)
-    """T, the number of rounds that will be played."""
     grid: Literal["arithmetic", "geometric", "minimax"] = field(default="geometric", kw_only=True)
     batches: int = field(default=0, kw_only=True)
-    """M; 0 stands for the grid's default."""
     gamma: float = field(default=0.5, kw_only=True)
     order: Literal["index", "random", "round-robin"] = field(default="index", kw_only=True)
 

@@ -49,11 +49,11 @@ class Exp3Block(NamedTuple):
 def choose(params: Any, state: Any, announced: float, streams: Any, block: Any) -> None:
     """p_i ∝ exp(−η_n C_i) with η_n = √(ln K/(nK))/B, and an arm drawn from it."""
     state.n[0] += 1.0
-    eta = schedules.exp3_rate(state.n[0], float(state.C.shape[0])) / params[LENGTH]
-    exponential_weights(state.C, state.least, eta, state.w, state.total)
+    eta = schedules.exp3_rate(state.n[0], float(state.C.shape[0])) / params[LENGTH]  # η_n = √(ln K/(nK))/B
+    exponential_weights(state.C, state.least, eta, state.w, state.total)  # p_i ∝ exp(−η_n C_i)
     for g in range(state.least.shape[0]):
         state.target[g] = uniform_abreast(streams, g) * state.total[g]
-    draw(state.w, state.target, state.reached, block.arm)
+    draw(state.w, state.target, state.reached, block.arm)  # I_n ~ p_n
     for g in range(state.least.shape[0]):
         block.weight[g], block.total[g] = state.w[int(block.arm[g]), g], state.total[g]
         block.probability[g] = block.weight[g] / block.total[g]
@@ -64,7 +64,7 @@ def choose(params: Any, state: Any, announced: float, streams: Any, block: Any) 
 def observe(params: Any, state: Any, block: Any, totals: Any, rounds: float) -> None:
     """C_I += c/p_I."""
     for g in range(state.least.shape[0]):
-        state.C[int(block.arm[g]), g] += totals[g] * block.total[g] / block.weight[g]
+        state.C[int(block.arm[g]), g] += totals[g] * block.total[g] / block.weight[g]  # C_I += c/p_I
     smallest(state.C, state.least)
     for g in range(state.least.shape[0]):
         if state.least[g] > REBASE:
@@ -106,6 +106,13 @@ class Exp3(ExponentialWeights):
 
     Pseudo-regret at most 2√(TK ln K); switching costs are ignored.
 
+    Parameters
+    ----------
+    n_arms
+        K, the number of arms. Left out where `arms` names them.
+    arms, loss_range
+        Names of the arms; the lowest and the highest loss of a round. As for every policy.
+
     >>> Exp3(2).player(seed=0).probabilities
     array([0.5, 0.5])
     """
@@ -124,14 +131,26 @@ class BlockExp3(ExponentialWeights):
     The paper gives the length and no rounding, rate or value at λ = 0 (errata, point 24). We round up, use
     EXP3's anytime rate in the number of blocks, divided by the length because a block's loss is so much larger
     (after Arora, Dekel and Tewari 2012, who feed the average), and play EXP3 itself at λ = 0.
+
+    Parameters
+    ----------
+    n_arms
+        K, the number of arms. Left out where `arms` names them.
+    switching_cost
+        λ: what one switch costs, in the units of `loss_range`.
+    horizon
+        T, the number of rounds that will be played.
+    arms, loss_range
+        Names of the arms; the lowest and the highest loss of a round. As for every policy.
+
+    >>> BlockExp3(8, switching_cost=1.0, horizon=100_000).block_length
+    24
     """
 
     id: ClassVar[str] = "exp3-blocks"
 
     switching_cost: float = field(kw_only=True)
-    """λ, in the units of `loss_range`."""
     horizon: int = field(kw_only=True)
-    """T, the number of rounds that will be played."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -12,7 +12,6 @@ from holdfast._numba.compile import kernel
 from holdfast.layouts import Array, Scalar
 from holdfast.policies.policy import Kernels, Policy, must_be
 from holdfast.rng import uniform_abreast
-from holdfast.schedules import LONGEST
 
 
 class HoldState(NamedTuple):
@@ -32,7 +31,7 @@ class HoldBlock(NamedTuple):
 
 @kernel
 def choose(params: Any, state: Any, announced: float, streams: Any, block: Any) -> None:
-    """Draw the arm at the first block; blocks of 1, 2, 4, … rounds, so that there are few."""
+    """Draw the arm at the first block; blocks of 1, 2, 3, … rounds, so that there are few."""
     K = int(params[0])
     for g in range(state.arm.shape[0]):
         if state.n[0] == 0.0:
@@ -41,8 +40,8 @@ def choose(params: Any, state: Any, announced: float, streams: Any, block: Any) 
         else:
             block.probability[g] = 1.0
         block.arm[g] = state.arm[g]
-    block.rounds[0] = min(2.0 ** min(state.n[0], 53.0), LONGEST)
     state.n[0] += 1.0
+    block.rounds[0] = state.n[0]
 
 
 @kernel
@@ -57,7 +56,7 @@ KERNELS = Kernels(choose, observe, HoldState, HoldBlock, abreast=True)
 class HoldForever(Policy):
     """One arm, drawn uniformly, and never another: one switch, and the regret of an arm taken at random.
 
-    Its first arm has probability 1/K, every later block is certain. Blocks double, since nothing hangs on them.
+    Its first arm has probability 1/K, every later block is certain. Blocks grow, since nothing hangs on them.
 
     >>> player = HoldForever(3).player(seed=1)
     >>> arm = player.ask()

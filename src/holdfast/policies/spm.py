@@ -51,8 +51,8 @@ def choose(params: Any, state: Any, announced: float, streams: Any, block: Any) 
     if n == 1.0:
         state.beta[0] = 8.0 * K * rounds
     beta = state.beta[0]
-    given = (float(tsallis.GIVEN), 0.0, 1.0, 1.0, 1.0, rounds, 2.0 / beta)  # a schedule of one block
-    tsallis.draw_block(given, state, 0.0, streams, block)
+    state.n[0] = n
+    tsallis.draw_block(state, rounds, 2.0 / beta, streams, block)
     state.beta[0] = beta + rounds * rounds * stability_over_penalty(state, beta) / beta
 
 

@@ -23,11 +23,20 @@ class TsallisInf(Policy):
     """Tsallis-INF (Zimmert and Seldin, JMLR 2021), as generalised by Theorem 2 and Corollary 3 of the paper.
 
     It chooses anew in each round and knows nothing of switching costs: the baseline to which Tsallis-Switch
-    is compared. η_t = 2/(B√t) for losses in [0, B]; the reduced-variance estimator subtracts B/2 where
-    p_i ≥ (η_t B)² and doubles the rate.
+    is compared. η_t = 2/(B√t) for losses in [0, B].
 
-    `loss_bound` is B, or ``"announced"``: then each round's bound b_t is told by ``ask(loss_bound=b)`` before
-    it is played, and η_t = 2/√(Σ b_s²), which Theorem 2 allows.
+    Parameters
+    ----------
+    n_arms
+        K, the number of arms. Left out where `arms` names them.
+    estimator
+        ``"importance-weighted"``: ℓ/p_I for the arm played. ``"reduced-variance"``: the same around B/2 where
+        p_i ≥ (η_t B)², with twice the rate.
+    loss_bound
+        B; or ``"announced"``: then each round's bound b_t is told by ``ask(loss_bound=b)`` before it is played, and
+        η_t = 2/√(Σ b_s²), which Theorem 2 allows.
+    arms, loss_range
+        Names of the arms; the lowest and the highest loss of a round. As for every policy.
 
     >>> player = TsallisInf(3, loss_bound="announced").player(seed=2)
     >>> arm = player.ask(loss_bound=4.0)
@@ -41,7 +50,7 @@ class TsallisInf(Policy):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        one_of("estimator", self.estimator, tsallis.ESTIMATORS)
+        one_of("estimator", self.estimator, tsallis.FASTER)
         if self.loss_bound != ANNOUNCED:
             if isinstance(self.loss_bound, str):
                 raise InvalidParameter("loss_bound", "must be a number above 0 or 'announced'", self.loss_bound)
@@ -66,15 +75,14 @@ class TsallisInf(Policy):
 
     @property
     def kernels(self) -> Kernels:
-        """Those of the estimator."""
-        return tsallis.ESTIMATORS[self.estimator]
+        """Algorithm 1's, one round at a time, with the rate of Corollary 3 or of Theorem 2."""
+        schedule = tsallis.theorem_2 if self.loss_bound == ANNOUNCED else tsallis.corollary_3
+        return tsallis.algorithm_1(schedule, self.estimator)
 
     def parameters(self, horizon: float | None = None, blocks: int = 64) -> Array:
         """As the kernels take them."""
         faster = tsallis.FASTER[self.estimator]
-        if self.loss_bound == ANNOUNCED:
-            return np.array([tsallis.THEOREM_2, 0.0, 1.0, faster, 0.0])
-        return np.array([tsallis.COROLLARY_3, 0.0, self.loss_bound, faster, 0.0])
+        return np.array([faster] if isinstance(self.loss_bound, str) else [faster, self.loss_bound])
 
     def probabilities(self, params: Array, state: Any, block: Any) -> Array:
         """p_t of the round drawn last."""

@@ -1,8 +1,8 @@
 """Algorithm 1 of the paper: follow the regularised leader with the ½-Tsallis regulariser, on blocks.
 
-One pair of kernels plays Tsallis-Switch, its varying-cost version and Tsallis-INF, and another pair the same with the
-estimator of reduced variance: they differ in the schedule of block lengths and learning rates. They play any number of
-games abreast, because no schedule depends on what is drawn.
+Tsallis-Switch, its varying-cost version and Tsallis-INF differ in the schedule of block lengths and learning rates
+only; with each, losses are estimated by importance weighting or with reduced variance. `algorithm_1` puts the parts
+together. Any number of games is played abreast, because no schedule depends on what is drawn.
 
 A block may be observed at any time after its draw: all that its estimate needs is in it. Where it is observed before
 anything else happens, as in a simulation, the next solution starts from the sums of this one, corrected in O(1);
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +21,7 @@ import numpy as np
 from holdfast import schedules
 from holdfast._numba.compile import kernel
 from holdfast.layouts import Array, PerArm, Scalar, Scratch
-from holdfast.policies.policy import RAREST, Kernels, must_be
+from holdfast.policies.policy import RAREST, Kernel, Kernels, must_be
 from holdfast.rng import uniform_abreast
 from holdfast.simplex import (
     WIDEST,
@@ -33,11 +34,11 @@ from holdfast.simplex import (
     tsallis_start,
 )
 
-THEOREM_1, THEOREM_4, COROLLARY_3, THEOREM_2, GIVEN = range(5)
-"""Where block lengths and learning rates come from."""
+RATE_FACTOR, LAMBDA, RANGE = 0, 1, 1
+"""Places in `params`: the factor of the learning rate; then λ of Theorem 1, or B of Corollary 3."""
 
-SCHEDULE, LAMBDA, RANGE, RATE_FACTOR, LENGTH, TABLE = range(6)
-"""Places in `params`; a GIVEN schedule has `LENGTH` block lengths from `TABLE` on, then as many rates."""
+LENGTH, TABLE = 1, 2
+"""A given schedule has `LENGTH` block lengths from `TABLE` on, then as many rates."""
 
 
 class TsallisState(NamedTuple):
@@ -79,68 +80,79 @@ REBASE = 4096.0
 """C is moved back to a minimum of zero when the minimum exceeds so many s: p depends on differences only."""
 
 
+# Schedules: |B_n|, η_n and the largest loss of the block that begins, number state.n.
+
+
 @kernel
-def next_block(params: Any, state: Any, K: float, announced: float) -> tuple[float, float, float]:
-    """|B_n|, η_n and the range of the loss of the block that begins."""
+def theorem_1(params: Any, state: Any, announced: float) -> tuple[float, float, float]:
+    """Theorem 1, for the switching cost λ."""
     n = state.n[0]
-    schedule = params[SCHEDULE]
-    if schedule == THEOREM_1:
-        a = schedules.theorem_1_length(n, K, params[LAMBDA])
-        rounds = schedules.whole_rounds(a)
-        return rounds, params[RATE_FACTOR] * schedules.theorem_1_rate(n, a), rounds
-    if schedule == THEOREM_4:
-        state.sum[0] += schedules.theorem_4_increment(n, K, announced)  # a_n
-        rounds = schedules.whole_rounds(schedules.theorem_4_length(K, announced, state.sum[0]))
-        return rounds, params[RATE_FACTOR] * schedules.theorem_4_rate(K, state.sum[0]), rounds
-    if schedule == COROLLARY_3:
-        return 1.0, params[RATE_FACTOR] * schedules.corollary_3_rate(n, params[RANGE]), params[RANGE]
-    if schedule == THEOREM_2:
-        state.sum[0] += announced * announced  # Σ b_s²
-        return 1.0, params[RATE_FACTOR] * schedules.theorem_2_rate(state.sum[0]), announced
-    count = int(params[LENGTH])
-    row = TABLE + min(int(n), count) - 1
+    a = schedules.theorem_1_length(n, float(state.C.shape[0]), params[LAMBDA])  # a_n
+    rounds = schedules.whole_rounds(a)
+    return rounds, params[RATE_FACTOR] * schedules.theorem_1_rate(n, a), rounds
+
+
+@kernel
+def theorem_4(params: Any, state: Any, announced: float) -> tuple[float, float, float]:
+    """Theorem 4, for the switching cost λ_n that is announced."""
+    K = float(state.C.shape[0])
+    state.sum[0] += schedules.theorem_4_increment(state.n[0], K, announced)  # a_n
+    rounds = schedules.whole_rounds(schedules.theorem_4_length(K, announced, state.sum[0]))
+    return rounds, params[RATE_FACTOR] * schedules.theorem_4_rate(K, state.sum[0]), rounds
+
+
+@kernel
+def corollary_3(params: Any, state: Any, announced: float) -> tuple[float, float, float]:
+    """Corollary 3, for losses in [0, B]: one round at a time."""
+    return 1.0, params[RATE_FACTOR] * schedules.corollary_3_rate(state.n[0], params[RANGE]), params[RANGE]
+
+
+@kernel
+def theorem_2(params: Any, state: Any, announced: float) -> tuple[float, float, float]:
+    """Theorem 2, for losses in [0, b_t], b_t announced: one round at a time."""
+    state.sum[0] += announced * announced  # Σ b_s²
+    return 1.0, params[RATE_FACTOR] * schedules.theorem_2_rate(state.sum[0]), announced
+
+
+@kernel
+def given(params: Any, state: Any, announced: float) -> tuple[float, float, float]:
+    """Block lengths and learning rates as Algorithm 1 takes them."""
+    count, n = int(params[LENGTH]), int(state.n[0])
+    row = TABLE + (n if n < count else count) - 1
     return params[row], params[row + count], params[row]
 
 
 @kernel
-def solve_block(params: Any, state: Any, announced: float) -> tuple[float, float, float, int]:
-    """p_n as `state.w` and `state.step`; returns |B_n|, ρ = η_n²/4, the range of its loss and the solver's passes."""
-    state.n[0] += 1.0
-    rounds, eta, bound = next_block(params, state, float(state.C.shape[0]), announced)
+def solve_block(state: Any, eta: float) -> int:
+    """p_n as `state.w` and `state.step`; returns the solver's passes over the arms."""
     r, rho = 2.0 / eta, 0.25 * eta * eta
     for g in range(state.s.shape[0]):
         s, y = state.s[g], state.moved[g]
         start = tsallis_start(r, rho, s, state.rest2[g], state.rest3[g], state.rest4[g], y)
-        state.s[g] = start if y > 0.0 else max(s, r)
+        state.s[g] = start if y > 0.0 else (r if r > s else s)
         state.moved[g] = 0.0
-    passes = tsallis_solve(  # p_n = argmin ⟨p, C_{n−1}⟩ − Σ (4√p_i − 2p_i)/η_n    Algorithm 1, line 4
+    passes: int = tsallis_solve(  # p_n = argmin ⟨p, C_{n−1}⟩ − Σ (4√p_i − 2p_i)/η_n    Algorithm 1, line 4
         state.C, state.least, r, rho, state.s, state.w, state.step, state.S2, state.S3, state.S4
     )
-    return rounds, rho, bound, passes
+    return passes
 
 
 @kernel
-def draw_block(params: Any, state: Any, announced: float, streams: Any, block: Any) -> float:
-    """p_n, and I_n drawn from it (Algorithm 1, lines 4 and 5); returns the range of the block's loss."""
-    rounds, rho, bound, _ = solve_block(params, state, announced)
-    C, w = state.C, state.w
+def draw_block(state: Any, rounds: float, eta: float, streams: Any, block: Any) -> None:
+    """p_n, and I_n drawn from it (Algorithm 1, lines 4 and 5)."""
+    solve_block(state, eta)
+    rho, C, w = 0.25 * eta * eta, state.C, state.w
     for g in range(state.s.shape[0]):
         state.target[g] = uniform_abreast(streams, g) * rho
     draw_squares(w, state.step, rho, state.target, state.S2, block.arm)  # I_n ~ p_n    Algorithm 1, line 5
     for g in range(state.s.shape[0]):
         arm = int(block.arm[g])
         v = refined(w[arm, g], state.step[g])
+        p = v * v / rho  # p_I = (2v/η)²
         block.v[g] = v
         block.y[g] = (C[arm, g] - state.least[g]) + state.s[g]
-        block.probability[g] = min(v * v / rho, 1.0)  # p_I = (2v/η)²
+        block.probability[g] = p if p < 1.0 else 1.0
     block.rounds[0], block.rho[0], block.n[0], state.fresh[0] = rounds, rho, state.n[0], 1.0
-    return bound
-
-
-@kernel
-def choose(params: Any, state: Any, announced: float, streams: Any, block: Any) -> None:
-    """A block whose loss will be weighted by 1/p_I."""
-    draw_block(params, state, announced, streams, block)
 
 
 @kernel
@@ -153,11 +165,13 @@ def observe(params: Any, state: Any, block: Any, totals: Any, rounds: float) -> 
         arm = int(block.arm[g])
         v, y = block.v[g], block.y[g]
         q = v * v
-        state.rest2[g] = max(rho - q, 0.0)
-        state.rest3[g] = max(state.S3[g] - q * v, 0.0)
-        state.rest4[g] = max(state.S4[g] - q * q, 0.0)
-        state.moved[g] = C[arm, g] + totals[g] * rho * y * y
-        state.S2[g] = min(state.moved[g], state.S2[g])
+        rest2, rest3, rest4 = rho - q, state.S3[g] - q * v, state.S4[g] - q * q
+        state.rest2[g] = rest2 if rest2 > 0.0 else 0.0
+        state.rest3[g] = rest3 if rest3 > 0.0 else 0.0
+        state.rest4[g] = rest4 if rest4 > 0.0 else 0.0
+        moved = C[arm, g] + totals[g] * rho * y * y  # C_n(I) = C_{n−1}(I) + c_n/p_n(I)    Algorithm 1, line 7
+        state.moved[g] = moved
+        state.S2[g] = state.S2[g] if state.S2[g] < moved else moved
     for g in range(state.s.shape[0]):
         C[int(block.arm[g]), g] = state.moved[g]
     settle(state, state.S2)
@@ -167,12 +181,12 @@ def observe(params: Any, state: Any, block: Any, totals: Any, rounds: float) -> 
 
 
 @kernel
-def choose_reduced_variance(params: Any, state: Any, announced: float, streams: Any, block: Any) -> None:
+def draw_around_baseline(state: Any, rounds: float, eta: float, bound: float, streams: Any, block: Any) -> None:
     """A block around a baseline: C_i += b_i = (B/2) 1[p_i ≥ (ηB)²] for every arm (Zimmert and Seldin 2021)."""
     if state.fresh[0] == 1.0:  # a block before this one is still out, and min C not yet that of its baselines
         smallest(state.C, state.S2)
         settle(state, state.S2)
-    bound = draw_block(params, state, announced, streams, block)
+    draw_block(state, rounds, eta, streams, block)
     rho, half, C = block.rho[0], 0.5 * bound, state.C
     threshold = 2.0 * bound * rho * (1.0 - 1e-14)  # √p ≥ ηB  ⇔  w ≥ 2Bρ, equality included
     for g in range(state.s.shape[0]):
@@ -180,7 +194,8 @@ def choose_reduced_variance(params: Any, state: Any, announced: float, streams: 
         block.baseline[g] = half if block.v[g] >= threshold else 0.0
     for i in range(C.shape[0]):
         for g in range(state.s.shape[0]):
-            C[i, g] += half if refined(state.w[i, g], state.step[g]) >= threshold else 0.0
+            b = half if refined(state.w[i, g], state.step[g]) >= threshold else 0.0
+            C[i, g] += b  # ℓ̂_i = b_i + 1[I = i](ℓ − b_i)/p_i: its first part
 
 
 @kernel
@@ -190,7 +205,7 @@ def observe_reduced_variance(params: Any, state: Any, block: Any, totals: Any, r
     in_order = state.fresh[0] == 1.0 and block.n[0] == state.n[0]
     for g in range(state.s.shape[0]):
         arm = int(block.arm[g])
-        weighted = (totals[g] - block.baseline[g]) * rho / (block.v[g] * block.v[g])
+        weighted = (totals[g] - block.baseline[g]) * rho / (block.v[g] * block.v[g])  # (ℓ − b_I)/p_I
         once = block.before[g] + (block.baseline[g] + weighted)  # one rounding instead of two, where it is possible
         C[arm, g] = once if in_order else C[arm, g] + weighted
     smallest(C, state.S2)
@@ -216,14 +231,33 @@ def settle(state: Any, least: Any) -> None:
                 state.least[g] = 0.0
 
 
-IMPORTANCE_WEIGHTED = Kernels(choose, observe, TsallisState, TsallisBlock, abreast=True)
-REDUCED_VARIANCE = Kernels(choose_reduced_variance, observe_reduced_variance, TsallisState, TsallisBlock, abreast=True)
+@cache
+def algorithm_1(schedule: Kernel, estimator: str) -> Kernels:
+    """Algorithm 1 on the blocks of a schedule: only what it plays is compiled."""
+    if estimator == "importance-weighted":
 
-ESTIMATORS = {"importance-weighted": IMPORTANCE_WEIGHTED, "reduced-variance": REDUCED_VARIANCE}
-"""How the loss of an arm is estimated from that of the arm played, by name."""
+        @kernel
+        def choose(params: Any, state: Any, announced: float, streams: Any, block: Any) -> None:
+            """A block whose loss will be weighted by 1/p_I."""
+            state.n[0] += 1.0
+            rounds, eta, _ = schedule(params, state, announced)
+            draw_block(state, rounds, eta, streams, block)
+
+        return Kernels(choose, observe, TsallisState, TsallisBlock, abreast=True)
+
+    @kernel
+    def choose_reduced_variance(params: Any, state: Any, announced: float, streams: Any, block: Any) -> None:
+        """A block whose loss will be weighted around a baseline."""
+        state.n[0] += 1.0
+        rounds, eta, bound = schedule(params, state, announced)
+        draw_around_baseline(state, rounds, eta, bound, streams, block)
+
+    return Kernels(choose_reduced_variance, observe_reduced_variance, TsallisState, TsallisBlock, abreast=True)
+
 
 FASTER = {"importance-weighted": 1.0, "reduced-variance": 2.0}
-"""The factor of each estimator's learning rate (Zimmert and Seldin 2021)."""
+"""The estimators of an arm's loss from that of the arm played, and the factor of each one's learning rate (Zimmert and
+Seldin 2021)."""
 
 
 def probabilities(state: TsallisState) -> Array:

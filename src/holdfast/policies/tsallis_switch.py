@@ -34,8 +34,20 @@ class TsallisSwitch(Policy):
     against any oblivious adversary and O(((λK)^{2/3}T^{1/3} + ln T) Σ 1/Δ_i) when the gaps are constant and
     the best arm is unique (`holdfast.bounds.theorem_1`).
 
-    `block_lengths` and `learning_rates` replace Theorem 1's schedule by any other, as the algorithm's input
-    allows: lists (for n = 1, 2, …), or functions of n for an endless game. Rates must not increase.
+    Parameters
+    ----------
+    n_arms
+        K, the number of arms. Left out where `arms` names them.
+    switching_cost
+        λ: what one switch costs, in the units of `loss_range`. Only a schedule given by hand can do without.
+    estimator
+        ``"importance-weighted"``: c/p_I for the arm played, as in the paper. ``"reduced-variance"``: the same around
+        half of a block's length where p_i ≥ (η_n|B_n|)², with twice the rate; not in the paper.
+    block_lengths, learning_rates
+        Another schedule than Theorem 1's, as the algorithm's input allows: lists for n = 1, 2, …, or functions of n
+        for an endless game. Rates must not increase.
+    arms, loss_range
+        Names of the arms; the lowest and the highest loss of a round. As for every policy.
 
     >>> player = TsallisSwitch(n_arms=3, switching_cost=2.0).player(seed=1)
     >>> arm = player.ask()
@@ -46,9 +58,7 @@ class TsallisSwitch(Policy):
     id: ClassVar[str] = "tsallis-switch"
 
     switching_cost: float | None = field(default=None, kw_only=True)
-    """λ: what one switch costs, in the units of `loss_range`. Only a schedule given by hand can do without."""
     estimator: Literal["importance-weighted", "reduced-variance"] = field(default="importance-weighted", kw_only=True)
-    """Reduced variance subtracts half of a block's length where p_i ≥ (ηb)², and doubles the rate: not in the paper."""
     block_lengths: Given | None = field(default=None, kw_only=True)
     learning_rates: Given | None = field(default=None, kw_only=True)
 
@@ -59,7 +69,7 @@ class TsallisSwitch(Policy):
             self._set("switching_cost", 0.0)  # a given schedule has no use for it
         if self.switching_cost is None:
             raise InvalidParameter("switching_cost", "must be given to TsallisSwitch", None)
-        one_of("estimator", self.estimator, tsallis.ESTIMATORS)
+        one_of("estimator", self.estimator, tsallis.FASTER)
         self._set(
             "switching_cost", real_number("switching_cost", self.switching_cost, least=0, most=LARGEST * self.unit)
         )
@@ -85,8 +95,9 @@ class TsallisSwitch(Policy):
 
     @property
     def kernels(self) -> Kernels:
-        """Those of the estimator."""
-        return tsallis.ESTIMATORS[self.estimator]
+        """Algorithm 1's, on the blocks of Theorem 1 or on given ones."""
+        schedule = tsallis.theorem_1 if self.block_lengths is None else tsallis.given
+        return tsallis.algorithm_1(schedule, self.estimator)
 
     def table(self, blocks: int) -> tuple[Array, Array]:
         """The given schedule up to block `blocks`, or as far as its lists reach, checked."""
@@ -123,7 +134,7 @@ class TsallisSwitch(Policy):
         """As the kernels take them; a given schedule is tabulated for `blocks` blocks, or to cover `horizon`."""
         if self.block_lengths is None:
             lam = (self.switching_cost or 0.0) / self.unit
-            return np.array([tsallis.THEOREM_1, lam, 1.0, tsallis.FASTER[self.estimator], 0.0])
+            return np.array([tsallis.FASTER[self.estimator], lam])
         lengths, rates = self.table(blocks)
         while horizon is not None and lengths.sum() < horizon:
             if len(lengths) < blocks:
@@ -131,7 +142,7 @@ class TsallisSwitch(Policy):
                 raise InvalidParameter("block_lengths and learning_rates", rule, f"{len(lengths)} blocks")
             blocks *= 2
             lengths, rates = self.table(blocks)
-        return np.concatenate([[tsallis.GIVEN, 0.0, 1.0, 1.0, len(lengths)], lengths, rates])
+        return np.concatenate([[1.0, len(lengths)], lengths, rates])
 
     def blocks_covered(self, params: Array) -> float:
         """The number of blocks `params` has a length and a rate for."""
@@ -156,6 +167,13 @@ class VaryingTsallisSwitch(Policy):
     on the arms drawn (errata, point 20). For a constant cost use `TsallisSwitch`: this schedule learns two to
     six times slower there (errata, point 19).
 
+    Parameters
+    ----------
+    n_arms
+        K, the number of arms. Left out where `arms` names them.
+    arms, loss_range
+        Names of the arms; the lowest and the highest loss of a round. As for every policy.
+
     >>> player = VaryingTsallisSwitch(n_arms=4).player(seed=1)
     >>> arm = player.ask(switching_cost=0.3)
     >>> player.tell(0.5)
@@ -170,12 +188,12 @@ class VaryingTsallisSwitch(Policy):
 
     @property
     def kernels(self) -> Kernels:
-        """Algorithm 1's."""
-        return tsallis.IMPORTANCE_WEIGHTED
+        """Algorithm 1's, on the blocks of Theorem 4."""
+        return tsallis.algorithm_1(tsallis.theorem_4, "importance-weighted")
 
     def parameters(self, horizon: float | None = None, blocks: int = 64) -> Array:
         """As the kernels take them."""
-        return np.array([tsallis.THEOREM_4, 0.0, 1.0, 1.0, 0.0])
+        return np.array([1.0])
 
     def probabilities(self, params: Array, state: Any, block: Any) -> Array:
         """p_n of the block drawn last."""

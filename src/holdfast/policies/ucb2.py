@@ -27,12 +27,14 @@ EpochState = extended(AverageState, "EpochState", __name__, r=PerArm, tau=PerArm
 def epoch(params: Any, state: Any, arm: int) -> float:
     """Begin the next epoch of `arm`; its rounds τ(r+1) − τ(r) with τ(r) = ⌈(1 + α)^r⌉, epochs without any passed over.
 
-    The first epoch of an arm has τ(0) = 1 round.
+    The first epoch of an arm has τ(0) = 1 round, and so has every one after the longest that can be counted.
     """
     before, after = state.tau[arm, 0], 1.0
-    while before > 0.0 and after <= before < LONGEST:
+    power = (1.0 + params[ALPHA]) ** state.r[arm, 0]
+    while before > 0.0 and after <= before and power < LONGEST:
         state.r[arm, 0] += 1.0
-        after = whole_rounds((1.0 + params[ALPHA]) ** state.r[arm, 0])
+        power = (1.0 + params[ALPHA]) ** state.r[arm, 0]
+        after = whole_rounds(power)
     state.tau[arm, 0] = max(after, before)
     return float(max(after - before, 1.0))
 

@@ -65,7 +65,7 @@ def compose_launch(play: Kernel, policy: Kernels, n_arms: int) -> Any:
     n_numbers, n_block, n_tally = policy.state_layout.n_numbers, policy.block_layout.n_numbers, TALLY.n_numbers
     n_vectors = max(1, policy.state_layout.n_vectors * n_arms)  # there is no array of nothing
 
-    @cuda.jit  # type: ignore[untyped-decorator]
+    @cuda.jit  # type: ignore[untyped-decorator]  # Numba has no types
     def launch(rules: Any, first: int, stop: Any, record: Any, blocks: Any) -> None:
         row = cuda.grid(1)
         if row < blocks.shape[0]:

@@ -1,0 +1,288 @@
+"""The rivals: against their naive twins arm for arm, with late losses, and what their sources say of their regret."""
+
+import math
+
+import naive
+import naive_rivals
+import numpy as np
+import pytest
+from statistics_of_samples import SEED, assert_distribution, assert_mean_at_most
+
+import holdfast as hf
+from holdfast.kernels import COMPILED
+from holdfast.players.game import Game
+from holdfast.policies import make_policy
+from holdfast.rng import uniform
+
+HORIZON = 3000 if COMPILED else 200
+K = 5
+
+TWINS = {
+    "ucb1": (hf.Ucb1(K), naive_rivals.Ucb1(K)),
+    "ucb1, cooldown": (hf.Ucb1(K, cooldown=9), naive_rivals.Ucb1(K, 9)),
+    "ucb1, threshold": (hf.Ucb1(K, threshold=0.2), naive_rivals.Ucb1(K, 1, 0.2)),
+    "ucb1, bold": (hf.Ucb1(K, exploration=0.3), naive_rivals.Ucb1(K, c=0.3)),
+    "follow-the-leader": (hf.FollowTheLeader(K, cooldown=4), naive_rivals.Ucb1(K, 4, c=0.0)),
+    "hold-forever": (hf.HoldForever(K), naive_rivals.HoldForever(K)),
+    "thompson": (hf.ThompsonSampling(K), naive_rivals.Thompson(K)),
+    "thompson, hesitant": (hf.ThompsonSampling(K, cooldown=6, threshold=0.1), naive_rivals.Thompson(K, 6, 0.1)),
+    "ucb2": (hf.Ucb2(K), naive_rivals.Ucb2(K, 0.1)),
+    "ucb2, slow": (hf.Ucb2(K, alpha=0.01), naive_rivals.Ucb2(K, 0.01)),
+    "ucb2, doubling": (hf.Ucb2(K, alpha=1.0), naive_rivals.Ucb2(K, 1.0)),
+    "ts2": (hf.BatchedThompson(K), naive_rivals.Ts2(K, 0.1)),
+    "batched-elimination": (
+        hf.BatchedElimination(K, horizon=HORIZON, batches=6),
+        naive_rivals.BatchedElimination(K, HORIZON, 6),
+    ),
+    "lazy-exp3": (hf.LazyExp3(K, switching_cost=2.0), naive_rivals.LazyExp3(K, 2.0)),
+    "lazy-exp3, no cost": (hf.LazyExp3(K, switching_cost=0.0), naive_rivals.LazyExp3(K, 0.0)),
+    "amir": (hf.AmirTsallis(K, switching_cost=2.0, horizon=HORIZON), naive_rivals.Amir(K, 2.0, HORIZON)),
+    "amir, no cost": (hf.AmirTsallis(K, switching_cost=0.0, horizon=HORIZON), naive.TsallisInf(K)),
+    "amir-anytime": (hf.AnytimeAmirTsallis(K, switching_cost=5.0), naive_rivals.Amir(K, 5.0)),
+    "spm": (hf.StabilityPenaltyMatching(K, switching_cost=0.4), naive_rivals.Spm(K, 0.4)),
+    "spm, one arm": (hf.StabilityPenaltyMatching(1, switching_cost=0.4), naive_rivals.Spm(1, 0.4)),
+}
+SEVERAL = (naive_rivals.Thompson, naive_rivals.Ts2, naive_rivals.LazyExp3)
+"""Those that draw more than one uniform for a block."""
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("name", TWINS)
+def test_a_game_plays_the_naive_arms(name):
+    """From the same uniforms, each with its own sums: the same arms for the same rounds, to the horizon and past it."""
+    policy, twin = TWINS[name]
+    table = np.random.default_rng(SEED).random((2 * HORIZON, policy.n_arms)) < 0.5
+    table[:, -1] &= np.arange(2 * HORIZON) % 5 < 3
+    game, t = Game(policy, seed=3), 0
+    while t < HORIZON:
+        ahead = game.stream.copy()
+        arm, length = game.begin()
+        u = (lambda stream=ahead: uniform(stream)) if isinstance(twin, SEVERAL) else uniform(ahead)
+        assert (arm, length) == twin.choose(u)
+        rounds = min(length, HORIZON - t)
+        loss = float(table[t : t + rounds, arm].sum())
+        game.observe(game.block, loss, rounds)
+        twin.observe(loss, rounds)
+        if policy.knows_probabilities:
+            assert game.probabilities() == pytest.approx(twin.p, rel=1e-6)
+        t += rounds
+
+
+def test_amir_has_two_phases():
+    """The second begins when the switches have cost (λK)^{1/3}T^{2/3}, and holds for ⌈λ^{2/3}(T/K)^{1/3}⌉ rounds."""
+    T, lam = 20_000, 1.0
+    player = hf.AmirTsallis(K, switching_cost=lam, horizon=T).player(seed=2)
+    lengths, switches = [], []
+    while player.rounds < T:
+        player.ask()
+        lengths.append(player.hold)
+        switches.append(player.switches)
+        player.tell(0.5 * player.hold, rounds=player.hold)
+    second = lengths.index(math.ceil((lam**2 * T / K) ** (1 / 3)))
+    assert set(lengths[:second]) == {1}
+    assert set(lengths[second:]) == {lengths[second]}
+    assert lam * (switches[second - 2]) < (lam * K * T**2) ** (1 / 3) <= lam * switches[second - 1]
+
+
+@pytest.mark.plain
+def test_epochs_of_ucb2():
+    """An arm has had τ(r) = ⌈1.1^r⌉ rounds after r epochs with a round in them: 1, 2, 3, 4, … then longer steps."""
+    player, held = hf.Ucb2(2).player(seed=1), []
+    for _ in range(90):
+        arm, rounds = player.ask(), player.hold
+        held.append((arm, rounds))
+        player.tell(rounds * 1.0 * arm, rounds=rounds)
+    sizes = np.cumsum([rounds for arm, rounds in held if arm == 0])
+    reached = {math.ceil(1.1**r) for r in range(100)}
+    assert set(sizes.tolist()) <= reached
+    assert len(sizes) > 40
+
+
+@pytest.mark.plain
+def test_lengths_of_lazy_exp3_are_geometric():
+    """First blocks of 20 000 games: P(b > m) = (1 − ε)^m; a total variation distance of 0.06 is seen."""
+    policy, lengths = hf.LazyExp3(4, switching_cost=30.0), []
+    mean = (30.0**2 / 4) ** (1 / 3)
+    for replication in range(20_000 if COMPILED else 6000):
+        game = Game(policy, seed=SEED, replication=replication)
+        lengths.append(game.begin()[1])
+    cells = np.arange(1, 40)
+    expected = (1 - 1 / mean) ** (cells - 1) / mean
+    counts = np.bincount(lengths, minlength=41)
+    assert_distribution(
+        [*counts[1:40], counts[40:].sum()], [*expected, 1 - expected.sum()], sees=0.06 if COMPILED else 0.1
+    )
+
+
+LATE = [name for name, (policy, _) in TWINS.items() if not policy.waits_for_losses and policy.n_arms > 1]
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("name", LATE)
+def test_losses_may_come_late_and_in_any_order(name):
+    """Twenty blocks are always out; the sums are those of the blocks that were told, and the game goes on."""
+    policy, _ = TWINS[name]
+    game, out, rng, told = Game(policy, seed=4), [], np.random.default_rng(SEED), 0.0
+    for n in range(400 if COMPILED else 60):
+        game.begin()
+        out.append(game.block.copy())
+        if len(out) > 20:
+            block = out.pop(int(rng.integers(len(out))))
+            loss = (0.25 + 0.5 * (n % 2)) * block[1]
+            told += loss
+            game.observe(block, loss, block[1])
+    state = game.saved_state()
+    for values in state.values():
+        assert np.isfinite(values).all()
+    if "N" in state:
+        assert math.isclose(sum(state["C"]), told, rel_tol=1e-12)
+
+
+@pytest.mark.plain
+def test_a_loss_of_an_earlier_phase_is_of_no_use_to_amir():
+    policy = hf.AnytimeAmirTsallis(3, switching_cost=0.0)
+    game = Game(policy, seed=1)
+    game.begin()
+    early = game.block.copy()
+    while game.saved_state()["phase"] == 1.0:
+        game.begin()
+    before = game.saved_state()
+    game.observe(early, 1.0, 1.0)
+    assert game.saved_state() == before
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("policy", [hf.ThompsonSampling(3), hf.BatchedThompson(3)])
+def test_who_does_not_know_its_probabilities_says_so(policy):
+    player = policy.player(seed=1)
+    player.ask()
+    for look in (lambda: player.probability, lambda: player.probabilities):
+        with pytest.raises(hf.HoldfastError, match=f"{policy.label} does not know"):
+            look()
+    player.tell(1.0)
+    assert hf.Player.load(player.save()).save() == player.save()
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize(
+    ("make", "parameter"),
+    [
+        (lambda: hf.Ucb1(3, cooldown=0), "cooldown"),
+        (lambda: hf.Ucb1(3, threshold=-1), "threshold"),
+        (lambda: hf.Ucb1(3, exploration=math.nan), "exploration"),
+        (lambda: hf.Ucb2(3, alpha=0), "alpha"),
+        (lambda: hf.BatchedThompson(3, alpha=2), "alpha"),
+        (lambda: hf.BatchedElimination(3, horizon=0), "horizon"),
+        (lambda: hf.BatchedElimination(3, horizon=10, batches=11), "batches"),
+        (lambda: hf.LazyExp3(3, switching_cost=-1), "switching_cost"),
+        (lambda: hf.AmirTsallis(3, switching_cost=1, horizon=1.5), "horizon"),
+        (lambda: hf.AnytimeAmirTsallis(3, switching_cost=math.inf), "switching_cost"),
+        (lambda: hf.StabilityPenaltyMatching(3, switching_cost="1"), "switching_cost"),
+    ],
+)
+def test_bad_parameters_are_refused(make, parameter):
+    with pytest.raises(hf.InvalidParameter, match=f"^{parameter} must"):
+        make()
+
+
+@pytest.mark.plain
+@pytest.mark.parametrize("name", TWINS)
+def test_settings_make_the_policy_again(name):
+    policy, _ = TWINS[name]
+    assert make_policy(policy.settings()) == policy
+
+
+@pytest.mark.plain
+def test_thresholds_and_costs_are_in_the_units_of_the_losses():
+    for kind, own in ((hf.Ucb1, "threshold"), (hf.ThompsonSampling, "threshold"), (hf.LazyExp3, "switching_cost")):
+        plain, scaled = kind(3, **{own: 0.25}), kind(3, **{own: 4.0}, loss_range=(-8.0, 8.0))
+        assert plain.parameters().tolist() == scaled.parameters().tolist()
+
+
+# ------------------------------------------------------------------------------------- what their sources say
+
+
+def costs_of(policy: hf.Policy, world: hf.Environment, T: int, lam: float, replications: int) -> np.ndarray:
+    """Pseudo-regret and switches at the horizon, one row per replication."""
+    result = hf.simulate(policy, world, horizon=T, switching_cost=lam, replications=replications, seed=SEED)
+    last = result.frame.filter(round=T)
+    return np.column_stack([last["pseudo_regret"], last["switches"]])
+
+
+T_SHORT, T_LONG = 2000, 50_000
+WORLD = hf.Bernoulli.with_gap(4, 0.3)
+LOGARITHMIC = {
+    "ucb1": hf.Ucb1(4),
+    "thompson": hf.ThompsonSampling(4),
+    "ucb2": hf.Ucb2(4),
+    "ts2": hf.BatchedThompson(4),
+    "amir": hf.AmirTsallis(4, switching_cost=1.0, horizon=T_LONG),
+}
+
+
+@pytest.mark.skipif(not COMPILED, reason="long games")
+@pytest.mark.parametrize("name", LOGARITHMIC)
+def test_regret_grows_slowly_where_losses_are_independent(name):
+    """From T = 2000 to 50 000 at most by a factor 3, where √T would give 5: 200 replications see 4.5."""
+    short = costs_of(LOGARITHMIC[name], WORLD, T_SHORT, 1.0, 200)[:, 0]
+    long = costs_of(LOGARITHMIC[name], WORLD, T_LONG, 1.0, 200)[:, 0]
+    assert_mean_at_most(long / short.mean(), 3.0, sees=1.5)
+
+
+@pytest.mark.skipif(not COMPILED, reason="long games")
+def test_auers_bounds():
+    """Theorems 1 and 2 of Auer et al. 2002 for the regret, and few switches for UCB2."""
+    gap, others, T = 0.3, 3, T_LONG
+    ucb1 = others * (8 * math.log(T) / gap + (1 + math.pi**2 / 3) * gap)
+    assert_mean_at_most(costs_of(LOGARITHMIC["ucb1"], WORLD, T, 1.0, 200)[:, 0], ucb1, sees=100.0)
+    alpha, found = 0.1, costs_of(LOGARITHMIC["ucb2"], WORLD, T, 1.0, 200)
+    leading = others * (1 + alpha) * (1 + 4 * alpha) * math.log(2 * math.e * gap**2 * T) / (2 * gap)
+    c = (
+        1
+        + (1 + alpha) * math.e / alpha**2
+        + ((1 + alpha) / alpha) ** (1 + alpha) * (1 + 11 * (1 + alpha) / (5 * alpha**2 * math.log(1 + alpha)))
+    )
+    assert_mean_at_most(found[:, 0], leading + others * c / gap, sees=100.0)
+    assert_mean_at_most(found[:, 1], 250.0, sees=60.0)
+
+
+@pytest.mark.skipif(not COMPILED, reason="long games")
+def test_elimination_keeps_the_best_arm_and_switches_rarely():
+    """At most KB switches; with probability 1 − 1/T or so the best arm is never dropped, so the last half is free."""
+    T = T_LONG
+    policy = hf.BatchedElimination(4, horizon=T)
+    result = hf.simulate(
+        policy, WORLD, horizon=T, switching_cost=1.0, replications=200, seed=SEED, checkpoints=[T // 2, T]
+    )
+    half, last = (result.frame.filter(round=mark) for mark in (T // 2, T))
+    assert (last["switches"] <= 4 * policy.batches).all()
+    assert (last["pseudo_regret"] == half["pseudo_regret"]).all()
+
+
+ADVERSARIAL = {
+    "lazy-exp3": lambda T: hf.LazyExp3(4, switching_cost=1.0),
+    "amir": lambda T: hf.AmirTsallis(4, switching_cost=1.0, horizon=T),
+    "amir-anytime": lambda T: hf.AnytimeAmirTsallis(4, switching_cost=1.0),
+    "spm": lambda T: hf.StabilityPenaltyMatching(4, switching_cost=1.0),
+}
+
+
+@pytest.mark.skipif(not COMPILED, reason="long games")
+@pytest.mark.parametrize("name", ADVERSARIAL)
+def test_the_worst_case_is_bounded(name):
+    """Against the changing best arm, the cost stays below twice Theorem 1's bound of order (λK)^{1/3}T^{2/3}."""
+    for T in (4000, 32_000):
+        found = costs_of(ADVERSARIAL[name](T), hf.ChangingBest(4, T, changes=3), T, 1.0, 100)
+        limit = 2 * hf.bounds.theorem_1(n_arms=4, switching_cost=1.0, horizon=T)
+        assert_mean_at_most(found.sum(axis=1), limit, sees=0.5 * limit)
+
+
+@pytest.mark.skipif(not COMPILED, reason="long games")
+def test_hesitating_saves_switches():
+    for plain, careful in (
+        (hf.Ucb1(4), hf.Ucb1(4, cooldown=20)),
+        (hf.Ucb1(4), hf.Ucb1(4, threshold=0.1)),
+        (hf.ThompsonSampling(4), hf.ThompsonSampling(4, cooldown=20)),
+    ):
+        switches = [costs_of(policy, WORLD, 5000, 1.0, 100)[:, 1] for policy in (plain, careful)]
+        assert_mean_at_most(switches[1] / switches[0].mean(), 0.5, sees=0.25)
