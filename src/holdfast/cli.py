@@ -16,6 +16,7 @@ from typing import Annotated, Any
 import typer
 
 import holdfast
+from holdfast.arena.commands import arena
 from holdfast.checks import whole_number
 from holdfast.errors import HoldfastError
 from holdfast.replays import commands as replay_commands
@@ -231,9 +232,14 @@ def bench(
 
 replay_commands.add_to(app)
 study_commands.add_to(app)
+app.command("arena")(arena)
 
 OPTIONS = {"n_arms": "--arms", "switching_cost": "--switching-cost", "best_arms": "--best-arms"} | {
-    name: f"--{name}" for name in ("horizon", "gaps", "replications", "seed", "backend", "scheduler", "workers")
+    name: f"--{name}"
+    for name in (
+        *("horizon", "gaps", "replications", "seed", "backend", "scheduler", "workers"),
+        *("policies", "environments", "trace", "units", "index"),
+    )
 }
 
 
