@@ -18,6 +18,7 @@ import typer
 import holdfast
 from holdfast.arena.commands import arena
 from holdfast.checks import whole_number
+from holdfast.decisions import commands as decision_commands
 from holdfast.errors import HoldfastError
 from holdfast.replays import commands as replay_commands
 from holdfast.studies import commands as study_commands
@@ -232,6 +233,7 @@ def bench(
 
 replay_commands.add_to(app)
 study_commands.add_to(app)
+decision_commands.add_to(app)
 app.command("arena")(arena)
 
 OPTIONS = {"n_arms": "--arms", "switching_cost": "--switching-cost", "best_arms": "--best-arms"} | {
