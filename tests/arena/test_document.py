@@ -22,12 +22,12 @@ def test_tables_are_those_of_the_run(made):
 
 def test_a_page_is_refreshed_between_its_marks(made, tmp_path):
     page = tmp_path / "page.md"
-    page.write_text(f"# Words\n\n{BEGIN}\nold\n{END}\n\nMore.\n")
+    page.write_text(f"# Words\n\n{BEGIN}\nYesterday.\n{END}\n\nMore.\n")
     refresh(made.document, page)
     once = page.read_text()
     assert once.startswith("# Words\n")
     assert once.endswith(f"{END}\n\nMore.\n")
-    assert "old" not in once
+    assert "Yesterday" not in once
     refresh(made.document, page)
     assert page.read_text() == once
     page.write_text("no marks")

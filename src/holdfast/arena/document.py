@@ -33,7 +33,8 @@ def markdown(told: dict[str, Any]) -> str:
     """Worst cases, then the ratios to the best policy in every environment, by group."""
     parts = [
         f"{told['replications']} replications, T = {told['horizon']:,}, seed {told['seed']}, "
-        f"holdfast {told['holdfast']}. {TOLD} is told T; ± half of a 95 % interval; percentages are of Theorem 1's bound.",
+        f"holdfast {told['holdfast']}. {TOLD} is told T; ± half of a 95 % interval; percentages are of "
+        "Theorem 1's bound.",
         _worst(told),
         *(f"Ratio to the best policy, {words}.\n\n{_ratios(told, group)}" for group, words in _groups(told)),
         "Worst ratio to the best policy with other floors.\n\n" + _floors(told),
