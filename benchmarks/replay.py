@@ -1,16 +1,19 @@
-"""Best plans in hindsight: time against one NumPy pass over the table, its growth in T and K, and memory.
+"""Replays and best plans: time against one NumPy pass over the table, growth in T and K, and memory.
 
     python benchmarks/replay.py [--largest 1e7]
 
-One pass is `table.sum()`, which reads every loss once. The last line maps the largest table from a file instead, in a
-process of its own, and gives the peak memory of that process (on Linux; pages of the file count while they are held).
+One pass is `table.sum()`, which reads every loss once. A replay is of the default policies with 100 replications at
+λ = 1, on the whole table, its halves and quarters, with all plans; CPU seconds are those of all threads together. The
+last lines are of processes of their own: the largest table loaded from a file, or mapped, and the peak memory of the
+process above what it had before, in tables (on Linux): with the pages of mapped files, which the system can take back,
+and without.
 """
 
 import argparse
-import resource
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import numpy as np
@@ -22,18 +25,33 @@ from holdfast.replays.plans import hindsight
 LAMBDAS = (0.1, 0.35, 1.0)
 LIMITS = (1, 2, 5, 10)
 
-MAPPED = """
+IN_A_PROCESS = """
 import sys
+import threading
+import time
 import numpy as np
 import holdfast as hf
 def peak():
     with open("/proc/self/status") as lines:
         return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
-table = np.load(sys.argv[1], mmap_mode="r")
-hf.best_plan(np.zeros((300, 2)), 1.0)
+def play(table):
+    if sys.argv[3] == "plan":
+        return hf.best_plan(table, 1.0)
+    return hf.replay(table, switching_cost=1.0)
+play(np.random.default_rng(1).random((300, 2)))
 begun = peak()
-hf.best_plan(table, 1.0)
-print(begun, peak())
+anonymous = [0]
+def watch():
+    while True:
+        with open("/proc/self/status") as lines:
+            anonymous[0] = max(anonymous[0], next(int(x.split()[1]) for x in lines if x.startswith("RssAnon")))
+        time.sleep(0.02)
+threading.Thread(target=watch, daemon=True).start()
+time.sleep(0.1)
+own = anonymous[0]
+table = np.load(sys.argv[1], mmap_mode="r" if sys.argv[2] == "mapped" else None)
+play(table)
+print(peak() - begun, anonymous[0] - own)
 """
 
 
@@ -50,19 +68,40 @@ def line(rounds: int, n_arms: int, table: np.ndarray) -> None:
     )
 
 
+def replay_line(rounds: int, n_arms: int, table: np.ndarray) -> None:
+    """Time of a whole replay of one table."""
+    one_pass = seconds(lambda: table.sum(), 3)
+    began, busy = time.perf_counter(), time.process_time()
+    hf.replay(table, switching_cost=1.0)
+    wall, cpu = time.perf_counter() - began, time.process_time() - busy
+    print(
+        f"| {rounds:.0e} | {n_arms} | {one_pass:.4f} s | {wall:.1f} s | {cpu:.1f} s | {cpu / one_pass:.0f} "
+        f"| {1e9 * cpu / rounds:.0f} ns |",
+        flush=True,
+    )
+
+
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     arguments.add_argument("--largest", type=float, default=1e7)
     largest = int(arguments.parse_args().largest)
     rng = np.random.default_rng(1)
+    sizes = [(largest // 100, 16), (largest // 10, 16), (largest, 16)]
+    sizes += [(largest // 10, n_arms) for n_arms in (2, 8, 32, 128)]
     print("| T | K | one pass | best plan | passes | per loss | 3 λ and 10 limits | passes |")
     print("|---|---|---|---|---|---|---|---|")
-    for rounds in (largest // 100, largest // 10, largest):
-        line(rounds, 16, rng.random((rounds, 16)))
-    for n_arms in (2, 8, 32, 128):
-        line(largest // 10, n_arms, rng.random((largest // 10, n_arms)))
-    held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    print(f"\npeak memory with the tables in memory: {held:.2f} GiB")
+    for rounds, n_arms in sizes:
+        line(rounds, n_arms, rng.random((rounds, n_arms)))
+    hf.replay(rng.random((1000, 16)), switching_cost=1.0)  # compiles
+    print("\n| T | K | one pass | replay | CPU | passes | per round |")
+    print("|---|---|---|---|---|---|---|")
+    for rounds, n_arms in sizes:
+        replay_line(rounds, n_arms, rng.random((rounds, n_arms)))
+    table = rng.random((largest, 16))
+    began = time.perf_counter()
+    hf.replay(table, switching_cost=LAMBDAS)
+    print(f"\nthe largest table with three λ: {time.perf_counter() - began:.0f} s\n")
+    del table
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "table.npy"
         mapped = np.lib.format.open_memmap(file, mode="w+", dtype=np.float64, shape=(largest, 16))
@@ -70,9 +109,12 @@ def main() -> None:
             mapped[first : first + 10**5] = rng.random((min(10**5, largest - first), 16))
         size = mapped.nbytes / 2**20
         del mapped
-        done = subprocess.run([sys.executable, "-c", MAPPED, file], capture_output=True, text=True, check=True)
-        begun, peak = (int(number) / 2**10 for number in done.stdout.split())
-    print(f"mapped from a file of {size:.0f} MiB: {peak - begun:.0f} MiB above {begun:.0f}, pages of the file included")
+        for how in ("loaded", "mapped"):
+            for what in ("plan", "replay"):
+                words = [sys.executable, "-c", IN_A_PROCESS, file, how, what]
+                done = subprocess.run(words, capture_output=True, text=True, check=True)
+                peak, own = (int(number) / 2**10 / size for number in done.stdout.split())
+                print(f"{what}, table of {size:.0f} MiB {how}: {peak:.2f} tables, {own:.2f} without mapped files")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,8 @@
 """For every test: Hypothesis gives the same examples in every run, fewer of them when kernels run as plain Python."""
 
 import os
+import shutil
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -39,3 +41,22 @@ def browser(chromium: Browser) -> Iterator[Browser]:
     chromium.complaints()
     yield chromium
     assert chromium.complaints() == []
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 64 KiB, where the system lets us make one."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    mount = shutil.which("mount")
+    if (
+        mount is None
+        or subprocess.run(
+            [mount, "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(place)], capture_output=True, check=False
+        ).returncode
+    ):
+        pytest.skip("needs the right to mount a file system")
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", "--lazy", str(place)], check=True)

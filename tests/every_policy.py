@@ -157,7 +157,7 @@ CASES = {
     "spm": Case(StabilityPenaltyMatching(4, switching_cost=1.3), lambda: naive_rivals.Spm(4, 1.3)),
 }
 
-DRAW_NOTHING = ("base", "one arm", "adaptive, one arm", "ucb", "follow", "batched")
+DRAW_NOTHING = ("base", "one arm", "adaptive, one arm", "ucb", "follow", "batched", "hold")
 
 RANDOMISED = [name for name in CASES if not name.startswith(DRAW_NOTHING) or "random" in name]
 """The cases whose arms hang on the seed."""

@@ -230,7 +230,7 @@ class Amir:
 
     def __init__(self, K: int, lam: float, T: int | None = None) -> None:
         self.K, self.lam, self.T, self.known = K, lam, T or 1024, T is not None
-        self.t, self.left, self.arm = 0, self.T, -1
+        self.left, self.arm, self.phase = self.T, -1, 0
         self.restart()
 
     def restart(self) -> None:
@@ -238,7 +238,7 @@ class Amir:
         self.forget()
 
     def forget(self) -> None:
-        self.m, self.C = 0, [0.0] * self.K
+        self.m, self.C, self.phase = 0, [0.0] * self.K, self.phase + 1
 
     def choose(self, u: float, announced: float | None = None) -> tuple[int, int]:
         if not self.known and self.left == 0:
@@ -257,8 +257,14 @@ class Amir:
         self.left -= rounds
         return self.arm, rounds
 
-    def observe(self, total_loss: float, rounds: int) -> None:
-        self.C[self.arm] += total_loss / self.p[self.arm]
+    def block(self) -> tuple[int, int, float]:
+        """What the loss of this block will be weighted by, and the phase it is of use in."""
+        return self.phase, self.arm, self.p[self.arm]
+
+    def observe(self, total_loss: float, rounds: int, block: tuple[int, int, float] | None = None) -> None:
+        phase, arm, p = block or self.block()
+        if phase == self.phase:
+            self.C[arm] += total_loss / p
 
 
 class Spm(naive.Algorithm1):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import holdfast as hf
-from holdfast.replays.advice import about_cheapest, about_hindsight, about_stability, about_staying, advice
+from holdfast.replays.advice import about_cheapest, about_first, about_hindsight, about_stability, about_staying, advice
 from holdfast.replays.costs import Amount, Played, References, Standing, stretches
 from holdfast.results import interval
 
@@ -54,6 +54,18 @@ def test_a_policy_that_may_or_may_not_beat_the_best_arm_is_not_decided():
         "Not decided at λ = 1: whether any policy beats staying with a, the best arm in hindsight. "
     )
     assert "adaptive costs between 8.2 % less and 5.1 % more (not decided) than that." in str(said)
+
+
+def test_the_policy_given_first_is_spoken_of_where_another_is_cheaper():
+    (said,) = about_first(standing({"adaptive": (104.0, 1.0), "leader": (101.0, 0.0)}))
+    assert said.decided
+    assert str(said).startswith("adaptive costs 4.0 % more (3.7 to 4.3 %) than staying with NYISO, without knowing it")
+    assert str(said).endswith("less (22 to 23 %) than a random fixed choice.")
+    assert said.numbers["cost_of_adaptive"] == pytest.approx(104.0)
+    assert about_first(standing({"adaptive": (101.0, 1.0), "leader": (104.0, 0.0)})) == []
+    (open_,) = about_first(standing({"adaptive": (100.5, 20.0), "leader": (99.0, 0.0)}))
+    assert not open_.decided
+    assert "(not decided)" in str(open_)
 
 
 def test_one_policy_alone():

@@ -242,7 +242,7 @@ def test_geometric_success_hangs_on_alignment():
 @pytest.mark.parametrize(
     ("settings", "parameter", "message"),
     [
-        ({"horizon": 0}, "horizon", "horizon must be a whole number of at least 1; got 0"),
+        ({"horizon": 0}, "horizon", "horizon must be a whole number from 1 to 9007199254740992; got 0"),
         ({"horizon": 2.5}, "horizon", "got 2.5"),
         ({"grid": "geometrical"}, "grid", r"got 'geometrical'; did you mean 'geometric'\?"),
         ({"order": "round_robin"}, "order", r"did you mean 'round-robin'\?"),

@@ -136,7 +136,7 @@ def test_scratch_space_is_not_saved_and_not_missed():
 
 def test_wide_state_is_simulated_as_it_is_played():
     result = hf.simulate(
-        WidePolicy(5), hf.Bernoulli([0.3, 0.4, 0.5, 0.6, 0.7]), horizon=300, switching_cost=0.1, replications=3, seed=4
+        WidePolicy(5), hf.Bernoulli([0.3, 0.4, 0.5, 0.6, 0.7]), horizon=300, switching_cost=0.1, replications=1, seed=4
     )
     player, stream, switches = WidePolicy(5).player(seed=4), hf.Stream(4, "environment"), 0
     world, t = hf.Bernoulli([0.3, 0.4, 0.5, 0.6, 0.7]), 0

@@ -96,7 +96,7 @@ def test_the_same_seed_plays_the_same_game(name):
     assert one.player.save() == other.player.save()
 
 
-@pytest.mark.parametrize("name", RANDOMISED)
+@pytest.mark.parametrize("name", [name for name in RANDOMISED if name != "hold-forever"])
 def test_different_seeds_and_replications_play_different_games(name):
     games = [tuple(Game(CASES[name], seed).play(400).arms) for seed in range(8)]
     assert len(set(games)) > 4
@@ -146,7 +146,7 @@ def test_switches_count_changes_of_arm_and_the_first_play(name):
     assert (game.player.rounds, game.player.switches) == (200, changes)
 
 
-@every_policy
+@pytest.mark.parametrize("name", [name for name in CASES if CASES[name].policy.knows_probabilities])
 def test_probabilities_are_those_the_arm_was_drawn_from(name):
     game, case = Game(CASES[name]), CASES[name]
     for _ in range(25):
@@ -159,7 +159,8 @@ def test_probabilities_are_those_the_arm_was_drawn_from(name):
         if before is not None:
             assert p.tolist() == before.tolist()
         arm = case.policy.arms.index(asked) if case.policy.arms else asked
-        assert game.player.probability == p[arm] > 0
+        assert p[arm] > 0
+        assert math.isclose(game.player.probability, p[arm], rel_tol=1e-12)
         game.step(10**6)
 
 
@@ -171,7 +172,7 @@ def test_looking_changes_nothing(name):
         assert repr(game.player).startswith("<Player of ")
         assert game.player.rounds == 37
         assert game.player.save() == saved
-        if game.player.hold or CASES[name].announce is None:
+        if CASES[name].policy.knows_probabilities and (game.player.hold or CASES[name].announce is None):
             game.player.probabilities[:] = 7.0  # a copy: nobody's state
         assert game.player.save() == saved
 

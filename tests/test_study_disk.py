@@ -5,33 +5,12 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from study_files import GRID, PLAIN, SEEDS
 
 import holdfast as hf
 from holdfast.studies.run import run_study
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 64 KiB, where the system lets us make one."""
-    place = tmp_path / "disk"
-    place.mkdir()
-    mount = shutil.which("mount")
-    if (
-        mount is None
-        or subprocess.run(
-            [mount, "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(place)], capture_output=True, check=False
-        ).returncode
-    ):
-        pytest.skip("needs the right to mount a file system")
-    try:
-        yield place
-    finally:
-        subprocess.run(["umount", "--lazy", str(place)], check=True)
 
 
 def test_a_full_disk_is_one_line_and_the_study_goes_on_afterwards(write, small_disk, tmp_path):

@@ -16,8 +16,12 @@ from typing import Annotated, Any
 import typer
 
 import holdfast
+from holdfast.arena.commands import arena
 from holdfast.checks import whole_number
+from holdfast.decisions import commands as decision_commands
 from holdfast.errors import HoldfastError
+from holdfast.replays import commands as replay_commands
+from holdfast.studies import commands as study_commands
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -227,8 +231,17 @@ def bench(
     report(quick=quick)
 
 
+replay_commands.add_to(app)
+study_commands.add_to(app)
+decision_commands.add_to(app)
+app.command("arena")(arena)
+
 OPTIONS = {"n_arms": "--arms", "switching_cost": "--switching-cost", "best_arms": "--best-arms"} | {
-    name: f"--{name}" for name in ("horizon", "gaps", "replications", "seed", "backend", "scheduler", "workers")
+    name: f"--{name}"
+    for name in (
+        *("horizon", "gaps", "replications", "seed", "backend", "scheduler", "workers"),
+        *("policies", "environments", "trace", "units", "index"),
+    )
 }
 
 

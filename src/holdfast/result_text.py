@@ -37,9 +37,9 @@ class Summary(pl.DataFrame):
 def as_text(summary: pl.DataFrame) -> str:
     """A line for each policy; measures that do not fit beside the others follow below."""
     head, *body = _cells(summary, MEASURES, with_error)
-    body = [[*(_shortened(cell) for cell in row[: -len(MEASURES)]), *row[-len(MEASURES) :]] for row in body]
+    body = [[*(shortened(cell) for cell in row[: -len(MEASURES)]), *row[-len(MEASURES) :]] for row in body]
     labels = len(head) - len(MEASURES)
-    widths = [max(map(_columns, column)) for column in zip(head, *body, strict=True)]
+    widths = [max(map(terminal_columns, column)) for column in zip(head, *body, strict=True)]
     room = WIDTH - sum(widths[:labels]) - 2 * (labels - 1)
     blocks: list[list[int]] = [[]]
     for i in range(labels, len(head)):
@@ -109,22 +109,23 @@ def _one_line(value: object) -> str:
     return "".join(sign if sign.isprintable() else " " for sign in str(value))
 
 
-def _shortened(cell: str) -> str:
-    if _columns(cell) <= LONGEST_NAME:
+def shortened(cell: str, most: int = LONGEST_NAME) -> str:
+    """A name in at most so many columns of a terminal, its middle left out."""
+    if terminal_columns(cell) <= most:
         return cell
     begin, end = cell[:-8], cell[-8:]  # names often differ at their end
-    while _columns(begin + end) >= LONGEST_NAME:
+    while begin and terminal_columns(begin + end) >= most:
         begin = begin[:-1]
     return f"{begin}…{end}"
 
 
-def _columns(text: str) -> int:
+def terminal_columns(text: str) -> int:
     """Columns of a terminal: some letters take two."""
     return sum(2 if unicodedata.east_asian_width(sign) in "WF" else 1 for sign in text)
 
 
 def _padded(text: str, width: int, left: bool) -> str:
-    space = " " * (width - _columns(text))
+    space = " " * (width - terminal_columns(text))
     return text + space if left else space + text
 
 

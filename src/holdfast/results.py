@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -135,6 +136,25 @@ class Result:
             shown = ", ".join(map(str, recorded[:5])) + (", …" if len(recorded) > 5 else "")
             raise InvalidParameter("round", f"must be one that was recorded ({shown})", round)
         return at
+
+    def plot(
+        self,
+        path: str | Path | None = None,
+        *,
+        measures: Sequence[str] | str = ("pseudo_regret", "switches", "regret_with_switching"),
+        scale: str = "auto",
+        axes: Any = None,
+        title: str = "",
+    ) -> Any:
+        """Draw means over the rounds with bands of one standard deviation, a panel per measure.
+
+        Returns a matplotlib figure; or draws on `axes`, one pair for each measure, and returns them; or writes the file
+        that `path` names: ``.png``, ``.svg``, ``.pdf``, or an interactive page, ``.html``. A study's grid becomes rows
+        of panels. `scale` is ``"linear"``, ``"log"``, or ``"auto"``: logarithmic where a linear axis would flatten half
+        of the lines. Needs the extra ``report``.
+        """
+        plots = importlib.import_module("holdfast.report.plots")  # above this room: found by name, when asked for
+        return plots.plot_result(self, path, measures=measures, scale=scale, axes=axes, title=title)
 
     def write(self, path: str | Path) -> Path:
         """Write the table as the suffix says: ``.parquet``, ``.csv``, or ``.arrow`` (also ``.ipc`` and ``.feather``).

@@ -125,7 +125,7 @@ def test_a_band_that_is_not_even_and_a_point():
 def test_times_are_told_as_times():
     days = np.array(["2026-01-01", "2026-01-02"], dtype="datetime64[D]")
     (data,) = data_of(line_chart(one_panel(Panel("y", (Line("a", days, [1.0, 2.0]),)), x_label="day"), "x"))
-    assert data["x"] == {"label": "day", "dated": True, "lists": [["2026-01-01", "2026-01-02"]]}
+    assert data["x"] == {"label": "day", "dated": True, "scale": "linear", "lists": [["2026-01-01", "2026-01-02"]]}
 
 
 def test_no_log_axis_unasked_below_zero(make_table):

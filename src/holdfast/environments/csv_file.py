@@ -30,8 +30,8 @@ TAIL = 2**12
 """Bytes at the end of a file in which blank lines are looked for."""
 
 
-def read_csv(file: Path, index: str | None) -> pl.DataFrame:
-    """All columns as floats, but for `index`: that one as numbers, times or text, whichever it is."""
+def read_csv(file: Path, index: str | None, words: Sequence[str] = ()) -> pl.DataFrame:
+    """All columns as floats, but for `index` and `words`: those as numbers, times or text, whichever they are."""
     import polars as pl
 
     with _plain(file) as plain:
@@ -41,11 +41,12 @@ def read_csv(file: Path, index: str | None) -> pl.DataFrame:
         if len(names) - (index is not None) < 2:
             rule = "must have at least two columns of losses, one per arm, with commas between them"
             raise InvalidParameter("source", rule, ",".join(names))
-        kinds = {name: pl.Float64 for name in names if name != index}
+        free = [name for name in names if name == index or name in words]
+        kinds = {name: pl.Float64 for name in names if name not in free}
         try:
             frame = pl.read_csv(plain, new_columns=names, schema_overrides=kinds, infer_schema=False)
         except pl.exceptions.PolarsError as error:
-            _diagnose(plain, file, names, index)
+            _diagnose(plain, file, names, free)
             reason = str(error).strip().partition("\n")[0]
             raise InvalidParameter("source", f"must be a .csv table ({reason})", str(file)) from None
         blank = _blank_lines_at_the_end(plain)
@@ -53,8 +54,8 @@ def read_csv(file: Path, index: str | None) -> pl.DataFrame:
         if blank and ends.null_count().sum_horizontal().item() == ends.height * ends.width:
             frame = frame.head(-blank)
         if sum(frame.null_count().row(0)):
-            _diagnose(plain, file, names, index)
-    return frame if index is None else frame.with_columns(_typed(frame[index]))
+            _diagnose(plain, file, names, free)
+    return frame.with_columns(_typed(frame[name]) for name in free)
 
 
 @contextmanager
@@ -119,8 +120,8 @@ def _blank_lines_at_the_end(plain: Path) -> int:
     return max(0, tail[len(tail.rstrip()) :].count(b"\n") - 1)
 
 
-def _diagnose(plain: Path, file: Path, names: Sequence[str], index: str | None) -> None:
-    """Look for the first line that is no round, and say what is wrong with it."""
+def _diagnose(plain: Path, file: Path, names: Sequence[str], free: Sequence[str]) -> None:
+    """Look for the first line that is no round, and say what is wrong with it; `free` columns may hold anything."""
     with _opened(plain) as lines:
         rows = csv.reader(lines)
         next(rows)
@@ -134,7 +135,7 @@ def _diagnose(plain: Path, file: Path, names: Sequence[str], index: str | None) 
                 rule = f"must have {len(names)} columns in every line, as in the first; {here} has {len(cells)}{hint}"
                 raise InvalidParameter("source", rule, ",".join(cells))
             for name, cell in zip(names, cells, strict=True):
-                if name != index and not _is_number(cell):
+                if name not in free and not _is_number(cell):
                     raise _not_a_number(cell, f"{here}, column {name!r}", name, rows.line_num == FIRST_LINE)
 
 

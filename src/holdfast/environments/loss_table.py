@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,7 +46,8 @@ class Summed:
     source: str
     """The path of its file, or what else it was."""
     sums: Array
-    """(T + 1) × K sums of the first t rows, of what each loss is above the lowest of `units`."""
+    """(T + 1) × K sums of the first t rows, of what each loss is above the lowest of `units`. Only differences of
+    rows count: a part of a table begins with other than zeros."""
     arms: tuple[str, ...] | None
     labels: NDArray[Any] | None
     units: tuple[float, float]
@@ -94,8 +95,7 @@ class LossTable(Environment):
         units = number_range("units", self.units)
         held = self.source
         if not isinstance(held, Summed):
-            trace = read_trace(held, index=self.index, arms=self.arms)
-            held = Summed(trace.source, prefix_sums(trace, units), trace.arms, trace.labels, units, self.index)
+            held = type(self).of(read_trace(held, index=self.index, arms=self.arms), units, self.index).source
         arms = held.arms if self.arms is None else tuple(self.arms)
         for name, value in (("units", units), ("index", self.index), ("arms", arms)):
             if value != getattr(held, name):
@@ -138,7 +138,7 @@ class LossTable(Environment):
     @cached_property
     def reference(self) -> int:
         """The best arm over all rounds."""
-        return int(np.argmin(self.sums[-1]))
+        return int(np.argmin(self.sums[-1] - self.sums[0]))
 
     def expected(self, start: int, stop: int) -> Array:
         """Total loss of every arm over the rounds [start, stop)."""
@@ -148,7 +148,23 @@ class LossTable(Environment):
     def excess(self, stop: int) -> Array:
         """Total loss of every arm over the rounds [0, stop) less that of the reference arm."""
         _, stop = self.checked_rounds(0, stop)
-        return np.asarray(self.sums[stop] - self.sums[stop, self.reference])
+        sums = self.sums[stop] - self.sums[0]
+        return np.asarray(sums - sums[self.reference])
+
+    @classmethod
+    def of(cls, trace: Trace, units: tuple[float, float] = UNIT_RANGE, index: str | None = None) -> Self:
+        """A table that has been read already."""
+        held = Summed(trace.source, prefix_sums(trace, units), trace.arms, trace.labels, units, index)
+        return cls(held, units=units, index=index, arms=trace.arms)
+
+    def part(self, start: int, stop: int) -> Self:
+        """The rounds [start, stop) as a table of their own, which shares the memory of this one."""
+        start, stop = self.checked_rounds(start, stop)
+        if start == stop:
+            raise InvalidParameter("stop", f"must be above start, {start}", stop)
+        labels = None if self.labels is None else self.labels[start:stop]
+        held = replace(self.source, sums=self.sums[start : stop + 1], labels=labels)
+        return replace(self, source=held)
 
     def settings(self) -> dict[str, Any]:
         """The parameters as plain values. A table that was not read from a file cannot be made again from them."""

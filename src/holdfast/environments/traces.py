@@ -59,6 +59,30 @@ class Trace:
             piece = self.table[first : first + rows]
             yield first, np.asarray(piece if isinstance(piece, np.ndarray) else _as_floats(piece), dtype=np.float64)
 
+    def as_array(self) -> Trace:
+        """The same with an array for its table, which is copied only where it is a data frame."""
+        if isinstance(self.table, np.ndarray):
+            return self
+        widest = np.result_type(*(_smallest_float(kind) for kind in self.table.dtypes))
+        array = np.empty(self.shape, dtype=widest)
+        for first, piece in self.pieces():
+            array[first : first + len(piece)] = piece
+        return replace(self, table=array)
+
+    def range(self, rows: int = ROWS_AT_ONCE) -> tuple[float, float]:
+        """The lowest and the highest loss; what is missing is refused."""
+        ends = [np.inf, -np.inf]
+        for first, piece in self.pieces(rows):
+            wrong = ~np.isfinite(piece)
+            if wrong.any():
+                row, arm = (int(i) for i in np.argwhere(wrong)[0])
+                loss = float(piece[row, arm])
+                if np.isnan(loss):
+                    raise self.refusal(first + row, arm, loss, (-np.inf, np.inf))
+                raise InvalidParameter("source", f"must have a finite number in {self.place(first + row, arm)}", loss)
+            ends = [min(ends[0], float(piece.min())), max(ends[1], float(piece.max()))]
+        return ends[0], ends[1]
+
     def checked_pieces(self, units: tuple[float, float], rows: int = ROWS_AT_ONCE) -> Iterator[tuple[int, Array]]:
         """The pieces, each after a check that its losses are numbers within `units`."""
         lowest, highest = units
@@ -107,26 +131,46 @@ def read_trace(source: object, *, index: str | None = None, arms: Sequence[str] 
     return trace
 
 
-def _from_file(file: Path, index: str | None) -> Trace:
+def read_frame(source: object, *, words: Sequence[str] = ()) -> pl.DataFrame:
+    """A data frame of any make, or the one in a file, with its columns as they are; in a CSV file, all but `words`
+    must be numbers."""
+    if isinstance(source, (str, Path)):
+        suffix = _suffix(Path(source), tuple(s for s in SUFFIXES if s != ".npy"))
+        return _frame_in(Path(source), suffix, None, words)
+    frame = _as_frame(source)
+    if frame is None:
+        raise InvalidParameter("source", "must be a data frame or the path of a file", type(source).__name__)
+    return frame
+
+
+def _suffix(file: Path, known: Sequence[str]) -> str:
     name = file.name.lower()
-    suffix = max((s for s in SUFFIXES if name.endswith(s)), key=len, default=None)
+    suffix = max((s for s in known if name.endswith(s)), key=len, default=None)
     if suffix is None:
-        raise InvalidParameter("source", f"must end in {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}", str(file))
+        raise InvalidParameter("source", f"must end in {', '.join(known[:-1])} or {known[-1]}", str(file))
     if not file.is_file():
         raise InvalidParameter("source", "must be a file; there is none", str(file))
+    return suffix
+
+
+def _frame_in(file: Path, suffix: str, index: str | None, words: Sequence[str] = ()) -> pl.DataFrame:
+    import polars as pl
+
+    with unreadable(file, suffix):
+        if suffix in ARROW:
+            return pl.read_ipc(file)
+        return pl.read_parquet(file) if suffix == ".parquet" else read_csv(file, index, words)
+
+
+def _from_file(file: Path, index: str | None) -> Trace:
+    suffix = _suffix(file, SUFFIXES)
     if suffix == ".npy":
         try:
             array = np.load(file, mmap_mode="r", allow_pickle=False)
         except (OSError, ValueError, EOFError) as error:
             raise InvalidParameter("source", f"must be the path of a .npy file ({error})", str(file)) from None
         return _from_array(array, index, str(file))
-    import polars as pl
-
-    with unreadable(file, suffix):
-        if suffix in ARROW:
-            frame = pl.read_ipc(file)
-        else:
-            frame = pl.read_parquet(file) if suffix == ".parquet" else read_csv(file, index)
+    frame = _frame_in(file, suffix, index)
     trace = _from_frame(frame, index, str(file))
     if trace.shape[1] == 1:
         only = trace.arms[0] if trace.arms else ""
@@ -227,6 +271,13 @@ def _as_floats(frame: pl.DataFrame) -> Array:
     import polars as pl
 
     return frame.select(pl.all().cast(pl.Float64).fill_null(float("nan"))).to_numpy()
+
+
+def _smallest_float(kind: pl.DataType) -> type[np.floating[Any]]:
+    """float32 where it holds every number of the column."""
+    import polars as pl
+
+    return np.float32 if kind in (pl.Float32, pl.Boolean, pl.Int8, pl.UInt8, pl.Int16, pl.UInt16) else np.float64
 
 
 def _with_arms(trace: Trace, given: Sequence[str]) -> Trace:

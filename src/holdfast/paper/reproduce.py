@@ -6,7 +6,7 @@ import json
 import math
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -94,9 +94,8 @@ def reproduce(
         tables = tables_of(together, settings)
         new = [table for table in tables if table.figure not in kept]
         refuse_strangers(folder, manifest, _files(together, tables))
-        held: Any = where if hasattr(where, "__enter__") else nullcontext()  # one cluster for all games
         count = sum(len(table.matches(settings)) for table in new)
-        with _told(progress, count, echo if verbose else None) as advance, held:
+        with _told(progress, count, echo if verbose else None) as advance, where:  # one cluster for all games
             played = {table.name: play_table(table, settings, backend=where, advance=advance) for table in new}
         rest = {table.name: read_table(table, folder) for table in tables if table.name not in played}
         findings = Findings(settings, together, {table.name: (played | rest)[table.name] for table in tables})

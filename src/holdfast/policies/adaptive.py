@@ -13,7 +13,7 @@ step to its own arm, whenever it comes.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -23,8 +23,8 @@ from holdfast import schedules
 from holdfast._numba.compile import kernel
 from holdfast.checks import LARGEST, real_number
 from holdfast.errors import InvalidParameter
-from holdfast.layouts import Array, PerArm, Scalar, Scratch, ScratchPerArm
-from holdfast.policies.policy import Announcement, Kernels, Policy, must_be
+from holdfast.layouts import Array, PerArm, Scalar, Scratch, ScratchPerArm, layout_of
+from holdfast.policies.policy import Announcement, Kernels, Policy, must_be, rearranged
 from holdfast.rng import uniform_abreast
 from holdfast.simplex import WIDEST, refined, smallest, tsallis_solve, tsallis_start
 
@@ -330,6 +330,16 @@ class AdaptiveTsallisSwitch(Policy):
     def probabilities(self, params: Array, state: Any, block: Any) -> Array:
         """p_n of the block drawn last."""
         return np.asarray(np.minimum(state.root, 1.0) ** 2)
+
+    def carried_over(self, state: Mapping[str, Any], kept: Sequence[int | None]) -> dict[str, Any]:
+        """The estimates go on; a new arm has that of the best and the common level, a retired one is gone."""
+        new = {"C": min(state["C"]), "level": state["beta"], "W": 0.0, "root": 1e-100}
+        after = rearranged(layout_of(AdaptiveState), state, kept, new)
+        if state["n"] == 0:
+            return {**after, "level": [0.0] * len(kept), "root": [0.0] * len(kept)}
+        scale = math.sqrt(math.fsum(root * root for root in after["root"]))
+        root = [value / scale for value in after["root"]] if scale > 0 else [len(kept) ** -0.5] * len(kept)
+        return {**after, "root": root, "moved": 0.0, "fresh": 0.0}
 
     def check_saved(self, state: Mapping[str, Any], block: Mapping[str, Any] | None) -> None:
         """An error for numbers that no game can have come to."""

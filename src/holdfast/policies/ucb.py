@@ -78,6 +78,7 @@ class Ucb1(Hesitant):
     """
 
     id: ClassVar[str] = "ucb1"
+    deterministic: ClassVar[bool] = True
 
     exploration: float = field(default=2.0, kw_only=True)
 
@@ -113,6 +114,7 @@ class FollowTheLeader(Hesitant):
     """
 
     id: ClassVar[str] = "follow-the-leader"
+    deterministic: ClassVar[bool] = True
 
     @property
     def kernels(self) -> Kernels:

@@ -31,7 +31,7 @@ class Sentence:
 
 def advice(standing: Standing, parts: Mapping[str, Sequence[Standing]] | None = None) -> list[Sentence]:
     """All sentences about one λ. `parts` has the same λ on the halves and quarters, under those names."""
-    sentences = [about_staying(standing), about_cheapest(standing), about_hindsight(standing)]
+    sentences = [about_staying(standing), about_cheapest(standing), *about_first(standing), about_hindsight(standing)]
     if parts:
         sentences.append(about_stability(standing, parts))
     return sentences
@@ -87,6 +87,22 @@ def about_cheapest(standing: Standing) -> Sentence:
         f"{beside}, but {_listed(rivals)} may cost as little."
     )
     return Sentence(text, False, numbers)
+
+
+def about_first(standing: Standing) -> list[Sentence]:
+    """The policy given first, where another has the lowest mean."""
+    name = next(iter(standing.costs))
+    if name == standing.ranking()[0]:
+        return []
+    base, random = standing.fixed_cost(standing.best_arm), standing.random_fixed_cost
+    cost = standing.amount(name)
+    over, under = cost.less(base), cost.less(random)
+    text = (
+        f"{name} costs {_compared(over, base)} than staying with {standing.best_arm}, without knowing it beforehand, "
+        f"and {_compared(under, random)} than a random fixed choice."
+    )
+    numbers = {**_numbers(f"cost_of_{name}", cost), "best_arm_cost": base, "random_arm_cost": random}
+    return [Sentence(text, over.sign != 0 and under.sign != 0, numbers)]
 
 
 def about_hindsight(standing: Standing) -> Sentence:

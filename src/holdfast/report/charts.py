@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -68,6 +69,8 @@ class Panel:
     label: str
     lines: tuple[Line, ...]
     scale: Scale = "auto"
+    from_zero: bool = True
+    """Whether a linear axis of values that are not negative begins at zero."""
 
 
 @dataclass(frozen=True)
@@ -80,11 +83,12 @@ class ChartRow:
 
 @dataclass(frozen=True)
 class LineChart:
-    """Rows of panels with one legend, `series_label`, and one meaning of x, `x_label`."""
+    """Rows of panels with one legend, `series_label`, and one meaning of x, `x_label`, linear or logarithmic."""
 
     rows: tuple[ChartRow, ...]
     series_label: str = "policy"
     x_label: str = "round"
+    x_scale: Literal["linear", "log"] = "linear"
 
     @property
     def series(self) -> list[str]:
@@ -129,12 +133,24 @@ class HeatMap:
 class Ribbon:
     """Which arm was held when: a band per name, `held` having an arm (an index into `arms`) per round.
 
-    `begins` are the times or numbers that stand under the first and the last round.
+    `ticks` are the times or numbers that stand under the rounds, from the first to the last and evenly spaced.
     """
 
     arms: Sequence[str]
     held: Mapping[str, Any] = field(default_factory=dict)
-    begins: tuple[str, str] = ("1", "")
+    ticks: Sequence[str] = ("1", "")
+
+    def stretches(self, name: str, most: int) -> tuple[list[int], list[int], int]:
+        """The band in at most so many steps: where an arm begins and the end, the arms, and the number of steps.
+
+        Of rounds that fall into one step, the arm held most is shown.
+        """
+        held = np.asarray(self.held[name])
+        steps = min(held.size, most)
+        edges = np.linspace(0, held.size, steps + 1).astype(int)
+        arms = [int(np.bincount(held[a:b], minlength=len(self.arms)).argmax()) for a, b in pairwise(edges)]
+        changes = [0, *(i for i in range(1, steps) if arms[i] != arms[i - 1]), steps]
+        return changes, [arms[i] for i in changes[:-1]], steps
 
 
 def in_order(labels: list[str]) -> list[str]:
@@ -150,9 +166,11 @@ def all_numbers(labels: Sequence[str]) -> bool:
         return False
 
 
-def one_panel(panel: Panel, *, series_label: str = "", x_label: str = "round") -> LineChart:
+def one_panel(
+    panel: Panel, *, series_label: str = "", x_label: str = "round", x_scale: Literal["linear", "log"] = "linear"
+) -> LineChart:
     """A chart of one panel."""
-    return LineChart((ChartRow("", (panel,)),), series_label, x_label)
+    return LineChart((ChartRow("", (panel,)),), series_label, x_label, x_scale)
 
 
 def chart_row(frame: pl.DataFrame, label: str = "", measures: Sequence[str] = DRAWN) -> ChartRow:

@@ -7,7 +7,8 @@ linear near zero and logarithmic above, and the label of the axis says so.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from holdfast.files import write_whole
-from holdfast.report.charts import LineChart, Panel, Scale
+from holdfast.report.charts import LineChart, Panel, Ribbon, Scale
 from holdfast.report.extra import need_matplotlib
 from holdfast.report.numerals import number
 from holdfast.report.palette import Look, looks
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 KINDS = ("png", "svg", "pdf")
+
+WIDEST = 1000
+"""Steps of a ribbon: more would be narrower than a pixel."""
 
 _INK, _QUIET, _GRID = "#222222", "#666666", "#e6e6e6"
 _STYLE: dict[Any, Any] = {
@@ -47,20 +51,19 @@ _STEPS = [1, 2, 2.5, 5, 10]
 _UNDATED: dict[str, dict[str, None]] = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
 
 
-def write_images(chart: LineChart, folder: Path, name: str, title: str = "") -> tuple[Path, ...]:
+def write_images(chart: LineChart | Ribbon, folder: Path, name: str, title: str = "") -> tuple[Path, ...]:
     """Write ``name.png``, ``.svg`` and ``.pdf``; the same chart gives the same bytes."""
     folder.mkdir(parents=True, exist_ok=True)
     files = rendered(chart, KINDS, title=title)
     return tuple(write_whole(folder / f"{name}.{kind}", data) for kind, data in files.items())
 
 
-def rendered(chart: LineChart, kinds: Sequence[str] = KINDS, *, title: str = "", dpi: int = 130) -> dict[str, bytes]:
+def rendered(
+    chart: LineChart | Ribbon, kinds: Sequence[str] = KINDS, *, title: str = "", dpi: int = 130
+) -> dict[str, bytes]:
     """The chart as the bytes of files of these kinds."""
-    need_matplotlib()
-    import matplotlib
-
-    with matplotlib.rc_context(_STYLE):
-        figure = draw_chart(chart, title)
+    with styled():
+        figure = draw_ribbon(chart, title) if isinstance(chart, Ribbon) else draw_chart(chart, title)
         # The layout is solved once, not once for each format.
         figure.draw_without_rendering()
         figure.set_layout_engine("none")
@@ -70,6 +73,16 @@ def rendered(chart: LineChart, kinds: Sequence[str] = KINDS, *, title: str = "",
             figure.savefig(buffer, format=kind, dpi=dpi, metadata=_UNDATED[kind])
             files[kind] = buffer.getvalue()
     return files
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """Matplotlib with our settings inside the block, and its own after it."""
+    need_matplotlib()
+    import matplotlib
+
+    with matplotlib.rc_context(_STYLE):
+        yield
 
 
 def draw_chart(chart: LineChart, title: str = "") -> Figure:
@@ -89,7 +102,7 @@ def draw_chart(chart: LineChart, title: str = "") -> Figure:
     for row, panels in zip(chart.rows, axes, strict=False):
         panels[0].set_title(row.label, loc="left", fontsize=9.5, fontweight="bold")
         for column, panel in enumerate(row.panels):
-            draw_panel(panels[column], panel, look, threshold=thresholds[column])
+            draw_panel(panels[column], panel, look, threshold=thresholds[column], x_scale=chart.x_scale)
         for unused in panels[len(row.panels) :]:
             unused.set_visible(False)
     for panel in axes[-1]:
@@ -100,8 +113,45 @@ def draw_chart(chart: LineChart, title: str = "") -> Figure:
     return figure
 
 
+def draw_ribbon(what: Ribbon, title: str = "") -> Figure:
+    """The bands as a matplotlib figure, one below the other, with the arms' colours above."""
+    need_matplotlib()
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+    from matplotlib.patches import Patch
+
+    look = list(looks(what.arms).items())
+    names = list(what.held)
+    figure = Figure(figsize=(8.5, 1.3 + 0.34 * len(names)), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots()
+    for place, name in enumerate(names):
+        changes, arms, steps = what.stretches(name, WIDEST)
+        edges = np.array(changes) / steps
+        colours = [look[arm][1].light for arm in arms]
+        axes.broken_barh(list(zip(edges[:-1], np.diff(edges), strict=True)), (place - 0.4, 0.8), facecolors=colours)
+    axes.set(xlim=(0, 1), ylim=(len(names) - 0.5, -0.5))
+    axes.set_yticks(range(len(names)), names)
+    axes.set_xticks(np.linspace(0, 1, len(what.ticks)), what.ticks)
+    axes.get_xticklabels()[0].set_horizontalalignment("left")  # inside the bands, as the last
+    axes.get_xticklabels()[-1].set_horizontalalignment("right")
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+    if title:
+        figure.suptitle(title, fontsize=12, fontweight="bold")
+    handles = [Patch(color=style.light, label=arm) for arm, style in look]
+    figure.legend(handles=handles, loc="outside lower center", ncols=min(len(handles), 7), frameon=False, fontsize=9)
+    return figure
+
+
 def draw_panel(
-    axes: Axes, panel: Panel, look: Mapping[str, Look], *, threshold: float | None = None, scale: Scale = "auto"
+    axes: Axes,
+    panel: Panel,
+    look: Mapping[str, Look],
+    *,
+    threshold: float | None = None,
+    scale: Scale = "auto",
+    x_scale: str = "linear",
 ) -> None:
     """Draw the lines, bands and points of a panel on these axes, which may be anybody's.
 
@@ -112,19 +162,21 @@ def draw_panel(
         thin, style = line.thin(even=80, log=20), look[line.series]
         if thin.low is not None and thin.high is not None:
             axes.fill_between(thin.x, thin.low, thin.high, color=style.light, alpha=0.16, linewidth=0)
-        stroke = _stroke(style)
+        stroke = _stroke(style) | {"label": line.series}
         if not line.joined:
             axes.plot(thin.x, thin.y, **{**stroke, "linestyle": "none", "markersize": 6})
             continue
         # Each line starts its markers a little later, so that those of neighbours do not cover each other.
         axes.plot(thin.x, thin.y, markevery=(0.04 + 0.02 * order, 0.16), **stroke)
-    _scales(axes, panel, threshold, scale)
+    _values(axes, panel, threshold, scale)
+    _along(axes, panel, x_scale)
     axes.grid(color=_GRID, linewidth=0.6)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def _scales(axes: Axes, panel: Panel, threshold: float | None, scale: Scale) -> None:
+def _values(axes: Axes, panel: Panel, threshold: float | None, scale: Scale) -> None:
+    """The upright axis."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator, SymmetricalLogLocator
 
     label, tops = panel.label, [float(np.max(line.y)) for line in panel.lines if line.y.size]
@@ -143,18 +195,30 @@ def _scales(axes: Axes, panel: Panel, threshold: float | None, scale: Scale) -> 
     axes.set_ylabel(label)
     if scale != "log":
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _tick(value)))
-        if all((line.y >= 0).all() for line in panel.lines):
+        if panel.from_zero and all((line.y >= 0).all() for line in panel.lines):
             axes.set_ylim(bottom=0)
+
+
+def _along(axes: Axes, panel: Panel, x_scale: str) -> None:
+    """The axis of x."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
+
     if any(np.issubdtype(line.x.dtype, np.datetime64) for line in panel.lines):
         from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 
-        dates = AutoDateLocator(minticks=3, maxticks=6)  # type: ignore[no-untyped-call]  # matplotlib has no types here
+        dates = AutoDateLocator(minticks=3, maxticks=6)  # type: ignore[no-untyped-call]  # matplotlib's
         axes.xaxis.set_major_locator(dates)
-        axes.xaxis.set_major_formatter(ConciseDateFormatter(dates))  # type: ignore[no-untyped-call]  # nor here
+        axes.xaxis.set_major_formatter(ConciseDateFormatter(dates))  # type: ignore[no-untyped-call]  # matplotlib's
+        return
+    if x_scale == "log":
+        axes.set_xscale("log")
+        axes.xaxis.set_major_locator(LogLocator(numticks=8))
+        axes.xaxis.set_minor_locator(NullLocator())
     else:
         axes.set_xlim(left=0)
-        axes.xaxis.set_major_locator(MaxNLocator(5, steps=_STEPS, integer=True))
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _tick(value)))
+        whole = all(np.issubdtype(line.x.dtype, np.integer) for line in panel.lines)
+        axes.xaxis.set_major_locator(MaxNLocator(5, steps=_STEPS, integer=whole))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _tick(value)))
 
 
 def _threshold(chart: LineChart, column: int) -> float | None:
@@ -189,12 +253,14 @@ def _legend(figure: Figure, title: str, look: Mapping[str, Look]) -> None:
     if title:  # a first entry without a line is the heading, on the line of the entries
         handles.insert(0, Line2D([], [], linestyle="none"))
         labels.insert(0, f"{title}:")
-    wide = figure.get_figwidth() > 7
+    # An entry is as wide as its line and its longest label, at about 0.075 inches for a letter of nine points.
+    entry = 0.7 + 0.075 * max(map(len, labels), default=0)
+    fit = int((figure.get_figwidth() - 0.3) // entry)
     figure.legend(
         handles,
         labels,
         loc="outside lower center",
-        ncols=max(1, min(len(handles), 8 if wide else 4)),
+        ncols=max(1, min(len(handles), fit)),
         frameon=False,
         handlelength=3.4,
         columnspacing=1.4,

@@ -68,7 +68,7 @@
     return drawn;
   }
 
-  function layout(chart, state, log, range, scattered) {
+  function layout(chart, state, log, range, panel) {
     const style = (selector) => getComputedStyle(document.querySelector(selector));
     const ink = style("body").color;
     const quiet = style(".controls").color;
@@ -85,7 +85,7 @@
       autosize: true, margin: { l: 48, r: 14, t: 8, b: 40 },
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
       font: { family: style("body").fontFamily, size: 12, color: ink },
-      separators: `.${NARROW}`, showlegend: false, hovermode: scattered ? "closest" : "x unified", dragmode: touch ? false : "zoom",
+      separators: `.${NARROW}`, showlegend: false, hovermode: panel.lines.some((line) => line.points) ? "closest" : "x unified", dragmode: touch ? false : "zoom",
       // The box lies on the curves: let them show through a little.
       hoverlabel: {
         bgcolor: style("body").backgroundColor.replace("rgb(", "rgba(").replace(")", ", 0.93)"),
@@ -99,7 +99,7 @@
         unifiedhovertitle: { text: chart.x.dated ? "%{x}" : `${plain(chart.x.label)} %{x:,~f}` },
         showspikes: true, spikemode: "across", spikethickness: 1, spikedash: "dot", spikecolor: quiet,
       },
-      yaxis: { ...axis, ...(log ? { ...decades, ...short, range } : { rangemode: "tozero" }) },
+      yaxis: { ...axis, ...(log ? { ...decades, ...short, range } : { rangemode: panel.fromZero ? "tozero" : "normal" }) },
     };
   }
 
@@ -109,7 +109,7 @@
 
   function setUp(element) {
     const chart = JSON.parse(element.querySelector("script").textContent);
-    const state = { hidden: new Set(), x: "linear", y: "auto" };
+    const state = { hidden: new Set(), x: chart.x.scale, y: "auto" };
     const seen = new Set();
 
     const redraw = (plot) => {
@@ -119,9 +119,8 @@
       const below = shown.some((line) => line.y.at(-1) <= 0);
       plot.parentElement.querySelector(".scale").textContent =
         log ? (below ? "(log scale, above zero only)" : "(log scale)") : "";
-      const scattered = shown.some((line) => line.points);
       Plotly.react(
-        plot, traces(chart, shown, log), layout(chart, state, log, logRange(shown, state), scattered),
+        plot, traces(chart, shown, log), layout(chart, state, log, logRange(shown, state), panel),
         { displayModeBar: false, responsive: true },
       );
     };

@@ -21,7 +21,7 @@ from urllib.parse import quote
 import numpy as np
 
 from holdfast.report.charts import HeatMap, Line, LineChart, Ribbon
-from holdfast.report.drawing import rendered
+from holdfast.report.drawing import WIDEST, rendered
 from holdfast.report.markup import Html, element, joined
 from holdfast.report.palette import Look, looks
 
@@ -29,9 +29,6 @@ SIGNS = {"good": "✓", "partial": "◐", "bad": "✗"}
 """The mark of each kind of outcome, told apart by shape as well as by colour."""
 
 _FINE = re.compile(r"(\d\.\d\d)\d+")
-
-WIDEST = 1000
-"""Steps of a ribbon: more would be narrower than a pixel."""
 
 
 @dataclass(frozen=True)
@@ -138,8 +135,8 @@ def line_chart(chart: LineChart, what: str) -> Html:
     ]
     heading = element("span", chart.series_label, class_="heading") if chart.series_label else Html("")
     legend = element("div", heading, *keys, class_="legend", role="group", aria_label="Show or hide a series")
-    x_scales = Html("") if chart.dated else _scales("x", chart.x_label, ("linear", "log"))
-    scales = element("div", x_scales, _scales("y", "values", ("auto", "linear", "log")), class_="scales")
+    x_scales = Html("") if chart.dated else _scales("x", chart.x_label, ("linear", "log"), chart.x_scale)
+    scales = element("div", x_scales, _scales("y", "values", ("auto", "linear", "log"), "auto"), class_="scales")
     return element(
         "div",
         _json(_data(chart, look)),
@@ -160,10 +157,10 @@ def _drawn(chart: LineChart) -> str:
     return "data:image/svg+xml," + quote(re.sub(r">\s+<", "><", svg), safe=" =:/;,.()-+!*?@$[]{}|~^")
 
 
-def _scales(axis: str, words: str, names: Sequence[str]) -> Html:
+def _scales(axis: str, words: str, names: Sequence[str], begun: str) -> Html:
     buttons = (
-        element("button", name, type="button", data_scale=name, aria_pressed="true" if i == 0 else "false")
-        for i, name in enumerate(names)
+        element("button", name, type="button", data_scale=name, aria_pressed="true" if name == begun else "false")
+        for name in names
     )
     group = element("span", *buttons, class_="buttons", role="group", aria_label=f"Scale of {words}", data_axis=axis)
     return element("span", element("span", words, class_="heading"), group)
@@ -229,7 +226,7 @@ def _data(chart: LineChart, look: Mapping[str, Look]) -> dict[str, object]:
         return told if line.joined else told | {"points": True}
 
     return {
-        "x": {"label": chart.x_label, "dated": chart.dated, "lists": lists},
+        "x": {"label": chart.x_label, "dated": chart.dated, "scale": chart.x_scale, "lists": lists},
         "series": [
             {
                 "label": label,
@@ -243,7 +240,11 @@ def _data(chart: LineChart, look: Mapping[str, Look]) -> dict[str, object]:
         ],
         "rows": [
             [
-                {"log": _log(chart, column), "lines": [plain(line) for line in panel.lines]}
+                {
+                    "log": _log(chart, column),
+                    "fromZero": panel.from_zero,
+                    "lines": [plain(line) for line in panel.lines],
+                }
                 for column, panel in enumerate(row.panels)
             ]
             for row in chart.rows
@@ -301,10 +302,10 @@ def ribbon(what: Ribbon) -> Html:
         for arm, style in look.items()
     )
     bands = [
-        element("div", element("span", name, class_="name"), _band(np.asarray(held), list(look.items())), class_="band")
-        for name, held in what.held.items()
+        element("div", element("span", name, class_="name"), _band(what, name, list(look.items())), class_="band")
+        for name in what.held
     ]
-    ends = element("div", *(element("span", end) for end in what.begins), class_="ends")
+    ends = element("div", *(element("span", end) for end in what.ticks), class_="ends")
     return element("div", element("div", *keys, class_="legend"), *bands, ends, class_="ribbon")
 
 
@@ -312,13 +313,9 @@ def _colours(look: Look) -> str:
     return f"--on-light:{look.light};--on-dark:{look.dark}"
 
 
-def _band(held: np.ndarray, arms: Sequence[tuple[str, Look]]) -> Html:
-    """Rectangles for stretches of one arm; of what is narrower than a pixel, the arm held most."""
-    rounds = held.size
-    steps = min(rounds, WIDEST)
-    edges = np.linspace(0, rounds, steps + 1).astype(int)
-    most = [int(np.bincount(held[a:b], minlength=len(arms)).argmax()) for a, b in pairwise(edges)]
-    changes = [0, *(i for i in range(1, steps) if most[i] != most[i - 1]), steps]
+def _band(what: Ribbon, name: str, arms: Sequence[tuple[str, Look]]) -> Html:
+    """Rectangles for stretches of one arm."""
+    changes, held, steps = what.stretches(name, WIDEST)
     boxes = [
         element(
             "rect",
@@ -326,9 +323,9 @@ def _band(held: np.ndarray, arms: Sequence[tuple[str, Look]]) -> Html:
             y=0,
             width=str(end - begin),
             height=1,
-            style=_colours(arms[most[begin]][1]),
-            data_arm=arms[most[begin]][0],
+            style=_colours(arms[arm][1]),
+            data_arm=arms[arm][0],
         )
-        for begin, end in pairwise(changes)
+        for (begin, end), arm in zip(pairwise(changes), held, strict=True)
     ]
-    return element("svg", *boxes, viewBox=f"0 0 {steps} 1", preserveAspectRatio="none", role="img")
+    return element("svg", *boxes, viewBox=f"0 0 {steps} 1", preserveAspectRatio="none", role="img", aria_label=name)

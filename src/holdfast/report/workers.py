@@ -7,7 +7,6 @@ caller's script again.
 
 from __future__ import annotations
 
-import os
 import pickle
 import subprocess
 import sys
@@ -16,6 +15,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from holdfast.checks import cores
 from holdfast.errors import HoldfastError
 from holdfast.report.charts import LineChart
 from holdfast.report.drawing import write_images
@@ -41,7 +41,7 @@ class Image:
 def drawn_meanwhile(images: Sequence[Image]) -> Iterator[None]:
     """Images drawn by helpers while this process does something else; leaving the block waits for them."""
     # A helper takes a second to start: for an image or two it is not worth it.
-    helpers = min(os.cpu_count() or 1, 8, len(images) // 2) if sys.executable else 0
+    helpers = min(cores(), 8, len(images) // 2) if sys.executable else 0
     # This process has something else to do, and takes its smaller share of the images afterwards.
     own = len(images) // (2 * helpers + 1) if helpers else len(images)
     started: list[subprocess.Popen[bytes]] = []

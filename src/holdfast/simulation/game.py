@@ -152,8 +152,9 @@ def _composed_play(parts: Parts, values: tuple[str, ...]) -> Kernel:
             choose(rules.params, state, lam if rules.announces_cost else 1.0, scratch.policy_streams, block)
             wrong = 0
             for g in range(width):
-                arm = block.arm[g]
-                wrong += 1 - int((arm >= 0.0) & (arm < K) & (arm == math.floor(arm)))
+                inside = (block.arm[g] >= 0.0) & (block.arm[g] < K)  # a NaN is not
+                arm = block.arm[g] if inside else 0.0
+                wrong += 1 - int(inside & (arm == math.floor(arm)))
                 switch = is_switch(tally.arm_before[g], block.arm[g])
                 tally.switches[g] += 1.0 if switch else 0.0
                 tally.paid[g] += lam if switch else 0.0

@@ -11,8 +11,6 @@ holds something else, is named and played again.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -29,6 +27,7 @@ from holdfast.results import SCHEMA, Result
 from holdfast.studies.differences import differences, only_more_replications
 from holdfast.studies.file import Cell, Study, plain
 from holdfast.studies.grid import FILE_NAME
+from holdfast.studies.record import checksum, read_record, write_record
 
 FORMAT, VERSION = "holdfast.study", 2
 RECORD, PARTS, SUMMARY, TABLE = "study.json", "parts", "summary.csv", ".parquet"
@@ -59,7 +58,7 @@ class StudyFolder:
                 return cls(path, study, numbers)
             if not cls(path, study, numbers)._has_tables():
                 return cls(path, study, numbers)
-        there = _read_record(path / RECORD)
+        there = read_record(path / RECORD, FORMAT, VERSION)
         if not study.named and FILE_NAME.fullmatch(there["study"]):
             study = study.renamed(there["study"])
         if not study.checkpoints_are_given:
@@ -96,9 +95,7 @@ class StudyFolder:
             remove_drafts(self.path)
             if not self._has_tables():
                 shutil.rmtree(self.path / PARTS, ignore_errors=True)
-        record = self.record()
-        text = json.dumps(record | {"checksum": _checksum(record)}, indent=1)
-        write_whole(self.path / RECORD, f"{text}\n".encode())
+        write_record(self.path / RECORD, self.record())
 
     def table(self, cell: Cell) -> Path:
         """The file of a finished cell."""
@@ -161,8 +158,8 @@ class StudyFolder:
     def _identity(self, cell: Cell) -> dict[str, Any]:
         """Which table this is: the settings of its games, whatever their number, by one checksum."""
         games = {name: value for name, value in cell.settings().items() if name != "replications"}
-        checksum = _checksum(games | {"numbers": self.numbers})
-        return plain({"name": self.study.name, "cell": cell.values, "games": checksum})
+        digest = checksum(games | {"numbers": self.numbers})
+        return plain({"name": self.study.name, "cell": cell.values, "games": digest})
 
     def _held(self, file: Path, cell: Cell, first: int, say: Callable[[str], None]) -> int:
         """How many replications from `first` on the table holds, every row of them; 0 for one that is not ours."""
@@ -198,29 +195,15 @@ class StudyFolder:
         return any(self.path.glob(f"*{TABLE}")) or any((self.path / PARTS).rglob(f"*{TABLE}"))
 
 
-def _checksum(value: Any) -> str:
-    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
-
-
-def _read_record(file: Path) -> dict[str, Any]:
-    try:
-        record = json.loads(file.read_bytes())
-        found = record["format"], record["version"]
-        version = str(record["holdfast"])
-        checksum = record.pop("checksum", None)
-    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-        raise _damaged(file, f"{type(error).__name__}") from None
-    if found[0] == FORMAT and found[1] in range(1, VERSION):
-        raise HoldfastError(
-            f"{file.parent} was begun by holdfast {version}: finish it with that, or give another --out"
-        )
-    if checksum != _checksum(record):
-        raise _damaged(file, "its contents do not have the checksum that was written with them")
-    return dict(record)
-
-
-def _damaged(file: Path, why: str) -> BadSavedState:
-    return BadSavedState(f"{file} is damaged ({why}); give another --out")
+def finished_tables(path: Path) -> Result:
+    """All finished cells of the study in a folder, as one result with the grid's values as columns."""
+    if not (path / RECORD).exists():
+        raise HoldfastError(f"{path} must be a folder that `holdfast simulate` filled; it has no {RECORD}")
+    cells = read_record(path / RECORD, FORMAT, VERSION)["cells"]
+    files = [file for name in cells if (file := path / f"{name}{TABLE}").exists()]
+    if not files:
+        raise HoldfastError(f"{path} has no finished tables yet; go on with `holdfast simulate --resume`")
+    return Result.concat([Result.read(file) for file in files])
 
 
 def _recording_as_before(study: Study, there: dict[str, Any]) -> Study:

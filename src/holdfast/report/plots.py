@@ -1,0 +1,130 @@
+"""A result drawn: on matplotlib's axes, as an image, or as an interactive page. `Result.plot` is this."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from holdfast.checks import one_of
+from holdfast.errors import InvalidParameter
+from holdfast.files import write_whole
+from holdfast.report.charts import DRAWN, ChartRow, LineChart, Scale, result_chart
+from holdfast.report.drawing import KINDS, draw_chart, draw_panel, rendered, styled
+from holdfast.report.extra import need_matplotlib
+from holdfast.report.numerals import counted
+from holdfast.report.page import Section, page
+from holdfast.report.palette import looks
+from holdfast.report.parts import Column, line_chart, table
+from holdfast.result_text import with_error
+from holdfast.results import MEASURES, Result
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+SCALES = ("auto", "linear", "log")
+MOST_ROWS = 40
+"""Combinations of a grid drawn one below the other."""
+
+
+def chart_of(result: Result, measures: Sequence[str] | str = DRAWN, scale: str = "auto") -> LineChart:
+    """The chart of a result: a column of panels per measure, a row per combination of its grid."""
+    named = [measures] if isinstance(measures, str) else list(measures)
+    if not named:
+        raise InvalidParameter("measures", f"must be some of {', '.join(map(repr, MEASURES))}", measures)
+    for measure in named:
+        one_of("measures", measure, MEASURES)
+        if result.frame[measure].null_count():
+            rule = "must be ones that were recorded; this is a table of before 0.3.0"
+            raise InvalidParameter("measures", rule, measure)
+    one_of("scale", scale, SCALES)
+    if result.frame.is_empty():
+        raise InvalidParameter("result", "must have rows to draw", "none")
+    frames = {"": result.frame}
+    if result.grid:
+        groups = result.frame.partition_by(result.grid, maintain_order=True, as_dict=True)
+        if len(groups) > MOST_ROWS:
+            rule = f"must not have more than {MOST_ROWS} combinations in its grid to draw; filter its frame"
+            raise InvalidParameter("result", rule, len(groups))
+        frames = {_combination(result.grid, values): frame for values, frame in groups.items()}
+    chart = result_chart(frames, measures=named)
+    return replace(chart, rows=tuple(_scaled(row, scale) for row in chart.rows))  # type: ignore[arg-type]  # checked
+
+
+def _scaled(row: ChartRow, scale: Scale) -> ChartRow:
+    return replace(row, panels=tuple(replace(panel, scale=scale) for panel in row.panels))
+
+
+def _combination(grid: Sequence[str], values: Sequence[Any]) -> str:
+    shown = (f"{value:g}" if isinstance(value, float) else str(value) for value in values)
+    return ", ".join(f"{name} = {value}" for name, value in zip(grid, shown, strict=True))
+
+
+def plot_result(
+    result: Result,
+    path: str | Path | None = None,
+    *,
+    measures: Sequence[str] | str = DRAWN,
+    scale: str = "auto",
+    axes: Any = None,
+    title: str = "",
+) -> Any:
+    """A figure; or `axes` drawn on and returned; or the file that `path` names, written and returned."""
+    chart = chart_of(result, measures, scale)
+    if axes is not None:
+        if path is not None:
+            raise InvalidParameter("path", "must be left out where axes are given", str(path))
+        return _on_axes(chart, axes, scale)
+    if path is None:
+        return _figure(chart, title)
+    file = Path(path)
+    suffix = file.suffix.lower()
+    if suffix == ".html":
+        return write_whole(file, _page(result, chart, title).encode())
+    if suffix.removeprefix(".") not in KINDS:
+        rule = f"must end in .html, {', '.join(f'.{kind}' for kind in KINDS[:-1])} or .{KINDS[-1]}"
+        raise InvalidParameter("path", rule, str(path))
+    return write_whole(file, rendered(chart, (suffix[1:],), title=title)[suffix[1:]])
+
+
+def _figure(chart: LineChart, title: str) -> Figure:
+    with styled():
+        return draw_chart(chart, title)
+
+
+def _on_axes(chart: LineChart, axes: Any, scale: str) -> Any:
+    """On one pair of axes for each panel, in the order of the rows."""
+    need_matplotlib()
+    given = list(np.ravel(np.asarray(axes, dtype=object)))
+    panels = [panel for row in chart.rows for panel in row.panels]
+    if len(given) != len(panels):
+        rule = f"must be {counted(len(panels), 'pair')} of axes, one for each measure and combination of the grid"
+        raise InvalidParameter("axes", rule, len(given))
+    look = looks(chart.series)
+    for one, panel in zip(given, panels, strict=True):
+        draw_panel(one, panel, look, scale=scale)  # type: ignore[arg-type]  # checked
+        one.set_xlabel(chart.x_label)
+    return axes
+
+
+def _page(result: Result, chart: LineChart, title: str) -> str:
+    final = result.final()
+    labels = [*result.grid, "policy"]
+    columns = [*(Column(name) for name in labels), *(Column(words, numeric=True) for words in MEASURES.values())]
+    rows = [
+        [
+            *(str(row[name]) for name in labels),
+            *(with_error(row[f"{measure}_mean"], row[f"{measure}_se"]) for measure in MEASURES),
+        ]
+        for row in pl.DataFrame(final).iter_rows(named=True)
+    ]
+    lead = f"{counted(len(result.policies), 'policy', 'policies')}; bands are one standard deviation to either side."
+    sections = [
+        Section("Over the rounds", [line_chart(chart, "the measures of each policy over the rounds")], name="rounds"),
+        Section("At the end", [table(columns, rows, caption="Mean ± standard error at the last round.")], name="end"),
+    ]
+    return page(title=title or "What was simulated", lead=lead, sections=sections)

@@ -1,0 +1,287 @@
+"""A replay's numbers against play by hand: costs, fixed arms, plans, halves and quarters, units, forms of input."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+import holdfast as hf
+from holdfast.policies import make_policy
+
+RNG = np.random.default_rng(5)
+ROUNDS, ARMS = 150, 3
+# Sixty-fourths add up exactly in any order.
+LOSSES = RNG.integers(0, 65, size=(ROUNDS, ARMS)) / 64
+LAM = 0.375
+
+BY_HAND = {
+    "adaptive": {"policy": "adaptive", "switching_cost": LAM},
+    "tsallis-switch": {"policy": "tsallis-switch", "switching_cost": LAM},
+    "exp3": {"policy": "exp3"},
+    "hold-forever": {"policy": "hold-forever"},
+    "follow-the-leader-cooldown-5": {"policy": "follow-the-leader", "cooldown": 5},
+    "base-arithmetic": {"policy": "base-arithmetic", "horizon": ROUNDS},
+}
+
+
+@pytest.fixture(scope="module")
+def found():
+    policies = [
+        "adaptive",
+        "tsallis-switch",
+        "exp3",
+        "hold-forever",
+        "follow-the-leader:cooldown=5,name=follow-the-leader-cooldown-5",
+        "base-arithmetic",
+    ]
+    return hf.replay(LOSSES, policies, switching_cost=[LAM, 2.0], replications=5, seed=3)
+
+
+def game(policy, losses, seed, replication):
+    """Arms round by round, as a user would play them."""
+    player = policy.player(seed=seed, replication=replication)
+    arms = []
+    for row in losses:
+        arm = player.ask()
+        player.tell(row[arm])
+        arms.append(arm)
+    return np.array(arms)
+
+
+def bill(arms, losses, lam):
+    """Cost after every round; the first play is a switch."""
+    switches = np.cumsum(np.concatenate([[True], arms[1:] != arms[:-1]]))
+    return np.cumsum(losses[np.arange(len(arms)), arms]) + lam * switches, switches
+
+
+@pytest.mark.parametrize("name", BY_HAND)
+def test_costs_are_those_of_a_player_round_by_round(found, name):
+    policy = make_policy({"n_arms": ARMS, **BY_HAND[name]})
+    games = found.result.frame.filter(
+        pl.col("policy") == name, pl.col("switching_cost") == LAM, pl.col("stretch") == "whole"
+    )
+    for replication in range(5):
+        arms = game(policy, LOSSES, 3, replication)
+        cost, switches = bill(arms, LOSSES, LAM)
+        rows = games.filter(pl.col("replication") == replication).sort("round")
+        assert rows["round"].to_list() == list(range(1, ROUNDS + 1))
+        assert rows["total_cost"].to_list() == cost.tolist()
+        assert rows["switches"].to_list() == switches.tolist()
+        held = found.held[LAM, name]
+        if replication == held.replication:
+            assert held.each_round().tolist() == arms.tolist()
+
+
+def test_the_game_shown_is_the_one_in_the_middle(found):
+    standing = found.standing(LAM)
+    for name in BY_HAND:
+        costs = standing.costs[name]
+        shown = costs[found.held[LAM, name].replication]
+        assert (costs < shown).sum() <= 2
+        assert (costs > shown).sum() <= 2
+
+
+def test_a_last_block_that_would_go_on_is_counted_to_the_end():
+    losses = LOSSES[:77]
+    policy = hf.TsallisSwitch(ARMS, switching_cost=8.0)  # blocks of many rounds
+    made = hf.replay(losses, [policy], switching_cost=8.0, replications=3)
+    for replication in range(3):
+        cost, _ = bill(game(policy, losses, 0, replication), losses, 8.0)
+        assert made.standing(8.0).costs["tsallis-switch"][replication] == cost[-1]
+
+
+@pytest.mark.parametrize("stretch", ["whole", "half 1", "half 2", "quarter 1", "quarter 4"])
+def test_stretches_are_played_anew_and_measured_on_their_own(found, stretch):
+    cuts = {"whole": (0, 150), "half 1": (0, 75), "half 2": (75, 150), "quarter 1": (0, 37), "quarter 4": (112, 150)}
+    part = LOSSES[slice(*cuts[stretch])]
+    standing = found.standing(LAM, stretch)
+    for name in ("tsallis-switch", "base-arithmetic"):
+        policy = make_policy({"n_arms": ARMS, **BY_HAND[name]} | ({"horizon": len(part)} if "base" in name else {}))
+        costs = [bill(game(policy, part, 3, r), part, LAM)[0][-1] for r in range(5)]
+        assert standing.costs[name].tolist() == costs
+    sums = part.sum(axis=0)
+    assert standing.best_arm == str(sums.argmin())
+    assert standing.worst_arm == str(sums.argmax())
+    assert standing.fixed_cost(standing.best_arm) == sums.min() + LAM
+    assert standing.random_fixed_cost == pytest.approx(sums.mean() + LAM)
+    assert standing.plan_cost == hf.best_plan(part, LAM).cost
+
+
+def test_plans_are_those_of_best_plan(found):
+    for lam in (LAM, 2.0):
+        assert found.plans[lam].arms.tolist() == hf.best_plan(LOSSES, lam).arms.tolist()
+        for limit in (1, 2, 5, 10):
+            best = hf.best_plan(LOSSES, lam, max_switches=limit).cost
+            assert found.standing(lam).marks[f"plan_within_{limit}"] == pytest.approx(best)
+        running = found.running
+        cost, switches = bill(found.plans[lam].arms, LOSSES, lam)
+        assert (running.plan_losses[lam] + lam * running.plan_switches[lam]).tolist() == cost.tolist()
+        assert running.plan_switches[lam].tolist() == switches.tolist()
+    rows = found.plans_frame().filter(pl.col("switching_cost") == LAM)
+    assert rows.height == found.plans[LAM].switches
+    assert rows["first_round"][0] == 1
+
+
+def test_everything_is_in_the_units_of_the_losses(found):
+    """Eight times the losses plus two, with λ eight times as high, costs eight times as much plus two per round."""
+    own = hf.replay(
+        8 * LOSSES + 2, ["adaptive", "tsallis-switch"], switching_cost=8 * LAM, units=(2, 10), replications=5, seed=3
+    )
+    for name in ("adaptive", "tsallis-switch"):
+        there, here = found.standing(LAM).costs[name], own.standing().costs[name]
+        assert here.tolist() == (8 * there + 2 * ROUNDS).tolist()
+    assert own.standing().plan_cost == pytest.approx(8 * found.standing(LAM).plan_cost + 2 * ROUNDS)
+    assert own.units == (2.0, 10.0)
+
+
+def test_rescale_takes_the_range_of_the_losses():
+    losses = np.array([[-3.0, 5.0], [1.0, 0.0], [5.0, -3.0]])
+    made = hf.replay(losses, ["hold-forever"], switching_cost=1.0, rescale=True, replications=2)
+    assert made.units == (-3.0, 5.0)
+    given = hf.replay(losses, ["hold-forever"], switching_cost=1.0, units=(-3.0, 5.0), replications=2)
+    assert given.frame.equals(made.frame)
+
+
+def test_what_draws_nothing_is_played_once_and_is_the_same_in_every_replication(found):
+    policy = make_policy({"n_arms": ARMS, **BY_HAND["follow-the-leader-cooldown-5"]})
+    assert policy.deterministic
+    several = hf.simulate([policy], hf.LossTable(LOSSES), switching_cost=LAM, replications=5, seed=8)
+    assert several.final()["total_cost_sd"][0] == 0.0
+    assert found.standing(LAM).costs[policy.label].tolist() == [several.final()["total_cost_mean"][0]] * 5
+
+
+def test_the_numbers_of_a_policy_do_not_depend_on_the_others(found):
+    alone = hf.replay(LOSSES, ["exp3"], switching_cost=2.0, replications=5, seed=3, workers=1)
+    assert alone.standing(2.0).costs["exp3"].tolist() == found.standing(2.0).costs["exp3"].tolist()
+
+
+def test_tables_of_every_make_give_the_same_numbers(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    names = ["a", "b", "c"]
+    times = pl.datetime_range(pl.datetime(2026, 1, 1), pl.datetime(2026, 1, 7, 5), interval="1h", eager=True)
+    frame = pl.DataFrame({"time": times, **dict(zip(names, LOSSES.T, strict=True))})
+    frame.write_csv(tmp_path / "t.csv")
+    frame.write_parquet(tmp_path / "t.parquet")
+    frame.write_ipc(tmp_path / "t.arrow")
+    np.save(tmp_path / "t.npy", LOSSES)
+    dated = [frame, frame.to_arrow(), pandas.DataFrame(frame.to_dict(as_series=False))]
+    dated += [tmp_path / name for name in ("t.csv", "t.parquet", "t.arrow")]
+    settings = {"switching_cost": LAM, "replications": 2}
+    plain = hf.replay(LOSSES, ["exp3"], **settings).frame
+    assert hf.replay(tmp_path / "t.npy", ["exp3"], **settings).frame.equals(plain)
+    assert hf.replay(LOSSES.tolist(), ["exp3"], arms=names, **settings).standing().best_arm in names
+    for source in dated:
+        made = hf.replay(source, ["exp3"], index="time", **settings)
+        assert made.frame.equals(plain)
+        assert made.label(0) == "2026-01-01 00:00"
+        assert made.plans_frame()["label"].dtype.is_temporal()
+
+
+def test_policies_in_every_form():
+    made = hf.replay(
+        LOSSES,
+        {
+            "mine": "tsallis-inf:estimator=reduced-variance",
+            "table": {"policy": "exp3"},
+            "object": hf.TsallisSwitch(ARMS, switching_cost=1.0),
+        },
+        switching_cost=[LAM, 2.0],
+        replications=2,
+    )
+    assert list(made.policies) == ["mine", "table", "object"]
+    assert made.policies["mine"]["estimator"] == "reduced-variance"
+    assert made.policies["object"]["switching_cost"] == 1.0
+    text = "tsallis-switch:switching_cost=1"
+    assert list(hf.replay(LOSSES, text, switching_cost=2.0, replications=2).policies) == [text]
+    assert list(hf.replay(LOSSES, switching_cost=2.0, replications=2).policies) == [
+        "adaptive",
+        "tsallis-switch",
+        "leader-cooldown-10",
+        "hold-forever",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"switching_cost": -1.0}, "switching_cost must be a finite number and not negative"),
+        ({"switching_cost": []}, "switching_cost must be a number or several different ones"),
+        ({"switching_cost": [1, 1.0]}, "switching_cost must be a number or several different ones"),
+        ({"switching_cost": "1"}, "switching_cost must be a finite number"),
+        ({"replications": 1}, "replications must be a whole number from 2"),
+        ({"confidence": 95}, "confidence must be a number between 0 and 1"),
+        ({"units": (0, 0.5)}, r"losses must have a number from 0 to 0\.5 in row \d+, column \d \(counted from 0\)"),
+        ({"units": (0, 1), "rescale": True}, "rescale must be left out where units are given"),
+        ({"policies": ["exp4"]}, r"policies\[0\]\.policy must be one of .* did you mean 'exp3'"),
+        ({"policies": ["exp3:gamma"]}, "policies must be an id, or an id with parameters"),
+        ({"policies": ["exp3:n_arm=3"]}, r"policies\[0\]\.n_arm is not a parameter"),
+        ({"policies": ["exp3", "exp3"]}, "policies must have different names"),
+        ({"policies": []}, "policies must be ids such as"),
+        ({"policies": [hf.Exp3(7)]}, "n_arms of exp3 must be 3"),
+        ({"index": "time"}, "index must be left out"),
+        ({"seed": "x"}, "seed"),
+        ({"backend": "gpu"}, "backend must be one of"),
+    ],
+)
+def test_mistakes_name_the_parameter_and_the_rule(settings, message):
+    with pytest.raises(hf.InvalidParameter, match=f"^{message}"):
+        hf.replay(LOSSES, **{"policies": ["exp3"], "switching_cost": 1.0, **settings})
+
+
+def test_losses_that_are_missing_or_all_alike():
+    holed = LOSSES.copy()
+    holed[4, 1] = np.nan
+    with pytest.raises(hf.InvalidParameter, match=r"^losses .*row 4, column 1 .*it is missing"):
+        hf.replay(holed, switching_cost=1.0)
+    holed[4, 1] = np.inf
+    with pytest.raises(hf.InvalidParameter, match=r"^losses must have a finite number in row 4, column 1"):
+        hf.replay(holed, switching_cost=1.0, rescale=True)
+    with pytest.raises(hf.InvalidParameter, match=r"^rescale needs losses that differ"):
+        hf.replay(np.ones((9, 2)), switching_cost=1.0, rescale=True)
+
+
+@pytest.mark.parametrize("shape", [(1, 2), (2, 1), (3, 5), (4, 2)])
+def test_small_tables(shape):
+    losses = RNG.integers(0, 5, size=shape) / 4
+    made = hf.replay(losses, ["tsallis-switch", "hold-forever"], switching_cost=[0.0, 1.0], replications=2)
+    assert made.rounds == shape[0]
+    assert json.loads(made.json())["trace"]["rounds"] == shape[0]
+    assert str(made)
+
+
+def test_advice_is_decided_only_where_intervals_leave_zero_out(found):
+    # Two costs with five sentences each: the policy given first is not the cheapest.
+    assert len(found.advice) == 10
+    for sentence in found.advice:
+        assert sentence.numbers
+    alike = hf.replay(np.full((40, 2), 0.5), ["exp3", "tsallis-switch"], switching_cost=0.0, replications=3)
+    cheapest = alike.advice[1]
+    assert not cheapest.decided
+    assert cheapest.text.startswith("Not decided at λ = 0")
+
+
+def test_frame_and_json_have_every_number(found):
+    assert found.frame.height == 2 * 7 * 6
+    row = found.frame.filter(
+        pl.col("policy") == "adaptive", pl.col("switching_cost") == LAM, pl.col("stretch") == "whole"
+    ).to_dicts()[0]
+    assert row["cost"] == pytest.approx(found.standing(LAM).costs["adaptive"].mean())
+    assert row["cost"] == pytest.approx(row["losses"] + LAM * row["switches"])
+    assert row["cost_low"] <= row["cost"] <= row["cost_high"]
+    marks = found.standing(LAM).marks
+    assert row["excess_over_best_plan"] == pytest.approx(row["cost"] - marks["best_plan"])
+    assert row["excess_over_plan_within_5"] == pytest.approx(row["cost"] - marks["plan_within_5"])
+    told = json.loads(found.json())
+    assert told["rows"] == found.frame.to_dicts()
+    assert [at["switching_cost"] for at in told["switching_costs"]] == [LAM, 2.0]
+    assert told["switching_costs"][0]["advice"][0]["text"] == str(found.advice[0])
+
+
+def test_text_fits_a_terminal(found):
+    text = str(found)
+    assert max(map(len, text.splitlines())) <= 80
+    assert "best plan" in text
+    assert "adaptive" in text
+    long = hf.replay(LOSSES, ["exp3"], arms=["x" * 60, "y", "z"], switching_cost=1e6, replications=2, backend="threads")
+    assert max(map(len, str(long).splitlines())) <= 80
