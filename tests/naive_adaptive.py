@@ -91,10 +91,10 @@ class Adaptive:
     def next_length(self, lam: float) -> int:
         """b_n (line 1)."""
         a_n, shortest = self.paper_length(lam)
-        if sqrt(self.K * self.V) > self.theta * self.Lam:
+        if self.K * self.V > (self.theta * self.Lam) ** 2:
             self.length = max(a_n, 1)
             return shortest
-        marginal = 2 * lam * self.open / sqrt(self.number(self.K)) * sqrt(self.V) / max(self.v, self.least_spread)
+        marginal = 2 * lam * self.open / sqrt(self.number(self.K)) * sqrt(self.V_bar) / max(self.v, self.least_spread)
         new = sqrt(self.length * marginal)  # free
         new = min(new, 2 * self.length + 1)
         new = max(new, self.calm_length * a_n)

@@ -31,8 +31,8 @@ from holdfast.simplex import WIDEST, refined, smallest, tsallis_solve, tsallis_s
 ANNOUNCED = "announced"
 
 LAMBDA, VARYING, STEP_DOWN, STEP_UP, FLOOR_BUDGET, CAP_BUDGET, LEAST_NOISE, MEMORY = range(8)
-DEVIATIONS, CALM_LENGTH, CALM, LONGEST_LENGTH, SPREAD_WEIGHT, LEAST_SPREAD = range(8, 14)
-"""Places in `params`: λ, whether it is announced, then the constants in the order of the class's fields."""
+DEVIATIONS, CALM_LENGTH, CALM, LONGEST_LENGTH, SPREAD_WEIGHT, LEAST_SPREAD, ROOT_K, PER_ROOT_K = range(8, 16)
+"""Places in `params`: λ, whether it is announced, the constants in the order of the class's fields, √K and 1/√K."""
 
 REBASE = 4096.0
 """C is moved back to a minimum of zero when the minimum exceeds so many s: p depends on differences only."""
@@ -100,20 +100,21 @@ def begin(state: Any, K: int) -> None:
 @kernel
 def next_length(params: Any, state: Any, K: float, lam: float) -> float:
     """b_n: the paper's length, or longer while totals are calm (line 1)."""
-    n, root_K = state.n[0], math.sqrt(K)
+    n, root_K = state.n[0], params[ROOT_K]
     if params[VARYING] > 0.0:
         state.a_sum[0] += schedules.theorem_4_increment(n, K, lam)
         a = schedules.theorem_4_length(K, lam, state.a_sum[0])
     else:
         a = schedules.theorem_1_length(n, K, lam)
     shortest = schedules.whole_rounds(a)
-    root_V = math.sqrt(state.V[0])
-    if root_K * root_V > params[CALM] * state.paid[0]:
+    limit = params[CALM] * state.paid[0]
+    if K * state.V[0] > limit * limit:
         state.length[0] = max(a, 1.0)
         return shortest
-    # b² is what it was times the marginal switching cost over the marginal regret
+    # b² is what it was times the marginal switching cost over the marginal regret. V̄ is still that of the last block,
+    # so that nothing here waits for the loss but the choice above.
     square = state.length[0] * (2.0 * lam * state.undecided[0]) / (root_K * max(state.spread[0], params[LEAST_SPREAD]))
-    length = math.sqrt(square * root_V)
+    length = math.sqrt(square * math.sqrt(state.V_most[0]))
     length = max(min(length, 2.0 * state.length[0] + 1.0), params[CALM_LENGTH] * a)
     length = max(min(length, params[LONGEST_LENGTH] * state.paid[0] / root_K), max(a, 1.0))
     state.length[0] = length
@@ -204,8 +205,9 @@ def observe(params: Any, state: Any, block: Any, totals: Any, rounds: float) -> 
     """Lines 5 to 7: the estimate with its two ledgers, V, the level."""
     arm, c, root, R = int(block.arm[0]), totals[0], block.root[0], block.R[0]
     p, m, u, half_eta = block.probability[0], block.m[0], block.u[0], 1.0 / R
-    inverse, per_round, per_root_K = 1.0 / p, 1.0 / rounds, 1.0 / math.sqrt(float(state.C.shape[0]))
-    cap, weight = params[STEP_UP] * 0.5 * R / root, rounds / (rounds + min(params[MEMORY], state.told[0] + 1.0))
+    per_root, per_round = 1.0 / root, 1.0 / rounds
+    inverse = per_root * per_root
+    cap, weight = params[STEP_UP] * 0.5 * R * per_root, rounds / (rounds + min(params[MEMORY], state.told[0] + 1.0))
     full = (max(c, u) - m) * inverse  # line 5
     step = max(min(full, cap), full - max(params[CAP_BUDGET] * state.G[0] - state.cut[0], 0.0) * inverse)
     state.cut[0] += p * (full - step)
@@ -215,7 +217,7 @@ def observe(params: Any, state: Any, block: Any, totals: Any, rounds: float) -> 
     d = m - block.least_m[0] + step  # line 6
     Z_own = block.Z_own[0] + p * root * step * step / (1.0 + half_eta * root * step)
     Z_least = block.Z_least[0] + p * root * d * d / (1.0 + half_eta * root * d)
-    z = min(Z_own, Z_least) * per_root_K
+    z = min(Z_own, Z_least) * params[PER_ROOT_K]
     state.V[0] += max(z + 0.25 * z * z * half_eta * half_eta, params[LEAST_NOISE] * rounds)
     state.spread[0] += params[SPREAD_WEIGHT] * ((c - m) * (c - m) * per_round - state.spread[0])
     state.beta[0] += weight * (c * per_round - state.beta[0])  # line 7
@@ -322,7 +324,8 @@ class AdaptiveTsallisSwitch(Policy):
         constants = [getattr(self, f.name) for f in fields(self) if f.name not in known]
         varying = isinstance(self.switching_cost, str)
         lam = 0.0 if isinstance(self.switching_cost, str) else self.switching_cost / self.unit
-        return np.array([lam, float(varying), *constants])
+        root_K = math.sqrt(self.n_arms)
+        return np.array([lam, float(varying), *constants, root_K, 1.0 / root_K])
 
     def probabilities(self, params: Array, state: Any, block: Any) -> Array:
         """p_n of the block drawn last."""
