@@ -68,6 +68,7 @@ def test_a_cost_changed_to_itself_changes_nothing(place, name):
 def with_names(name: str) -> hf.Policy:
     arms = {"arms": ["a", "b", "c"]}
     return {
+        "adaptive": hf.AdaptiveTsallisSwitch(switching_cost=0.5, **arms),
         "tsallis-switch": hf.TsallisSwitch(switching_cost=0.5, **arms),
         "reduced variance": hf.TsallisSwitch(switching_cost=0.5, estimator="reduced-variance", **arms),
         "tsallis-inf": hf.TsallisInf(**arms),
@@ -76,7 +77,7 @@ def with_names(name: str) -> hf.Policy:
     }[name]
 
 
-FAMILIES = ["tsallis-switch", "reduced variance", "tsallis-inf", "exp3", "exp3-blocks"]
+FAMILIES = ["adaptive", "tsallis-switch", "reduced variance", "tsallis-inf", "exp3", "exp3-blocks"]
 
 
 @pytest.mark.parametrize("name", FAMILIES)
