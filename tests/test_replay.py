@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import holdfast as hf
-from holdfast.policies import make_policy
+from holdfast.policies import POLICIES, make_policy
 
 RNG = np.random.default_rng(5)
 ROUNDS, ARMS = 150, 3
@@ -149,6 +149,13 @@ def test_what_draws_nothing_is_played_once_and_is_the_same_in_every_replication(
     several = hf.simulate([policy], hf.LossTable(LOSSES), switching_cost=LAM, replications=5, seed=8)
     assert several.final()["total_cost_sd"][0] == 0.0
     assert found.standing(LAM).costs[policy.label].tolist() == [several.final()["total_cost_mean"][0]] * 5
+
+
+@pytest.mark.parametrize("name", [name for name, (kind, _) in POLICIES.items() if kind.deterministic])
+def test_deterministic_policies_play_the_same_whatever_the_seed(name):
+    policy = make_policy({"policy": name, "n_arms": ARMS})
+    arms = [game(policy, LOSSES, seed, replication).tolist() for seed, replication in ((1, 0), (2, 5), (3, 1))]
+    assert arms[0] == arms[1] == arms[2]
 
 
 def test_the_numbers_of_a_policy_do_not_depend_on_the_others(found):

@@ -86,7 +86,7 @@ def _cells(summary: pl.DataFrame, measures: Iterable[str], shown: Callable[[floa
     rows = [[*labels, *(MEASURES[name] for name in names)]]
     for row in summary.iter_rows(named=True):
         means = (shown(row[f"{name}_mean"], row[f"{name}_se"]) for name in names)
-        rows.append([*(_one_line(row[name]) for name in labels), *means])
+        rows.append([*(one_line(row[name]) for name in labels), *means])
     return rows
 
 
@@ -105,7 +105,8 @@ def with_error(mean: float | None, error: float | None) -> str:
     return f"{mean:,.{decimals}f}" if error is None else f"{mean:,.{decimals}f} ± {error:,.{decimals}f}"
 
 
-def _one_line(value: object) -> str:
+def one_line(value: object) -> str:
+    """A name with a space for whatever a terminal does not print."""
     return "".join(sign if sign.isprintable() else " " for sign in str(value))
 
 
