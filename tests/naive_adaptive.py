@@ -91,7 +91,7 @@ class Adaptive:
     def next_length(self, lam: float) -> int:
         """b_n (line 1)."""
         a_n, shortest = self.paper_length(lam)
-        if self.K * self.V > (self.theta * self.Lam) ** 2:
+        if (self.theta * self.Lam) ** 2 < self.K * self.V:
             self.length = max(a_n, 1)
             return shortest
         marginal = 2 * lam * self.open / sqrt(self.number(self.K)) * sqrt(self.V_bar) / max(self.v, self.least_spread)
