@@ -2,7 +2,10 @@
 
 import gzip
 import math
+import os
 import pickle
+import subprocess
+import sys
 from dataclasses import replace
 
 import hypothesis.strategies as st
@@ -272,3 +275,34 @@ def test_rounds_past_the_end_of_a_table_are_refused():
     for start, stop in ((0, 3), (0, -1), (2, 1)):
         with pytest.raises(InvalidParameter, match=r"start|stop"):
             table.expected(start, stop)
+
+
+FULL = """
+import sys
+import numpy as np
+from holdfast.environments.loss_table import prefix_sums
+from holdfast.environments.traces import read_trace
+from holdfast.errors import HoldfastError
+try:
+    prefix_sums(read_trace(np.zeros((20_000, 8))), in_memory=0)
+except HoldfastError as error:
+    sys.exit(str(error))
+"""
+
+
+def test_a_full_temporary_disk_is_an_error_and_not_the_end_of_the_process(small_disk):
+    environment = {**os.environ, "TMPDIR": str(small_disk)}
+    run = subprocess.run([sys.executable, "-c", FULL], env=environment, capture_output=True, text=True)
+    assert run.returncode == 1
+    assert run.stderr.strip().endswith("cannot be used: No space left on device")
+
+
+def test_a_part_is_the_table_of_its_rows():
+    losses = np.random.default_rng(3).integers(0, 9, size=(40, 3)) / 8
+    part, own = LossTable(losses).part(13, 29), LossTable(losses[13:29])
+    assert part.rounds == 16
+    assert part.reference == own.reference
+    assert part.expected(2, 11).tolist() == own.expected(2, 11).tolist()
+    assert part.excess(9).tolist() == own.excess(9).tolist()
+    with pytest.raises(InvalidParameter, match="stop must be above start, 4; got 4"):
+        LossTable(losses).part(4, 4)

@@ -285,3 +285,31 @@ def test_text_fits_a_terminal(found):
     assert "adaptive" in text
     long = hf.replay(LOSSES, ["exp3"], arms=["x" * 60, "y", "z"], switching_cost=1e6, replications=2, backend="threads")
     assert max(map(len, str(long).splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    ("labels", "first"),
+    [
+        (pl.Series(["mon", "tue", "wed"]), "mon"),
+        (pl.Series([3, 5, 9]), "3"),
+        (pl.Series([0.5, 1.5, 1.5]), "0.5"),
+        (pl.date_range(pl.date(2026, 1, 1), pl.date(2026, 1, 3), eager=True), "2026-01-01 00:00"),
+    ],
+)
+def test_labels_of_every_kind_reach_text_and_pictures(labels, first, tmp_path):
+    frame = pl.DataFrame({"when": labels, "a": [0.0, 1.0, 0.5], "b": [1.0, 0.0, 0.25]})
+    made = hf.replay(frame, ["exp3"], switching_cost=[0.5, 0.5000000001], index="when", replications=2)
+    assert made.label(0) == first
+    assert first in made.write(tmp_path / "a.html").read_text()
+    assert made.plans_frame().height >= 2
+    made.write(tmp_path / "all")
+    assert len(list((tmp_path / "all" / "pictures").iterdir())) == 12  # two costs that look alike are two
+
+
+@pytest.mark.parametrize("losses", [np.zeros((30, 2)), np.full((30, 2), -1.0), RNG.random((30, 12)) - 1.0])
+def test_costs_that_are_not_positive_have_no_per_cent(losses, tmp_path):
+    made = hf.replay(losses, ["exp3", "hold-forever"], switching_cost=0.0, units=(-1, 0), replications=3)
+    assert str(made)
+    assert json.loads(made.json())["rows"]
+    assert "report" not in made.write(tmp_path / "a.html").name
+    made.write(tmp_path / "all")

@@ -8,6 +8,7 @@ SWITCH = hf.TsallisSwitch(arms=["a", "b", "c"], switching_cost=1.5)
 """Blocks of 2, 2, 3, 3, … rounds: `hf.AdaptiveTsallisSwitch` or any other can be put here."""
 
 POLICIES = {
+    "adaptive": hf.AdaptiveTsallisSwitch(3, switching_cost=1.5),
     "tsallis-switch": SWITCH,
     "reduced variance": hf.TsallisSwitch(4, switching_cost=0.7, estimator="reduced-variance"),
     "tsallis-inf": hf.TsallisInf(3),

@@ -27,6 +27,8 @@ LEAD = "Every policy in every environment: what it costs, how far it is from the
 MOST_CURVES = 6
 """Policies drawn in the curves: more could not be told apart."""
 PER_ROW = 3
+MOST_COLUMNS = 12
+"""Environments of one heat map that fit a desktop's page."""
 GROWTH_MIDDLE = 2 / 3
 """Theorem 1's exponent of T: slower growth is blue, faster orange."""
 
@@ -55,7 +57,15 @@ def _order(findings: Findings) -> list[str]:
 def _heat(
     findings: Findings, worlds: Sequence[World], column: str, shown: Callable[[float], str], **scale: float
 ) -> Html:
-    """Policies by environments, coloured by one column of the table; what is not above zero has the deepest blue."""
+    """Policies by environments, coloured by one column of the table; what is not above zero has the deepest blue.
+
+    More environments than fit beside each other are divided by their switching costs.
+    """
+    if len(worlds) > MOST_COLUMNS:
+        costs = sorted({world.switching_cost for world in worlds})
+        parts = [[world for world in worlds if world.switching_cost == cost] for cost in costs]
+        if len(parts) > 1:
+            return joined(*(_heat(findings, part, column, shown, **scale) for part in parts))
     order = _order(findings)
     values = np.array([[findings.value(world.name, policy, column) for world in worlds] for policy in order])
     words = [[shown(value) if math.isfinite(value) else "–" for value in row] for row in values.tolist()]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -16,6 +18,7 @@ from holdfast.checks import number_range
 from holdfast.environments.environment import UNIT_RANGE, Array, Environment, Tables
 from holdfast.environments.traces import ROWS_AT_ONCE, Trace, read_trace
 from holdfast.errors import InvalidParameter
+from holdfast.files import reported
 
 IN_MEMORY = 2**30
 """Bytes of prefix sums above which they are kept in a temporary file mapped into memory."""
@@ -182,7 +185,10 @@ def prefix_sums(
     if in_memory >= 8 * (T + 1) * K:
         sums = np.zeros((T + 1, K))
     else:
-        with tempfile.TemporaryFile() as file:  # the mapping outlives the handle
+        size = 8 * (T + 1) * K
+        with tempfile.TemporaryFile() as file, reported(Path(tempfile.gettempdir())):  # the mapping outlives the handle
+            if hasattr(os, "posix_fallocate"):  # a full disk is an error here, and would end the process later
+                os.posix_fallocate(file.fileno(), 0, size)
             sums = np.memmap(file, dtype=np.float64, shape=(T + 1, K))
     lowest = units[0]
     for first, piece in trace.checked_pieces(units, rows):

@@ -137,6 +137,8 @@ def replay(
             workers=workers,
             echo=lambda line: print(line, file=sys.stderr),
         )
+    except KeyboardInterrupt:
+        raise typer.Exit(130) from None
     except InvalidParameter as error:
         raise _in_words_of_the_command(error) from None
     print(made)

@@ -163,6 +163,15 @@ def _columns(name: str, amount: Amount) -> dict[str, float]:
     return {name: amount.mean, f"{name}_low": amount.low, f"{name}_high": amount.high}
 
 
+def exact(switching_cost: float) -> str:
+    """λ in as few digits as tell it from every other number: for names of files and parts.
+
+    >>> exact(1.0), exact(0.35)
+    ('1', '0.35')
+    """
+    return repr(float(switching_cost)).removesuffix(".0")
+
+
 def stretches(rounds: int, parts: Sequence[int] = (1, 2, 4)) -> dict[str, tuple[int, int]]:
     """The whole trace, its halves and its quarters: first round from 0, and the one after the last.
 

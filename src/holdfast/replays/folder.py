@@ -20,6 +20,7 @@ import holdfast
 from holdfast.environments import LossTable
 from holdfast.errors import BadSavedState, HoldfastError
 from holdfast.files import DRAFTS, LOCK, remove_drafts, reported
+from holdfast.replays.costs import exact
 from holdfast.replays.games import COLUMNS, Piece, Player
 from holdfast.results import SCHEMA, Result
 from holdfast.studies.differences import differences
@@ -43,7 +44,7 @@ def described(table: LossTable, pieces: list[Piece], player: Player, fingerprint
         "seed": player.seed,
         "recorded rounds": len(player.marks),
     }
-    cells = {f"{piece.name} at {piece.switching_cost:g}": piece.settings() for piece in pieces}
+    cells = {f"{piece.name} at {exact(piece.switching_cost)}": piece.settings() for piece in pieces}
     return plain(
         {
             "format": FORMAT,

@@ -16,6 +16,7 @@ from holdfast.checks import real_number
 from holdfast.environments.traces import read_frame
 from holdfast.errors import HoldfastError, InvalidParameter, nearest
 from holdfast.files import claimed, write_whole
+from holdfast.replays.costs import exact
 from holdfast.replays.logged import WHAT_TO_LOG, Evaluation, LoggedData
 from holdfast.replays.terminal import WIDTH, aligned, grouped
 from holdfast.report.page import Section, page
@@ -156,7 +157,7 @@ class LogEvaluation:
         for lam in self.switching_costs:
             head, *rows = self._table(lam)
             columns = [Column("policy"), *(Column(name, numeric=True) for name in head[1:])]
-            sections.append(Section(f"λ = {lam:g}", [table(columns, rows)], name=f"lambda-{lam:g}"))
+            sections.append(Section(f"λ = {lam:g}", [table(columns, rows)], name=f"lambda-{exact(lam)}"))
         if self._refusals():
             sections.append(Section("Refused", [paragraph(line) for line in self._refusals()], name="refused"))
         return page(title="What would each arm have cost?", lead=self._head(), sections=sections)

@@ -28,7 +28,10 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Held:
-    """Which arm was held when: runs of rounds, as (first round from 0, arm)."""
+    """Which arm was held when: runs of rounds, as (first round from 0, arm).
+
+    It is the game of that replication as this machine's processor plays it; a GPU draws other numbers.
+    """
 
     starts: NDArray[np.int64]
     arms: NDArray[Any]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holdfast.replays.advice import Sentence
-from holdfast.replays.costs import Amount, Standing
+from holdfast.replays.costs import Amount, Standing, exact
 from holdfast.replays.games import WHOLE
 from holdfast.replays.pictures import cost_by_lambda, running_cost, tradeoff, which_arm
 from holdfast.replays.terminal import count_of, grouped, over
@@ -83,7 +83,7 @@ def _at(replay: Replay, lam: float) -> Section:
             paragraph(held, class_="caption"),
             ribbon(which_arm(replay, lam)),
         ],
-        name=f"lambda-{lam:g}",
+        name=f"lambda-{exact(lam)}",
     )
 
 

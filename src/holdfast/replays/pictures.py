@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from holdfast.replays.costs import exact
 from holdfast.replays.games import WHOLE
 from holdfast.report.charts import ChartRow, Line, LineChart, Panel, Ribbon, one_panel
 from holdfast.report.drawing import rendered
@@ -30,8 +31,8 @@ def rendered_pictures(replay: Replay, kinds: tuple[str, ...] = ("png", "svg"), d
         "tradeoff": (tradeoff(replay), "Switches and losses"),
     }
     for lam in replay.switching_costs:
-        charts[f"running-{lam:g}"] = running_cost(replay, lam), f"Cost over time, λ = {lam:g}"
-        charts[f"held-{lam:g}"] = which_arm(replay, lam), f"Which arm was held when, λ = {lam:g}"
+        charts[f"running-{exact(lam)}"] = running_cost(replay, lam), f"Cost over time, λ = {lam:g}"
+        charts[f"held-{exact(lam)}"] = which_arm(replay, lam), f"Which arm was held when, λ = {lam:g}"
     return {
         f"{name}.{kind}": data
         for name, (chart, title) in charts.items()

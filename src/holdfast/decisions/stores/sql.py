@@ -39,6 +39,11 @@ def select_from(kind: Any) -> str:
 
 
 @cache
+def _select_one(kind: Any) -> str:
+    return select_from(kind) + "WHERE " + " AND ".join(f"{name} = ?" for name in KEYS[kind])
+
+
+@cache
 def _insert(kind: Any) -> str:
     return f"INSERT INTO {TABLES[kind]} ({', '.join(kind._fields)}) VALUES ({', '.join('?' * len(kind._fields))})"
 
@@ -69,9 +74,9 @@ class SqlRows(Rows):
         """The row with this key."""
         place = (kind, (self._player, *key))
         if place not in self._known:
-            where = "WHERE " + " AND ".join(f"{name} = ?" for name in KEYS[kind])
-            found = self._find(kind, where, *place[1])
-            self._known[place] = found[0] if found else None
+            one = _select_one(cast(Any, kind))
+            found = self._session.fetch(one, place[1])  # what waits to be written has other keys
+            self._known[place] = kind(*found[0]) if found else None
         return cast("R | None", self._known[place])
 
     def add(self, row: Row) -> None:
