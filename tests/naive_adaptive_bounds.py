@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable
 
-import naive
+import naive_bounds
 
 
 def constants(K: int, a: float = 1.0, nu: float = 0.05) -> tuple[float, float, float]:
@@ -13,7 +13,7 @@ def constants(K: int, a: float = 1.0, nu: float = 0.05) -> tuple[float, float, f
 
 
 def theorem_B(K: int, lam: float, T: float, a=1.0, theta=1.0, kappa_W=3.0, kappa_O=0.5, nu=0.05) -> float:
-    N = min(naive.theorem_1_blocks_bound(T, K, lam), T)
+    N = min(naive_bounds.theorem_1_blocks_bound(T, K, lam), T)
     _, sigma, C = constants(K, a, nu)
     L = lam * N
     g = 0.0

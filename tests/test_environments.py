@@ -5,7 +5,7 @@ import time
 from fractions import Fraction
 
 import hypothesis.strategies as st
-import naive
+import naive_games
 import numpy as np
 import pytest
 from hypothesis import given
@@ -16,21 +16,21 @@ from holdfast.environments.phases import LAST_ROUND
 
 K = 5
 WORLDS = {
-    "bernoulli": (Bernoulli.with_gap(K, 0.2), lambda t: naive.bernoulli_means(t, K, 0.2)),
+    "bernoulli": (Bernoulli.with_gap(K, 0.2), lambda t: naive_games.bernoulli_means(t, K, 0.2)),
     "bernoulli, three best": (
         Bernoulli.with_gap(K, 0.05, best_arms=3),
-        lambda t: naive.bernoulli_means(t, K, 0.05, 3),
+        lambda t: naive_games.bernoulli_means(t, K, 0.05, 3),
     ),
-    "constrained": (ConstrainedBernoulli(K, 0.2), lambda t: naive.constrained_means(t, K, 0.2)),
+    "constrained": (ConstrainedBernoulli(K, 0.2), lambda t: naive_games.constrained_means(t, K, 0.2)),
     "constrained, two best": (
         ConstrainedBernoulli(K, 0.05, best_arms=2),
-        lambda t: naive.constrained_means(t, K, 0.05, 2),
+        lambda t: naive_games.constrained_means(t, K, 0.05, 2),
     ),
     "constrained, by lengths": (
         ConstrainedBernoulli(K, 0.2, phases="spacing"),
-        lambda t: naive.constrained_means(t, K, 0.2, reading="lengths"),
+        lambda t: naive_games.constrained_means(t, K, 0.2, reading="lengths"),
     ),
-    "reversal": (Reversal(K, 1000), lambda t: naive.reversal_losses(t, K, 1000)),
+    "reversal": (Reversal(K, 1000), lambda t: naive_games.reversal_losses(t, K, 1000)),
 }
 MEANS = {name: np.array([means(t) for t in range(1, 2001)]) for name, (_, means) in WORLDS.items()}
 """Row t holds the naive means of round t + 1: rounds count from 0 in `src/`, from 1 in the paper."""
@@ -179,8 +179,10 @@ def test_both_readings(t):
     for phases, reading in (("index", "starts"), ("spacing", "lengths")):
         world = ConstrainedBernoulli(2, 0.2, phases=phases)
         phase = int(np.searchsorted(world.starts, t - 1, side="right")) - 1
-        assert phase % 2 == naive.phase(t, reading) % 2
-        assert world.expected(t - 1, t).tolist() == pytest.approx(naive.constrained_means(t, 2, 0.2, reading=reading))
+        assert phase % 2 == naive_games.phase(t, reading) % 2
+        assert world.expected(t - 1, t).tolist() == pytest.approx(
+            naive_games.constrained_means(t, 2, 0.2, reading=reading)
+        )
 
 
 @pytest.mark.plain

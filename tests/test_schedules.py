@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import hypothesis.strategies as st
 import naive
+import naive_bounds
 import pytest
 from every_policy import varying_cost
 from hypothesis import assume, example, given
@@ -77,13 +78,13 @@ def test_runs_are_the_blocks_one_by_one(K, lam, T):
     assert blocks == [naive.theorem_1_length(n, K, lam) for n in range(1, len(blocks) + 1)]
     assert [first for first, _, _ in runs] == [1 + sum(r[1] for r in runs[:i]) for i in range(len(runs))]
     assert sum(blocks) >= T > sum(blocks[:-1])
-    assert len(blocks) == naive.theorem_1_blocks(T, K, lam)
+    assert len(blocks) == naive_bounds.theorem_1_blocks(T, K, lam)
 
 
 @given(st.integers(1, 1000), decimal_costs, st.integers(1, 10**9))
 def test_the_number_of_blocks_is_within_its_bound(K, lam, T):
     """N ≤ K^{1/3}(T/λ)^{2/3} + 1, the step of the proof of Theorem 1 that everything rests on."""
-    assert number_of_blocks(K, float(lam), T) <= naive.theorem_1_blocks_bound(T, K, float(lam)) * (1 + 1e-12)
+    assert number_of_blocks(K, float(lam), T) <= naive_bounds.theorem_1_blocks_bound(T, K, float(lam)) * (1 + 1e-12)
 
 
 @given(st.integers(1, 1000), st.integers(1, 10**6))

@@ -8,6 +8,7 @@ import sys
 import time
 
 import naive
+import naive_games
 import numpy as np
 import polars as pl
 import pytest
@@ -127,8 +128,8 @@ ORACLES = {
     "base": (lambda: hf.BaSE(3, horizon=SHORT, gamma=0.2), lambda: naive.BaSE(3, SHORT, "geometric", gamma=0.2)),
 }
 WORLDS = {
-    "bernoulli": (hf.Bernoulli.with_gap(3, 0.4), lambda t: naive.bernoulli_means(t, 3, 0.4)),
-    "constrained": (hf.ConstrainedBernoulli(3, 0.4), lambda t: naive.constrained_means(t, 3, 0.4)),
+    "bernoulli": (hf.Bernoulli.with_gap(3, 0.4), lambda t: naive_games.bernoulli_means(t, 3, 0.4)),
+    "constrained": (hf.ConstrainedBernoulli(3, 0.4), lambda t: naive_games.constrained_means(t, 3, 0.4)),
 }
 
 
@@ -152,7 +153,7 @@ def test_short_games_are_distributed_as_the_oracles(name, world):
     rng = random.Random(SEED)
     slow = []
     for _ in range(1000):
-        game = naive.play(make_oracle(), means, SHORT, rng, varying_cost)
+        game = naive_games.play(make_oracle(), means, SHORT, rng, varying_cost)
         slow.append([series[t] for t in (9, SHORT - 1) for series in (game.pseudo_regret, game.switches, game.cost)])
     spread = np.where(fast.std(axis=0) > 0, fast.std(axis=0), 1.0)
     assert_same_mean(fast / spread, np.array(slow) / spread, sees=0.33)

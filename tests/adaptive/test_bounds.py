@@ -4,8 +4,8 @@ import json
 import math
 
 import hypothesis.strategies as st
-import naive
 import naive_adaptive_bounds as page
+import naive_bounds
 import pytest
 from hypothesis import given
 from typer.testing import CliRunner
@@ -52,7 +52,7 @@ def test_theorem_C_agrees_with_the_page(K, T, gap, a, J):
 
 @given(st.integers(2, 30), st.integers(1, 3000), st.sampled_from([0.0, 0.3, 2.0]), st.floats(0, 1), constants)
 def test_theorem_D_agrees_with_the_page(K, T, scale, alpha, chosen):
-    lams = naive.theorem_4_schedule(T, K, lambda n: scale * n**alpha)[0]
+    lams = naive_bounds.theorem_4_schedule(T, K, lambda n: scale * n**alpha)[0]
     found = bounds.adaptive_varying(n_arms=K, costs=lambda n: scale * n**alpha, horizon=T, constants=chosen)
     assert found == pytest.approx(page.theorem_D(K, lams, T, **of_the_page(chosen)), rel=CLOSE)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import mpmath
 import naive
+import naive_bounds
 import numpy as np
 import pytest
 from kernel_game import KernelGame
@@ -182,7 +183,7 @@ def test_lemma_7_blocks():
             length = max(math.ceil(1.5 * lam * math.sqrt(longer / K)), 1)
             other += length + (int(rng.integers(3 * length)) if rng.random() < 0.3 else 0)
         assert longer <= N
-        assert naive.theorem_1_blocks_bound(T, K, lam) * (1 + 1e-12) >= N
+        assert naive_bounds.theorem_1_blocks_bound(T, K, lam) * (1 + 1e-12) >= N
         share = K * squares / (1.061 * (lam * N + 0.65 * lam) + math.sqrt(K * N)) ** 2
         assert share <= 1 + 1e-12
         largest = max(largest, share)

@@ -4,7 +4,7 @@ import copy
 import math
 from typing import Any, NamedTuple
 
-import naive
+import naive_bounds
 import numpy as np
 import pytest
 from naive_adaptive import Adaptive
@@ -63,7 +63,11 @@ def test_theorem_A_on_every_path(announced):
             assert max(game.W) <= kappa_W * game.Lam * (1 + 1e-9)
             assert kappa_O * game.G * (1 + 1e-9) >= game.O
         assert linear.max() <= certificate(game) * (1 + 1e-9)
-        N_T = len(naive.theorem_4_schedule(T, K, cost)[0]) if announced else naive.theorem_1_blocks(T, K, lam)
+        N_T = (
+            len(naive_bounds.theorem_4_schedule(T, K, cost)[0])
+            if announced
+            else naive_bounds.theorem_1_blocks(T, K, lam)
+        )
         assert n <= N_T
 
 

@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any
 
 import naive
+import naive_games
 import numpy as np
 import polars as pl
 import pytest
@@ -49,10 +50,10 @@ def losses(environment: Environment) -> Callable[[int], list[float]]:
     if isinstance(environment, Bernoulli):
         means = environment.mean_losses
         gap, best = 0.5 - min(means), means.count(min(means))
-        return lambda t: naive.bernoulli_means(t, K, gap, best)
+        return lambda t: naive_games.bernoulli_means(t, K, gap, best)
     if isinstance(environment, ConstrainedBernoulli):
-        return lambda t: naive.constrained_means(t, K, environment.gap, environment.best_arms)
-    return lambda t: naive.reversal_losses(t, K, T)
+        return lambda t: naive_games.constrained_means(t, K, environment.gap, environment.best_arms)
+    return lambda t: naive_games.reversal_losses(t, K, T)
 
 
 def games(policy: Policy, environment: Environment) -> int:
@@ -77,7 +78,7 @@ def played(policy: Policy, environment: Environment, cost: float | Power | None)
             row = means(t)
             return row[-turn:] + row[:-turn]
 
-        game = naive.play(oracle(policy), rotated, T, rng, cost if isinstance(cost, Power) else 0)
+        game = naive_games.play(oracle(policy), rotated, T, rng, cost if isinstance(cost, Power) else 0)
         found.append((game.pseudo_regret[-1], game.switches[-1]))
     return np.array(found)
 

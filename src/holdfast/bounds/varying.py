@@ -51,7 +51,7 @@ def advance(x: Any, costs: Any, K: float, T: float) -> None:
         x[COST], x[LENGTH] = lam, length
 
 
-def _run(K: int, costs: object, T: int) -> Array:
+def run_of_blocks(K: int, costs: object, T: int) -> Array:
     """The sums of both bounds after the N blocks of Theorem 4's schedule that cover T rounds."""
     x = np.zeros(10)
     for chunk in _chunks(costs):
@@ -91,7 +91,7 @@ def _cost_of(costs: object, n: int) -> float:
 
 def theorem_4_blocks(K: int, costs: object, T: int) -> tuple[float, float]:
     """N, the number of Theorem 4's blocks that cover T rounds, and λ_1 + … + λ_N."""
-    x = _run(K, costs, T)
+    x = run_of_blocks(K, costs, T)
     return float(x[N]), float(x[TOTAL])
 
 
@@ -121,7 +121,7 @@ def theorem_4_constrained(
     inputs.choice("constants", constants)
     K, T = inputs.arms(n_arms, least=2), inputs.rounds(horizon, COUNTABLE)
     inverse = inputs.inverse_gaps(gaps, K)
-    x = _run(K, costs, T)
+    x = run_of_blocks(K, costs, T)
     if constants == "corrected":
         following, last = 0.0, T - (x[COVERED] - x[LENGTH])
     else:
@@ -154,14 +154,14 @@ def corollary_5(*, n_arms: int, alpha: float, horizon: float, gaps: Gaps, consta
         return math.inf
 
 
-def _most_blocks(K: int, alpha: float, T: int) -> float:
+def most_blocks(K: int, alpha: float, T: int) -> float:
     """N̄ of Corollary 5's proof."""
     exponent = 2 * alpha + 3
     return float((alpha + 1.5) ** (2 / exponent) * ((alpha + 1) * K) ** (1 / exponent) * T ** (2 / exponent))
 
 
 def _corollary_5(K: int, alpha: float, T: int, inverse: float) -> float:
-    blocks = min(_most_blocks(K, alpha, T) + 1, float(T))
+    blocks = min(most_blocks(K, alpha, T) + 1, float(T))
     sums = 1 + blocks ** (alpha + 0.5) / (alpha + 0.5)
     per_gap = 36 * 4**alpha * math.sqrt((alpha + 1) * K) * sums + 36 * (blocks + 1) ** (2 * alpha)
     per_gap += 60 * math.sqrt(2) * 2**alpha * (sums + max(1.0, blocks ** (alpha - 0.5))) + 50 * math.log(blocks) + 50
@@ -171,7 +171,7 @@ def _corollary_5(K: int, alpha: float, T: int, inverse: float) -> float:
 
 
 def _corollary_5_printed(K: int, alpha: float, T: int, inverse: float) -> float:
-    most = _most_blocks(K, alpha, T)
+    most = most_blocks(K, alpha, T)
     blocks, root = most + 1, math.sqrt(alpha + 1)
     per_gap = 36 * 4**alpha * root * math.sqrt(K) * ((alpha + 0.5) * most ** (alpha + 0.5) + alpha + 2)
     per_gap += 36 * (blocks + 1) ** (2 * alpha) + 50 * math.log(T) + 50

@@ -1,0 +1,83 @@
+"""The naive oracle of environments and whole games, in plain Python (`naive` has the algorithms)."""
+
+import math
+import random
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple
+
+from naive import Costs, Number, rational
+
+
+def bernoulli_means(t: int, K: int, delta: float, n_best: int = 1) -> list[float]:
+    """Stochastic losses: the first n_best arms have mean 0.5 − Δ, the others 0.5."""
+    return [0.5 - delta if i < n_best else 0.5 for i in range(K)]
+
+
+def phase(t: int, reading: Literal["starts", "lengths"] = "starts") -> int:
+    """The phase of round t, from 0, in integers (1.6 = 8/5).
+
+    starts: the paper's words, phase i starts at 1.6^i: ⌊log t / log 1.6⌋.
+    lengths: ZS21's words, phase i lasts 1.6^i rounds: (1.6^i − 1)/0.6 < t <= (1.6^{i+1} − 1)/0.6.
+    """
+    i = 0
+    if reading == "starts":
+        while t * 5 ** (i + 1) >= 8 ** (i + 1):
+            i += 1
+    else:
+        while 3 * t * 5**i > 8 ** (i + 1) - 5 ** (i + 1):
+            i += 1
+    return i
+
+
+def constrained_means(
+    t: int, K: int, delta: float, n_best: int = 1, reading: Literal["starts", "lengths"] = "starts"
+) -> list[float]:
+    """Stochastically constrained losses: even phases best 0, others Δ; odd phases best 1 − Δ, others 1."""
+    best, other = (0.0, delta) if phase(t, reading) % 2 == 0 else (1 - delta, 1.0)
+    return [best if i < n_best else other for i in range(K)]
+
+
+def reversal_losses(t: int, K: int, T: int) -> list[float]:
+    """The adversary: arm 0 loses 0 and the others 1 for t0 = ⌊√(KT ln(KT))⌋ rounds, then the reverse."""
+    t0 = math.floor(math.sqrt(K * T * math.log(K * T)))
+    return [0.0] + [1.0] * (K - 1) if t <= t0 else [1.0] + [0.0] * (K - 1)
+
+
+# -------------------------------------------------------------------------------------------------- the game
+
+
+class Game(NamedTuple):
+    """One entry a round: J_t, switches up to t, pseudo-regret and cost at t against the best arm up to t."""
+
+    arms: list[int]
+    switches: list[int]
+    pseudo_regret: list[float]
+    cost: list[float]
+
+
+def play(policy: Any, means: Callable[[int], list[float]], T: int, rng: random.Random, lam: Number | Costs) -> Game:
+    """T rounds with binary losses; J_0 is no arm: the first play is a switch; a callable λ_n is announced."""
+    game = Game([], [], [], [])
+    t = n = switches = 0
+    switching_cost = played = 0.0
+    expected: list[float] = []  # Σ_{s<=t} E ℓ_{s,i}
+    while t < T:
+        n += 1
+        announced = lam(n) if callable(lam) else None
+        arm, rounds = policy.choose(rng.random(), announced)
+        if not game.arms or arm != game.arms[-1]:
+            switches += 1
+            switching_cost += float(rational(lam)) if announced is None else announced
+        m, total_loss = min(rounds, T - t), 0.0
+        for _ in range(m):
+            t += 1
+            mu = means(t)
+            total_loss += 1.0 if rng.random() < mu[arm] else 0.0
+            played += mu[arm]
+            expected = [x + y for x, y in zip(expected, mu, strict=True)] if expected else list(mu)
+            game.arms.append(arm)
+            game.switches.append(switches)
+            game.pseudo_regret.append(played - min(expected))
+            game.cost.append(played - min(expected) + switching_cost)
+        policy.observe(total_loss, m)
+    return game
