@@ -51,8 +51,9 @@ def games() -> list[tuple[str, hf.Policy, hf.Environment, Costs]]:
         hf.BaSE(K, horizon=HORIZON, grid="arithmetic", order="random"),
     ]
     rows = [(f"{p.label} on {name}", p, e, one) for name, e in environments.items() for p in policies]
-    varying = hf.VaryingTsallisSwitch(K)
-    rows.append((f"{varying.label} on bernoulli", varying, environments["bernoulli"], Costs.of(Power(0.5))))
+    announced = [hf.VaryingTsallisSwitch(K), hf.AdaptiveTsallisSwitch(K, switching_cost="announced")]
+    growing, world = Costs.of(Power(0.5)), environments["bernoulli"]
+    rows += [(f"{p.label} on bernoulli, announced", p, world, growing) for p in announced]
     return rows
 
 

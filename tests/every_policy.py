@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import naive
+import naive_adaptive
 import naive_rivals
 
 from holdfast import (
+    AdaptiveTsallisSwitch,
     AmirTsallis,
     AnytimeAmirTsallis,
     BaSE,
@@ -53,7 +55,9 @@ class Case:
     announce: Callable[[int], float] | None = None
     highest: float = 1.0
     estimates: bool = True
-    """Whether C estimates the losses of all arms, instead of counting those that were played."""
+    """Whether C estimates the losses of all arms without bias: no counts, no floors, no caps."""
+    remembers_order: bool = False
+    """Whether it matters in which order late losses come: the latest count most."""
 
     def announced(self, n: int) -> dict[str, float]:
         """Arguments of `ask` at the start of block n."""
@@ -63,6 +67,8 @@ class Case:
         """The largest loss one round of block n may have."""
         return self.announce(n) if self.policy.announces == "loss_bound" else self.highest
 
+
+ADAPTS = {"estimates": False, "remembers_order": True}
 
 CASES = {
     "tsallis-switch": Case(TsallisSwitch(4, switching_cost=1.3), lambda: naive.TsallisSwitch(4, 1.3)),
@@ -132,10 +138,26 @@ CASES = {
     "lazy-exp3": Case(LazyExp3(4, switching_cost=1.3)),
     "amir": Case(AmirTsallis(4, switching_cost=1.3, horizon=HORIZON), lambda: naive_rivals.Amir(4, 1.3, HORIZON)),
     "amir-anytime": Case(AnytimeAmirTsallis(4, switching_cost=0.7), lambda: naive_rivals.Amir(4, 0.7)),
+    "adaptive": Case(AdaptiveTsallisSwitch(4, switching_cost=1.3), lambda: naive_adaptive.Adaptive(4, 1.3), **ADAPTS),
+    "adaptive, no cost": Case(
+        AdaptiveTsallisSwitch(3, switching_cost=0.0), lambda: naive_adaptive.Adaptive(3, 0.0), **ADAPTS
+    ),
+    "adaptive, high cost": Case(
+        AdaptiveTsallisSwitch(8, switching_cost=10), lambda: naive_adaptive.Adaptive(8, 10.0), **ADAPTS
+    ),
+    "adaptive, announced": Case(
+        AdaptiveTsallisSwitch(4, switching_cost="announced"),
+        lambda: naive_adaptive.Adaptive(4, None),
+        announce=varying_cost,
+        **ADAPTS,
+    ),
+    "adaptive, one arm": Case(
+        AdaptiveTsallisSwitch(1, switching_cost=2.0), lambda: naive_adaptive.Adaptive(1, 2.0), **ADAPTS
+    ),
     "spm": Case(StabilityPenaltyMatching(4, switching_cost=1.3), lambda: naive_rivals.Spm(4, 1.3)),
 }
 
-DRAW_NOTHING = ("base", "one arm", "ucb", "follow", "batched", "hold")
+DRAW_NOTHING = ("base", "one arm", "adaptive, one arm", "ucb", "follow", "batched", "hold")
 
 RANDOMISED = [name for name in CASES if not name.startswith(DRAW_NOTHING) or "random" in name]
 """The cases whose arms hang on the seed."""

@@ -51,9 +51,9 @@ class KernelGame:
         own = self.game.stream
         if stream is not None:
             self.game.stream = stream
-        arm, _ = self.game.begin(0.0 if announced is None else announced)
+        arm, rounds = self.game.begin(0.0 if announced is None else announced)
         self.game.stream = own
-        return arm, int(self.game.block[1])
+        return arm, rounds
 
     def kept_block(self) -> Any:
         """The block that was begun last, to be observed whenever it suits."""

@@ -44,14 +44,14 @@ def tsallis_weights(C: Sequence[float], eta: float) -> list[float]:
 
 
 def tsallis_weights_exact(C: Sequence[float], eta: float, digits: int = 50) -> list[Any]:
-    """The same p to `digits` digits (a list of mpf); the inputs are taken as exact binary numbers.
+    """The same p to `digits` digits (a list of mpf); floats are taken as exact binary numbers.
 
     f(x) = Σp − 1 is increasing and convex on (−∞, min C), so Newton from s = 2/η, where f >= 0, moves s
     up to the root and never past it: s ← s + f/f', f' = ηΣp^{3/2} (ZS21, Algorithm 2).
     """
     with mpmath.workdps(digits + 15):
-        eta = mpmath.mpf(float(eta))
-        costs = [mpmath.mpf(float(c)) for c in C]
+        eta = mpmath.mpmathify(eta)
+        costs = [mpmath.mpmathify(c) for c in C]
         smallest = min(costs)
         s = 2 / eta
         while True:

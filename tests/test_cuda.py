@@ -17,6 +17,8 @@ K, T = 5, 150
 table = hf.LossTable(np.random.default_rng(0).random((T, K)))
 environments = [hf.Bernoulli.with_gap(K, 0.2), hf.ConstrainedBernoulli(K, 0.3, shuffled=True), hf.Reversal(K, T), table]
 policies = [
+    hf.AdaptiveTsallisSwitch(K, switching_cost=0.7),
+    hf.AdaptiveTsallisSwitch(K, switching_cost=0.0),
     hf.TsallisSwitch(K, switching_cost=0.7),
     hf.TsallisInf(K),
     hf.TsallisInf(K, estimator="reduced-variance"),
@@ -26,7 +28,8 @@ policies = [
     hf.BaSE(K, horizon=T),
 ]
 games = [(policy, environment, Costs.of(1.0)) for policy in policies for environment in environments]
-games.append((hf.VaryingTsallisSwitch(K), environments[0], Costs.of(Power(0.5))))
+for policy in (hf.VaryingTsallisSwitch(K), hf.AdaptiveTsallisSwitch(K, switching_cost="announced")):
+    games.append((policy, environments[0], Costs.of(Power(0.5))))
 for policy, environment, costs in games:
     task = Task(policy.label, policy, environment, T, costs, (20, 75, T), 3, 7, 2)
     cpu, gpu = run_task(task), run_on_gpu(task)
@@ -41,7 +44,7 @@ def test_simulated_gpu_plays_the_same_games():
     environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1"}
     run = subprocess.run([sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, timeout=240)
     assert run.returncode == 0, run.stderr
-    assert run.stdout == "29 games alike\n"
+    assert run.stdout == "38 games alike\n"
 
 
 def refusal(prelude: str = "") -> str:

@@ -25,7 +25,7 @@ def test_the_readme_runs_from_top_to_bottom(tmp_path):
     assert len(blocks) == 2
     shown = run(tmp_path, "\n".join(blocks))
     assert "1000 " in shown
-    assert "tsallis-switch − exp3: regret_with_switching" in shown
+    assert "adaptive − tsallis-switch: regret_with_switching" in shown
 
 
 def test_the_skeletons_of_policies_play(tmp_path):
@@ -36,7 +36,7 @@ def test_the_skeletons_of_policies_play(tmp_path):
 
 def test_the_skeleton_of_an_environment_plays(tmp_path):
     (skeleton,) = python_blocks("docs/new_environment.md")
-    assert "tsallis-switch" in run(tmp_path, skeleton)
+    assert "adaptive" in run(tmp_path, skeleton)
 
 
 def test_the_skeleton_for_games_abreast_plays_each_game_as_alone(tmp_path):

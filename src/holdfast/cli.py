@@ -16,7 +16,9 @@ from typing import Annotated, Any
 import typer
 
 import holdfast
+from holdfast.arena.commands import arena
 from holdfast.checks import whole_number
+from holdfast.decisions import commands as decision_commands
 from holdfast.errors import HoldfastError
 from holdfast.replays import commands as replay_commands
 from holdfast.studies import commands as study_commands
@@ -102,6 +104,26 @@ def _gaps(text: str | None) -> float | list[float] | None:
 
 
 @app.command()
+def claims(
+    replications: Annotated[int, typer.Option(help="Games of each policy in each setting.")] = 1000,
+    worlds: Annotated[int, typer.Option(help="Random piecewise-constant worlds.")] = 1000,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same verdicts.")] = 0,
+    backend: Backend = "threads",
+    scheduler: Scheduler = None,
+    workers: Workers = None,
+) -> None:
+    """Play what we claim of the adaptive policy, and judge it as the paper's claims are."""
+    from holdfast.adaptive_claims import judged, lines
+    from holdfast.simulation.backends import find_backend
+
+    where = find_backend(backend, workers=workers, scheduler=scheduler)
+    runs = whole_number("replications", replications, least=2)
+    with _interruptible():
+        verdicts = judged(replications=runs, worlds=whole_number("worlds", worlds, least=2), seed=seed, backend=where)
+    print("\n".join(lines(verdicts)))
+
+
+@app.command()
 def simulate(
     study: Annotated[Path, typer.Argument(help="A study in TOML.")],
     out: Annotated[Path, typer.Option(help="Where the tables go.")],
@@ -138,6 +160,10 @@ def _reproduce(
     horizon: Annotated[float, typer.Option(help="T, the number of rounds; 1e5 will do.")] = 100_000,
     arms: Annotated[int, typer.Option(help="K, the number of arms.")] = 8,
     seed: Annotated[int, typer.Option(help="The same seed gives the same tables.")] = 0,
+    further: Annotated[
+        list[str] | None,
+        typer.Option("--with", help="A policy of our own to draw beside the paper's: adaptive.", metavar="POLICY"),
+    ] = None,
     backend: Backend = "threads",
     scheduler: Scheduler = None,
     workers: Workers = None,
@@ -154,6 +180,7 @@ def _reproduce(
             horizon=whole_number("horizon", horizon, least=1),
             n_arms=arms,
             seed=seed,
+            further=further or (),
             backend=backend,
             scheduler=scheduler,
             workers=workers,
@@ -206,9 +233,15 @@ def bench(
 
 replay_commands.add_to(app)
 study_commands.add_to(app)
+decision_commands.add_to(app)
+app.command("arena")(arena)
 
 OPTIONS = {"n_arms": "--arms", "switching_cost": "--switching-cost", "best_arms": "--best-arms"} | {
-    name: f"--{name}" for name in ("horizon", "gaps", "replications", "seed", "backend", "scheduler", "workers")
+    name: f"--{name}"
+    for name in (
+        *("horizon", "gaps", "replications", "seed", "backend", "scheduler", "workers"),
+        *("policies", "environments", "trace", "units", "index"),
+    )
 }
 
 

@@ -5,7 +5,17 @@
     ├── OutOfTurn          (also a RuntimeError)  ask and tell called in the wrong order
     ├── BadSavedState      (also a ValueError)    saved data that is damaged, foreign or from the future
     ├── MissingExtra       (also an ImportError)  an optional dependency or device is not there
-    └── BackendLost        (also a ConnectionError)  the machines that play are gone; `result` has what was finished
+    ├── BackendLost        (also a ConnectionError)  the machines that play are gone; `result` has what was finished
+    ├── DecisionError                             a loss that cannot be taken
+    │   ├── UnknownDecision  (also a LookupError)   an id that this player never gave out
+    │   ├── AlreadyTold      (also a ValueError)    another loss is recorded under this id
+    │   ├── TooLate          (also a ValueError)    its block was settled without it
+    │   └── Forgotten        (also a LookupError)   its block was settled so long ago that its losses are gone
+    ├── SomeRefused                               of several losses told at once, some were refused
+    ├── UnknownPlayer      (also a LookupError)   no player of this name in the store
+    ├── OtherSettings      (also a ValueError)    a player is there, with other settings
+    └── StoreError         (also an OSError)      a store that cannot be read or written now
+        └── BadStore                              or at all: damaged, foreign or from the future
 
 Each message names the parameter, the rule and the value it got.
 """
@@ -13,7 +23,7 @@ Each message names the parameter, the rule and the value it got.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Any
 
@@ -55,6 +65,93 @@ class BackendLost(HoldfastError, ConnectionError):
     """The machines that play are gone in the middle of a run; `result` has the replications that were finished."""
 
     result: Any = None
+
+
+class DecisionError(HoldfastError):
+    """A loss that cannot be taken; `id` is the decision's."""
+
+    id: str
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), tuple(vars(self).values())
+
+
+class UnknownDecision(DecisionError, LookupError):
+    """An id that this player never gave out."""
+
+    def __init__(self, id: str, reason: str) -> None:
+        self.id, self.reason = id, reason
+        super().__init__(f"id {reason}; got {_shown(id)}")
+
+
+class AlreadyTold(DecisionError, ValueError):
+    """Another loss is recorded under this id: `recorded`."""
+
+    def __init__(self, id: str, recorded: float, loss: float) -> None:
+        self.id, self.recorded, self.loss = id, recorded, loss
+        super().__init__(f"loss of decision {id} was told before: {recorded!r} is recorded; got {loss!r}")
+
+
+class TooLate(DecisionError, ValueError):
+    """The decision's block was settled without it at the time `settled`; the loss is kept on record."""
+
+    def __init__(self, id: str, loss: float, settled: float, reason: str) -> None:
+        self.id, self.loss, self.settled, self.reason = id, loss, settled, reason
+        super().__init__(f"loss of decision {id} came too late: {reason}; got {loss!r}")
+
+
+class Forgotten(DecisionError, LookupError):
+    """Whether this loss was told before cannot be known any more."""
+
+    def __init__(self, id: str, reason: str) -> None:
+        self.id, self.reason = id, reason
+        super().__init__(f"decision {id} is no longer known one by one: {reason}")
+
+
+class SomeRefused(HoldfastError):
+    """Of several losses told at once some were refused (`refused`, one error for each); the others are recorded."""
+
+    def __init__(self, told: int, refused: Sequence[HoldfastError]) -> None:
+        self.told, self.refused = told, list(refused)
+        more = f" (and {len(self.refused) - 1} more)" if len(self.refused) > 1 else ""
+        super().__init__(f"{len(self.refused)} of {told} losses were refused: {self.refused[0]}{more}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.told, self.refused)
+
+
+class UnknownPlayer(HoldfastError, LookupError):
+    """No player of this name in the store."""
+
+    def __init__(self, name: str, known: Sequence[str]) -> None:
+        self.name, self.known = name, list(known)
+        there = f"it has {', '.join(map(repr, self.known[:8]))}{', …' if len(self.known) > 8 else ''}"
+        there = there if self.known else "it has none; give a policy to begin one"
+        super().__init__(f"name must be a player of the store: {there}; got {name!r}{nearest(name, self.known)}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.name, self.known)
+
+
+class OtherSettings(HoldfastError, ValueError):
+    """The player is there, with other settings; `differences` says for each what is stored and what was given."""
+
+    def __init__(self, name: str, differences: dict[str, Any], hints: Sequence[str] = ()) -> None:
+        self.name, self.differences, self.hints = name, differences, list(hints)
+        shown = "; ".join(f"{key} is {_shown(was)}, given {_shown(given)}" for key, (was, given) in differences.items())
+        hint = f" (to change it: {', '.join(self.hints)})" if self.hints else ""
+        super().__init__(f"player {name!r} goes on with its own settings: {shown}{hint}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.name, self.differences, self.hints)
+
+
+class StoreError(HoldfastError, OSError):
+    """A store that cannot be read or written now; nothing was changed unless the message says so."""
+
+
+class BadStore(StoreError):
+    """A store that this version cannot use: damaged, foreign or from the future."""
 
 
 def _shown(value: object) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 from statistics import NormalDist
@@ -53,6 +54,32 @@ def interval(sample: ArrayLike, confidence: float = 0.95) -> tuple[float, float,
     spread = float(values.std(ddof=1)) / math.sqrt(len(values))
     half = student_quantile(0.5 + share / 2, len(values) - 1) * spread if spread > 0.0 else 0.0
     return mean, mean - half, mean + half
+
+
+def quantile(sample: ArrayLike, share: float, confidence: float = 0.95) -> tuple[float, float, float]:
+    """The ⌈share·n⌉-th smallest of a sample of n, and a confidence interval of the quantile for any distribution.
+
+    The ends are values of the sample, found by the binomial number of values below the quantile; an end that the sample
+    is too small for is infinite.
+
+    >>> quantile(range(1, 101), 0.5)
+    (50.0, 40.0, 61.0)
+    """
+    rest = (1.0 - checked_confidence(confidence)) / 2
+    values = np.sort(np.asarray(sample, dtype=np.float64))
+    n = len(values)
+    place = min(max(math.ceil(share * n - 1e-9), 1), n)
+    chances = [math.exp(_log_choose(n, k) + k * math.log(share) + (n - k) * math.log1p(-share)) for k in range(n + 1)]
+    below = list(itertools.accumulate(chances))  # P(B ≤ k)
+    first = sum(chance <= rest for chance in below)  # the largest l with P(B < l) ≤ rest
+    last = next((k + 1 for k in range(n) if below[k] >= 1.0 - rest), n + 1)  # the smallest u with P(B ≥ u) ≤ rest
+    low = float(values[first - 1]) if first else -math.inf
+    high = float(values[last - 1]) if last <= n else math.inf
+    return float(values[place - 1]), low, high
+
+
+def _log_choose(n: int, k: int) -> float:
+    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
 
 
 def checked_confidence(confidence: object) -> float:

@@ -70,7 +70,7 @@ class KernelDispatcher(CPUDispatcher):  # type: ignore[misc]  # Numba has no typ
     def __init__(
         self, function: Callable[..., Any], locals: dict[str, Any] | None = None, options: dict[str, Any] | None = None
     ) -> None:
-        super().__init__(function, locals, options or OPTIONS)
+        super().__init__(function, locals, options or {**OPTIONS, "no_cfunc_wrapper": True})  # only Python calls it
         self._cache = DiskCache(function)
         self._parts: dict[str, InlinedPart] = {}
 

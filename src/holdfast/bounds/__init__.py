@@ -15,6 +15,13 @@ the paper's own; `docs/errata.md` lists every such place.
 
 from __future__ import annotations
 
+from holdfast.bounds.adaptive_policy import (
+    Guarantee,
+    adaptive,
+    adaptive_certificate,
+    adaptive_constrained,
+    adaptive_varying,
+)
 from holdfast.bounds.fixed import blocks, lower_bound, theorem_1, theorem_1_constrained
 from holdfast.bounds.ranges import (
     corollary_3,
@@ -38,6 +45,11 @@ from holdfast.bounds.varying import (
 __all__ = [
     "Bound",
     "Exponents",
+    "Guarantee",
+    "adaptive",
+    "adaptive_certificate",
+    "adaptive_constrained",
+    "adaptive_varying",
     "applicable",
     "binding",
     "blocks",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from holdfast import schedules
-from holdfast.bounds import fixed, inputs, ranges, varying
+from holdfast.bounds import adaptive_policy, fixed, inputs, ranges, varying
 from holdfast.bounds.inputs import Gaps
 from holdfast.checks import whole_number
 
@@ -102,6 +102,7 @@ def _for_other_policies(K: int, lam: float, T: int, gaps: Gaps | None, ties: int
     if few:
         value = varying.theorem_4(n_arms=K, costs=lam, horizon=T)
         rows.append(Bound("theorem_4", "7Σλ_n + 12√(KN) + 2", value, False, varying_policy))
+    rows += _for_the_adaptive_policy(K, lam, T, gaps, ties)
     if gaps is None or ties > 1 or K < 2:
         return rows
     value = ranges.corollary_3_constrained(n_arms=K, horizon=T, gaps=gaps)
@@ -113,6 +114,19 @@ def _for_other_policies(K: int, lam: float, T: int, gaps: Gaps | None, ties: int
         value = varying.theorem_4_constrained(n_arms=K, costs=lam, horizon=T, gaps=gaps)
         statement = "ΣΣ(11λ_n + λ_{n+1} + 10√2/√n)²/(4Δ_i|B_n|) + Σ_{n≤N₀}2√2λ_n/√K + 4√(2N₀) + λ_1 + 2"
         rows.append(Bound("theorem_4_constrained", statement, value, False, varying_policy))
+    return rows
+
+
+def _for_the_adaptive_policy(K: int, lam: float, T: int, gaps: Gaps | None, ties: int) -> list[Bound]:
+    """Theorem B, and Theorem C where it speaks of the case: λ = 0, one best arm."""
+    if K < 2:
+        return []
+    holds = "holds for AdaptiveTsallisSwitch"
+    value = adaptive_policy.adaptive(n_arms=K, switching_cost=lam, horizon=T)
+    rows = [Bound("adaptive", "4.5λN + ½√(KT) + 2√(KU) + 2(1 − 1/√K)√(KU + KE)", value, False, holds)]
+    if gaps is not None and ties == 1 and lam == 0:
+        value = adaptive_policy.adaptive_constrained(n_arms=K, horizon=T, gaps=gaps)
+        rows.append(Bound("adaptive_constrained", "2c₀ + D²(1 + ln T)Σ1/Δ_i", value, False, holds))
     return rows
 
 

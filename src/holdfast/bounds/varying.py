@@ -89,6 +89,12 @@ def _cost_of(costs: object, n: int) -> float:
     return inputs.cost(costs, "costs") if inputs.single(costs) else float(_given(costs, n)[n - 1])
 
 
+def theorem_4_blocks(K: int, costs: object, T: int) -> tuple[float, float]:
+    """N, the number of Theorem 4's blocks that cover T rounds, and λ_1 + … + λ_N."""
+    x = _run(K, costs, T)
+    return float(x[N]), float(x[TOTAL])
+
+
 def theorem_4(*, n_arms: int, costs: Costs, horizon: float) -> float:
     """Theorem 4, any losses, block n costing λ_n if the arm changes: Σ_{n≤N} 7λ_n + 12√(KN) + 2.
 
@@ -97,8 +103,8 @@ def theorem_4(*, n_arms: int, costs: Costs, horizon: float) -> float:
     draws (errata, point 20).
     """
     K = inputs.arms(n_arms)
-    x = _run(K, costs, inputs.rounds(horizon, COUNTABLE))
-    return float(7 * x[TOTAL] + 12 * math.sqrt(K * x[N]) + 2)
+    blocks, total = theorem_4_blocks(K, costs, inputs.rounds(horizon, COUNTABLE))
+    return 7 * total + 12 * math.sqrt(K * blocks) + 2
 
 
 def theorem_4_constrained(

@@ -13,7 +13,16 @@ from holdfast.environments import Bernoulli, ConstrainedBernoulli, Environment, 
 from holdfast.errors import InvalidParameter, nearest
 from holdfast.paper.games import CHECKPOINTS, Figure, Match, Matches, Row
 from holdfast.paper.settings import Settings
-from holdfast.policies import BaSE, BlockExp3, Exp3, Policy, TsallisInf, TsallisSwitch, VaryingTsallisSwitch
+from holdfast.policies import (
+    BaSE,
+    BlockExp3,
+    Exp3,
+    Policy,
+    TsallisInf,
+    TsallisSwitch,
+    VaryingTsallisSwitch,
+    make_policy,
+)
 from holdfast.simulation import Power
 
 EASY_GAP, EASY_COST = 0.2, 0.025
@@ -45,11 +54,14 @@ POLICIES = tuple(six_policies(n_arms=2, switching_cost=1.0, horizon=1000))
 
 
 def _compared(kind: str, gap: float, cost: float, *, shuffled: bool = False) -> Matches:
-    """All six policies in one match against losses of this kind."""
+    """All six policies, and those asked for beside them, in one match against losses of this kind."""
 
     def matches(settings: Settings) -> tuple[Match, ...]:
         K, T = settings.n_arms, settings.horizon
-        return (Match(six_policies(K, cost, T), _losses(kind, K, T, gap, shuffled=shuffled), cost, T),)
+        further = {
+            name: make_policy({"policy": name, "n_arms": K, "switching_cost": cost}) for name in settings.further
+        }
+        return (Match(six_policies(K, cost, T) | further, _losses(kind, K, T, gap, shuffled=shuffled), cost, T),)
 
     return matches
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from holdfast import bounds
 from holdfast.environments import Bernoulli, ConstrainedBernoulli, Environment
 from holdfast.paper.games import Match
-from holdfast.policies import Exp3, Policy, TsallisInf, TsallisSwitch, VaryingTsallisSwitch
+from holdfast.policies import AdaptiveTsallisSwitch, Exp3, Policy, TsallisInf, TsallisSwitch, VaryingTsallisSwitch
 from holdfast.report.charts import DRAWN
 from holdfast.simulation import Power
 
@@ -76,6 +76,8 @@ def _bounds(policy: Policy, cost: float | Power, gap: float | None) -> Applying:
         yield "exp3", "Bubeck and Cesa-Bianchi", REGRET, partial(bounds.exp3, n_arms=policy.n_arms)
     elif isinstance(policy, VaryingTsallisSwitch):
         yield from _of_varying(policy.n_arms, cost, gap)
+    elif isinstance(policy, AdaptiveTsallisSwitch):
+        yield from _of_adaptive(policy, cost)
 
 
 def _of_tsallis_switch(policy: TsallisSwitch, cost: float | Power, gap: float | None) -> Applying:
@@ -103,6 +105,16 @@ def _of_tsallis_inf(policy: TsallisInf, gap: float | None) -> Applying:
         yield "corollary-3-unique", "Corollary 3, unique best arm", REGRET, value
         value = partial(bounds.tsallis_inf_constrained, n_arms=K, gaps=gap)
         yield "tsallis-inf-unique", "Zimmert and Seldin, unique best arm", REGRET, value
+
+
+def _of_adaptive(policy: AdaptiveTsallisSwitch, cost: float | Power) -> Applying:
+    """Theorem B is proved for the λ the policy was made for, and for lengths up to λn/(2√K)."""
+    if cost != policy.switching_cost or policy.longest_length > 0.5 or policy.n_arms < 2:
+        return
+    names = ("longest_step_down", "calm", "floor_budget", "cap_budget", "least_noise")
+    constants = bounds.Guarantee(*(getattr(policy, name) for name in names))
+    value = partial(bounds.adaptive, n_arms=policy.n_arms, switching_cost=cost, constants=constants)
+    yield "adaptive", "Theorem B of docs/adaptive.md", BOTH, value
 
 
 def _of_varying(K: int, cost: float | Power, gap: float | None) -> Applying:

@@ -29,13 +29,14 @@ def overview(findings: Findings) -> HeatMap | None:
     Colour says by what factor they differ, and is left out where the difference is not decided.
     """
     evidence = findings.evidence
-    names = [name for name, result in findings.tables.items() if set(result.policies) == set(POLICIES)]
+    names = [name for name, result in findings.tables.items() if set(result.policies) >= set(POLICIES)]
     if not names:
         return None
-    finals = {(policy, name): evidence.final(name, policy) for policy in POLICIES for name in names}
-    values = np.array([[_decided_ratio(finals[p, n], finals[SWITCH, n]) for n in names] for p in POLICIES])
-    shown = [[three_digits(float(finals[p, n].mean())) for n in names] for p in POLICIES]
-    return HeatMap(POLICIES, [name.replace(".", ", ") for name in names], values, shown, corner="policy")
+    policies = (*POLICIES, *findings.settings.further)
+    finals = {(policy, name): evidence.final(name, policy) for policy in policies for name in names}
+    values = np.array([[_decided_ratio(finals[p, n], finals[SWITCH, n]) for n in names] for p in policies])
+    shown = [[three_digits(float(finals[p, n].mean())) for n in names] for p in policies]
+    return HeatMap(policies, [name.replace(".", ", ") for name in names], values, shown, corner="policy")
 
 
 def _decided_ratio(own: Array, other: Array) -> float:

@@ -79,6 +79,7 @@ def command_of(names: Sequence[str], settings: Settings) -> str:
             *names,
             f"--replications {settings.replications} --horizon {settings.horizon}",
             f"--arms {settings.n_arms} --seed {settings.seed}",
+            *(f"--with {name}" for name in settings.further),
         ]
     )
 

@@ -61,6 +61,7 @@ def reproduce(
     horizon: int = 100_000,
     n_arms: int = 8,
     seed: int = 0,
+    further: Sequence[str] = (),
     backend: str | Backend = "threads",
     workers: int | None = None,
     scheduler: str | None = None,
@@ -76,12 +77,14 @@ def reproduce(
     played and written aside before an earlier run is replaced. Figures of an earlier run with the same settings stay,
     and the report has them too; with other settings they are refused, unless all of them are played again.
 
+    `further` names policies of our own ("adaptive") to play and draw beside the paper's six, where it compares them.
+
     `progress` shows a bar, by default on a terminal only; `echo` hears what there is to say, with `verbose` also the
     name of each table as it is played.
     """
     need_matplotlib()
     asked = chosen(figures)
-    settings = Settings(replications, horizon, n_arms, seed)
+    settings = Settings(replications, horizon, n_arms, seed, tuple(further))
     where = find_backend(backend, workers=workers, scheduler=scheduler)
     with claimed(out, WHAT) as folder:
         manifest = ours(folder)
@@ -141,7 +144,8 @@ def _others(folder: Path, manifest: Manifest, asked: Sequence[Figure], settings:
     before, figures = _saved(folder)
     others = [figure for figure in figures if figure not in asked]
     version = json.loads((folder / LEDGER).read_text(encoding="utf-8")).get("holdfast")
-    changed = [f"{name} {value}" for name, value in before.plain().items() if value != settings.plain()[name]]
+    changed = [f"{name} {value}" for name, value in before.plain().items() if value != settings.plain().get(name)]
+    changed += ["no further policies"] if settings.further and not before.further else []
     changed += [f"holdfast {version}"] if version != holdfast.__version__ else []
     if others and changed:
         raise HoldfastError(

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from holdfast.checks import whole_number
+from holdfast.errors import InvalidParameter, nearest
 from holdfast.rng import check_seed
 
 LONGEST_PROBE = 10**8
@@ -13,6 +14,9 @@ LONGEST_PROBE = 10**8
 
 LEAST_JUDGED = 30
 """Replications the ledger plays at least: of ten, as many as the paper's figures have, half the claims stay open."""
+
+FURTHER = ("adaptive",)
+"""Policies of our own that can be played and drawn beside the paper's six."""
 
 MOST_PROBED = 100
 """Replications of the long probes at most: their exponents are sharp long before."""
@@ -30,6 +34,8 @@ class Settings:
     horizon: int = 100_000
     n_arms: int = 8
     seed: int = 0
+    further: tuple[str, ...] = ()
+    """Policies of `FURTHER` beside the paper's; none by default."""
 
     def __post_init__(self) -> None:
         for name, least, most in (
@@ -39,6 +45,10 @@ class Settings:
         ):
             object.__setattr__(self, name, whole_number(name, getattr(self, name), least=least, most=most))
         object.__setattr__(self, "seed", check_seed(self.seed))
+        for name in self.further:
+            if name not in FURTHER:
+                raise InvalidParameter("further", f"must be one of {', '.join(FURTHER)}{nearest(name, FURTHER)}", name)
+        object.__setattr__(self, "further", tuple(dict.fromkeys(self.further)))
 
     @property
     def long_horizon(self) -> int:
@@ -56,5 +66,7 @@ class Settings:
         return min(self.judged, MOST_PROBED)
 
     def plain(self) -> dict[str, Any]:
-        """As JSON takes it."""
-        return asdict(self)
+        """As JSON takes it; without what is not asked for."""
+        numbers = asdict(self)
+        further = list(numbers.pop("further"))
+        return numbers | ({"further": further} if further else {})

@@ -126,14 +126,14 @@ class Saved:
 def checked(content: Mapping[str, Any], policy: Policy) -> Saved:
     """The game that `content` describes."""
     kernels, K, most = policy.kernels, policy.n_arms, int(LONGEST)
-    state = _named(content["state"], kernels.state_layout, K, "state")
+    state = named_numbers(content["state"], kernels.state_layout, K, "state")
     begun = whole_number("begun", content["begun"], least=0, most=most)
     if "n" in state:
         must_be(state["n"] == begun, f"the state must be that of block {begun}")
     block = None
     left = whole_number("left", content["left"], least=0, most=most)
     if content["block"] is not None:
-        block = _named(content["block"], kernels.block_layout, K, "block")
+        block = named_numbers(content["block"], kernels.block_layout, K, "block")
         whole_number("arm", block["arm"], least=0, most=K - 1)
         length = whole_number("rounds of the block", block["rounds"], least=1, most=most)
         must_be(0.0 <= block["probability"] <= 1.0 + 1e-9, "probability must be from 0 (not known) to 1")
@@ -196,7 +196,7 @@ def _losses(content: Mapping[str, Any], policy: Policy, held: int) -> tuple[tupl
     return (low, high), pieces
 
 
-def _named(values: Any, layout: Layout, n_arms: int, what: str) -> dict[str, Any]:
+def named_numbers(values: Any, layout: Layout, n_arms: int, what: str) -> dict[str, Any]:
     """Finite numbers for every saved name of `layout`, and for no other."""
     names = {name: kind for name, kind in layout.kinds.items() if kind.saved}
     must_be(isinstance(values, dict) and set(values) == set(names), f"{what} must have {', '.join(names)}")

@@ -153,15 +153,8 @@ class Game:
 
     def _extend_schedule(self) -> None:
         """Tabulate a schedule given as functions further; one given as lists may be at its end."""
-        params = self.policy.parameters(blocks=max(2 * int(self._covered), self.begun + 1))
-        covered = self.policy.blocks_covered(params)
-        if self.begun >= covered:
-            raise InvalidParameter(
-                "block_lengths and learning_rates",
-                f"must reach block {self.begun + 1}; give functions of n for an endless game",
-                f"{int(self._covered)} blocks",
-            )
-        self.params, self._covered = params, covered
+        self.params = reaching(self.policy, self.params, self.begun)
+        self._covered = self.policy.blocks_covered(self.params)
 
     def saved_state(self) -> dict[str, Any]:
         """The numbers of the state by name."""
@@ -178,6 +171,21 @@ class Game:
             self.block_layout.restore(block, self.block, self.vectors[:0])
         self.begun = begun
         self.stream[:] = stream
+
+
+def reaching(policy: Policy, params: Array, begun: int) -> Array:
+    """Parameters that are good for a further block, when `begun` blocks have begun."""
+    covered = policy.blocks_covered(params)
+    if begun < covered:
+        return params
+    params = policy.parameters(blocks=max(2 * int(covered), begun + 1))
+    if begun >= policy.blocks_covered(params):
+        raise InvalidParameter(
+            "block_lengths and learning_rates",
+            f"must reach block {begun + 1}; give functions of n for an endless game",
+            f"{int(covered)} blocks",
+        )
+    return params
 
 
 def broken_rules(label: str, n_arms: int) -> HoldfastError:

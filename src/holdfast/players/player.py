@@ -5,17 +5,16 @@ The object checks what it is told and counts; every number that decides comes fr
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-from holdfast.checks import LARGEST, real_number, whole_number
+from holdfast.checks import real_number, whole_number
 from holdfast.errors import BadSavedState, HoldfastError, InvalidParameter, OutOfTurn, nearest
 from holdfast.layouts import Array
 from holdfast.players.document import checked, described, opened, policy_of, rehearse, sealed
 from holdfast.players.game import Game
+from holdfast.players.losses import announced_value, exact_sum, normalised_total, outside_range
 from holdfast.policies.policy import Policy
 from holdfast.regret import NO_ARM
 
@@ -30,7 +29,7 @@ class Player:
     """One game of one policy: `ask` which arm to play, `tell` what it lost.
 
     >>> import holdfast as hf
-    >>> player = hf.TsallisSwitch(arms=["us-east", "eu-west"], switching_cost=0.35).player(seed=7)
+    >>> player = hf.AdaptiveTsallisSwitch(arms=["us-east", "eu-west"], switching_cost=0.35).player(seed=7)
     >>> player.ask() in ("us-east", "eu-west")
     True
     >>> player.tell(0.42)
@@ -113,11 +112,12 @@ class Player:
         A policy that is told something at the start of a block (`policy.announces`) takes it here; inside a
         block it is not needed and not looked at.
         """
+        told = {"switching_cost": switching_cost, "loss_bound": loss_bound}
         if self._left:
             if (switching_cost is not None or loss_bound is not None) and self.policy.announces is None:
-                self._announced(switching_cost=switching_cost, loss_bound=loss_bound)
+                announced_value(self.policy, told)
             return self._arm
-        announced = self._announced(switching_cost=switching_cost, loss_bound=loss_bound)
+        announced, self._bounds = announced_value(self.policy, told)
         game = self._game
         previous = game.block.item(0) if game.begun else NO_ARM
         arm, self._left = game.begin(announced)
@@ -163,10 +163,7 @@ class Player:
     def _end_block(self) -> None:
         block = self._game.block
         length = block.item(1)
-        low = self.policy.loss_range[0]
-        highest = self._bounds[1] - low
-        total = math.fsum([*self._pieces, -low * length]) if low else math.fsum(self._pieces)
-        total = min(max(total, 0.0), highest * length) / self.policy.unit
+        total = normalised_total(self.policy, self._bounds, self._pieces, length)
         self._pieces = []
         self._game.observe(block, total, length)
 
@@ -188,9 +185,7 @@ class Player:
         value = real_number(name, given)
         slack = SLACK * count * max(abs(low), abs(high)) if count > 1 else 0.0
         if not count * low - slack <= value <= count * high + slack:
-            of = "one round" if count == 1 else f"{count} rounds"
-            hint = "; give loss_range=(lowest, highest) to use your own units" if (low, high) == (0.0, 1.0) else ""
-            raise InvalidParameter(name, f"of {of} must be from {count * low:g} to {count * high:g}{hint}", given)
+            raise outside_range(name, (low, high), count, given)
         return ([value] if reward is None else [count * (low + high), -value]), count
 
     def _is_playing(self, arm: object) -> bool:
@@ -204,23 +199,6 @@ class Player:
             raise InvalidParameter("arm", f"must be the one being played, {self._arm!r}", arm)
         names = ", ".join(map(repr, known[:8])) + (", …" if len(known) > 8 else "")
         raise InvalidParameter("arm", f"must be one of {names}{nearest(arm, self.policy.arms or ())}", arm)
-
-    def _announced(self, **told: float | None) -> float:
-        """What the policy is told at the start of a block, in normalised units."""
-        wanted = self.policy.announces
-        for name, value in told.items():
-            if value is not None and name != wanted:
-                raise InvalidParameter(name, f"is not announced to {self.policy.label}", value)
-        if wanted is None:
-            return 0.0
-        value = told[wanted]
-        if value is None:
-            raise InvalidParameter(wanted, f"must be announced when a block begins: ask({wanted}=...)", None)
-        if wanted == "loss_bound":
-            bound = real_number("loss_bound", value, least=1 / LARGEST, most=LARGEST)
-            self._bounds = (0.0, bound)
-            return bound
-        return real_number("switching_cost", value, least=0, most=LARGEST * self.policy.unit) / self.policy.unit
 
     def save(self) -> str:
         """The whole game as JSON: `Player.load` continues it exactly, randomness included, in any process."""
@@ -267,13 +245,3 @@ class Player:
             player._arm = arm if policy.arms is None else policy.arms[arm]
         rehearse(game, saved)
         return player
-
-
-def exact_sum(pieces: Iterable[float]) -> list[float]:
-    """A few numbers whose sum is exactly that of `pieces`, in whatever order they came."""
-    left = list(pieces)
-    parts: list[float] = []
-    while (part := math.fsum(left)) != 0.0:
-        parts.append(part)
-        left.append(-part)
-    return parts

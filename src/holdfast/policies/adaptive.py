@@ -13,7 +13,7 @@ step to its own arm, whenever it comes.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -23,16 +23,16 @@ from holdfast import schedules
 from holdfast._numba.compile import kernel
 from holdfast.checks import LARGEST, real_number
 from holdfast.errors import InvalidParameter
-from holdfast.layouts import Array, PerArm, Scalar, Scratch, ScratchPerArm
-from holdfast.policies.policy import Announcement, Kernels, Policy, must_be
+from holdfast.layouts import Array, PerArm, Scalar, Scratch, ScratchPerArm, layout_of
+from holdfast.policies.policy import Announcement, Kernels, Policy, must_be, rearranged
 from holdfast.rng import uniform_abreast
 from holdfast.simplex import WIDEST, refined, smallest, tsallis_solve, tsallis_start
 
 ANNOUNCED = "announced"
 
 LAMBDA, VARYING, STEP_DOWN, STEP_UP, FLOOR_BUDGET, CAP_BUDGET, LEAST_NOISE, MEMORY = range(8)
-DEVIATIONS, CALM_LENGTH, CALM, LONGEST_LENGTH, SPREAD_WEIGHT, LEAST_SPREAD = range(8, 14)
-"""Places in `params`: λ, whether it is announced, then the constants in the order of the class's fields."""
+DEVIATIONS, CALM_LENGTH, CALM, LONGEST_LENGTH, SPREAD_WEIGHT, LEAST_SPREAD, ROOT_K, PER_ROOT_K = range(8, 16)
+"""Places in `params`: λ, whether it is announced, the constants in the order of the class's fields, √K and 1/√K."""
 
 REBASE = 4096.0
 """C is moved back to a minimum of zero when the minimum exceeds so many s: p depends on differences only."""
@@ -100,20 +100,21 @@ def begin(state: Any, K: int) -> None:
 @kernel
 def next_length(params: Any, state: Any, K: float, lam: float) -> float:
     """b_n: the paper's length, or longer while totals are calm (line 1)."""
-    n, root_K = state.n[0], math.sqrt(K)
+    n, root_K = state.n[0], params[ROOT_K]
     if params[VARYING] > 0.0:
         state.a_sum[0] += schedules.theorem_4_increment(n, K, lam)
         a = schedules.theorem_4_length(K, lam, state.a_sum[0])
     else:
         a = schedules.theorem_1_length(n, K, lam)
     shortest = schedules.whole_rounds(a)
-    root_V = math.sqrt(state.V[0])
-    if root_K * root_V > params[CALM] * state.paid[0]:
+    limit = params[CALM] * state.paid[0]
+    if K * state.V[0] > limit * limit:
         state.length[0] = max(a, 1.0)
         return shortest
-    # b² is what it was times the marginal switching cost over the marginal regret
+    # b² is what it was times the marginal switching cost over the marginal regret. V̄ is still that of the last block,
+    # so that nothing here waits for the loss but the choice above.
     square = state.length[0] * (2.0 * lam * state.undecided[0]) / (root_K * max(state.spread[0], params[LEAST_SPREAD]))
-    length = math.sqrt(square * root_V)
+    length = math.sqrt(square * math.sqrt(state.V_most[0]))
     length = max(min(length, 2.0 * state.length[0] + 1.0), params[CALM_LENGTH] * a)
     length = max(min(length, params[LONGEST_LENGTH] * state.paid[0] / root_K), max(a, 1.0))
     state.length[0] = length
@@ -192,7 +193,7 @@ def choose(params: Any, state: Any, announced: float, streams: Any, block: Any) 
         room = 1.0 + half_eta * v * d
         Z_own += v * v * v * d * d / room if room > 0.0 else math.inf
         Z_least += 0.0 if i == arm else v * v * v * e * e / (1.0 + half_eta * v * e)
-    v = root[arm, 0]
+    v = min(root[arm, 0], 1.0)
     block.arm[0], block.rounds[0], block.probability[0], block.n[0] = arm, b, v * v, state.n[0]
     block.root[0], block.R[0], block.m[0], block.u[0] = v, R, m_I, max(m_I - h * v, 0.0)
     block.least_m[0], block.Z_own[0], block.Z_least[0] = lowest, min(Z_own, LARGEST), Z_least
@@ -204,8 +205,9 @@ def observe(params: Any, state: Any, block: Any, totals: Any, rounds: float) -> 
     """Lines 5 to 7: the estimate with its two ledgers, V, the level."""
     arm, c, root, R = int(block.arm[0]), totals[0], block.root[0], block.R[0]
     p, m, u, half_eta = block.probability[0], block.m[0], block.u[0], 1.0 / R
-    inverse, per_round, per_root_K = 1.0 / p, 1.0 / rounds, 1.0 / math.sqrt(float(state.C.shape[0]))
-    cap, weight = params[STEP_UP] * 0.5 * R / root, rounds / (rounds + min(params[MEMORY], state.told[0] + 1.0))
+    per_root, per_round = 1.0 / root, 1.0 / rounds
+    inverse = per_root * per_root
+    cap, weight = params[STEP_UP] * 0.5 * R * per_root, rounds / (rounds + min(params[MEMORY], state.told[0] + 1.0))
     full = (max(c, u) - m) * inverse  # line 5
     step = max(min(full, cap), full - max(params[CAP_BUDGET] * state.G[0] - state.cut[0], 0.0) * inverse)
     state.cut[0] += p * (full - step)
@@ -215,7 +217,7 @@ def observe(params: Any, state: Any, block: Any, totals: Any, rounds: float) -> 
     d = m - block.least_m[0] + step  # line 6
     Z_own = block.Z_own[0] + p * root * step * step / (1.0 + half_eta * root * step)
     Z_least = block.Z_least[0] + p * root * d * d / (1.0 + half_eta * root * d)
-    z = min(Z_own, Z_least) * per_root_K
+    z = min(Z_own, Z_least) * params[PER_ROOT_K]
     state.V[0] += max(z + 0.25 * z * z * half_eta * half_eta, params[LEAST_NOISE] * rounds)
     state.spread[0] += params[SPREAD_WEIGHT] * ((c - m) * (c - m) * per_round - state.spread[0])
     state.beta[0] += weight * (c * per_round - state.beta[0])  # line 7
@@ -322,12 +324,22 @@ class AdaptiveTsallisSwitch(Policy):
         constants = [getattr(self, f.name) for f in fields(self) if f.name not in known]
         varying = isinstance(self.switching_cost, str)
         lam = 0.0 if isinstance(self.switching_cost, str) else self.switching_cost / self.unit
-        return np.array([lam, float(varying), *constants])
+        root_K = math.sqrt(self.n_arms)
+        return np.array([lam, float(varying), *constants, root_K, 1.0 / root_K])
 
     def probabilities(self, params: Array, state: Any, block: Any) -> Array:
         """p_n of the block drawn last."""
-        p = state.root**2
-        return np.asarray(p / p.sum())
+        return np.asarray(np.minimum(state.root, 1.0) ** 2)
+
+    def carried_over(self, state: Mapping[str, Any], kept: Sequence[int | None]) -> dict[str, Any]:
+        """The estimates go on; a new arm has that of the best and the common level, a retired one is gone."""
+        new = {"C": min(state["C"]), "level": state["beta"], "W": 0.0, "root": 1e-100}
+        after = rearranged(layout_of(AdaptiveState), state, kept, new)
+        if state["n"] == 0:
+            return {**after, "level": [0.0] * len(kept), "root": [0.0] * len(kept)}
+        scale = math.sqrt(math.fsum(root * root for root in after["root"]))
+        root = [value / scale for value in after["root"]] if scale > 0 else [len(kept) ** -0.5] * len(kept)
+        return {**after, "root": root, "moved": 0.0, "fresh": 0.0}
 
     def check_saved(self, state: Mapping[str, Any], block: Mapping[str, Any] | None) -> None:
         """An error for numbers that no game can have come to."""
@@ -351,3 +363,6 @@ class AdaptiveTsallisSwitch(Policy):
             must_be(0 <= block["n"] <= state["n"], "a block must have begun")
             must_be(block["u"] <= block["m"] <= block["rounds"], "u, m and rounds must not fall")
             must_be(block["least_m"] <= block["m"], "least_m must be the least m")
+            h = self.longest_step_down * 0.5 * block["R"] * block["root"]
+            must_be(block["m"] - block["u"] <= h * (1.0 + 1e-9), "u must not be further than h below m")
+            must_be(block["R"] <= math.sqrt(state["V_most"]) * (1.0 + 1e-9), "R must not exceed √V_most")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
@@ -11,8 +11,8 @@ import numpy as np
 from holdfast import schedules
 from holdfast._numba.compile import kernel
 from holdfast.checks import LARGEST, real_number, whole_number
-from holdfast.layouts import Array, PerArm, Scalar, Scratch
-from holdfast.policies.policy import RAREST, Kernels, Policy, must_be
+from holdfast.layouts import Array, PerArm, Scalar, Scratch, layout_of
+from holdfast.policies.policy import RAREST, Kernels, Policy, must_be, rearranged
 from holdfast.rng import uniform_abreast
 from holdfast.simplex import draw, exponential_weights, smallest
 
@@ -87,6 +87,11 @@ class ExponentialWeights(Policy):
     def probabilities(self, params: Array, state: Any, block: Any) -> Array:
         """p of the block drawn last."""
         return np.asarray(state.w / state.w.sum())
+
+    def carried_over(self, state: Mapping[str, Any], kept: Sequence[int | None]) -> dict[str, Any]:
+        """The estimates go on; a new arm has that of the best, a retired one is gone."""
+        after = rearranged(layout_of(Exp3State), state, kept, {"C": min(state["C"]), "w": 0.0})
+        return {**after, "least": min(after["C"])}
 
     def check_saved(self, state: Mapping[str, Any], block: Mapping[str, Any] | None) -> None:
         """An error for numbers that no game can have come to."""

@@ -163,6 +163,18 @@ class Policy(ABC):
         """An error for saved numbers, all of them finite, that no game of this policy can have come to."""
         return None
 
+    def carried_over(self, state: Mapping[str, Any], kept: Sequence[int | None]) -> dict[str, Any]:
+        """The state with which this policy goes on from a game of one with other settings.
+
+        `kept` has for each arm which arm it was before, None for a new one. Where only settings other than the arms
+        have changed, the state stays as it is, unless a policy says otherwise; whether arms can come and go, and what a
+        new one begins with, each policy says for itself.
+        """
+        if list(kept) != list(range(self.n_arms)):
+            rule = f"cannot be added to a game of {self.label}, nor retired"
+            raise InvalidParameter("arms", rule, None if self.arms is None else list(self.arms))
+        return dict(state)
+
     def player(
         self, seed: object = None, *, replication: int = 0, loss_range: tuple[float, float] | None = None
     ) -> Player:
@@ -178,6 +190,16 @@ class Policy(ABC):
         return {"policy": self.id} | {
             name: list(v) if isinstance(v, tuple) else v for name, v in values.items() if v is not None
         }
+
+
+def rearranged(
+    layout: Layout, state: Mapping[str, Any], kept: Sequence[int | None], new: Mapping[str, float]
+) -> dict[str, Any]:
+    """A state by name with other arms: those of `kept`, and `new` numbers for those that were not there."""
+    return {
+        name: [new[name] if arm is None else values[arm] for arm in kept] if layout.kinds[name].per_arm else values
+        for name, values in state.items()
+    }
 
 
 def _checked_names(arms: object) -> tuple[str, ...] | None:

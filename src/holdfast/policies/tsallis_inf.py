@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
@@ -87,6 +87,10 @@ class TsallisInf(Policy):
     def probabilities(self, params: Array, state: Any, block: Any) -> Array:
         """p_t of the round drawn last."""
         return tsallis.probabilities(state)
+
+    def carried_over(self, state: Mapping[str, Any], kept: Sequence[int | None]) -> dict[str, Any]:
+        """The estimates go on; a new arm has that of the best, a retired one is gone."""
+        return tsallis.carried_over(state, kept)
 
     def check_saved(self, state: Mapping[str, Any], block: Mapping[str, Any] | None) -> None:
         """An error for numbers that no game can have come to."""

@@ -12,7 +12,7 @@ otherwise from its s alone, which takes a pass or two more.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -20,8 +20,8 @@ import numpy as np
 
 from holdfast import schedules
 from holdfast._numba.compile import kernel
-from holdfast.layouts import Array, PerArm, Scalar, Scratch
-from holdfast.policies.policy import RAREST, Kernel, Kernels, must_be
+from holdfast.layouts import Array, PerArm, Scalar, Scratch, layout_of
+from holdfast.policies.policy import RAREST, Kernel, Kernels, must_be, rearranged
 from holdfast.rng import uniform_abreast
 from holdfast.simplex import (
     WIDEST,
@@ -264,6 +264,23 @@ def probabilities(state: TsallisState) -> Array:
     """p_n of the last draw."""
     p = refine(state.w, float(state.step[0])) ** 2
     return np.asarray(p / p.sum())
+
+
+def carried_over(state: Mapping[str, Any], kept: Sequence[int | None]) -> dict[str, Any]:
+    """The state for other arms or other rates. A new arm has the estimate of the best: it is as likely to be drawn.
+
+    Nothing but the estimates is needed: the next solution starts from s alone, as after a block observed late.
+    """
+    new = {"C": min(state["C"]), "w": 1e-200}  # w² = 0: it was not in the last draw
+    after = rearranged(layout_of(TsallisState), state, kept, new)
+    least = min(after["C"])
+    begun = state["n"] > 0
+    if not begun:
+        return {**after, "w": [0.0] * len(kept)}
+    v = refine(np.array(after["w"]), state["step"])
+    s = max(state["s"] + (least - state["least"]), 1e-100)
+    sums = {"S3": float((v**3).sum()), "S4": float((v**4).sum())}
+    return {**after, **sums, "least": least, "s": s, "moved": 0.0, "fresh": 0.0}
 
 
 FARTHEST = 1e24

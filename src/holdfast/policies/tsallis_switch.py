@@ -152,6 +152,10 @@ class TsallisSwitch(Policy):
         """p_n of the block drawn last."""
         return tsallis.probabilities(state)
 
+    def carried_over(self, state: Mapping[str, Any], kept: Sequence[int | None]) -> dict[str, Any]:
+        """The estimates go on; a new arm has that of the best, a retired one is gone."""
+        return tsallis.carried_over(state, kept)
+
     def check_saved(self, state: Mapping[str, Any], block: Mapping[str, Any] | None) -> None:
         """An error for numbers that no game can have come to."""
         longest = LONGEST if block is None else block["rounds"]
@@ -198,6 +202,10 @@ class VaryingTsallisSwitch(Policy):
     def probabilities(self, params: Array, state: Any, block: Any) -> Array:
         """p_n of the block drawn last."""
         return tsallis.probabilities(state)
+
+    def carried_over(self, state: Mapping[str, Any], kept: Sequence[int | None]) -> dict[str, Any]:
+        """The estimates go on; a new arm has that of the best, a retired one is gone."""
+        return tsallis.carried_over(state, kept)
 
     def check_saved(self, state: Mapping[str, Any], block: Mapping[str, Any] | None) -> None:
         """An error for numbers that no game can have come to."""

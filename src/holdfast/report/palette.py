@@ -71,6 +71,7 @@ _FIXED = {
     "exp3-blocks": _LOOKS[3],
     "base-arithmetic": _LOOKS[4],
     "base-geometric": _LOOKS[5],
+    "adaptive": _LOOKS[6],
 }
 """Policies that are often drawn; the others take what is left."""
 

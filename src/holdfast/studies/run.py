@@ -15,7 +15,7 @@ from holdfast.simulation.backends import Backend, Reporting, find_backend
 from holdfast.simulation.chunks import Chunks
 from holdfast.simulation.progress import progress_bar
 from holdfast.simulation.run import simulate
-from holdfast.studies.file import Cell, read_study
+from holdfast.studies.file import Cell, Study, read_study
 from holdfast.studies.folder import StudyFolder
 
 Say = Callable[[str], None]
@@ -66,8 +66,35 @@ def run_study(
     KeyboardInterrupt. Mistakes in the file, a backend that is not there and a scheduler that does not answer are found
     before anything is written. `chunks` says how much is played between two saves.
     """
+    return play_study(
+        read_study(path),
+        out,
+        backend=backend,
+        scheduler=scheduler,
+        workers=workers,
+        resume=resume,
+        progress=progress,
+        echo=echo,
+        chunks=chunks,
+    )
+
+
+def play_study(
+    study: Study,
+    out: str | Path,
+    *,
+    backend: str | Backend = "threads",
+    scheduler: str | None = None,
+    workers: int | None = None,
+    resume: bool = False,
+    progress: bool | None = None,
+    echo: Say | None = None,
+    told: Say | None = None,
+    chunks: Chunks | None = None,
+) -> StudyRun:
+    """Run a study that was read or made, as `run_study` does. `told`, if given, hears of finished cells instead."""
     say = _while_heard(echo)
-    study = read_study(path)
+    finished = say if told is None else _while_heard(told)
     chosen = find_backend(backend, workers=workers, scheduler=scheduler)
     began = time.perf_counter()
     with claimed(out, "running a study") as place:
@@ -93,7 +120,7 @@ def run_study(
                         run.played += played.provenance["replications"]
                     if not folder.is_finished(cell):
                         folder.finish(cell)
-                        say(f"{cell.name}: {cell.replications} replications in {files[cell.name]}")
+                        finished(f"{cell.name}: {cell.replications} replications in {files[cell.name]}")
             except KeyboardInterrupt:
                 kept = run.found + run.played
                 say(f"interrupted: {kept} of {total} replications are kept in {place}; go on with --resume")

@@ -1,0 +1,161 @@
+"""Decisions that last, as ratios of one run: durable tells, many at once, fleets, and growth with rounds played.
+
+    python benchmarks/decisions.py [--folder DIR] [--quick]
+
+`--folder` is where files and the private PostgreSQL server lie: a disk, because memory has nothing to wait for.
+"""
+
+import argparse
+import os
+import resource
+import sqlite3
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+
+import holdfast as hf
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "decisions"))
+
+LONG = hf.BlockExp3(8, switching_cost=1000.0, horizon=10**6)
+"""Blocks of thousands of rounds: what is timed is inside one."""
+
+
+def line(what: str, value: str, ratio: str = "", wanted: str = "") -> None:
+    print(f"  {what:58s} {value:>16s} {ratio:>8s}  {wanted}")
+
+
+def timed(work: Callable[[], object]) -> float:
+    begun = time.perf_counter()
+    work()
+    return time.perf_counter() - begun
+
+
+def durable(name: str, url: str, bare: Callable[[], object], count: int) -> None:
+    """A tell against a bare commit of one row, in turn; then 64 at once against one by one."""
+    router = hf.open(url, "long", LONG, seed=1)
+    decisions = router.ask(count + 5)
+    for decision in decisions[:5]:
+        router.tell(decision.id, 0.5)
+        bare()
+    alone, tells, asks = [], [], []
+    for decision in decisions[5:]:
+        alone.append(timed(bare))
+        tells.append(timed(lambda decision=decision: router.tell(decision.id, 0.5)))
+        asks.append(timed(router.ask))
+    base = median(alone)
+    line(f"{name}: a bare commit of one row", f"{base * 1e6:.0f} µs")
+    line(f"{name}: tell", f"{median(tells) * 1e6:.0f} µs", f"{median(tells) / base:.2f}", "x (≤ 3)")
+    line(f"{name}: ask", f"{median(asks) * 1e6:.0f} µs", f"{median(asks) / base:.2f}", "x")
+    game = hf.open(url, "game", hf.TsallisSwitch(8, switching_cost=1.0), seed=1)
+
+    def one_by_one() -> None:
+        for decision in [game.ask() for _ in range(64)]:
+            game.tell(decision.id, 0.5)
+
+    def at_once() -> None:
+        game.tell([(decision.id, 0.5) for decision in game.ask(64)])
+
+    at_once()
+    single, many = [], []
+    for _ in range(max(3, count // 60)):
+        single.append(timed(one_by_one))
+        many.append(timed(at_once))
+    ratio = f"{median(single) / median(many):.1f}"
+    line(f"{name}: 64 asks and 64 tells one by one", f"{median(single) * 1e3:.1f} ms")
+    line(f"{name}: ask(64) and 64 tells in one call", f"{median(many) * 1e3:.1f} ms", ratio, "x as fast (≥ 20)")
+    router.close()
+    game.close()
+
+
+def sqlite(folder: Path, count: int) -> None:
+    connection = sqlite3.connect(folder / "bare.db", isolation_level=None)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("CREATE TABLE t (a INTEGER PRIMARY KEY, b REAL)")
+    durable(
+        "SQLite", f"sqlite:///{folder}/games.db", lambda: connection.execute("INSERT INTO t (b) VALUES (0.5)"), count
+    )
+    connection.close()
+
+
+def postgresql(folder: Path, count: int) -> None:
+    import psycopg
+    from postgres_server import PrivateServer, binaries
+
+    if binaries() is None:
+        line("PostgreSQL is not installed", "")
+        return
+    with PrivateServer(str(folder)) as server, psycopg.connect(server.url, autocommit=True) as connection:
+        connection.execute("CREATE TABLE t (a BIGSERIAL PRIMARY KEY, b DOUBLE PRECISION)")
+        durable("PostgreSQL", server.url, lambda: connection.execute("INSERT INTO t (b) VALUES (%s)", (0.5,)), count)
+
+
+def fleet(n: int) -> None:
+    """Decisions of all games on one core, each one ask and one tell."""
+    games = hf.Fleet(hf.TsallisSwitch(8, switching_cost=1.0), n, seed=1, workers=1)
+    losses = np.random.default_rng(1).random(n)
+    games.ask(np.arange(10))
+    games.tell(losses[:10], np.arange(10))
+    rounds = 10
+    begun, busy = time.perf_counter(), time.process_time()
+    for _ in range(rounds):
+        games.ask()
+        games.tell(losses)
+    taken, busy = time.perf_counter() - begun, time.process_time() - busy
+    line(f"fleet of {n:.0e} games, K = 8, λ = 1: decisions a second", f"{rounds * n / taken:.3g}", "", "(≥ 1e6)")
+    line("    per second of the one core (others may use it too)", f"{rounds * n / busy:.3g}")
+    line("    bytes per game", f"{games.bytes_per_game:.0f}", "", "(≤ 600)")
+
+
+def growth(folder: Path, marks: list[int]) -> None:
+    """Median time of an ask and a tell, and memory, after so many rounds."""
+    router = hf.open(f"sqlite:///{folder}/growth.db", "game", hf.TsallisSwitch(8, switching_cost=1.0), seed=1)
+    first = 0.0
+    for mark in marks:
+        while router.rounds < mark:
+            router.tell([(d.id, 0.5) for d in router.ask(1000)])
+        asks, tells = [], []
+        for _ in range(300):
+            begun = time.perf_counter()
+            decision = router.ask()
+            asked = time.perf_counter()
+            router.tell(decision.id, 0.5)
+            asks.append(asked - begun)
+            tells.append(time.perf_counter() - asked)
+        taken = median(asks) + median(tells)
+        first = first or taken
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        size = sum(file.stat().st_size for file in folder.glob("growth.db*")) / 2**20
+        what = f"after {mark:.0e} rounds: ask + tell; {peak:.0f} MiB of memory at most, {size:.1f} MiB of files"
+        line(what, f"{taken * 1e6:.0f} µs", f"{taken / first:.2f}", "x the first")
+    router.close()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--folder", default=None, help="a folder on a disk")
+    parser.add_argument("--quick", action="store_true", help="for a look, not for a record")
+    options = parser.parse_args()
+    count = 60 if options.quick else 300
+    with tempfile.TemporaryDirectory(dir=options.folder) as name:
+        os.chmod(name, 0o755)  # the server runs as another user
+        folder = Path(name)
+        print("Durable decisions")
+        sqlite(folder, count)
+        postgresql(folder, count)
+    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    with tempfile.TemporaryDirectory(dir=memory) as name:
+        print("Growth with rounds played (SQLite in memory: the disk's share does not grow)")
+        growth(Path(name), [1000, 10_000] if options.quick else [1000, 10_000, 100_000, 300_000])
+    print("Many games")
+    fleet(10**5 if options.quick else 10**6)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,48 @@
+"""Eight processes, ten thousand decisions each, on one game: exactly so many rounds, every id once, every total exact.
+
+python scripts/many_processes.py sqlite
+python scripts/many_processes.py postgresql     (a private server, started and stopped here)
+"""
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import holdfast as hf
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "decisions"))
+
+from postgres_server import PrivateServer
+from together import all_exact, together
+
+
+def main() -> None:
+    """Play, check and print what it came to."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("store", choices=["sqlite", "postgresql"])
+    parser.add_argument("--processes", type=int, default=8)
+    parser.add_argument("--rounds", type=int, default=10_000, help="decisions of each process")
+    parser.add_argument("--folder", help="where the files lie; memory by default")
+    options = parser.parse_args()
+    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    with tempfile.TemporaryDirectory(dir=options.folder or memory) as folder:
+        server = PrivateServer().start() if options.store == "postgresql" else None
+        url = f"sqlite:///{folder}/games.db" if server is None else server.url
+        begun = time.monotonic()
+        try:
+            hf.open(url, "game", hf.TsallisSwitch(arms=["a", "b", "c"], switching_cost=1.5), seed=1).close()
+            all_exact(url, together(url, options.processes, options.rounds), options.processes * options.rounds)
+        finally:
+            if server is not None:
+                server.stop()
+    rounds = options.processes * options.rounds
+    result = {"store": options.store, "processes": options.processes, "rounds": rounds}
+    print(json.dumps({**result, "seconds": round(time.monotonic() - begun)}))
+
+
+if __name__ == "__main__":
+    main()

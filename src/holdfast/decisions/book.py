@@ -1,0 +1,331 @@
+"""The rules of a game that lasts: what an ask and a tell change. No clock and no file of its own.
+
+* A decision is one round of a block. `ask` hands out the rounds of the current block; when all are handed out, the next
+  block begins with what is known then, unless the policy waits for losses.
+* `tell` settles a decision once. A block is settled, and observed by the policy, when all its decisions are; or, with a
+  patience, when that has run out since its last round was handed out: then with what stands for the missing losses.
+* Blocks that are due are settled before anything else happens, those due first first. Time never runs back: it is
+  the latest that was seen.
+
+So a game is a function of its seed and of the order of asks and tells (and of their times, where patience is a time),
+whoever makes them.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from holdfast.decisions.decision import Decision, Place, signed_id
+from holdfast.decisions.options import Options, with_missing
+from holdfast.decisions.rows import Arm, Ask, BlockRow, Head, Identity, State, Tell, as_parts, parts_of
+from holdfast.decisions.stores.store import Rows
+from holdfast.errors import AlreadyTold, BadStore, Forgotten, HoldfastError, OutOfTurn, TooLate, UnknownDecision
+from holdfast.players.document import named_numbers, policy_of
+from holdfast.players.game import Game
+from holdfast.players.losses import announced_value, exact_sum, normalised_total, outside_range
+from holdfast.policies.policy import Policy
+
+
+class Receipt(NamedTuple):
+    """What a told loss came to."""
+
+    id: str
+    new: bool
+    """False when it had been told before."""
+
+
+class Book:
+    """One game as one process knows it; it loads what others have changed."""
+
+    def __init__(self, identity: Identity, arms: list[Arm], policy: Policy | None = None) -> None:
+        self._given = policy
+        self._game: Game | None = None
+        self._version = -1
+        self._read(identity, arms)
+
+    def _read(self, identity: Identity, arms: list[Arm]) -> None:
+        self.identity = identity
+        self.options = Options.from_json(identity.options)
+        self.policy = stored_policy(identity.policy, self._given)
+        self.names = [arm.arm if arm.name is None else arm.name for arm in arms]
+        self.active = [arm.arm for arm in arms if not arm.retired]
+
+    def follow(self, rows: Rows) -> None:
+        """Take over settings that somebody changed."""
+        if rows.head.edition != self.identity.edition:
+            identity = rows.get(Identity)
+            if identity is None:
+                raise BadStore(f"player {self.identity.name!r} is gone from the store")
+            self._read(identity, rows.arms())
+            self.lose_track()
+
+    def turn_to(self, rows: Rows, identity: Identity, policy: Policy, kept: list[int | None]) -> None:
+        """Go on with another policy: its arm i is arm kept[i] of the one before, or new."""
+        before = self._loaded(rows, rows.head)
+        state = policy.carried_over(before.saved_state(), kept)
+        after = Game(policy, seed=0)
+        after.restore(state, None, rows.head.begun, before.stream)
+        self._given = policy if self._given is not None else None
+        self._read(identity, rows.arms())
+        self._game = after
+        rows.head = rows.head._replace(version=rows.head.version + 1)
+
+    def lose_track(self) -> None:
+        """A transaction did not happen: what this process knows may be ahead of the store."""
+        self._game, self._version = None, -1
+
+    # ---- ask
+
+    def ask(self, rows: Rows, n: int, now: float, told: Mapping[str, float | None], request: str) -> list[Decision]:
+        """Up to `n` decisions; fewer only where the policy waits for losses."""
+        head = rows.head
+        clock = max(now, head.clock)
+        if any(value is not None for value in told.values()) and self.policy.announces is None:
+            announced_value(self.policy, told)
+        head = self._settle_due(rows, head, clock)
+        given: list[Decision] = []
+        while len(given) < n:
+            if head.handed == head.rounds:
+                if self.policy.waits_for_losses and head.settled < head.begun:
+                    break
+                head = self._begin(rows, self._settle_due(rows, head, clock), clock, told)
+            head = self._hand_out(rows, head, n - len(given), clock, request, given)
+        if not given:
+            raise OutOfTurn(
+                f"{self.policy.label} cannot begin its next block before every loss of the last one is told: "
+                "see open_decisions"
+            )
+        rows.head = head._replace(clock=clock)
+        return given
+
+    def _hand_out(self, rows: Rows, head: Head, n: int, clock: float, request: str, given: list[Decision]) -> Head:
+        count = min(n, head.rounds - head.handed)
+        ask = Ask(head.player, head.begun, head.handed, count, clock, request)
+        rows.add(ask)
+        head = head._replace(handed=head.handed + count, asked=head.asked + count)
+        block = rows.need(BlockRow, head.begun)
+        given += self.decisions(block, ask)
+        due = self.options.due(clock, head.asked) if head.handed == head.rounds else None
+        if due is not None:
+            rows.replace(block, due=due)
+            head = head._replace(next_due=due if head.next_due is None else min(due, head.next_due))
+        return head
+
+    def handed_out_before(self, rows: Rows, request: str) -> list[Decision]:
+        """What a request got, if it had been heard."""
+        given: list[Decision] = []
+        for ask in rows.asks_under(request):
+            block = rows.need(BlockRow, ask.block)
+            given += self.decisions(block, ask)
+        return given
+
+    def decisions(self, block: BlockRow, ask: Ask) -> list[Decision]:
+        """What one ask handed out of a block."""
+        uid, secret = self.identity.uid, self.identity.secret
+        arm = self.names[block.arm]
+        return [
+            Decision(signed_id(uid, secret, Place(block.number, i)), arm, block.probability, block.number, ask.at)
+            for i in range(ask.first, ask.first + ask.rounds)
+        ]
+
+    def _begin(self, rows: Rows, head: Head, clock: float, told: Mapping[str, float | None]) -> Head:
+        announced, bounds = announced_value(self.policy, told)
+        game = self._loaded(rows, head)
+        drawn, _ = game.begin(announced)
+        arm = self.active[drawn]
+        block = BlockRow(
+            player=head.player,
+            number=head.begun + 1,
+            arm=arm,
+            rounds=int(game.block[1]),
+            probability=float(game.block[2]),
+            began=clock,
+            bound=None if bounds == self.policy.bounds else bounds[1],
+            data=json.dumps(game.saved_block()),
+            told=0,
+            parts="[]",
+            late=0,
+            due=None,
+            place=None,
+            settled=None,
+            total=None,
+        )
+        rows.add(block)
+        known = rows.need(Arm, arm)
+        rows.replace(known, last_used=clock)
+        if arm != head.arm:
+            cost = told.get("switching_cost")
+            cost = getattr(self.policy, "switching_cost", 0.0) if cost is None else cost
+            paid = exact_sum([*parts_of(head.paid), float(cost or 0.0)])
+            head = head._replace(switches=head.switches + 1, paid=as_parts(paid))
+        return head._replace(version=head.version + 1, begun=block.number, arm=arm, rounds=block.rounds, handed=0)
+
+    # ---- tell
+
+    def tell(self, rows: Rows, id: str, place: Place, loss: float, now: float) -> Receipt | HoldfastError:
+        """Take a loss, or say why not."""
+        clock = max(now, rows.head.clock)
+        head = rows.head = self._settle_due(rows, rows.head, clock)
+        if place.block > head.begun or (place.block == head.begun and place.round >= head.handed):
+            return UnknownDecision(id, "is of a round that this store has not handed out: was it restored from a copy?")
+        block = rows.get(BlockRow, place.block)
+        if block is None:
+            return Forgotten(id, "the row of its block was compacted")
+        bounds = self._bounds(block)
+        if not bounds[0] <= loss <= bounds[1]:
+            return outside_range("loss", bounds, 1, loss)
+        known = rows.get(Tell, *place)
+        if known is not None and known.loss != loss:
+            return AlreadyTold(id, known.loss, loss)
+        if known is not None and not known.late:
+            return Receipt(id, new=False)
+        if block.place is not None and block.settled is not None:
+            if block.place <= head.forgotten:
+                return Forgotten(id, "its block is settled, and single losses are remembered for a while only")
+            if known is None:
+                rows.add(Tell(head.player, *place, loss, clock, late=1))
+                rows.replace(block, late=block.late + 1)
+            return TooLate(id, loss, block.settled, f"block {block.number} was settled without it")
+        rows.add(Tell(head.player, *place, loss, clock, late=0))
+        parts = exact_sum([*parts_of(block.parts), loss])
+        block = rows.replace(block, told=block.told + 1, parts=as_parts(parts))
+        if block.told == block.rounds:
+            rows.head = self._settle(rows, head, block, clock)
+        return Receipt(id, new=True)
+
+    def _bounds(self, block: BlockRow) -> tuple[float, float]:
+        return self.policy.bounds if block.bound is None else (0.0, block.bound)
+
+    # ---- settling
+
+    def settle_due(self, rows: Rows, now: float) -> int:
+        """Settle what is due; the number of blocks."""
+        head = rows.head
+        clock = max(now, head.clock)
+        rows.head = self._settle_due(rows, head, clock)._replace(clock=clock)
+        return rows.head.settled - head.settled
+
+    def settle_now(self, rows: Rows, block: BlockRow, clock: float) -> None:
+        """Settle a block with what is known."""
+        rows.head = self._settle(rows, rows.head, block, clock)
+
+    def _settle_due(self, rows: Rows, head: Head, clock: float) -> Head:
+        mark = self.options.mark(clock, head.asked)
+        if head.next_due is None or mark < head.next_due:
+            return head
+        for block in rows.due_blocks(mark):
+            head = self._settle(rows, head, block, clock)
+        return head._replace(next_due=rows.earliest_due(), clock=clock)
+
+    def _settle(self, rows: Rows, head: Head, block: BlockRow, clock: float) -> Head:
+        parts = parts_of(block.parts)
+        arm = rows.need(Arm, block.arm)
+        if not arm.retired:
+            self._observe(rows, head, block, arm, parts)
+            head = head._replace(version=head.version + 1)
+        place = head.settled + 1
+        rows.replace(block, place=place, settled=clock, total=math.fsum(parts))
+        rows.replace(
+            arm,
+            blocks=arm.blocks + 1,
+            rounds=arm.rounds + block.rounds,
+            told=arm.told + block.told,
+            parts=as_parts(exact_sum([*parts_of(arm.parts), *parts])),
+        )
+        return self._forget(rows, head._replace(settled=place, kept=head.kept + block.rounds))
+
+    def _observe(self, rows: Rows, head: Head, block: BlockRow, arm: Arm, parts: list[float]) -> None:
+        game = self._loaded(rows, head)
+        low, high = bounds = self._bounds(block)
+        usual = math.fsum(parts_of(arm.parts)) / arm.told if arm.told else 0.5 * (low + high)
+        pieces, rounds = with_missing(self.options.missing, parts, block.told, block.rounds, usual)
+        values = self.block_values(block)
+        values[0] = self.active.index(block.arm)
+        game.observe(values, normalised_total(self.policy, bounds, pieces, float(rounds)), float(rounds))
+
+    def block_values(self, block: BlockRow) -> Any:
+        """The block as the policy's kernels take it."""
+        layout = self.policy.kernels.block_layout
+        values = np.zeros(layout.n_numbers)
+        with undamaged(f"block {block.number} of player {self.identity.name!r}"):
+            layout.restore(named_numbers(json.loads(block.data), layout, 0, "block"), values, np.zeros(0))
+        return values
+
+    def _forget(self, rows: Rows, head: Head) -> Head:
+        """Drop the single losses of the blocks settled first, beyond what is to be remembered."""
+        while head.kept > self.options.remember:
+            old = rows.settled_at(head.forgotten + 1)
+            head = head._replace(forgotten=head.forgotten + 1)
+            if old is not None:
+                rows.forget(old.number)
+                head = head._replace(kept=head.kept - old.rounds)
+        return head
+
+    # ---- state
+
+    def _loaded(self, rows: Rows, head: Head) -> Game:
+        """The game as of `head`. Within a transaction it is ahead of the stored one."""
+        if self._game is not None and self._version == head.version:
+            self._version += 1  # whoever asks for it changes it, and counts that in `head`
+            return self._game
+        state = rows.get(State)
+        if state is None or state.version != head.version:
+            raise BadStore(f"player {self.identity.name!r} is damaged: its state is not that of its last block")
+        self._game = self.game_of(rows, state)
+        self._version = head.version + 1
+        return self._game
+
+    def game_of(self, rows: Rows, state: State) -> Game:
+        """The game that a stored state goes on with; its block is the current one."""
+        begun, current = rows.head.begun, rows.get(BlockRow, rows.head.begun)
+        game = Game(self.policy, seed=0)
+        with undamaged(f"the state of player {self.identity.name!r}"):
+            content = json.loads(state.data)
+            numbers = named_numbers(content["state"], self.policy.kernels.state_layout, self.policy.n_arms, "state")
+            block = None if current is None or current.place is not None else json.loads(current.data)
+            self.policy.check_saved(numbers, block)
+            game.restore(numbers, None, begun, np.array(content["stream"], dtype=np.uint64))
+        return game
+
+    def save(self, rows: Rows) -> None:
+        """Write the head as it is now, and the state if it was changed: the last thing in a transaction."""
+        before, head = rows.stored_head, rows.head
+        if head.version != before.version:
+            assert self._game is not None
+            rows.replace(State(head.player, 0, ""), version=head.version, data=state_of(self._game))
+        pairs = zip(head._fields, before, head, strict=True)
+        changes = {name: new for name, old, new in pairs if new != old}
+        if changes:
+            rows.replace(before, **changes)
+
+
+@contextmanager
+def undamaged(what: str) -> Iterator[None]:
+    """An error of the store for numbers that no game can have come to."""
+    try:
+        yield
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
+        raise BadStore(f"the store is damaged: {what} cannot be read ({error})") from None
+
+
+def stored_policy(text: str, given: Policy | None) -> Policy:
+    """The policy that a store describes. `given` has what a store cannot keep: functions, and where its class is."""
+    content = json.loads(text)
+    if given is None:
+        return policy_of(content, None)
+    values = {name: value for name, value in content["policy"].items() if name != "policy"}
+    if "arms" in values:
+        values["n_arms"] = 0
+    return replace(given, **values)
+
+
+def state_of(game: Game) -> str:
+    """What is kept of a policy's numbers."""
+    return json.dumps({"state": game.saved_state(), "stream": [int(word) for word in game.stream]})

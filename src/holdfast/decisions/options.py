@@ -1,0 +1,121 @@
+"""What becomes of losses that do not come: patience, and what stands for a missing loss."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import timedelta
+from typing import Any
+
+from holdfast.checks import real_number, whole_number
+from holdfast.errors import InvalidParameter
+from holdfast.policies.policy import Policy
+from holdfast.schedules import LONGEST
+
+REMEMBER = 100_000
+"""Rounds of settled blocks whose losses are kept one by one, unless told otherwise."""
+
+MISSING = ("mean", "drop")
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a game waits for losses, checked."""
+
+    seconds: float | None = None
+    """Patience in time."""
+    rounds: int | None = None
+    """Patience in rounds."""
+    missing: str | float = "mean"
+    remember: int = REMEMBER
+
+    @property
+    def patience(self) -> timedelta | int | None:
+        """As it was given."""
+        return self.rounds if self.seconds is None else timedelta(seconds=self.seconds)
+
+    def changed(self, policy: Policy, given: Mapping[str, Any]) -> Options:
+        """These options with some replaced; an error for one that cannot be."""
+        changes: dict[str, Any] = {}
+        if "patience" in given:
+            changes |= _checked_patience(given["patience"])
+        if "missing" in given:
+            changes["missing"] = _checked_missing(given["missing"], policy)
+        if "remember" in given:
+            changes["remember"] = whole_number("remember", given["remember"], least=0)
+        options = replace(self, **changes)
+        if options.rounds is not None and policy.waits_for_losses:
+            rule = f"must be a time: {policy.label} waits for its losses, so no rounds pass meanwhile"
+            raise InvalidParameter("patience", rule, options.rounds)
+        return options
+
+    def due(self, clock: float, asked: int) -> float | None:
+        """When a block whose last round was handed out now runs out of patience."""
+        if self.seconds is not None:
+            return clock + self.seconds
+        return None if self.rounds is None else float(asked + self.rounds)
+
+    def mark(self, clock: float, asked: int) -> float:
+        """Now, as `due` counts."""
+        return clock if self.seconds is not None else float(asked)
+
+    def as_json(self) -> str:
+        """For a store."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> Options:
+        """From a store."""
+        return cls(**json.loads(text))
+
+
+def given_options(patience: object, missing: object, remember: object) -> dict[str, Any]:
+    """Those that were given."""
+    named = {"patience": patience, "missing": missing, "remember": remember}
+    return {name: value for name, value in named.items() if value is not None}
+
+
+def _checked_patience(patience: object) -> dict[str, Any]:
+    if isinstance(patience, timedelta):
+        return {"seconds": real_number("patience", patience.total_seconds(), above=0), "rounds": None}
+    if isinstance(patience, float):
+        rule = "must be a timedelta, or a whole number of rounds: timedelta(seconds=...)"
+        raise InvalidParameter("patience", rule, patience)
+    return {"seconds": None, "rounds": whole_number("patience", patience, least=1, most=int(LONGEST))}
+
+
+def _checked_missing(missing: object, policy: Policy) -> str | float:
+    rule = "must be 'mean', 'drop' or a loss"
+    if isinstance(missing, str):
+        if missing not in MISSING:
+            raise InvalidParameter("missing", rule, missing)
+        return missing
+    low, high = policy.bounds
+    try:
+        loss = real_number("missing", missing)
+    except InvalidParameter:
+        raise InvalidParameter("missing", rule, missing) from None
+    if not low <= loss <= high:
+        raise InvalidParameter("missing", f"{rule} from {low:g} to {high:g}", missing)
+    return loss
+
+
+def with_missing(
+    missing: str | float, parts: Sequence[float], told: int, rounds: int, usual: float
+) -> tuple[list[float], int]:
+    """Numbers that add up to the loss of a block, and the rounds they stand for, when not all its losses came.
+
+    `usual` is what an arm loses in a round by all that is known, for a block of which nothing is.
+    """
+    left = rounds - told
+    if not left:
+        return list(parts), rounds
+    if missing == "drop":
+        return list(parts), told
+    if missing == "mean":
+        loss = math.fsum(parts) / told if told else usual
+    else:
+        loss = float(missing)
+    return [*parts, loss * left], rounds

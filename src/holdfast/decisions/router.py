@@ -1,0 +1,293 @@
+"""One game that lasts: asked and told by anyone, at any time, from any process."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable, Iterable, Mapping
+from threading import RLock
+from typing import Any, TypeVar, overload
+
+from holdfast.checks import real_number, whole_number
+from holdfast.decisions.book import Book, Receipt
+from holdfast.decisions.changes import Change, apply_change
+from holdfast.decisions.decision import Decision, place_of
+from holdfast.decisions.history import History
+from holdfast.decisions.options import given_options
+from holdfast.decisions.rows import BlockRow, Head, State
+from holdfast.decisions.stores.store import Rows, Store, persistently
+from holdfast.errors import HoldfastError, InvalidParameter, OutOfTurn, SomeRefused
+from holdfast.layouts import Array
+from holdfast.policies.policy import Policy
+
+T = TypeVar("T")
+
+MOST_AT_ONCE = 100_000
+"""Decisions that one call hands out at most."""
+
+
+class Router:
+    """A game in a store. `holdfast.open` makes it.
+
+    Every ask and tell that has returned is in the store, whole. Several routers, in any number of processes, may
+    be opened on one game: they see the same block and the same counts. One router may be used by several threads.
+    """
+
+    def __init__(
+        self, store: Store, book: Book, *, clock: Callable[[], float] = time.time, retry: float = 30.0
+    ) -> None:
+        self.store = store
+        self._book = book
+        self._clock = clock
+        self._retry = real_number("retry", retry, least=0)
+        self._lock = RLock()
+
+    def __repr__(self) -> str:
+        head = self._head()
+        return (
+            f"<Router {self.name!r} of {self.policy.label} in {self.store.url}: {head.asked} rounds, "
+            f"{head.switches} switches, holding {self._arm(head)!r} for {head.rounds - head.handed} more>"
+        )
+
+    @property
+    def name(self) -> str:
+        """The player's name in its store."""
+        return self._book.identity.name
+
+    @property
+    def policy(self) -> Policy:
+        """What is played; its arms are those that can be drawn."""
+        return self._book.policy
+
+    # ---- the two verbs
+
+    @overload
+    def ask(
+        self, *, request: str | None = None, switching_cost: float | None = None, loss_bound: float | None = None
+    ) -> Decision: ...
+
+    @overload
+    def ask(
+        self,
+        n: int,
+        *,
+        request: str | None = None,
+        switching_cost: float | None = None,
+        loss_bound: float | None = None,
+    ) -> list[Decision]: ...
+
+    def ask(
+        self,
+        n: int | None = None,
+        *,
+        request: str | None = None,
+        switching_cost: float | None = None,
+        loss_bound: float | None = None,
+    ) -> Decision | list[Decision]:
+        """The next decision, or a list of the next `n`: of this block, then of the next ones.
+
+        There are fewer than `n` only where the policy waits for the losses of one block before it begins the next.
+        What a policy is told at the start of a block (`policy.announces`) is given here; it is used by the blocks
+        that begin. `request` is any name of this call, unique among all calls: made again under the same name, after
+        its answer was lost, it gets the same decisions and not new ones.
+        """
+        count = 1 if n is None else whole_number("n", n, least=1, most=MOST_AT_ONCE)
+        if request is not None and not (isinstance(request, str) and 0 < len(request) <= 200):
+            raise InvalidParameter("request", "must be a name of 1 to 200 characters", request)
+        name = secrets.token_hex(8) if request is None else request
+        told = {"switching_cost": switching_cost, "loss_bound": loss_bound}
+
+        def ask_once(rows: Rows, again: bool) -> list[Decision]:
+            if request is not None or again:
+                before = self._book.handed_out_before(rows, name)
+                if before:
+                    return before
+            return self._book.ask(rows, count, self._clock(), told, name)
+
+        given = self._changed(ask_once)
+        return given[0] if n is None else given
+
+    @overload
+    def tell(self, id: str, loss: float) -> Receipt: ...
+
+    @overload
+    def tell(self, id: Mapping[str, float] | Iterable[tuple[str, float]]) -> list[Receipt]: ...
+
+    def tell(
+        self, id: str | Mapping[str, float] | Iterable[tuple[str, float]], loss: float | None = None
+    ) -> Receipt | list[Receipt]:
+        """The loss of a decision, at any time and in any order: told twice it counts once.
+
+        Another loss than the one recorded, a loss after its block was settled and an id that this player never gave
+        out are errors (`holdfast.errors`). With a mapping or pairs of ids and losses, all are taken in one go and in
+        this order; if some are refused the others count, and `SomeRefused` lists the reasons.
+        """
+        if isinstance(id, str) or loss is not None:
+            answer = self._tell([(id, loss)])[0]
+            if isinstance(answer, HoldfastError):
+                raise answer
+            return answer
+        try:
+            pairs = [(name, value) for name, value in (id.items() if isinstance(id, Mapping) else id)]
+        except (TypeError, ValueError):
+            rule = "must be the id of a decision, with its loss, or pairs of ids and losses"
+            raise InvalidParameter("id", rule, id) from None
+        answers = self._tell(pairs)
+        refused = [answer for answer in answers if isinstance(answer, HoldfastError)]
+        if refused:
+            raise SomeRefused(len(answers), refused)
+        return answers  # type: ignore[return-value]  # no error is left
+
+    def _tell(self, pairs: list[tuple[Any, Any]]) -> list[Receipt | HoldfastError]:
+        answers: dict[int, Receipt | HoldfastError] = {}
+        valid = []
+        identity = self._book.identity
+        for i, (id, loss) in enumerate(pairs):
+            try:
+                valid.append((i, id, place_of(id, identity.uid, identity.secret), real_number("loss", loss)))
+            except HoldfastError as error:
+                answers[i] = error
+
+        def tell_once(rows: Rows, again: bool) -> None:
+            now = self._clock()
+            for i, id, place, loss in valid:
+                answers[i] = self._book.tell(rows, id, place, loss, now)
+
+        if valid:
+            self._changed(tell_once, [tuple(place) for _, _, place, _ in valid])
+        return [answers[i] for i in range(len(pairs))]
+
+    def settle(self) -> int:
+        """Settle the blocks whose patience has run out, as every ask and tell does; returns how many."""
+        return self._changed(lambda rows, again: self._book.settle_due(rows, self._clock()))
+
+    # ---- where the game stands
+
+    @property
+    def rounds(self) -> int:
+        """Rounds handed out so far."""
+        return self._head().asked
+
+    @property
+    def switches(self) -> int:
+        """Changes of arm so far; the first play is one."""
+        return self._head().switches
+
+    @property
+    def hold(self) -> int:
+        """Rounds of the current block that are not handed out yet: so long the arm is certain to stay."""
+        head = self._head()
+        return head.rounds - head.handed
+
+    @property
+    def arm(self) -> int | str | None:
+        """The arm of the current block."""
+        return self._arm(self._head())
+
+    def _arm(self, head: Head) -> int | str | None:
+        return None if head.arm < 0 else self._book.names[head.arm]
+
+    def _head(self) -> Head:
+        return self._seen(lambda rows: rows.head)
+
+    @property
+    def probabilities(self) -> Array:
+        """The distribution the current arm was drawn from; between blocks, the one the next will be drawn from.
+
+        One number for each arm of `policy`.
+        """
+
+        def look(rows: Rows) -> Array:
+            head, state = rows.head, rows.need(State)
+            game = self._book.game_of(rows, state)
+            block = rows.get(BlockRow, head.begun)
+            waiting = self.policy.waits_for_losses and head.settled < head.begun
+            if block is not None and (head.handed < head.rounds or waiting):
+                game.block[:] = self._book.block_values(block)
+                return game.probabilities()
+            if self.policy.announces is not None:
+                raise OutOfTurn(f"the probabilities of the next block depend on its {self.policy.announces}")
+            game.begin()
+            return game.probabilities()
+
+        return self._seen(look)
+
+    @property
+    def open_decisions(self) -> list[Decision]:
+        """Decisions that are out: handed out, not told, in blocks that are not settled."""
+
+        def look(rows: Rows) -> list[Decision]:
+            found = []
+            for block in rows.open_blocks():
+                told = {tell.round for tell in rows.tells_of(block.number)}
+                for ask in rows.asks_of(block.number):
+                    decisions = self._book.decisions(block, ask)
+                    found += [d for i, d in enumerate(decisions, ask.first) if i not in told]
+            return found
+
+        return self._seen(look)
+
+    @property
+    def history(self) -> History:
+        """Blocks and totals so far."""
+        return History(self._seen, self._changed, self._book)
+
+    # ---- changes
+
+    def change(
+        self,
+        *,
+        switching_cost: float | None = None,
+        add_arms: Iterable[str] = (),
+        retire_arms: Iterable[str] = (),
+        patience: object = None,
+        missing: object = None,
+        remember: int | None = None,
+    ) -> None:
+        """Go on with other settings, in all processes, from the next block on. What is so already stays so.
+
+        A new arm enters as `Policy.carried_over` says of its policy. A retired arm is never drawn again: its current
+        block ends with the rounds handed out, its losses still count in the history, and its name cannot come back.
+        """
+        options = given_options(patience, missing, remember)
+        change = Change.of(switching_cost, add_arms, retire_arms, options)
+        self._changed(lambda rows, again: apply_change(self._book, rows, change, self._clock()))
+
+    def close(self) -> None:
+        """Let go of the store's files and connections."""
+        with self._lock:
+            self.store.close()
+
+    def __enter__(self) -> Router:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    # ---- transactions
+
+    def _seen(self, look: Callable[[Rows], T]) -> T:
+        def look_once(again: bool) -> T:
+            with self.store.look(self._book.identity.player) as rows:
+                self._book.follow(rows)
+                return look(rows)
+
+        with self._lock:
+            return persistently(look_once, self._retry)
+
+    def _changed(self, work: Callable[[Rows, bool], T], wanted: Any = ()) -> T:
+        """Do `work` in a transaction; after a lost connection again, and it is told so."""
+
+        def change_once(again: bool) -> T:
+            try:
+                with self.store.change(self._book.identity.player, wanted) as rows:
+                    self._book.follow(rows)
+                    result = work(rows, again)
+                    self._book.save(rows)
+                return result
+            except BaseException:
+                self._book.lose_track()
+                raise
+
+        with self._lock:
+            return persistently(change_once, self._retry)

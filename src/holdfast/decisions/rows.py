@@ -1,0 +1,187 @@
+"""What is kept of a game that lasts, as rows: one class for each table, the same in every store.
+
+    Identity   who it is and what it plays; changes with its settings only
+    Head       counts that change with each ask; its row is the lock of the game
+    State      the policy's numbers and the random stream; rewritten when a block begins or is observed
+    Arm        what became of one arm so far
+    BlockRow   one block: its draw, what was told of it, when it was settled
+    Ask        rounds of one block handed out by one call
+    Tell       the loss of one decision
+
+Asks and tells of settled blocks are forgotten in time (`remember`), so that what is kept grows by blocks. Sums of
+losses are kept as `parts`: a few numbers, as JSON, whose sum is exactly that of all losses told.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import NamedTuple
+
+
+class Identity(NamedTuple):
+    """Who a game is and what it plays."""
+
+    player: int
+    name: str
+    uid: str
+    """What its decisions' ids begin with."""
+    secret: str
+    """What they are signed with."""
+    made: float
+    policy: str
+    """The policy as JSON: settings, and names of those that are functions."""
+    options: str
+    """Patience, missing and remember as JSON."""
+    edition: int
+    """How often policy or options were changed."""
+
+
+class Head(NamedTuple):
+    """The counts of one game."""
+
+    player: int
+    edition: int
+    """As in `Identity`."""
+    version: int
+    """That of the state."""
+    begun: int
+    """Blocks begun; the current one has this number."""
+    arm: int
+    """The current block's arm; −1 before the first."""
+    rounds: int
+    """Rounds of the current block."""
+    handed: int
+    """How many of them are handed out."""
+    asked: int
+    """Rounds handed out in all."""
+    switches: int
+    paid: str
+    """Parts of what the switches cost."""
+    settled: int
+    """Blocks settled."""
+    forgotten: int
+    """How many of them, in the order of settling, have lost their single losses."""
+    kept: int
+    """Rounds of settled blocks whose losses are still kept one by one."""
+    compacted: int
+    """Blocks whose rows were removed."""
+    clock: float
+    """The latest time seen: time never runs back."""
+    next_due: float | None
+    """No open block runs out of patience before this."""
+
+
+class State(NamedTuple):
+    """The policy's numbers."""
+
+    player: int
+    version: int
+    data: str
+
+
+class Arm(NamedTuple):
+    """One arm so far, without the blocks that are still open."""
+
+    player: int
+    arm: int
+    name: str | None
+    retired: int
+    blocks: int
+    rounds: int
+    told: int
+    parts: str
+    last_used: float | None
+
+
+class BlockRow(NamedTuple):
+    """One block."""
+
+    player: int
+    number: int
+    arm: int
+    rounds: int
+    probability: float
+    began: float
+    bound: float | None
+    """The highest loss, where it was announced with the block."""
+    data: str
+    """The block as the policy wants it back."""
+    told: int
+    parts: str
+    late: int
+    """Losses that came after it was settled."""
+    due: float | None
+    """When it is settled with what is known: a time, or a number of rounds asked. None while rounds are left."""
+    place: int | None
+    """The how-manieth block to be settled it was; None while it is open."""
+    settled: float | None
+    total: float | None
+    """The sum of the losses told, rounded once."""
+
+
+class Ask(NamedTuple):
+    """So many rounds of a block from `first` on, handed out together."""
+
+    player: int
+    block: int
+    first: int
+    rounds: int
+    at: float
+    request: str
+
+
+class Tell(NamedTuple):
+    """The loss of one decision."""
+
+    player: int
+    block: int
+    round: int
+    loss: float
+    at: float
+    late: int
+    """1 when the block was settled before."""
+
+
+Row = Identity | Head | State | Arm | BlockRow | Ask | Tell
+
+KEYS: dict[type, tuple[str, ...]] = {
+    Identity: ("player",),
+    Head: ("player",),
+    State: ("player",),
+    Arm: ("player", "arm"),
+    BlockRow: ("player", "number"),
+    Ask: ("player", "block", "first"),
+    Tell: ("player", "block", "round"),
+}
+"""What tells the rows of a table apart."""
+
+
+class Fresh(NamedTuple):
+    """All rows of a game that begins, but for its number."""
+
+    identity: Identity
+    head: Head
+    state: State
+    arms: tuple[Arm, ...]
+    blocks: tuple[BlockRow, ...] = ()
+    """One in play, where the game comes from elsewhere."""
+
+    def numbered(self, player: int) -> Fresh:
+        """The same rows under the number that the store gave."""
+        return Fresh(
+            self.identity._replace(player=player),
+            self.head._replace(player=player),
+            self.state._replace(player=player),
+            tuple(arm._replace(player=player) for arm in self.arms),
+            tuple(block._replace(player=player) for block in self.blocks),
+        )
+
+
+def parts_of(text: str) -> list[float]:
+    """The numbers that `as_parts` wrote."""
+    return [float(part) for part in json.loads(text)]
+
+
+def as_parts(parts: list[float]) -> str:
+    """Numbers as JSON, exactly."""
+    return json.dumps(parts)

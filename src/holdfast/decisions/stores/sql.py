@@ -1,0 +1,297 @@
+"""What the SQL stores share: rows read and written through a session, each change one transaction.
+
+Inside a transaction rows are kept as they were read and as they are to be written; only the columns that changed are
+written, all together at the end. So an ask or a tell inside a block is one read of a few small rows and one write of a
+few small rows, however much a caller changes on the way.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import cache
+from threading import RLock
+from typing import Any, Protocol, cast
+
+from holdfast.decisions.rows import KEYS, Arm, Ask, BlockRow, Fresh, Head, Identity, Row, State, Tell
+from holdfast.decisions.stores.schema import MIGRATIONS, TABLES, VERSION_TABLE, Migration
+from holdfast.decisions.stores.store import R, Rows, Store
+from holdfast.errors import BadStore
+
+Place = tuple[type, tuple[Any, ...]]
+
+
+class Session(Protocol):
+    """A connection inside a transaction. In SQL, ``?`` stands for a value."""
+
+    def fetch(self, sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+        """The rows that a query finds."""
+
+    def write(self, sql: str, many: Sequence[Sequence[Any]]) -> None:
+        """Do something for each of several tuples of values; it may wait until the next `fetch` or the end."""
+
+
+@cache
+def select_from(kind: Any) -> str:
+    """The beginning of a query for rows."""
+    return f"SELECT {', '.join(kind._fields)} FROM {TABLES[kind]} "
+
+
+@cache
+def _select_one(kind: Any) -> str:
+    return select_from(kind) + "WHERE " + " AND ".join(f"{name} = ?" for name in KEYS[kind])
+
+
+@cache
+def _insert(kind: Any) -> str:
+    return f"INSERT INTO {TABLES[kind]} ({', '.join(kind._fields)}) VALUES ({', '.join('?' * len(kind._fields))})"
+
+
+@cache
+def _update(kind: Any, columns: tuple[str, ...]) -> str:
+    changes = ", ".join(f"{name} = ?" for name in columns)
+    return f"UPDATE {TABLES[kind]} SET {changes} WHERE {' AND '.join(f'{name} = ?' for name in KEYS[kind])}"
+
+
+class SqlRows(Rows):
+    """The rows of one game in a transaction."""
+
+    def __init__(self, session: Session, player: int) -> None:
+        self._session = session
+        self._player = player
+        self._known: dict[Place, Any] = {}
+        self._new: dict[Place, None] = {}
+        self._changed: dict[Place, dict[str, Any]] = {}
+
+    def begin(self, head: Head, known: Iterable[tuple[Place, Row | None]] = ()) -> None:
+        """Start from a head, which is locked where the transaction changes anything, and rows read along with it."""
+        self.stored_head = self.head = head
+        self._known = dict(known)
+        self._known[Head, (self._player,)] = head
+
+    def get(self, kind: type[R], *key: Any) -> R | None:
+        """The row with this key."""
+        place = (kind, (self._player, *key))
+        if place not in self._known:
+            one = _select_one(cast(Any, kind))
+            found = self._session.fetch(one, place[1])  # what waits to be written has other keys
+            self._known[place] = kind(*found[0]) if found else None
+        return cast("R | None", self._known[place])
+
+    def add(self, row: Row) -> None:
+        """A new row."""
+        place = _place(row)
+        self._known[place] = row
+        self._new[place] = None
+
+    def replace(self, row: R, **changes: Any) -> R:
+        """The row with other values in some columns."""
+        place = _place(row)
+        if place in self._known:
+            self._known[place] = self._known[place]._replace(**changes)
+        if place not in self._new:
+            self._changed.setdefault(place, {}).update(changes)
+        return cast(R, row._replace(**changes))
+
+    def flush(self) -> None:
+        """Write what has changed."""
+        inserts: dict[type, list[Any]] = {}
+        for place in self._new:
+            inserts.setdefault(place[0], []).append(tuple(self._known[place]))
+        updates: dict[tuple[type, tuple[str, ...]], list[Any]] = {}
+        for place, changes in self._changed.items():
+            updates.setdefault((place[0], tuple(changes)), []).append((*changes.values(), *place[1]))
+        self._new, self._changed = {}, {}
+        for kind, rows in inserts.items():
+            self._session.write(_insert(kind), rows)
+        for (kind, names), rows in updates.items():
+            self._session.write(_update(kind, names), rows)
+
+    def _find(self, kind: Any, rest: str, *values: Any) -> list[Any]:
+        self.flush()
+        found = [kind(*row) for row in self._session.fetch(select_from(kind) + rest, values)]
+        self._known.update((_place(row), row) for row in found)
+        return found
+
+    def arms(self) -> list[Arm]:
+        """All arms."""
+        return self._find(Arm, "WHERE player = ? ORDER BY arm", self._player)
+
+    def open_blocks(self) -> list[BlockRow]:
+        """Blocks that are not settled."""
+        return self._find(BlockRow, "WHERE player = ? AND place IS NULL ORDER BY number", self._player)
+
+    def due_blocks(self, mark: float) -> list[BlockRow]:
+        """Open blocks whose patience has run out."""
+        where = "WHERE player = ? AND place IS NULL AND due <= ? ORDER BY due, number"
+        return self._find(BlockRow, where, self._player, mark)
+
+    def earliest_due(self) -> float | None:
+        """When the first open block is due."""
+        where = "WHERE player = ? AND place IS NULL AND due IS NOT NULL ORDER BY due, number LIMIT 1"
+        found = self._find(BlockRow, where, self._player)
+        return found[0].due if found else None
+
+    def settled_at(self, place: int) -> BlockRow | None:
+        """The block settled as the how-manieth."""
+        found = self._find(BlockRow, "WHERE player = ? AND place = ?", self._player, place)
+        return found[0] if found else None
+
+    def blocks(self, after: int, limit: int, *, settled_only: bool = False) -> list[BlockRow]:
+        """Blocks in order."""
+        settled = "AND place IS NOT NULL " if settled_only else ""
+        where = f"WHERE player = ? AND number > ? {settled}ORDER BY number LIMIT ?"
+        return self._find(BlockRow, where, self._player, after, limit)
+
+    def latest_blocks(self, limit: int) -> list[BlockRow]:
+        """The last blocks."""
+        return self._find(BlockRow, "WHERE player = ? ORDER BY number DESC LIMIT ?", self._player, limit)[::-1]
+
+    def asks_of(self, block: int) -> list[Ask]:
+        """What was handed out of a block."""
+        return self._find(Ask, "WHERE player = ? AND block = ? ORDER BY first", self._player, block)
+
+    def asks_under(self, request: str) -> list[Ask]:
+        """What was handed out under a request."""
+        return self._find(Ask, "WHERE player = ? AND request = ? ORDER BY block, first", self._player, request)
+
+    def tells_of(self, block: int) -> list[Tell]:
+        """What was told of a block."""
+        return self._find(Tell, "WHERE player = ? AND block = ? ORDER BY round", self._player, block)
+
+    def forget(self, block: int) -> None:
+        """Remove asks and tells."""
+        self.flush()
+        for kind in (Ask, Tell):
+            where = f"DELETE FROM {TABLES[kind]} WHERE player = ? AND block = ?"
+            self._session.write(where, [(self._player, block)])
+            self._drop(lambda place, kind=kind: place[0] is kind and place[1][1] == block)
+
+    def remove(self, number: int) -> None:
+        """Remove a block."""
+        self.flush()
+        self._session.write(f"DELETE FROM {TABLES[BlockRow]} WHERE player = ? AND number = ?", [(self._player, number)])
+        self._drop(lambda place: place == (BlockRow, (self._player, number)))
+
+    def _drop(self, gone: Any) -> None:
+        self._known = {place: row for place, row in self._known.items() if not gone(place)}
+
+
+def _place(row: Row) -> Place:
+    return type(row), tuple(getattr(row, name) for name in KEYS[type(row)])
+
+
+class SqlStore(Store):
+    """A store behind one connection of this process, which is opened when needed and opened anew when lost."""
+
+    words: dict[str, str]
+    """What stands for the words in braces in a migration."""
+
+    def __init__(self, url: str, migrations: Sequence[Migration] = MIGRATIONS) -> None:
+        self.url = url
+        self._migrations = migrations
+        self._lock = RLock()
+
+    def __del__(self) -> None:
+        with suppress(Exception):  # whatever state the interpreter is in
+            self.close()
+
+    @abstractmethod
+    @contextmanager
+    def _transaction(self, *, writing: bool) -> Iterator[Session]:
+        """A session in a transaction, which nobody else in this process uses."""
+        yield  # type: ignore[misc]
+
+    @abstractmethod
+    def _begin(self, session: Any, player: int, *, locked: bool, wanted: Sequence[tuple[int, int]]) -> SqlRows:
+        """The rows of a game, its head read."""
+
+    def exists(self) -> bool:
+        """Whether there is anything at the URL; asked before reading, so that reading makes nothing."""
+        return True
+
+    def migrate(self, session: Session, version: int | None) -> None:
+        """Bring the tables up to date; `version` is None where there are none."""
+        done = version or 0
+        if done > len(self._migrations):
+            raise BadStore(
+                f"url must be of a store that this version of Holdfast can read, up to schema {len(self._migrations)}; "
+                f"this one has schema {done}: a newer Holdfast wrote it"
+            )
+        if version is None:
+            session.write(f"CREATE TABLE {VERSION_TABLE} (version BIGINT NOT NULL)", [()])
+            session.write(f"INSERT INTO {VERSION_TABLE} (version) VALUES (?)", [(0,)])
+        for migration in self._migrations[done:]:
+            for statement in migration:
+                session.write(statement.format(**self.words), [()])
+        if done < len(self._migrations):
+            session.write(f"UPDATE {VERSION_TABLE} SET version = ?", [(len(self._migrations),)])
+
+    def names(self) -> list[str]:
+        """All players."""
+        if not self.exists():
+            return []
+        with self._transaction(writing=False) as session:
+            rows = session.fetch(f"SELECT name FROM {TABLES[Identity]}", ())
+        return sorted(str(name) for (name,) in rows)
+
+    def find(self, name: str) -> Identity | None:
+        """The player of this name."""
+        if not self.exists():
+            return None
+        with self._transaction(writing=False) as session:
+            return self._named(session, name)
+
+    def _named(self, session: Session, name: str) -> Identity | None:
+        found = session.fetch(select_from(Identity) + "WHERE name = ?", (name,))
+        return Identity(*found[0]) if found else None
+
+    def create(self, fresh: Sequence[Fresh]) -> list[Identity]:
+        """Begin games."""
+        made = []
+        with self._transaction(writing=True) as session:
+            for game in fresh:
+                found = self._named(session, game.identity.name)
+                made.append(found if found is not None else self._created(session, game))
+        return made
+
+    def _created(self, session: Session, game: Fresh) -> Identity:
+        columns = Identity._fields[1:]
+        marks = ", ".join("?" * len(columns))
+        names = f"{TABLES[Identity]} ({', '.join(columns)})"
+        taken = session.fetch(
+            f"INSERT INTO {names} VALUES ({marks}) ON CONFLICT (name) DO NOTHING RETURNING player", game.identity[1:]
+        )
+        if not taken:  # somebody else was quicker
+            other = self._named(session, game.identity.name)
+            if other is None:
+                raise BadStore(f"player {game.identity.name!r} came and went while it was being made")
+            return other
+        numbered = game.numbered(taken[0][0])
+        session.write(_insert(Head), [tuple(numbered.head)])
+        session.write(_insert(State), [tuple(numbered.state)])
+        session.write(_insert(Arm), [tuple(arm) for arm in numbered.arms])
+        if numbered.blocks:
+            session.write(_insert(BlockRow), [tuple(block) for block in numbered.blocks])
+        return numbered.identity
+
+    def delete(self, player: int) -> None:
+        """Remove a game."""
+        with self._transaction(writing=True) as session:
+            for table in TABLES.values():
+                session.write(f"DELETE FROM {table} WHERE player = ?", [(player,)])
+
+    @contextmanager
+    def change(self, player: int, wanted: Sequence[tuple[int, int]] = ()) -> Iterator[Rows]:
+        """Rows to be changed."""
+        with self._transaction(writing=True) as session:
+            rows = self._begin(session, player, locked=True, wanted=wanted)
+            yield rows
+            rows.flush()
+
+    @contextmanager
+    def look(self, player: int) -> Iterator[Rows]:
+        """Rows to be read."""
+        with self._transaction(writing=False) as session:
+            yield self._begin(session, player, locked=False, wanted=())

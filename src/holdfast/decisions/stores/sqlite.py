@@ -1,0 +1,155 @@
+"""SQLite: one file on this machine, shared by all its processes.
+
+Write-ahead log, so that readers and the writer do not wait for each other; ``synchronous=FULL``, so that what was
+acknowledged is on disk; ``BEGIN IMMEDIATE``, so that one writer at a time sees the game as it is.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from holdfast.decisions.rows import Head
+from holdfast.decisions.stores.schema import MIGRATIONS, VERSION_TABLE, Migration
+from holdfast.decisions.stores.sql import SqlRows, SqlStore, select_from
+from holdfast.decisions.stores.store import gone
+from holdfast.errors import BadStore, InvalidParameter, StoreError
+
+BUSY = 60.0
+"""Seconds to wait for other processes."""
+
+REASONS = {
+    sqlite3.SQLITE_BUSY: "another process has kept it locked for too long",
+    sqlite3.SQLITE_FULL: "the disk is full",
+    sqlite3.SQLITE_READONLY: "the file, or its folder, cannot be written",
+    sqlite3.SQLITE_IOERR: "the disk reports an error",
+    sqlite3.SQLITE_CANTOPEN: "the file cannot be opened or made",
+}
+
+USELESS = {
+    sqlite3.SQLITE_NOTADB: "the file is not an SQLite database",
+    sqlite3.SQLITE_CORRUPT: "the file is damaged",
+}
+
+
+class SqliteSession:
+    """A connection inside a transaction."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def fetch(self, sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+        """The rows that a query finds."""
+        return self._connection.execute(sql, values).fetchall()
+
+    def write(self, sql: str, many: Sequence[Sequence[Any]]) -> None:
+        """Do something for each tuple of values."""
+        if len(many) == 1:
+            self._connection.execute(sql, many[0])
+        else:
+            self._connection.executemany(sql, many)
+
+
+class SqliteStore(SqlStore):
+    """Games in a file: ``sqlite:///relative.db`` or ``sqlite:////absolute/path.db``."""
+
+    words = {  # noqa: RUF012  # never changed
+        "serial": "INTEGER PRIMARY KEY",
+        "float": "REAL",
+        "compact": "WITHOUT ROWID",
+        "hot": "",
+    }
+
+    def __init__(self, url: str, migrations: Sequence[Migration] = MIGRATIONS, busy: float = BUSY) -> None:
+        super().__init__(url, migrations)
+        prefix = "sqlite:///"
+        if not url.startswith(prefix) or len(url) == len(prefix) or "?" in url:
+            raise InvalidParameter("url", "must be 'sqlite:///file', or 'sqlite:////folder/file' from the root", url)
+        self.path = Path(url[len(prefix) :])
+        self._busy = busy
+        self._connection: sqlite3.Connection | None = None
+        self._process = 0
+
+    def exists(self) -> bool:
+        """Whether the file is there."""
+        return self.path.exists()
+
+    def _connected(self) -> sqlite3.Connection:
+        """The connection of this process; one from before a fork is left alone."""
+        if self._connection is not None and self._process == os.getpid():
+            return self._connection
+        connection = sqlite3.connect(self.path, timeout=self._busy, isolation_level=None, check_same_thread=False)
+        try:
+            connection.execute("PRAGMA synchronous = FULL")
+            mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
+            if mode != "wal":
+                raise BadStore(f"{self.path} must be on a disk that can keep a write-ahead log; it is in mode {mode!r}")
+            self._bring_up_to_date(connection)
+        except BaseException:
+            connection.close()
+            raise
+        self._connection, self._process = connection, os.getpid()
+        return connection
+
+    def _bring_up_to_date(self, connection: sqlite3.Connection) -> None:
+        if self._version(connection) == len(self._migrations):
+            return
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            self.migrate(SqliteSession(connection), self._version(connection))
+            connection.execute("COMMIT")
+        except BaseException:
+            connection.execute("ROLLBACK")
+            raise
+
+    def _version(self, connection: sqlite3.Connection) -> int | None:
+        tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        if VERSION_TABLE not in tables:
+            if tables:
+                raise BadStore(f"{self.path} is a database of something else: it has the table {tables[0]!r}")
+            return None
+        return int(connection.execute(f"SELECT version FROM {VERSION_TABLE}").fetchone()[0])
+
+    @contextmanager
+    def _transaction(self, *, writing: bool) -> Iterator[SqliteSession]:
+        with self._lock:
+            try:
+                connection = self._connected()
+                connection.execute("BEGIN IMMEDIATE" if writing else "BEGIN")
+            except sqlite3.Error as error:
+                raise self._explained(error) from error
+            try:
+                yield SqliteSession(connection)
+                connection.execute("COMMIT")
+            except BaseException as error:
+                with suppress(sqlite3.Error):
+                    connection.execute("ROLLBACK")
+                if isinstance(error, sqlite3.Error):
+                    raise self._explained(error) from error
+                raise
+
+    def _explained(self, error: sqlite3.Error) -> StoreError:
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if code in USELESS:
+            return BadStore(f"{self.path} cannot be used: {USELESS[code]} ({error})")
+        reason = REASONS.get(code, "SQLite reports an error")
+        return StoreError(f"{self.path}: {reason} ({error}); nothing was changed")
+
+    def _begin(self, session: Any, player: int, *, locked: bool, wanted: Sequence[tuple[int, int]]) -> SqlRows:
+        found = session.fetch(select_from(Head) + "WHERE player = ?", (player,))
+        if not found:
+            raise gone(player, self.url)
+        rows = SqlRows(session, player)
+        rows.begin(Head(*found[0]))
+        return rows
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            if self._connection is not None and self._process == os.getpid():
+                self._connection.close()
+            self._connection = None

@@ -1,0 +1,53 @@
+"""Losses in the user's units: which may be told, what is announced, and what a policy's kernels are given."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+
+from holdfast.checks import LARGEST, real_number
+from holdfast.errors import InvalidParameter
+from holdfast.policies.policy import Policy
+
+
+def exact_sum(pieces: Iterable[float]) -> list[float]:
+    """A few numbers whose sum is exactly that of `pieces`, in whatever order they came."""
+    left = list(pieces)
+    parts: list[float] = []
+    while (part := math.fsum(left)) != 0.0:
+        parts.append(part)
+        left.append(-part)
+    return parts
+
+
+def announced_value(policy: Policy, told: Mapping[str, float | None]) -> tuple[float, tuple[float, float]]:
+    """What the policy is told at the start of a block, in normalised units, and the range of the block's losses."""
+    wanted = policy.announces
+    for name, value in told.items():
+        if value is not None and name != wanted:
+            raise InvalidParameter(name, f"is not announced to {policy.label}", value)
+    if wanted is None:
+        return 0.0, policy.bounds
+    value = told[wanted]
+    if value is None:
+        raise InvalidParameter(wanted, f"must be announced when a block begins: ask({wanted}=...)", None)
+    if wanted == "loss_bound":
+        bound = real_number("loss_bound", value, least=1 / LARGEST, most=LARGEST)
+        return bound, (0.0, bound)
+    return real_number("switching_cost", value, least=0, most=LARGEST * policy.unit) / policy.unit, policy.bounds
+
+
+def normalised_total(policy: Policy, bounds: tuple[float, float], pieces: Sequence[float], rounds: float) -> float:
+    """The sum of `pieces`, lost over `rounds` rounds, as the kernels take it; rounded once."""
+    low = policy.loss_range[0]
+    highest = bounds[1] - low
+    total = math.fsum([*pieces, -low * rounds]) if low else math.fsum(pieces)
+    return min(max(total, 0.0), highest * rounds) / policy.unit
+
+
+def outside_range(name: str, bounds: tuple[float, float], count: int, value: object) -> InvalidParameter:
+    """What is said of a loss, or a sum of losses, that cannot be."""
+    low, high = bounds
+    of = "one round" if count == 1 else f"{count} rounds"
+    hint = "; give loss_range=(lowest, highest) to use your own units" if (low, high) == (0.0, 1.0) else ""
+    return InvalidParameter(name, f"of {of} must be from {count * low:g} to {count * high:g}{hint}", value)

@@ -1,0 +1,235 @@
+"""The adaptive policy against its slow twin: any constants, any costs, late losses, fifty digits."""
+
+import itertools
+import math
+from typing import Any
+
+import mpmath
+import naive
+import numpy as np
+import pytest
+from kernel_game import KernelGame
+from naive_adaptive import Adaptive
+from statistics_of_samples import SEED
+
+import holdfast as hf
+from holdfast.kernels import COMPILED
+
+pytestmark = pytest.mark.plain
+
+BLOCKS = 400 if COMPILED else 60
+
+CONSTANTS = {
+    "longest_step_down": ("a", (0.25, 1.5)),
+    "longest_step_up": ("J", (0.5, 7.0)),
+    "floor_budget": ("kappa_W", (0.0, 0.5, 8.0)),
+    "cap_budget": ("kappa_O", (0.0, 0.01, 3.0)),
+    "least_noise": ("nu", (0.005, 0.5)),
+    "memory": ("memory", (2.0, 500.0)),
+    "deviations": ("deviations", (0.0, 0.5)),
+    "calm_length": ("calm_length", (0.0, 1.0, 3.5)),
+    "calm": ("theta", (0.0, 0.25, 4.0)),
+    "longest_length": ("longest_length", (0.0, 0.1, 2.0)),
+    "spread_weight": ("spread_weight", (0.01, 1.0)),
+    "least_spread": ("least_spread", (0.01, 1.0)),
+}
+"""Each constant by its keyword: its name in the pseudo-code, and values other than the default."""
+
+
+def losses(rng: np.random.Generator, K: int) -> Any:
+    """The loss of an arm over the rounds of block n: levels that jump now and then, with noise and without."""
+    levels = rng.choice([0.0, 0.2, 0.5, 0.8, 1.0], (8, K))
+
+    def total(n: int, arm: int, rounds: int) -> float:
+        level = float(levels[(n // 50) % 8, arm])
+        return float(rng.binomial(rounds, level)) if n % 100 < 50 else level * rounds
+
+    return total
+
+
+def play_both(game: KernelGame, twin: Adaptive, costs: Any, seed: int, blocks: int = BLOCKS) -> None:
+    """The two games side by side: the same arm for the same rounds, and every number of the state."""
+    total = losses(np.random.default_rng(seed), twin.K)
+    for n in range(1, blocks):
+        cost = costs(n)
+        u = game.next_uniform()
+        arm, rounds = game.choose(cost)
+        assert (arm, rounds) == twin.choose(u, cost)
+        assert game.p == pytest.approx(twin.p, rel=1e-6, abs=0)
+        loss = total(n, arm, rounds)
+        game.observe(loss, rounds)
+        twin.observe(loss, rounds)
+        state = game.state
+        found = [state.V[0], state.V_most[0], state.cut[0], state.beta[0], state.spread[0], *state.W, *state.level]
+        expected = [twin.V, twin.V_bar, twin.O, twin.beta, twin.v, *twin.W, *twin.level]
+        assert found == pytest.approx(expected, rel=1e-6, abs=1e-9)
+
+
+def no_cost(n: int) -> None:
+    """Nothing is announced."""
+
+
+def rough_costs(n: int) -> float:
+    """λ_n that is sometimes nothing and sometimes large."""
+    return (0.0, 0.3, 4.0, 1.1)[n % 4] * (1 + n / 100)
+
+
+@pytest.mark.parametrize(
+    ("keyword", "value"), [(keyword, value) for keyword, (_, values) in CONSTANTS.items() for value in values]
+)
+def test_any_constant_plays_as_the_twin(keyword, value):
+    for seed, lam in enumerate((0.3, 2.0)):
+        game = KernelGame(hf.AdaptiveTsallisSwitch(5, switching_cost=lam, **{keyword: value}), f"{keyword} {lam}")
+        play_both(game, Adaptive(5, lam, **{CONSTANTS[keyword][0]: value}), no_cost, seed)
+
+
+@pytest.mark.parametrize("lam", [0.0, 0.02, 0.3, 1.0, 5.0, 30.0])
+@pytest.mark.parametrize("K", [1, 2, 3, 9, 40])
+def test_any_cost_and_number_of_arms_play_as_the_twin(K, lam):
+    play_both(KernelGame(hf.AdaptiveTsallisSwitch(K, switching_cost=lam), f"{K}"), Adaptive(K, lam), no_cost, seed=K)
+
+
+@pytest.mark.parametrize("keyword", [None, *CONSTANTS])
+def test_announced_costs_play_as_the_twin(keyword):
+    ours = {} if keyword is None else {keyword: CONSTANTS[keyword][1][0]}
+    theirs = {} if keyword is None else {CONSTANTS[keyword][0]: CONSTANTS[keyword][1][0]}
+    game = KernelGame(hf.AdaptiveTsallisSwitch(4, switching_cost="announced", **ours), f"{keyword}")
+    play_both(game, Adaptive(4, None, **theirs), rough_costs, seed=3)
+
+
+class FiftyDigits(Adaptive):
+    """The twin in numbers of fifty digits."""
+
+    weights = staticmethod(naive.tsallis_weights_exact)
+
+    def __init__(self, K: int, lam: float | None) -> None:
+        super().__init__(K, lam, number=mpmath.mpf)
+
+
+@pytest.mark.parametrize("lam", [0.0, 1.3, None])
+def test_one_game_to_fifty_digits(lam):
+    """C, p, V of whole games: what rounding does to them in 500 blocks stays below 10⁻⁹.
+
+    A loss of an arm with probability p is divided by it, so an error in p grows with the game; it is not let back in.
+    """
+    with mpmath.workdps(50):
+        game = KernelGame(hf.AdaptiveTsallisSwitch(4, switching_cost="announced" if lam is None else lam), "digits")
+        twin = FiftyDigits(4, lam)
+        total = losses(np.random.default_rng(SEED), 4)
+        for n in range(1, 500 if COMPILED else 40):
+            cost = rough_costs(n) if lam is None else None
+            u = game.next_uniform()
+            arm, rounds = game.choose(cost)
+            assert (arm, rounds) == twin.choose(u, cost)
+            assert max(abs(p / q - 1) for p, q in zip(game.p, twin.p, strict=True)) < 1e-9
+            loss = total(n, arm, rounds)
+            game.observe(loss, rounds)
+            twin.observe(loss, rounds)
+            assert abs(game.state.V[0] / twin.V - 1) < 1e-10
+            least = min(twin.C)
+            spread = max(twin.C) - least + 1
+            found = game.state.C - game.state.C.min()
+            assert max(abs(c - (d - least)) for c, d in zip(found, twin.C, strict=True)) < 1e-9 * spread
+        if COMPILED and lam != 0.0:
+            assert sum(twin.W) > 0  # floors were met
+            assert twin.O > 0  # and caps
+
+
+def test_one_step_to_fifty_digits():
+    """One draw and one loss from the same numbers: 10⁻¹² in p and what V gains."""
+    game = KernelGame(hf.AdaptiveTsallisSwitch(6, switching_cost=0.7), "one step")
+    total = losses(np.random.default_rng(SEED), 6)
+    with mpmath.workdps(50):
+        for n in range(1, 300 if COMPILED else 40):
+            twin = FiftyDigits(6, 0.7)
+            state = game.state
+            twin.C, twin.W = ([mpmath.mpf(float(x)) for x in part] for part in (state.C, state.W))
+            if n > 1:
+                twin.level = [mpmath.mpf(float(x)) for x in state.level]
+                names = ("V", "V_bar", "O", "beta", "v", "length", "open", "Lam")
+                parts = ("V", "V_most", "cut", "beta", "spread", "length", "undecided", "paid")
+                for name, part in zip(names, parts, strict=True):
+                    setattr(twin, name, mpmath.mpf(float(getattr(state, part)[0])))
+                twin.n, twin.begun, twin.told = n - 1, int(state.begun[0]), int(state.told[0])
+            u = game.next_uniform()
+            arm, rounds = game.choose()
+            assert (arm, rounds) == twin.choose(u)
+            assert max(abs(p / q - 1) for p, q in zip(game.p, twin.p, strict=True)) < 1e-12
+            loss, before = total(n, arm, rounds), float(game.state.V[0])
+            game.observe(loss, rounds)
+            twin.observe(loss, rounds)
+            gain = twin.V - before
+            assert abs((game.state.V[0] - before) / gain - 1) < 1e-11 + 1e-15 * before / gain
+
+
+def test_the_order_of_late_losses_matters_to_levels_alone():
+    """Four open blocks in all orders: C, V, W come to the same; the level follows what came last."""
+    game = KernelGame(hf.AdaptiveTsallisSwitch(4, switching_cost=1.3), "orders")
+    total = losses(np.random.default_rng(SEED), 4)
+    for n in range(1, 41):
+        arm, rounds = game.choose()
+        game.observe(total(n, arm, rounds), rounds)
+    kept = []
+    for n in range(41, 45):
+        arm, rounds = game.choose()
+        kept.append((total(n, arm, rounds), rounds, game.kept_block()))
+    results, levels = [], set()
+    for order in itertools.permutations(kept):
+        other = game.copy()
+        for loss, rounds, block in order:
+            other.observe(loss, rounds, block)
+        results.append(np.concatenate([other.state.C, other.state.W, other.state.V, other.state.cut]))
+        levels.add(float(other.state.beta[0]))
+    for result in results:
+        assert result == pytest.approx(results[0], rel=1e-12, abs=1e-9)
+    assert len(levels) > 1
+
+
+@pytest.mark.parametrize("lam", [0.0, 0.05, 1.0, 20.0])
+def test_blocks_are_never_shorter_than_the_papers_and_longer_only_while_calm(lam):
+    K = 4
+    game = KernelGame(hf.AdaptiveTsallisSwitch(K, switching_cost=lam), "lengths")
+    total = losses(np.random.default_rng(SEED), K)
+    longer = 0
+    for n in range(1, BLOCKS):
+        calm = math.sqrt(K * game.state.V[0]) <= lam * n * (1 + 1e-12)
+        arm, rounds = game.choose()
+        shortest = naive.theorem_1_length(n, K, lam)
+        assert rounds >= shortest
+        if rounds > shortest:
+            assert calm
+            assert rounds <= lam * n / (2 * math.sqrt(K)) * (1 + 1e-12)
+            longer += 1
+        game.observe(total(n, arm, rounds), rounds)
+    assert (longer > 0) == (lam > 0.05)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"switching_cost": "announcd"}, "switching_cost must be a number or 'announced'; got 'announcd'"),
+        ({"switching_cost": -1.0}, "switching_cost must be .*not negative.*got -1.0"),
+        ({"longest_step_down": 2.0}, "longest_step_down must be .*at most 1.9.*got 2.0"),
+        ({"longest_step_down": 0.0}, "longest_step_down must be .*above 0.*got 0.0"),
+        ({"spread_weight": 1.5}, "spread_weight must be .*at most 1.*got 1.5"),
+        ({"least_noise": 0}, "least_noise must be .*above 0.*got 0"),
+        ({"memory": math.inf}, "memory must be .*finite.*got inf"),
+        ({"floor_budget": -0.5}, "floor_budget must be .*not negative.*got -0.5"),
+        ({"calm": "1"}, "calm must be .*got '1'"),
+    ],
+)
+def test_constants_that_break_a_rule_are_refused(settings, message):
+    with pytest.raises(hf.InvalidParameter, match=message):
+        hf.AdaptiveTsallisSwitch(3, **{"switching_cost": 1.0, **settings})
+
+
+def test_units_of_ones_own():
+    """Losses from −64 to 64 and a cost of 128λ play as losses from 0 to 1 and λ."""
+    own = hf.AdaptiveTsallisSwitch(3, switching_cost=64.0, loss_range=(-64.0, 64.0)).player(seed=3)
+    unit = hf.AdaptiveTsallisSwitch(3, switching_cost=0.5).player(seed=3)
+    for t in range(300):
+        arm = own.ask()
+        assert arm == unit.ask()
+        loss = ((t * 5 + arm) % 9) / 8
+        own.tell(-64 + 128 * loss)
+        unit.tell(loss)

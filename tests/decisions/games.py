@@ -1,0 +1,45 @@
+"""What the tests of decisions play."""
+
+from collections.abc import Iterable
+
+import holdfast as hf
+
+SWITCH = hf.TsallisSwitch(arms=["a", "b", "c"], switching_cost=1.5)
+"""Blocks of 2, 2, 3, 3, … rounds: `hf.AdaptiveTsallisSwitch` or any other can be put here."""
+
+POLICIES = {
+    "adaptive": hf.AdaptiveTsallisSwitch(3, switching_cost=1.5),
+    "tsallis-switch": SWITCH,
+    "reduced variance": hf.TsallisSwitch(4, switching_cost=0.7, estimator="reduced-variance"),
+    "tsallis-inf": hf.TsallisInf(3),
+    "exp3": hf.Exp3(3),
+    "exp3-blocks": hf.BlockExp3(3, switching_cost=0.5, horizon=500),
+    "base": hf.BaSE(3, horizon=500, order="random"),
+    "own units": hf.TsallisSwitch(3, switching_cost=40.0, loss_range=(-64.0, 64.0)),
+}
+
+
+def loss_of(t: int, arm: object, policy: hf.Policy = SWITCH) -> float:
+    """A loss with an ugly binary fraction, in the policy's units."""
+    number = policy.arms.index(arm) if policy.arms else int(arm)
+    low, high = policy.bounds
+    return low + (high - low) * (((7 * t + 3 * number) % 10) / 10)
+
+
+def play(router: hf.Router, rounds: int, start: int = 0) -> list[object]:
+    """Ask and tell at once; the arms."""
+    arms = []
+    for t in range(start, start + rounds):
+        decision = router.ask()
+        router.tell(decision.id, loss_of(t, decision.arm, router.policy))
+        arms.append(decision.arm)
+    return arms
+
+
+def snapshot(router: hf.Router) -> object:
+    """All that may not change when something is refused."""
+    return router.history.totals, router.open_decisions, router.history.frame.rows(), router.probabilities.tolist()
+
+
+def arms_of(decisions: Iterable[hf.Decision]) -> list[object]:
+    return [decision.arm for decision in decisions]

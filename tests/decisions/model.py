@@ -1,0 +1,113 @@
+"""The rules of decisions, written down once more as simply as possible: everything in lists, nothing forgotten."""
+
+import itertools
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+import holdfast as hf
+from holdfast.players.game import Game
+
+
+@dataclass
+class ModelBlock:
+    arm: int
+    rounds: int
+    values: np.ndarray
+    handed: int = 0
+    losses: dict[int, float] = field(default_factory=dict)
+    late: dict[int, float] = field(default_factory=dict)
+    due: float | None = None
+    settled: bool = False
+
+
+class Model:
+    """A game of `policy` with losses in [0, 1]."""
+
+    def __init__(
+        self, policy: hf.Policy, seed: int, seconds: float | None, rounds: int | None, missing: object
+    ) -> None:
+        self.policy, self.seconds, self.rounds_of_patience, self.missing = policy, seconds, rounds, missing
+        self.game = Game(policy, seed)
+        self.blocks: list[ModelBlock] = []
+        self.asked = 0
+        self.clock = -math.inf
+        self.known: dict[int, list[float]] = {}
+        """Losses that counted in settled blocks, by arm."""
+
+    def _settle(self, block: ModelBlock) -> None:
+        told, rounds = list(block.losses.values()), block.rounds
+        left = rounds - len(told)
+        if left and self.missing == "drop":
+            rounds = len(told)
+        elif left:
+            earlier = self.known.get(block.arm, [])
+            pool = told or earlier
+            mean = math.fsum(pool) / len(pool) if pool else 0.5
+            told = [*told, (mean if self.missing == "mean" else self.missing) * left]
+        self.game.observe(block.values, min(max(math.fsum(told), 0.0), float(rounds)), float(rounds))
+        self.known.setdefault(block.arm, []).extend(block.losses.values())
+        block.settled = True
+
+    def at(self, now: float) -> None:
+        """Time goes on: settle what is due, those due first first."""
+        self.clock = max(self.clock, now)
+        self._settle_due()
+
+    def _settle_due(self) -> None:
+        mark = self.clock if self.seconds is not None else self.asked
+        due = [b for b in self.blocks if not b.settled and b.due is not None and b.due <= mark]
+        for block in sorted(due, key=lambda b: b.due):
+            self._settle(block)
+
+    def ask(self, n: int) -> list[tuple[int, int, int]]:
+        """Arm, block and round of each decision."""
+        given = []
+        while len(given) < n:
+            if not self.blocks or self.blocks[-1].handed == self.blocks[-1].rounds:
+                if self.policy.waits_for_losses and any(not b.settled for b in self.blocks):
+                    break
+                self._settle_due()
+                arm = self.game.begin()
+                self.blocks.append(ModelBlock(arm, int(self.game.block[1]), self.game.block.copy()))
+            block = self.blocks[-1]
+            given.append((block.arm, len(self.blocks), block.handed))
+            block.handed += 1
+            self.asked += 1
+            if block.handed == block.rounds:
+                if self.seconds is not None:
+                    block.due = self.clock + self.seconds
+                if self.rounds_of_patience is not None:
+                    block.due = self.asked + self.rounds_of_patience
+        return given
+
+    def tell(self, number: int, place: int, loss: float) -> str:
+        """``new``, ``repeated``, ``other`` or ``late``."""
+        block = self.blocks[number - 1]
+        for recorded, answer in ((block.losses, "repeated"), (block.late, "late")):
+            if place in recorded:
+                return answer if recorded[place] == loss else "other"
+        if block.settled:
+            block.late[place] = loss
+            return "late"
+        block.losses[place] = loss
+        if len(block.losses) == block.rounds:
+            self._settle(block)
+        return "new"
+
+    @property
+    def switches(self) -> int:
+        arms = [None, *(b.arm for b in self.blocks)]
+        return sum(a != b for a, b in itertools.pairwise(arms))
+
+    @property
+    def out(self) -> list[tuple[int, int]]:
+        """Decisions that are out."""
+        return [
+            (number, place)
+            for number, block in enumerate(self.blocks, 1)
+            if not block.settled
+            for place in range(block.handed)
+            if place not in block.losses
+        ]

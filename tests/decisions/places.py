@@ -1,0 +1,49 @@
+"""Where games of the tests are kept."""
+
+import itertools
+import os
+from dataclasses import dataclass, field
+from typing import Any
+
+import psycopg
+from postgres_server import PrivateServer
+
+import holdfast as hf
+from holdfast.decisions.stores import Store, store_at
+
+KINDS = ("memory", "sqlite", "postgresql")
+NUMBERS = itertools.count()
+
+
+def fresh_schema(server: PrivateServer) -> str:
+    """A URL with tables of its own."""
+    schema = f"t{os.getpid()}_{next(NUMBERS)}"
+    with psycopg.connect(server.url, autocommit=True) as connection:
+        connection.execute(f"CREATE SCHEMA {schema}")
+    return f"{server.url}?options=-csearch_path%3D{schema}"
+
+
+class Clock:
+    """A clock that goes when it is told to."""
+
+    def __init__(self) -> None:
+        self.now = 1_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@dataclass
+class Place:
+    """A store that games are opened in, as often as one likes."""
+
+    kind: str
+    at: str | Store
+    clock: Clock = field(default_factory=Clock)
+
+    def open(self, name: str = "chat", policy: hf.Policy | None = None, **options: Any) -> hf.Router:
+        """A handle of its own on a game; `memory:` lives in one store object."""
+        return hf.open(self.at, name, policy, **{"clock": self.clock, **options})
+
+    def store(self) -> Store:
+        return self.at if isinstance(self.at, Store) else store_at(self.at)

@@ -1,0 +1,79 @@
+"""The shell verbs, as a job placer called from cron would use them."""
+
+import json
+
+import polars as pl
+import pytest
+import typer
+from games import SWITCH, play
+from typer.testing import CliRunner
+
+import holdfast as hf
+from holdfast.decisions.commands import add_to
+
+app = typer.Typer()
+add_to(app)
+
+
+def run(*words: str) -> str:
+    result = CliRunner().invoke(app, list(words), catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+@pytest.fixture
+def url(folder) -> str:
+    return f"sqlite:///{folder}/jobs.db"
+
+
+def test_ask_and_tell_from_the_shell(url):
+    begin = ("--policy", "tsallis-switch", "--arms", "east,west", "--switching-cost", "0.35")
+    id, arm = run("ask", url, "jobs", *begin).split()
+    assert arm in ("east", "west")
+    assert run("tell", url, "jobs", id, "0.25").strip() == "told"
+    assert run("tell", url, "jobs", id, "0.25").strip() == "told before"
+    decision = json.loads(run("ask", url, "jobs", "--json"))
+    assert set(decision) == {"id", "arm", "probability", "block", "asked"}
+    assert json.loads(run("tell", url, "jobs", decision["id"], "0.5", "--json")) == {"id": decision["id"], "new": True}
+    assert len(json.loads(run("ask", url, "jobs", "-n", "3", "--json"))) == 3
+    assert run("ask", url, "jobs", "--request", "r") == run("ask", url, "jobs", "--request", "r")
+    with pytest.raises(hf.AlreadyTold):
+        run("tell", url, "jobs", id, "0.75")
+    with pytest.raises(hf.InvalidParameter, match="--policy must be given to begin a player"):
+        run("ask", url, "other", "--arms", "a,b")
+    with pytest.raises(hf.UnknownPlayer, match="'jobs'"):
+        run("ask", url, "job")
+
+
+def test_players_and_one_player_are_shown(url):
+    with hf.open(url, "chat", SWITCH, seed=1) as router:
+        play(router, 40)
+        router.ask()
+        totals = router.history.totals
+    hf.open(url, "new", hf.Exp3(2)).close()
+    listed = run("players", url)
+    assert "chat" in listed
+    assert "tsallis-switch" in listed
+    assert json.loads(run("players", url, "--json"))[1] == {
+        "name": "new", "policy": "exp3", "rounds": 0, "switches": 0, "out": 0, "cost": 0.0,
+    }  # fmt: skip
+    shown = run("player", url, "chat")
+    for words in (f"cost {totals.cost:,.6g}", "holding ", "mean loss", "●", "oldest on the left", "1 losses out"):
+        assert words in shown
+    assert max(map(len, shown.splitlines())) <= 80
+    assert json.loads(run("player", url, "chat", "--json"))["rounds"] == 41
+    assert "holding nothing yet" in run("player", url, "new")
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_the_log_is_exported(url, folder, suffix):
+    with hf.open(url, "chat", SWITCH, seed=1) as router:
+        arms = play(router, 40)
+    file = folder / f"log.{suffix}"
+    run("export", url, "chat", "--out", str(file))
+    log = pl.read_csv(file, try_parse_dates=True) if suffix == "csv" else pl.read_parquet(file)
+    assert log.columns == ["time", "arm", "loss", "probability", "block", "single"]
+    assert log["arm"].to_list() == arms
+    assert log["time"].dtype == pl.Datetime("us", "UTC")
+    with pytest.raises(hf.InvalidParameter, match=r"out must end in \.csv or \.parquet"):
+        run("export", url, "chat", "--out", "log.txt")

@@ -1,0 +1,168 @@
+"""Every store against the model: ask, tell, repeat, late, lose, expire, crash and reopen, two handles."""
+
+import math
+from datetime import timedelta
+
+import pytest
+from hypothesis import Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    Bundle,
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    multiple,
+    rule,
+    run_state_machine_as_test,
+)
+from model import Model
+from places import KINDS, Clock, Place, fresh_schema
+
+import holdfast as hf
+from holdfast.decisions.stores import store_at
+
+GAMES = {
+    "tsallis-switch": hf.TsallisSwitch(3, switching_cost=1.5),
+    "reduced variance": hf.TsallisSwitch(3, switching_cost=1.0, estimator="reduced-variance"),
+    "exp3": hf.Exp3(2),
+    "base": hf.BaSE(2, horizon=60, grid="arithmetic", batches=6),
+}
+ANSWERS = {hf.AlreadyTold: "other", hf.TooLate: "late"}
+
+
+class Crash(Exception):
+    """The process ends here."""
+
+
+def change_and_crash(router: hf.Router) -> None:
+    with router.store.change(1) as rows:
+        rows.replace(rows.head, asked=10**6, begun=10**6)
+        raise Crash
+
+
+class Machine(RuleBasedStateMachine):
+    """One game in a store, two handles on it, and the model beside it."""
+
+    decisions = Bundle("decisions")
+
+    def make_place(self) -> Place:
+        raise NotImplementedError
+
+    @initialize(
+        policy=st.sampled_from(sorted(GAMES)),
+        seed=st.integers(0, 2**31),
+        seconds=st.sampled_from([None, 10.0]),
+        rounds=st.sampled_from([None, 5]),
+        missing=st.sampled_from(["mean", "drop", 1.0]),
+        remember=st.just(10**6),
+    )
+    def begin(self, policy, seed, seconds, rounds, missing, remember):
+        self.policy = GAMES[policy]
+        rounds = None if seconds is not None or self.policy.waits_for_losses else rounds
+        self.place = self.make_place()
+        patience = timedelta(seconds=seconds) if seconds is not None else rounds
+        options = {"patience": patience, "missing": missing, "remember": remember}
+        self.handles = [self.place.open("game", self.policy, seed=seed, **options), self.place.open("game")]
+        self.model = Model(self.policy, seed, seconds, rounds, missing)
+
+    def now(self):
+        self.model.at(self.place.clock.now)
+
+    @rule(target=decisions, handle=st.integers(0, 1), n=st.integers(1, 9))
+    def ask(self, handle, n):
+        self.now()
+        expected = self.model.ask(n)
+        if not expected:
+            with pytest.raises(hf.OutOfTurn):
+                self.handles[handle].ask(n)
+            return multiple()
+        given = self.handles[handle].ask(n)
+        assert [(d.arm, d.block) for d in given] == [(arm, block) for arm, block, _ in expected]
+        return multiple(*((d.id, block, place) for d, (_, block, place) in zip(given, expected, strict=True)))
+
+    def answer(self, handle, id, loss):
+        try:
+            return "new" if self.handles[handle].tell(id, loss).new else "repeated"
+        except hf.DecisionError as error:
+            return ANSWERS[type(error)]
+
+    @rule(handle=st.integers(0, 1), decision=decisions, loss=st.sampled_from([0.0, 0.1, 0.3, 0.7, 1.0]))
+    def tell(self, handle, decision, loss):
+        """New, repeated, another loss or too late, as it comes."""
+        id, block, place = decision
+        self.now()
+        assert self.answer(handle, id, loss) == self.model.tell(block, place, loss)
+
+    @rule(handle=st.integers(0, 1), loss=st.floats(0, 1, allow_subnormal=False), last=st.booleans())
+    def tell_all_that_is_out(self, handle, loss, last):
+        self.now()
+        self.handles[handle].settle()
+        out = self.handles[handle].open_decisions
+        places = self.model.out
+        if last:
+            out, places = out[::-1], places[::-1]
+        self.handles[handle].tell([(d.id, loss) for d in out])
+        for place in places:
+            assert self.model.tell(*place, loss) == "new"
+
+    @rule(seconds=st.sampled_from([1.0, 9.0, 11.0, -5.0, -1000.0]))
+    def time_passes(self, seconds):
+        self.place.clock.now += seconds
+
+    @rule(handle=st.integers(0, 1))
+    def expire(self, handle):
+        self.handles[handle].settle()
+        self.now()
+
+    @rule(handle=st.integers(0, 1))
+    def reopen(self, handle):
+        self.handles[handle].close()
+        self.handles[handle] = self.place.open("game", self.policy)
+
+    @rule(handle=st.integers(0, 1), n=st.integers(1, 5))
+    def crash_before_the_commit(self, handle, n):
+        """What was under way leaves no trace."""
+        router = self.handles[handle]
+
+        def dying() -> float:
+            raise Crash
+
+        dead = self.place.open("game", clock=dying)
+        with pytest.raises(Crash):
+            dead.ask(n)
+        with pytest.raises(Crash):
+            change_and_crash(router)
+
+    @invariant()
+    def agree(self):
+        model = self.model
+        for router in self.handles:
+            assert router.rounds == model.asked
+            assert router.switches == model.switches
+        totals = router.history.totals
+        losses = [loss for block in model.blocks for loss in block.losses.values()]
+        assert totals.losses == math.fsum(losses)
+        assert totals.told == len(losses)
+        assert [(d.block, int(d.id.split("-")[2])) for d in router.open_decisions] == model.out
+
+    def teardown(self):
+        for router in getattr(self, "handles", []):
+            router.close()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_any_play_is_the_models(kind, request, folder):
+    class Here(Machine):
+        def make_place(self) -> Place:
+            if kind == "memory":
+                return Place(kind, store_at("memory:"), Clock())
+            if kind == "sqlite":
+                Here.games += 1
+                return Place(kind, f"sqlite:///{folder}/{Here.games}.db", Clock())
+            return Place(kind, fresh_schema(request.getfixturevalue("postgres")), Clock())
+
+        games = 0
+
+    examples = {"memory": 60, "sqlite": 20, "postgresql": 8}[kind]
+    phases = [Phase.generate, Phase.shrink] if kind == "memory" else [Phase.generate]  # the same plays: shrink once
+    run_state_machine_as_test(Here, settings=settings(max_examples=examples, stateful_step_count=30, phases=phases))

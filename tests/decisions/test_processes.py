@@ -1,0 +1,282 @@
+"""Many processes on one game, killed workers, servers and lines; disks that are full or cannot be written."""
+
+import importlib.util
+import json
+import os
+import random
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from games import SWITCH, play
+from places import fresh_schema
+from postgres_server import PrivateServer
+from proxy import CuttingProxy
+from together import FORK, all_exact, together
+
+import holdfast as hf
+
+SCRIPT = Path(__file__).parents[2] / "scripts" / "kill_trials.py"
+
+
+def test_several_processes_play_one_game(lasting_place):
+    url = lasting_place.at
+    with hf.open(url, "game", SWITCH, seed=1):
+        pass
+    all_exact(url, together(url, 4, 60), 240)
+
+
+def test_several_processes_may_begin_it(lasting_place):
+    def begin(out):
+        with hf.open(lasting_place.at, "game", SWITCH) as router:
+            out.send(router.ask().id)
+
+    answers, workers = [], []
+    for _ in range(4):
+        mine, theirs = FORK.Pipe(duplex=False)
+        worker = FORK.Process(target=begin, args=(theirs,))
+        worker.start()
+        theirs.close()
+        workers.append((worker, mine))
+    for worker, mine in workers:
+        answers.append(mine.recv())
+        mine.close()
+        worker.join()
+    assert len(set(answers)) == 4
+    assert len({id.split("-")[0] for id in answers}) == 1
+    assert lasting_place.open("game").rounds == 4
+
+
+def test_threads_share_one_router(place):
+    router = place.open(policy=SWITCH, seed=1)
+    ids: list[str] = []
+
+    def decide_some():
+        for _ in range(25):
+            decision = router.ask()
+            ids.append(decision.id)
+            router.tell(decision.id, 0.5)
+
+    threads = [threading.Thread(target=decide_some) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(ids)) == 100
+    assert router.history.totals.told == 100
+
+
+def test_a_router_made_before_a_fork_goes_on_in_both(lasting_place):
+    router = lasting_place.open(policy=SWITCH, seed=1)
+    router.ask()
+
+    def child(out):
+        out.send(router.ask().id)
+
+    mine, theirs = FORK.Pipe(duplex=False)
+    worker = FORK.Process(target=child, args=(theirs,))
+    worker.start()
+    theirs.close()
+    id = mine.recv()
+    mine.close()
+    worker.join()
+    assert worker.exitcode == 0
+    assert router.tell(id, 0.5).new
+    assert router.rounds == 2
+
+
+@pytest.mark.parametrize("store", ["sqlite", "postgresql"])
+def test_workers_killed_at_random_moments_lose_and_double_nothing(store, request, folder):
+    """scripts/kill_trials.py does this a thousand times."""
+    spec = importlib.util.spec_from_file_location("kill_trials", SCRIPT)
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    url = f"sqlite:///{folder}/g.db" if store == "sqlite" else fresh_schema(request.getfixturevalue("postgres"))
+    rounds, told = script.trials(url, 20, folder, 0.06)
+    script.replayed(url)
+    assert rounds >= told > 0
+
+
+@pytest.fixture
+def own_server() -> Iterator[PrivateServer]:
+    with PrivateServer() as server:
+        yield server
+
+
+def test_a_server_killed_and_restarted_under_load(own_server):
+    url = own_server.url
+    with hf.open(url, "game", SWITCH, seed=1):
+        pass
+
+    def crash_twice():
+        for _ in range(2):
+            time.sleep(0.4)
+            own_server.kill()
+            time.sleep(0.2)
+            own_server.start()
+
+    all_exact(url, together(url, 3, 120, crash_twice), 360)
+
+
+def test_a_line_that_is_cut_again_and_again(postgres):
+    direct = fresh_schema(postgres)
+    with hf.open(direct, "game", SWITCH, seed=1), CuttingProxy(postgres.port) as proxy:
+        url = direct.replace(f":{postgres.port}/", f":{proxy.port}/")
+        stop = threading.Event()
+
+        def cut():
+            chance = random.Random(3)
+            while not stop.wait(chance.uniform(0.1, 1.0)):
+                proxy.cut()
+
+        cutter = threading.Thread(target=cut)
+        cutter.start()
+        try:
+            with hf.open(url, "game") as router:
+                done = []
+                for t in range(40):
+                    decision = router.ask()
+                    router.tell(decision.id, t % 10 / 10)
+                    done.append((decision.id, t % 10 / 10))
+        finally:
+            stop.set()
+            cutter.join()
+        assert proxy.cuts > 0
+    all_exact(direct, done, 40)
+
+
+def test_an_answer_lost_on_the_way_is_not_asked_for_twice(postgres):
+    """The line is cut after the server has heard the commit and before its answer: the retry finds what was done."""
+    direct = fresh_schema(postgres)
+    with hf.open(direct, "game", SWITCH, seed=1), CuttingProxy(postgres.port) as proxy:
+        with hf.open(direct.replace(f":{postgres.port}/", f":{proxy.port}/"), "game") as router:
+            router.tell(router.ask().id, 0.5)
+            for t in range(10):
+                proxy.cut_before_answer_to(b"COMMIT")
+                decision = router.ask()
+                assert router.rounds == t + 2
+                proxy.cut_before_answer_to(b"COMMIT")
+                router.tell(decision.id, 0.5)
+            assert proxy.cuts == 20
+        with hf.open(direct, "game") as router:
+            assert router.history.totals.told == 11
+
+
+def test_a_server_that_is_gone_for_good_is_one_clear_error(own_server):
+    with hf.open(own_server.url, "game", SWITCH, seed=1, retry=0.3) as router:
+        decision = router.ask()
+        own_server.kill()
+        with pytest.raises(hf.StoreError, match="cannot be reached"):
+            router.tell(decision.id, 0.5)
+        with pytest.raises(hf.StoreError, match="cannot be reached"):
+            router.settle()
+        own_server.start()
+        assert router.tell(decision.id, 0.5).new
+    with pytest.raises(hf.StoreError, match="cannot be reached"):
+        hf.open("postgresql://nobody@127.0.0.1:1/none", "game", SWITCH, retry=0.2)
+    with pytest.raises(hf.InvalidParameter, match="url must be such as"):
+        hf.open("postgresql://a:b:c@@/?x", "game", SWITCH)
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root may mount a small disk")
+def test_a_full_disk_is_one_clear_error_and_loses_nothing(tmp_path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=512k", "tmpfs", disk], check=False)
+    if mounted.returncode:
+        pytest.skip("mounting is not allowed here")
+    try:
+        router = hf.open(f"sqlite:///{disk}/g.db", "game", SWITCH, seed=1)
+        told = []
+
+        def play_on():
+            while True:
+                for decision in router.ask(50):
+                    router.tell(decision.id, 0.5)
+                    told.append(decision.id)
+
+        with pytest.raises(hf.StoreError, match=r"the disk is full .* nothing was changed"):
+            play_on()
+        totals = router.history.totals
+        assert totals.told == len(told)
+        assert totals.rounds % 50 == 0
+        subprocess.run(["mount", "-o", "remount,size=8m", disk], check=True)
+        router.tell([(d.id, 0.5) for d in router.open_decisions])
+        twin = hf.open("memory:", "twin", SWITCH, seed=1)
+        for _ in range(totals.rounds // 50):
+            twin.tell([(d.id, 0.5) for d in twin.ask(50)])
+        assert [d.arm for d in router.ask(50)] == [d.arm for d in twin.ask(50)]
+        router.close()
+    finally:
+        subprocess.run(["umount", disk], check=True)
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root may mount a disk that cannot be written")
+def test_a_disk_that_cannot_be_written_is_one_clear_error(tmp_path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "tmpfs", disk], check=False).returncode:
+        pytest.skip("mounting is not allowed here")
+    try:
+        with hf.open(f"sqlite:///{disk}/g.db", "game", SWITCH, seed=1) as router:
+            play(router, 5)
+        subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
+        with pytest.raises(hf.StoreError, match=r"g\.db.*(cannot be written|cannot be opened)"):
+            hf.open(f"sqlite:///{disk}/g.db", "game").ask()
+    finally:
+        subprocess.run(["umount", disk], check=True)
+
+
+def test_files_that_are_no_store(tmp_path):
+    (tmp_path / "text.db").write_text("hello " * 1000)
+    with pytest.raises(hf.BadStore, match="not an SQLite database"):
+        hf.open(f"sqlite:///{tmp_path}/text.db", "game", SWITCH)
+    import sqlite3
+
+    with sqlite3.connect(tmp_path / "other.db") as other:
+        other.execute("CREATE TABLE things (x)")
+    other.close()
+    with pytest.raises(hf.BadStore, match="is a database of something else: it has the table 'things'"):
+        hf.open(f"sqlite:///{tmp_path}/other.db", "game", SWITCH)
+    with pytest.raises(hf.StoreError, match="cannot be opened or made"):
+        hf.open(f"sqlite:///{tmp_path}/no/folder/g.db", "game", SWITCH)
+    for url in ("sqlite://", "sqlite:///", "mysql://x", "", 7, "router.db"):
+        with pytest.raises(hf.InvalidParameter, match="url must be"):
+            hf.open(url, "game", SWITCH)
+    with pytest.raises(hf.UnknownPlayer, match="it has none"):
+        hf.open(f"sqlite:///{tmp_path}/nothing.db", "game")
+    assert not (tmp_path / "nothing.db").exists()
+
+
+def test_a_locked_file_is_waited_for_and_then_named(folder):
+    from holdfast.decisions.stores.sqlite import SqliteStore
+
+    url = f"sqlite:///{folder}/g.db"
+    with hf.open(url, "game", SWITCH) as one:
+        other = hf.open(SqliteStore(url, busy=0.1), "game")
+        with one.store.change(1), pytest.raises(hf.StoreError, match="another process has kept it locked for too long"):
+            other.ask()
+        assert other.ask().block == 1
+
+
+def test_a_process_killed_inside_a_transaction_leaves_nothing(lasting_place):
+    router = lasting_place.open(policy=SWITCH, seed=1)
+    router.ask()
+
+    def die_in_the_middle():
+        mine = lasting_place.open()
+        with mine.store.change(1) as rows:
+            rows.replace(rows.head, asked=99)
+            rows.arms()  # so that it is written
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    worker = FORK.Process(target=die_in_the_middle)
+    worker.start()
+    worker.join()
+    assert worker.exitcode == -signal.SIGKILL
+    assert router.rounds == 1
+    assert json.loads(json.dumps(router.ask().block)) == 1

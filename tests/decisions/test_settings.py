@@ -1,0 +1,184 @@
+"""What a game goes on with: settings refused, costs changed, arms that come and go."""
+
+import numpy as np
+import pytest
+from games import POLICIES, SWITCH, arms_of, loss_of, play
+
+import holdfast as hf
+
+
+def switch(cost: float = 1.5, arms: str = "abc") -> hf.TsallisSwitch:
+    return hf.TsallisSwitch(arms=list(arms), switching_cost=cost)
+
+
+@pytest.mark.parametrize(
+    ("other", "message"),
+    [
+        (hf.Exp3(3), "policy is 'tsallis-switch', given 'exp3'"),
+        (switch(2.0), r"switching_cost is 1\.5, given 2\.0 \(to change it: change_switching_cost=2\.0\)"),
+        (switch(arms="abcd"), r"arms is \['a', 'b', 'c'\], given .* \(to change it: add_arms=\['d'\]\)"),
+        (switch(arms="ac"), r"retire_arms=\['b'\]"),
+        (hf.TsallisSwitch(3, switching_cost=1.5), "arms is .*, given None"),
+        (hf.TsallisSwitch(arms=["a", "b", "c"], switching_cost=1.5, loss_range=(0, 2)), "loss_range is"),
+    ],
+)
+def test_other_settings_are_refused_with_the_difference(place, other, message):
+    router = place.open(policy=SWITCH, seed=1)
+    play(router, 10)
+    with pytest.raises(hf.OtherSettings, match=message):
+        place.open(policy=other)
+    assert router.rounds == 10
+    assert place.open(policy=SWITCH).rounds == 10
+    assert place.open(policy=switch(arms="cba")).policy == SWITCH  # names tell arms apart
+
+
+def test_another_switching_cost_changes_the_blocks_to_come(place):
+    router, other = place.open(policy=SWITCH, seed=1), place.open()
+    play(router, 50)
+    before = router.history.totals
+    changed = place.open(policy=switch(20.0), change_switching_cost=20.0)
+    assert changed.policy == router.policy or router.rounds == 50
+    while router.hold:
+        router.ask()
+    router.tell([(d.id, 0.5) for d in router.open_decisions])
+    decision = other.ask()
+    assert other.hold > 20
+    assert other.policy.switching_cost == router.policy.switching_cost == 20.0
+    after = router.history.totals
+    assert after.switching == pytest.approx(before.switching + 20.0 * (after.switches - before.switches))
+    other.tell(decision.id, 0.5)
+    assert place.open(change_switching_cost=20.0).rounds == router.rounds
+    with pytest.raises(hf.InvalidParameter, match="switching_cost is not a parameter of exp3"):
+        place.open("exp3", hf.Exp3(2), change_switching_cost=1.0)
+    with pytest.raises(hf.InvalidParameter, match="switching_cost must be"):
+        router.change(switching_cost=-1.0)
+
+
+@pytest.mark.parametrize("name", [name for name in POLICIES if name != "base"])
+def test_a_cost_changed_to_itself_changes_nothing(place, name):
+    policy = POLICIES[name]
+    if not hasattr(policy, "switching_cost"):
+        pytest.skip("it has no switching cost")
+    one, two = place.open("one", policy, seed=3), place.open("two", policy, seed=3)
+    assert play(one, 30) == play(two, 30)
+    two.change(switching_cost=policy.switching_cost)
+    assert play(one, 100, 30) == play(two, 100, 30)
+
+
+def with_names(name: str) -> hf.Policy:
+    arms = {"arms": ["a", "b", "c"]}
+    return {
+        "tsallis-switch": hf.TsallisSwitch(switching_cost=0.5, **arms),
+        "reduced variance": hf.TsallisSwitch(switching_cost=0.5, estimator="reduced-variance", **arms),
+        "tsallis-inf": hf.TsallisInf(**arms),
+        "exp3": hf.Exp3(**arms),
+        "exp3-blocks": hf.BlockExp3(switching_cost=0.5, horizon=1000, **arms),
+    }[name]
+
+
+FAMILIES = ["tsallis-switch", "reduced variance", "tsallis-inf", "exp3", "exp3-blocks"]
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_new_arm_is_as_likely_as_the_best(place, name):
+    """It enters with the estimate of the arm that has lost least."""
+    router = place.open(policy=with_names(name), seed=1)
+    for _ in range(200):
+        decision = router.ask()
+        router.tell(decision.id, {"a": 0.1, "b": 0.9, "c": 0.8}[decision.arm])
+    while router.hold:
+        router.tell(router.ask().id, 0.5)
+    router.change(add_arms=["d"])
+    p = dict(zip(router.policy.arms, router.probabilities, strict=True))
+    assert router.policy.arms == ("a", "b", "c", "d")
+    assert p["d"] == pytest.approx(max(p.values()), rel=1e-9)
+    assert sum(p.values()) == pytest.approx(1.0)
+    assert "d" in arms_of(router.ask(200))
+    assert place.open(policy=router.policy).rounds == router.rounds
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_retired_arm_is_never_drawn_again_and_its_losses_still_count(place, name):
+    router = place.open(policy=with_names(name), seed=1)
+    arms = []
+    while len(set(arms)) < 3 or arms[-1] != "b":
+        decisions = router.ask(1)
+        arms += arms_of(decisions)
+    out = router.open_decisions
+    rounds = router.rounds
+    router.change(retire_arms=["b"])
+    assert router.policy.arms == ("a", "c")
+    after = router.ask(300)
+    assert set(arms_of(after)) == {"a", "c"}
+    router.tell([(d.id, 0.25) for d in out])
+    totals = {arm.arm: arm for arm in router.history.totals.arms}
+    assert totals["b"].retired
+    assert totals["b"].told == arms.count("b") == totals["b"].rounds
+    assert router.history.totals.rounds == rounds + 300
+    router.tell([(d.id, loss_of(t, "a")) for t, d in enumerate(after)])
+    assert np.isfinite(router.probabilities).all()
+    assert set(arms_of(place.open().ask(50))) == {"a", "c"}
+
+
+def test_the_best_arm_may_be_retired_and_the_game_learns_anew(place):
+    router = place.open(policy=with_names("tsallis-switch"), seed=1)
+    for _ in range(300):
+        decision = router.ask()
+        router.tell(decision.id, {"a": 0.0, "b": 0.9, "c": 0.6}[decision.arm])
+    router.change(retire_arms=["a"], add_arms=["d"])
+    for _ in range(600):
+        decision = router.ask()
+        router.tell(decision.id, {"b": 0.9, "c": 0.6, "d": 0.05}[decision.arm])
+    assert dict(zip(router.policy.arms, router.probabilities, strict=True))["d"] > 0.5
+
+
+def test_changes_of_arms_that_cannot_be(place):
+    router = place.open(policy=SWITCH, seed=1)
+    play(router, 5)
+    for changes, message in [
+        ({"retire_arms": ["x"]}, "retire_arms must be arms of the game"),
+        ({"retire_arms": ["a", "b", "c"]}, "retire_arms must leave an arm to play"),
+        ({"add_arms": ["d", "d"]}, "add_arms must be a list of different names"),
+        ({"add_arms": "d"}, "add_arms must be a list of different names"),
+        ({"add_arms": [3]}, "add_arms must be a list of different names"),
+        ({"add_arms": ["d"], "retire_arms": ["d"]}, "retire_arms must be arms of the game"),
+    ]:
+        with pytest.raises(hf.InvalidParameter, match=message):
+            router.change(**changes)
+    router.change(add_arms=["a"])  # it is there
+    router.change(retire_arms=["b"])
+    router.change(retire_arms=["b"])  # it is gone
+    with pytest.raises(hf.InvalidParameter, match="an arm that was retired does not come back"):
+        router.change(add_arms=["b"])
+    numbered = place.open("numbered", hf.Exp3(3), seed=1)
+    with pytest.raises(hf.InvalidParameter, match="arms must have names to be added or retired"):
+        numbered.change(add_arms=["d"])
+    waiting = place.open("waiting", hf.BaSE(arms=["a", "b"], horizon=100), seed=1)
+    with pytest.raises(hf.InvalidParameter, match="cannot be added to a game of base-geometric"):
+        waiting.change(add_arms=["d"])
+    assert waiting.ask().arm in ("a", "b")
+
+
+def test_blocks_drawn_before_a_change_are_observed_after_it(place):
+    """Estimates of the other arms go on, whatever came or went between a draw and its loss."""
+    router = place.open(policy=with_names("tsallis-switch"), seed=2)
+    out = router.ask(40)
+    router.change(retire_arms=["a"], add_arms=["d", "e"])
+    router.change(switching_cost=0.1)
+    router.tell([(d.id, {"a": 0.0, "b": 1.0, "c": 0.0}[d.arm]) for d in out])
+    while router.hold:
+        router.tell(router.ask().id, 0.5)
+    p = dict(zip(router.policy.arms, router.probabilities, strict=True))
+    assert list(p) == ["b", "c", "d", "e"]
+    assert p["b"] < min(p["c"], p["d"], p["e"])
+
+
+def test_schedules_that_are_functions_are_given_at_every_opening(place):
+    policy = hf.TsallisSwitch(2, block_lengths=lambda n: n, learning_rates=lambda n: 1.0 / n)
+    router = place.open(policy=policy, seed=1)
+    arms = play(router, 400)
+    assert play(place.open("again", policy, seed=1), 400) == arms
+    again = place.open(policy=policy)
+    assert play(again, 20, 400) == play(place.open("again", policy), 20, 400)
+    with pytest.raises(hf.BadSavedState, match="functions for block_lengths and learning_rates"):
+        place.open()

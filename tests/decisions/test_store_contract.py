@@ -1,0 +1,266 @@
+"""What holds in every store: asking, telling, repeating, refusing, waiting."""
+
+import json
+import math
+import random
+from datetime import timedelta
+
+import pytest
+from games import POLICIES, SWITCH, arms_of, loss_of, play, snapshot
+
+import holdfast as hf
+from holdfast.decisions.wire import error_from_json, error_to_json, to_json
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_told_at_once_a_router_plays_as_a_player_does(place, name):
+    policy = POLICIES[name]
+    router, player = place.open(policy=policy, seed=5), policy.player(seed=5)
+    for t in range(120):
+        decision = router.ask()
+        assert decision.arm == player.ask()
+        assert decision.probability == player.probability
+        assert router.probabilities.tolist() == player.probabilities.tolist() or router.hold == 0
+        loss = loss_of(t, decision.arm, policy)
+        router.tell(decision.id, loss)
+        player.tell(loss)
+    assert (router.rounds, router.switches, router.hold) == (player.rounds, player.switches, player.hold)
+    assert router.probabilities.tolist() == player.probabilities.tolist()
+
+
+def test_what_is_announced_with_a_block_is_announced_with_ask(place):
+    router = place.open("costs", hf.VaryingTsallisSwitch(3), seed=2)
+    player = hf.VaryingTsallisSwitch(3).player(seed=2)
+    paid = 0.0
+    for t in range(60):
+        before, cost = router.switches, 0.25 * (t % 5)
+        decision = router.ask(switching_cost=cost)
+        assert decision.arm == player.ask(switching_cost=cost)
+        paid += cost * (router.switches - before)
+        router.tell(decision.id, 0.5)
+        player.tell(0.5)
+    assert router.history.totals.switching == paid
+    with pytest.raises(hf.InvalidParameter, match="switching_cost must be announced"):
+        router.ask(router.hold + 1)
+    ranges = place.open("ranges", hf.TsallisInf(3, loss_bound="announced"), seed=2)
+    decision = ranges.ask(loss_bound=4.0)
+    with pytest.raises(hf.InvalidParameter, match="must be from 0 to 4"):
+        ranges.tell(decision.id, 4.5)
+    ranges.tell(decision.id, 3.5)
+
+
+def test_rounds_of_a_block_are_used_up_by_asking(place):
+    router = place.open(policy=SWITCH, seed=1)
+    decisions = router.ask(12)
+    assert len({decision.id for decision in decisions}) == 12
+    assert [decision.block for decision in decisions] == [1, 1, 2, 2, 3, 3, 3, 4, 4, 4, 5, 5]
+    assert router.rounds == 12
+    assert [d.id for d in router.open_decisions] == [d.id for d in decisions]
+    assert router.hold == 1
+    assert router.ask().block == 5
+
+
+def test_losses_may_come_in_any_order_and_each_block_is_observed_when_its_last_is_in(place):
+    router = place.open(policy=SWITCH, seed=1)
+    decisions = router.ask(7)
+    losses = {d.id: loss_of(t, d.arm) for t, d in enumerate(decisions)}
+    order = list(losses)
+    random.Random(4).shuffle(order)
+    for id in order:
+        assert router.tell(id, losses[id]).new
+    frame = router.history.frame
+    assert frame["told"].to_list() == frame["rounds"].to_list() == [2, 2, 3]
+    for block, total in frame.select("block", "total").rows():
+        assert total == math.fsum(losses[d.id] for d in decisions if d.block == block)
+    assert router.open_decisions == []
+
+
+def test_the_order_inside_a_block_does_not_matter(place):
+    """Only the exact sum of a block counts: 0.1 + 0.2 + 0.3 in any order."""
+    games = []
+    for name, order in (("one", [0, 1, 2]), ("two", [2, 1, 0])):
+        router = place.open(name, SWITCH, seed=1)
+        first = router.ask(4)
+        router.tell([(d.id, 0.5) for d in first])
+        three = router.ask(3)
+        for i in order:
+            router.tell(three[i].id, [0.1, 0.2, 0.3][i])
+        games.append((router.probabilities.tolist(), arms_of(router.ask(30))))
+    assert games[0] == games[1]
+
+
+def test_a_repeated_loss_counts_once(place):
+    router = place.open(policy=SWITCH, seed=1)
+    decisions = router.ask(3)
+    for decision in decisions:
+        assert router.tell(decision.id, 0.25) == (decision.id, True)
+    before = snapshot(router)
+    for decision in decisions:
+        assert router.tell(decision.id, 0.25) == (decision.id, False)
+    assert snapshot(router) == before
+
+
+def test_another_loss_is_an_error_that_says_what_was_recorded(place):
+    router = place.open(policy=SWITCH, seed=1)
+    decision = router.ask()
+    router.tell(decision.id, 0.25)
+    before = snapshot(router)
+    with pytest.raises(hf.AlreadyTold, match=r"0\.25 is recorded; got 0\.5") as caught:
+        router.tell(decision.id, 0.5)
+    assert (caught.value.recorded, caught.value.loss) == (0.25, 0.5)
+    assert snapshot(router) == before
+
+
+def test_what_cannot_be_is_refused_and_changes_nothing(place):
+    router, other = place.open(policy=SWITCH, seed=1), place.open("other", SWITCH, seed=1)
+    decision, foreign = router.ask(), other.ask()
+    before, before_other = snapshot(router), snapshot(other)
+    uid, block, number, signature = decision.id.split("-")
+    their = foreign.id.split("-")
+    for id, kind, message in [
+        (foreign.id, hf.UnknownDecision, "another player's"),
+        (f"{uid}-{block}-{number}-{their[3]}", hf.UnknownDecision, "never handed out"),
+        (f"{uid}-{block}-1-{signature}", hf.UnknownDecision, "never handed out"),
+        ("nonsense", hf.UnknownDecision, "must be the id of a decision"),
+        (f"{uid}-x-0-{signature}", hf.UnknownDecision, "must be the id of a decision"),
+        (f"{uid}-{'9' * 40}-0-{signature}", hf.UnknownDecision, "must be the id of a decision"),
+        ("", hf.UnknownDecision, "must be the id"),
+        (7, hf.InvalidParameter, "id must be the id of a decision"),
+    ]:
+        with pytest.raises(kind, match=message):
+            router.tell(id, 0.5)
+    for loss, message in [
+        (1.5, "loss of one round must be from 0 to 1"),
+        (-0.1, "loss of one round must be from 0 to 1"),
+        (float("nan"), "loss must be a finite number"),
+        ("0.5", "loss must be a finite number"),
+        (True, "loss must be a finite number"),
+        (None, "loss must be a finite number"),
+    ]:
+        with pytest.raises(hf.InvalidParameter, match=message):
+            router.tell(decision.id, loss)
+    for n in (0, -1, 1.5, "2", 10**9):
+        with pytest.raises(hf.InvalidParameter, match="n must be a whole number"):
+            router.ask(n)
+    assert snapshot(router) == before
+    assert snapshot(other) == before_other
+
+
+def test_several_losses_at_once_are_each_judged_by_themselves(place):
+    router = place.open(policy=SWITCH, seed=1)
+    a, b, c = router.ask(3)
+    assert [receipt.new for receipt in router.tell({a.id: 0.1, b.id: 0.2})] == [True, True]
+    with pytest.raises(
+        hf.SomeRefused, match=r"3 of 5 losses were refused: loss of decision .* \(and 2 more\)"
+    ) as caught:
+        router.tell([(a.id, 0.9), (b.id, 0.2), (c.id, 0.3), ("what", 0.1), (c.id, 7)])
+    assert [type(error) for error in caught.value.refused] == [hf.AlreadyTold, hf.UnknownDecision, hf.InvalidParameter]
+    assert router.history.totals.told == 3
+    assert router.tell([]) == []
+    with pytest.raises(hf.InvalidParameter, match="pairs of ids and losses"):
+        router.tell(3)
+
+
+def test_hundreds_of_losses_at_once(place):
+    router, twin = place.open(policy=SWITCH, seed=1), place.open("twin", SWITCH, seed=1)
+    decisions = router.ask(300)
+    losses = [(d.id, loss_of(t, d.arm)) for t, d in enumerate(decisions)]
+    assert all(receipt.new for receipt in router.tell(losses))
+    assert not any(receipt.new for receipt in router.tell(losses))
+    for (_, loss), decision in zip(losses, twin.ask(300), strict=True):
+        twin.tell(decision.id, loss)
+    assert router.history.totals.losses == twin.history.totals.losses
+    assert arms_of(router.ask(40)) == arms_of(twin.ask(40))
+
+
+def test_a_policy_that_waits_for_losses_hands_out_no_block_before_they_are_in(place):
+    router = place.open(policy=hf.BaSE(2, horizon=100, grid="arithmetic", batches=10), seed=1)
+    first = router.ask(50)
+    assert [d.block for d in first] == [1] * 5
+    before = snapshot(router)
+    with pytest.raises(hf.OutOfTurn, match="before every loss of the last one is told: see open_decisions"):
+        router.ask()
+    assert snapshot(router) == before
+    router.tell([(d.id, 0.5) for d in first])
+    assert router.ask().block == 2
+    with pytest.raises(hf.InvalidParameter, match="patience must be a time: base-geometric waits"):
+        place.open("rounds", hf.BaSE(2, horizon=100), patience=10)
+
+
+def test_a_request_made_again_gets_the_same_decisions(place):
+    router = place.open(policy=SWITCH, seed=1)
+    decisions = router.ask(5, request="r-1")
+    assert router.ask(5, request="r-1") == decisions
+    assert place.open().ask(5, request="r-1") == decisions
+    assert router.rounds == 5
+    assert router.ask(1, request="r-2")[0].id not in {d.id for d in decisions}
+    with pytest.raises(hf.InvalidParameter, match="request must be a name"):
+        router.ask(request="")
+
+
+def test_two_handles_see_one_game(place):
+    one, two = place.open(policy=SWITCH, seed=3), place.open()
+    alone = place.open("alone", SWITCH, seed=3)
+    played = []
+    for t in range(100):
+        router = (one, two)[t * t % 3 % 2]
+        decision = router.ask()
+        (two, one)[t % 2].tell(decision.id, loss_of(t, decision.arm))
+        played.append(decision.arm)
+        assert one.rounds == two.rounds == t + 1
+    assert played == play(alone, 100)
+    assert one.switches == two.switches == alone.switches
+
+
+def test_a_loss_may_come_after_many_other_blocks(place):
+    router = place.open(policy=SWITCH, seed=1)
+    late = router.ask()
+    play(router, 200)
+    assert router.tell(late.id, 0.75).new
+    assert router.history.totals.told == 201
+    assert [d for d in router.open_decisions if d.block == 1] == []
+
+
+def test_values_and_errors_carry_over_a_wire_as_they_are(place):
+    router = place.open(policy=SWITCH, seed=1, patience=2)
+    decision = router.ask()
+    sent = json.loads(json.dumps(to_json(decision)))
+    assert hf.Decision(**sent) == decision
+    assert json.loads(json.dumps(to_json(router.tell(decision.id, 0.1)))) == {"id": decision.id, "new": True}
+    lost = router.ask()
+    router.ask(30)
+
+    def refused(work):
+        with pytest.raises(hf.HoldfastError) as caught:
+            work()
+        return caught.value
+
+    for error in [
+        refused(lambda: router.tell(decision.id, 0.2)),
+        refused(lambda: router.tell(lost.id, 0.2)),
+        refused(lambda: router.tell("x", 0.2)),
+        refused(lambda: router.tell(decision.id, 2.0)),
+        refused(lambda: router.tell([("x", 0.2), (decision.id, 0.2)])),
+        refused(lambda: place.open("nobody")),
+        refused(lambda: place.open(policy=hf.Exp3(2))),
+        refused(lambda: place.open(policy=hf.TsallisSwitch(arms=["a", "b", "c"], switching_cost=9.0))),
+        hf.OutOfTurn("not now"),
+        hf.StoreError("no disk"),
+    ]:
+        back = error_from_json(json.loads(json.dumps(error_to_json(error))))
+        assert type(back) is type(error)
+        assert str(back) == str(error)
+
+
+def test_patience_is_no_number_of_seconds(place):
+    for patience in (2.5, 0, -1, "1h", timedelta(0)):
+        with pytest.raises(hf.InvalidParameter, match="patience must be"):
+            place.open("new", SWITCH, patience=patience)
+    for missing in ("median", 1.5, None.__class__, -0.5):
+        with pytest.raises(hf.InvalidParameter, match="missing must be"):
+            place.open("new", SWITCH, missing=missing)
+    for name in ("", "x" * 201, "a\nb", 5):
+        with pytest.raises(hf.InvalidParameter, match="name must be a name"):
+            place.open(name, SWITCH)
+    with pytest.raises(hf.UnknownPlayer, match="it has none"):
+        place.open("new")

@@ -1,0 +1,197 @@
+"""Losses that come late or never: patience, what stands for them, clocks that jump."""
+
+import math
+from datetime import timedelta
+
+import pytest
+from games import SWITCH, arms_of, play, snapshot
+
+import holdfast as hf
+
+HOUR = timedelta(hours=1)
+
+
+def test_a_block_is_settled_when_patience_has_run_out_since_its_last_round(place):
+    router = place.open(policy=SWITCH, seed=1, patience=HOUR)
+    first, second = router.ask(2)
+    router.tell(first.id, 0.5)
+    place.clock.now += 3599
+    assert router.settle() == 0
+    assert [d.id for d in router.open_decisions] == [second.id]
+    place.clock.now += 1
+    assert router.settle() == 1
+    assert router.open_decisions == []
+    row = router.history.frame.row(0, named=True)
+    assert (row["told"], row["missing"], row["total"]) == (1, 1, 0.5)
+    assert router.settle() == 0
+
+
+def test_a_loss_after_that_is_recorded_and_refused_with_the_reason(place):
+    router = place.open(policy=SWITCH, seed=1, patience=HOUR)
+    first, second = router.ask(2)
+    router.tell(first.id, 0.5)
+    place.clock.now += 3600
+    before = router.probabilities.tolist()
+    for _ in range(2):
+        with pytest.raises(hf.TooLate, match="block 1 was settled without it") as caught:
+            router.tell(second.id, 0.75)
+        assert caught.value.settled == place.clock.now
+    with pytest.raises(hf.AlreadyTold, match=r"0\.75 is recorded"):
+        router.tell(second.id, 0.25)
+    assert router.tell(first.id, 0.5).new is False
+    row = router.history.frame.row(0, named=True)
+    assert (row["told"], row["missing"], row["late"], row["total"]) == (1, 1, 1, 0.5)
+    assert router.history.totals.told == 1
+    assert router.probabilities.tolist() != before  # the block was settled by the first of these tells
+    assert router.history.log["loss"].to_list() == [0.5]
+
+
+def test_a_block_with_rounds_left_is_not_due(place):
+    router = place.open(policy=SWITCH, seed=1, patience=HOUR)
+    router.ask()
+    place.clock.now += 10**6
+    assert router.settle() == 0
+    assert router.ask().block == 1
+
+
+def test_patience_in_rounds_counts_further_rounds(place):
+    router = place.open(policy=SWITCH, seed=1, patience=4)
+    lost = router.ask(2)
+    for decision in router.ask(3):
+        router.tell(decision.id, 0.5)
+    assert [d.id for d in router.open_decisions] == [d.id for d in lost]
+    last = router.ask()  # the fourth round since
+    assert router.tell(last.id, 0.5).new
+    assert router.open_decisions == []
+    with pytest.raises(hf.TooLate):
+        router.tell(lost[0].id, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("missing", "told", "as_if"),
+    [
+        ("mean", [0.25], [0.25, 0.25]),
+        ("mean", [], [0.5, 0.5]),  # nothing known of the arm: the middle of the range
+        (1.0, [0.25], [0.25, 1.0]),
+        (0.75, [], [0.75, 0.75]),
+    ],
+)
+def test_what_stands_for_a_missing_loss(place, missing, told, as_if):
+    router = place.open(policy=SWITCH, seed=1, patience=HOUR, missing=missing)
+    whole = place.open("whole", SWITCH, seed=1)
+    router.tell([(d.id, loss) for d, loss in zip(router.ask(2), told, strict=False)])
+    whole.tell([(d.id, loss) for d, loss in zip(whole.ask(2), as_if, strict=True)])
+    place.clock.now += 3600
+    assert arms_of(router.ask(40)) == arms_of(whole.ask(40))
+    assert router.history.totals.losses == math.fsum(told)
+
+
+def test_a_block_nobody_heard_of_is_as_its_arm_was_before(place):
+    router = place.open(policy=hf.TsallisSwitch(1, switching_cost=1.5), seed=1, patience=HOUR)
+    router.tell([(d.id, 0.125) for d in router.ask(2)])
+    router.ask(2)
+    place.clock.now += 3600
+    assert router.settle() == 1
+
+
+def test_dropped_rounds_are_left_out(place):
+    """Of a block of two, one told: the policy is told of one round."""
+    router = place.open(policy=SWITCH, seed=1, patience=HOUR, missing="drop")
+    zero = place.open("zero", SWITCH, seed=1)
+    first, _ = router.ask(2)
+    router.tell(first.id, 0.5)
+    zero.tell([(d.id, loss) for d, loss in zip(zero.ask(2), [0.5, 0.0], strict=True)])  # the same sum
+    place.clock.now += 3600
+    assert arms_of(router.ask(40)) == arms_of(zero.ask(40))
+
+
+def test_blocks_that_are_due_are_settled_in_the_order_they_became_due(place):
+    router = place.open(policy=SWITCH, seed=1, patience=HOUR, missing=1.0)
+    router.ask(2)
+    place.clock.now += 10
+    router.ask(2)
+    place.clock.now += 3600
+    router.settle()
+    with router.store.look(1) as rows:
+        assert [block.number for block in (rows.settled_at(1), rows.settled_at(2))] == [1, 2]
+
+
+def test_a_clock_that_jumps_back_is_not_believed(place):
+    router = place.open(policy=SWITCH, seed=1, patience=HOUR)
+    lost, known = router.ask(2)
+    router.tell(known.id, 0.5)
+    place.clock.now -= 10**6
+    later = router.ask()
+    assert later.asked == known.asked
+    assert router.tell(later.id, 0.5).new
+    place.clock.now += 10**6 + 3599
+    assert router.settle() == 0
+    place.clock.now -= 50
+    assert router.settle() == 0
+    place.clock.now += 51
+    assert router.settle() == 1
+    with pytest.raises(hf.TooLate):
+        router.tell(lost.id, 0.5)
+    began = router.history.frame["began"].to_list()
+    assert began == sorted(began)
+
+
+def test_two_handles_with_clocks_apart_see_one_time(place):
+    router = place.open(policy=SWITCH, seed=1, patience=HOUR)
+    behind = place.open(clock=lambda: place.clock.now - 10**5)
+    router.ask(2)
+    assert behind.ask().asked == place.clock.now
+    place.clock.now += 3600
+    assert router.settle() == 1
+
+
+def test_single_losses_are_forgotten_in_time_and_totals_are_not(place):
+    router = place.open(policy=SWITCH, seed=1, remember=20)
+    first = router.ask()
+    router.tell(first.id, 0.5)
+    play(router, 300)
+    with pytest.raises(hf.Forgotten, match="remembered for a while only"):
+        router.tell(first.id, 0.5)
+    with router.store.look(1) as rows:
+        assert rows.head.kept <= 20
+        kept = [block.number for block in rows.blocks(0, 10**6) if rows.tells_of(block.number)]
+        assert all(not rows.asks_of(number) for number in range(1, kept[0]))
+    totals = router.history.totals
+    assert totals.told == 301
+    log = router.history.log
+    assert len(log) == 301
+    assert log["loss"].sum() == pytest.approx(totals.losses, rel=1e-12)
+    assert log.filter(~log["single"])["block"].max() < log.filter(log["single"])["block"].min()
+
+
+def test_nothing_need_be_remembered(place):
+    router, twin = place.open(policy=SWITCH, seed=1, remember=0), place.open("twin", SWITCH, seed=1)
+    assert play(router, 60) == play(twin, 60)
+    with router.store.look(1) as rows:
+        settled = [block.number for block in rows.blocks(0, 100) if block.place is not None]
+        assert not any(rows.tells_of(number) or rows.asks_of(number) for number in settled)
+    assert router.history.totals.losses == twin.history.totals.losses
+
+
+def test_a_patience_changed_counts_from_now(place):
+    router = place.open(policy=SWITCH, seed=1)
+    router.ask(3)
+    place.clock.now += 10**6
+    assert router.settle() == 0
+    router.change(patience=HOUR, missing="drop", remember=7)
+    assert router.settle() == 0
+    place.clock.now += 3600
+    assert place.open().settle() == 1
+    with pytest.raises(hf.OtherSettings, match="patience is '1:00:00', given '2:00:00'"):
+        place.open(patience=2 * HOUR)
+    with pytest.raises(hf.OtherSettings, match=r"missing is 'drop', given 'mean'.*router.change\(missing"):
+        place.open(missing="mean")
+    assert place.open(patience=HOUR, missing="drop", remember=7).rounds == 3
+
+
+def test_looking_changes_nothing(place):
+    router = place.open(policy=SWITCH, seed=1, patience=HOUR)
+    router.ask(2)
+    place.clock.now += 10**6
+    assert snapshot(router) == snapshot(router)
+    assert len(router.open_decisions) == 2

@@ -1,0 +1,60 @@
+"""Several processes that decide in one game, and whether it came out exactly."""
+
+import math
+import multiprocessing
+
+import holdfast as hf
+
+FORK = multiprocessing.get_context("fork")
+
+
+def decide(url: str, rounds: int, out: object) -> None:
+    """A worker: its ids and losses, one by one and several at once."""
+    done = []
+    with hf.open(url, "game") as router:
+        while len(done) < rounds:
+            decisions = router.ask(min(rounds - len(done), 1 + len(done) % 3))
+            told = [(d.id, (7 * d.block + len(done)) % 10 / 10) for d in decisions]
+            if len(told) == 1:
+                router.tell(*told[0])
+            else:
+                router.tell(told)
+            done += told
+    out.send(done)
+    out.close()
+
+
+def together(url: str, processes: int, rounds: int, meanwhile=lambda: None) -> list[tuple[str, float]]:
+    """What all workers did."""
+    pipes = []
+    for _ in range(processes):
+        mine, theirs = FORK.Pipe(duplex=False)
+        worker = FORK.Process(target=decide, args=(url, rounds, theirs))
+        worker.start()
+        theirs.close()
+        pipes.append((mine, worker))
+    meanwhile()
+    done = []
+    for mine, worker in pipes:
+        done += mine.recv()
+        mine.close()
+        worker.join()
+        assert worker.exitcode == 0
+        worker.close()
+    return done
+
+
+def all_exact(url: str, done: list[tuple[str, float]], rounds: int) -> None:
+    """Exactly so many rounds, every id unique, every total exact."""
+    assert len(done) == rounds
+    assert len({id for id, _ in done}) == rounds
+    with hf.open(url, "game") as router:
+        totals = router.history.totals
+        assert (totals.rounds, totals.told, totals.out) == (rounds, rounds, 0)
+        assert totals.losses == math.fsum(loss for _, loss in done)
+        by_block: dict[int, list[float]] = {}
+        for id, loss in done:
+            by_block.setdefault(int(id.split("-")[1]), []).append(loss)
+        for block, told, total in router.history.frame.select("block", "told", "total").rows():
+            assert told == len(by_block[block])
+            assert total == math.fsum(by_block[block])

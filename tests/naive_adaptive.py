@@ -1,0 +1,154 @@
+"""The adaptive policy in plain, slow Python, to be read against the pseudo-code of docs/adaptive.md line by line.
+
+It shares nothing with `src/`. The names are those of the pseudo-code: Greek letters written out, W and O the ledgers.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import inf
+from typing import Any
+
+import mpmath
+import naive
+
+
+def sqrt(x: Any) -> Any:
+    """Of a float, or of a number with more digits."""
+    return math.sqrt(x) if isinstance(x, (int, float)) else mpmath.sqrt(x)
+
+
+def Z_of(p: list[float], eta: float, d: list[float]) -> float:
+    """Z = Σ p_i^{3/2} d_i²/(1 + (η/2)√p_i d_i); infinite where a denominator is not positive."""
+    total = 0.0
+    for p_i, d_i in zip(p, d, strict=True):
+        room = 1 + eta / 2 * sqrt(p_i) * d_i
+        if room <= 0:
+            return inf
+        total += p_i**1.5 * d_i * d_i / room
+    return total
+
+
+@dataclass
+class Block:
+    """What the estimate of a block needs, whenever its loss comes."""
+
+    arm: int
+    p: list[float]
+    eta: float
+    m: list[float]
+    u: list[float]
+    V_bar: float
+
+
+class Adaptive:
+    """One game; λ is fixed, or announced with each block where `lam` is None.
+
+    `number` is float, or what computes with more digits; then `weights` must, too.
+    """
+
+    weights: Callable[[list[Any], Any], list[Any]] = staticmethod(naive.tsallis_weights)
+
+    def __init__(
+        self,
+        K: int,
+        lam: float | None,
+        *,
+        a: float = 1.0,
+        J: float = 4.0,
+        kappa_W: float = 3.0,
+        kappa_O: float = 0.5,
+        nu: float = 0.05,
+        memory: float = 50.0,
+        deviations: float = 3.0,
+        calm_length: float = 2.0,
+        theta: float = 1.0,
+        longest_length: float = 0.5,
+        spread_weight: float = 0.1,
+        least_spread: float = 0.25,
+        number: Callable[[Any], Any] = float,
+    ) -> None:
+        self.K, self.lam, self.number = K, lam, number
+        self.a, self.J, self.kappa_W, self.kappa_O, self.nu = a, J, kappa_W, kappa_O, nu
+        self.memory, self.deviations, self.theta = memory, deviations, theta
+        self.calm_length, self.longest_length = calm_length, longest_length
+        self.spread_weight, self.least_spread = spread_weight, least_spread
+        self.C, self.W, self.level = [number(0)] * K, [number(0)] * K, [number(0.5)] * K
+        self.n = self.begun = self.told = 0
+        self.V = self.V_bar = self.O = self.Lam = self.G = self.A = number(0)
+        self.beta, self.v, self.length, self.open = number(0.5), number(0.25), number(1), 1 - 1 / number(K)
+        self.p, self.last = [1 / K] * K, Block(-1, [], 0.0, [], [], 0.0)
+
+    def paper_length(self, lam: float) -> tuple[float, int]:
+        """a_n and ā_n: Theorem 1's, or Theorem 4's where costs are announced."""
+        if self.lam is not None:
+            a_n = 1.5 * lam * sqrt(self.number(self.n) / self.K)
+            return a_n, naive.theorem_1_length(self.n, self.K, self.lam)
+        self.A += lam + sqrt(self.number(self.K) / self.n)
+        a_n = sqrt(lam * self.A / self.K)
+        return a_n, max(naive.guarded_ceil(a_n), 1)
+
+    def next_length(self, lam: float) -> int:
+        """b_n (line 1)."""
+        a_n, shortest = self.paper_length(lam)
+        if (self.theta * self.Lam) ** 2 < self.K * self.V:
+            self.length = max(a_n, 1)
+            return shortest
+        marginal = 2 * lam * self.open / sqrt(self.number(self.K)) * sqrt(self.V_bar) / max(self.v, self.least_spread)
+        new = sqrt(self.length * marginal)  # free
+        new = min(new, 2 * self.length + 1)
+        new = max(new, self.calm_length * a_n)
+        new = min(new, self.longest_length * self.Lam / sqrt(self.number(self.K)))
+        self.length = max(new, a_n, 1)
+        return max(shortest, int(self.length))
+
+    def choose(self, uniform: float, announced: float | None = None) -> tuple[int, int]:
+        """Lines 1 to 4."""
+        K, arms = self.K, range(self.K)
+        lam = self.number(announced if self.lam is None else self.lam)
+        self.n += 1
+        self.Lam += lam
+        self.G = self.Lam + sqrt(K * self.number(self.begun))
+        b = self.next_length(lam)
+        self.V_bar = max(self.V_bar, self.V + b)
+        eta = 2 / sqrt(self.V_bar)
+        self.p = p = [self.number(1)] if K == 1 else self.weights(self.C, eta)
+        self.open = 1 - sum(p_i * p_i for p_i in p)
+        slack = self.deviations * sqrt(self.v / (2 * self.memory))
+        B = [b * min(self.beta, self.level[i] + slack) for i in arms]
+        h = [self.a * sqrt(p[i]) / eta for i in arms]
+        m = [min(B[i], h[i] + p[i] * max(self.kappa_W * self.Lam - self.W[i], 0)) for i in arms]
+        u = [max(m[i] - h[i], 0) for i in arms]
+        self.C = [self.C[i] + m[i] for i in arms]
+        self.begun += b
+        self.last = Block(naive.draw(p, uniform), p, eta, m, u, self.V_bar)
+        return self.last.arm, b
+
+    def block(self) -> Block:
+        """The block that was begun last."""
+        return self.last
+
+    def observe(self, total_loss: float, rounds: int, block: Block | None = None) -> None:
+        """Lines 5 to 7, for the block begun last unless another is given."""
+        block = block or self.last
+        arm, eta, m, total_loss = block.arm, block.eta, block.m, self.number(total_loss)
+        p, u = block.p[arm], block.u[arm]
+        full = (max(total_loss, u) - m[arm]) / p
+        step = full
+        if full > 0:
+            step = max(min(full, self.J / (eta * sqrt(p))), full - max(self.kappa_O * self.G - self.O, 0) / p)
+        self.O += p * (full - step)
+        self.W[arm] += max(u - total_loss, 0) / p
+        self.C[arm] += step
+
+        def Z(x: float) -> float:
+            return Z_of(block.p, eta, [m[i] - x + (step if i == arm else 0) for i in range(self.K)])
+
+        z = min(Z(m[arm]), Z(min(m))) / sqrt(self.number(self.K))
+        self.V += max(z + z * z / (4 * block.V_bar), self.nu * rounds)
+        self.v += self.spread_weight * ((total_loss - m[arm]) ** 2 / rounds - self.v)
+        self.beta += (
+            self.number(rounds) / (rounds + min(self.memory, self.told + 1)) * (total_loss / rounds - self.beta)
+        )
+        self.level[arm] = self.beta
+        self.told += rounds
