@@ -57,10 +57,7 @@ def main(traces: Path) -> None:
     for name, found in (("carbon", carbon), ("llm", models)):
         begin, end = f"<!-- table {name} -->\n", f"<!-- end of table {name} -->"
         head, tail = text.split(begin)[0], text.split(end)[1]
-        text = f"{head}{begin}
-{table(found)}
-
-{end}{tail}"
+        text = "\n".join([head + begin, table(found), "", end + tail])
     write_whole(PAGE, text.encode())
 
 
