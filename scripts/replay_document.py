@@ -1,0 +1,65 @@
+"""Make the tables and pictures of docs/replay.md anew from the two traces: python scripts/replay_document.py TRACES
+
+TRACES is the folder with `carbon_us_hourly.parquet` and `llm_mmlupro.parquet`; labels of rounds are under `rounds/`.
+"""
+
+import sys
+from pathlib import Path
+
+import polars as pl
+
+import holdfast as hf
+from holdfast.files import write_whole
+from holdfast.replays.pictures import cost_by_lambda, running_cost, tradeoff, which_arm
+from holdfast.report import rendered
+
+PAGE = Path(__file__).parents[1] / "docs" / "replay.md"
+
+
+def table(found: hf.Replay) -> str:
+    """The cost of each policy at each λ, beside the best arm and the best plans."""
+    lines = ["| λ | policy | cost | losses | switches | over the best arm |", "|---|---|---:|---:|---:|---:|"]
+    for lam in found.switching_costs:
+        standing, plan = found.standing(lam), found.plans[lam]
+        base = standing.fixed_cost(standing.best_arm)
+        for i, name in enumerate(standing.ranking()):
+            cost, played = standing.amount(name), standing.played[name]
+            half = (cost.high - cost.low) / 2
+            shown = f"{cost.mean:,.0f}" + (f" ± {half:,.0f}" if half else "")
+            counts = f"{played.losses.mean():,.0f} | {played.switches.mean():,.0f}"
+            over = f"{100 * (cost.mean / base - 1):+.1f} %"
+            lines.append(f"| {f'{lam:g}' if i == 0 else ''} | `{name}` | {shown} | {counts} | {over} |")
+        few = standing.marks["plan_within_5"]
+        lines += [
+            f"| | best arm, {standing.best_arm} | {base:,.0f} | | 1 | |",
+            f"| | best plan | {plan.cost:,.0f} | {plan.losses:,.0f} | {plan.switches:,} "
+            f"| {100 * (plan.cost / base - 1):+.1f} % |",
+            f"| | best plan, at most 5 switches | {few:,.0f} | | | {100 * (few / base - 1):+.1f} % |",
+        ]
+    return "\n".join(lines)
+
+
+def main(traces: Path) -> None:
+    """Replay both, then write the pictures and the page."""
+    names = ("rounds/carbon_us_hourly.parquet", "carbon_us_hourly.parquet")
+    hours = pl.concat([pl.read_parquet(traces / name) for name in names], how="horizontal")
+    carbon = hf.replay(hours, switching_cost=[0.1, 0.35, 1.0], index="utc")
+    models = hf.replay(traces / "llm_mmlupro.parquet", switching_cost=[0.05, 0.5, 2.0])
+    charts = {
+        "replay-carbon-cost": (cost_by_lambda(carbon), "Cost against λ"),
+        "replay-carbon-held": (which_arm(carbon, 0.35), "Which arm was held when, λ = 0.35"),
+        "replay-carbon-running": (running_cost(carbon, 0.35), "Cost over time, λ = 0.35"),
+        "replay-llm-tradeoff": (tradeoff(models), "Switches and losses"),
+    }
+    for name, (chart, title) in charts.items():
+        write_whole(PAGE.parent / "figures" / f"{name}.png", rendered(chart, ("png",), title=title, dpi=110)["png"])
+    text = PAGE.read_text(encoding="utf-8")
+    for name, found in (("carbon", carbon), ("llm", models)):
+        begin, end = f"<!-- table {name} -->\n", f"<!-- end of table {name} -->"
+        head, tail = text.split(begin)[0], text.split(end)[1]
+        text = "\n".join([head + begin, table(found), "", end + tail])
+    write_whole(PAGE, text.encode())
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
