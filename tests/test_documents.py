@@ -15,14 +15,14 @@ def python_blocks(document: str | Path) -> list[str]:
 def run(tmp_path: Path, code: str) -> str:
     script = tmp_path / "shown.py"
     script.write_text(code)
-    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=300)
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=300, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
 def test_the_readme_runs_from_top_to_bottom(tmp_path):
     blocks = python_blocks("README.md")
-    assert len(blocks) == 2
+    assert len(blocks) == 3
     shown = run(tmp_path, "\n".join(blocks))
     assert "1000 " in shown
     assert "adaptive − tsallis-switch: regret_with_switching" in shown

@@ -1,6 +1,7 @@
 """The one definition of regret, in closed form and as the simulation computes it."""
 
-import naive
+import random
+
 import naive_games
 import numpy as np
 import pytest
@@ -79,7 +80,7 @@ def test_regret_of_a_game_is_the_oracles(game, lam):
         def observe(self, total_loss, rounds):
             pass
 
-    expected = naive_games.play(Scripted(), lambda t: losses[t - 1], len(arms), naive.random.Random(0), lam)
+    expected = naive_games.play(Scripted(), lambda t: losses[t - 1], len(arms), random.Random(0), lam)
     found = regret(losses, arms, lam)
     assert found["switches"].tolist() == expected.switches
     assert found["pseudo_regret"].tolist() == expected.pseudo_regret  # eighths: every sum is exact
