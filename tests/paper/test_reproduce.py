@@ -14,6 +14,7 @@ from holdfast.paper.figures import FIGURES, chosen
 from holdfast.paper.reproduce import Reproduction, load, redraw, reproduce
 from holdfast.paper.settings import Settings
 from holdfast.results import SCHEMA, Result
+from holdfast.simulation.backends import Backend
 
 NAMES = ["stochastic-easy", "constrained-easy", "ties-stochastic", "varying-cost"]
 SMALL = {"replications": 3, "horizon": 2000, "n_arms": 4, "seed": 11, "progress": False}
@@ -143,8 +144,9 @@ def test_out_must_be_writable(tmp_path: Path) -> None:
 
 
 def test_a_failure_while_playing_leaves_nothing(tmp_path: Path) -> None:
-    class Broken:
+    class Broken(Backend):
         name = "broken"
+        width = 1
 
         def run(self, tasks: object, done: object) -> None:
             raise KeyboardInterrupt
