@@ -66,7 +66,7 @@ class History:
     @property
     def totals(self) -> Totals:
         """Running totals. They do not depend on how many rows were compacted."""
-        return self._seen(self._totals)  # type: ignore[no-any-return]
+        return self._seen(self._totals)  # type: ignore[no-any-return]  # what the function returns
 
     def _totals(self, rows: Rows) -> Totals:
         head, arms, unsettled = rows.head, rows.arms(), rows.open_blocks()
@@ -112,7 +112,7 @@ class History:
 
     def recent(self, limit: int) -> list[BlockRow]:
         """The last blocks."""
-        return self._seen(lambda rows: rows.latest_blocks(limit))  # type: ignore[no-any-return]
+        return self._seen(lambda rows: rows.latest_blocks(limit))  # type: ignore[no-any-return]  # what the function returns
 
     @property
     def frame(self) -> pl.DataFrame:

@@ -180,12 +180,12 @@ class Bernoulli(Phased):
         return cls.with_gap(**values)
 
     @cached_property
-    def starts(self) -> Array:  # type: ignore[override]
+    def starts(self) -> Array:  # type: ignore[override]  # computed once
         """One phase from round 0."""
         return np.zeros(1)
 
     @cached_property
-    def means(self) -> Array:  # type: ignore[override]
+    def means(self) -> Array:  # type: ignore[override]  # computed once
         """One row of means."""
         return np.array([self.mean_losses])
 
@@ -224,12 +224,12 @@ class ConstrainedBernoulli(Phased):
         return np.array(list(found), dtype=np.float64), np.array(list(found.values()))
 
     @cached_property
-    def starts(self) -> Array:  # type: ignore[override]
+    def starts(self) -> Array:  # type: ignore[override]  # computed once
         """Rounds before each phase, exactly; phases that hold no round are left out."""
         return self._phases[0]
 
     @cached_property
-    def means(self) -> Array:  # type: ignore[override]
+    def means(self) -> Array:  # type: ignore[override]  # computed once
         """Rows (0, …, gap, …) and (1 − gap, …, 1, …) in turn."""
         best = np.arange(self.n_arms) < self.best_arms
         rows = np.array([np.where(best, 0.0, self.gap), np.where(best, 1.0 - self.gap, 1.0)])
@@ -267,12 +267,12 @@ class Reversal(Phased):
         return min(math.floor(math.sqrt(KT * math.log(KT))), self.horizon)
 
     @cached_property
-    def starts(self) -> Array:  # type: ignore[override]
+    def starts(self) -> Array:  # type: ignore[override]  # computed once
         """Two phases."""
         return np.array([0.0, float(self.reversal)])
 
     @cached_property
-    def means(self) -> Array:  # type: ignore[override]
+    def means(self) -> Array:  # type: ignore[override]  # computed once
         """(0, 1, …, 1), then (1, 0, …, 0)."""
         first = np.arange(self.n_arms) == 0
         return np.array([np.where(first, 0.0, 1.0), np.where(first, 1.0, 0.0)])

@@ -229,7 +229,7 @@ def chosen(names: object) -> tuple[Figure, ...]:
     """The figures of these names, each once and in the paper's order; all of them for None or none."""
     if isinstance(names, str):
         names = [names]
-    wanted = list(names) if names is not None else []  # type: ignore[call-overload]
+    wanted = list(names) if names is not None else []  # type: ignore[call-overload]  # any iterable of names
     for name in wanted:
         if name not in FIGURES:
             rule = f"must be one of {', '.join(FIGURES)}{nearest(name, FIGURES)}"

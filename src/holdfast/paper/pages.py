@@ -170,7 +170,7 @@ def _finals(figure: Figure, name: str, row: Row, findings: Findings) -> list[Htm
 
 def _end(line: object) -> tuple[float, float | None]:
     """Mean and standard deviation where a line ends."""
-    y, high = line.y, line.high  # type: ignore[attr-defined]
+    y, high = line.y, line.high  # type: ignore[attr-defined]  # this chart has lines only
     return float(y[-1]), None if high is None else float(high[-1] - y[-1])
 
 

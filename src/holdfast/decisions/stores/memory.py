@@ -59,7 +59,7 @@ class MemoryRows(Rows):
         whole = self.get(type(row), *key_of(row)[1])
         assert whole is not None
         self._changed[key_of(row)] = whole._replace(**changes)
-        return row._replace(**changes)  # type: ignore[return-value]
+        return row._replace(**changes)  # type: ignore[return-value]  # the same kind of row
 
     def arms(self) -> list[Arm]:
         """All arms."""
@@ -90,7 +90,7 @@ class MemoryRows(Rows):
         """The block settled as the how-manieth."""
         for row in self._changed_rows(BlockRow).values():
             if row is not None and row.place == place:
-                return row  # type: ignore[no-any-return]
+                return row  # type: ignore[no-any-return]  # rows of one table
         number = self._tables.places.get(place)
         return None if number is None else self.get(BlockRow, number)
 

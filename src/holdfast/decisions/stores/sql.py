@@ -201,7 +201,7 @@ class SqlStore(Store):
     @contextmanager
     def _transaction(self, *, writing: bool) -> Iterator[Session]:
         """A session in a transaction, which nobody else in this process uses."""
-        yield  # type: ignore[misc]
+        yield  # type: ignore[misc]  # never reached: it makes a generator
 
     @abstractmethod
     def _begin(self, session: Any, player: int, *, locked: bool, wanted: Sequence[tuple[int, int]]) -> SqlRows:

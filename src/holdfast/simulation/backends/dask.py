@@ -195,7 +195,7 @@ def _leave_interrupts_to_us(client: Any) -> None:
     """Ctrl-C reaches every process of a terminal: local workers must not die of it while this one winds up."""
     from distributed import WorkerPlugin
 
-    class DeafToInterrupts(WorkerPlugin):  # type: ignore[misc]
+    class DeafToInterrupts(WorkerPlugin):  # type: ignore[misc]  # Dask has no types
         def setup(self, worker: Any) -> None:
             signal.signal(signal.SIGINT, signal.SIG_IGN)
 
