@@ -16,7 +16,7 @@ from typing import Annotated, Any
 import typer
 
 import holdfast
-from holdfast.arena.commands import arena
+from holdfast.arena import commands as arena_commands
 from holdfast.checks import whole_number
 from holdfast.decisions import commands as decision_commands
 from holdfast.errors import HoldfastError
@@ -234,7 +234,7 @@ def bench(
 replay_commands.add_to(app)
 study_commands.add_to(app)
 decision_commands.add_to(app)
-app.command("arena")(arena)
+arena_commands.add_to(app)
 
 OPTIONS = {"n_arms": "--arms", "switching_cost": "--switching-cost", "best_arms": "--best-arms"} | {
     name: f"--{name}"

@@ -80,3 +80,8 @@ def _units(text: str) -> tuple[float, float]:
     except ValueError:
         raise InvalidParameter("--units", "must be two numbers with a comma, such as 0,500", text) from None
     return low, high
+
+
+def add_to(app: typer.Typer) -> None:
+    """Put the command on the one `holdfast` has."""
+    app.command("arena")(arena)
