@@ -121,8 +121,11 @@ def play_study(
                     if not folder.is_finished(cell):
                         folder.finish(cell)
                         finished(f"{cell.name}: {cell.replications} replications in {files[cell.name]}")
+                    missing[cell.name] = []
             except KeyboardInterrupt:
-                kept = run.found + run.played
+                # It may come just after a chunk was written: what is kept is what lies there.
+                missing[cell.name] = folder.missing(cell, say)
+                kept = total - sum(count for runs in missing.values() for _, count in runs)
                 say(f"interrupted: {kept} of {total} replications are kept in {place}; go on with --resume")
                 raise
         folder.close()
