@@ -69,7 +69,7 @@ class Model:
                 if self.policy.waits_for_losses and any(not b.settled for b in self.blocks):
                     break
                 self._settle_due()
-                arm = self.game.begin()
+                arm, _ = self.game.begin()
                 self.blocks.append(ModelBlock(arm, int(self.game.block[1]), self.game.block.copy()))
             block = self.blocks[-1]
             given.append((block.arm, len(self.blocks), block.handed))

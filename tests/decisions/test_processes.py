@@ -130,7 +130,7 @@ def test_a_line_that_is_cut_again_and_again(postgres):
 
         def cut():
             chance = random.Random(3)
-            while not stop.wait(chance.uniform(0.1, 1.0)):
+            while not stop.wait(chance.uniform(0.1, 0.5)):
                 proxy.cut()
 
         cutter = threading.Thread(target=cut)
@@ -138,15 +138,15 @@ def test_a_line_that_is_cut_again_and_again(postgres):
         try:
             with hf.open(url, "game") as router:
                 done = []
-                for t in range(40):
+                while len(done) < 40 or proxy.cuts < 3:  # on a quick machine forty rounds end before a cut
+                    t = len(done)
                     decision = router.ask()
                     router.tell(decision.id, t % 10 / 10)
                     done.append((decision.id, t % 10 / 10))
         finally:
             stop.set()
             cutter.join()
-        assert proxy.cuts > 0
-    all_exact(direct, done, 40)
+    all_exact(direct, done, len(done))
 
 
 def test_an_answer_lost_on_the_way_is_not_asked_for_twice(postgres):
