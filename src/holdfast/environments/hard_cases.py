@@ -5,6 +5,7 @@ All are piecewise constant, and all are known by name and a few numbers, so that
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
@@ -50,10 +51,10 @@ class HardCase(Piecewise):
         if count > MOST_PHASES:
             raise InvalidParameter(name, f"must not give more than {MOST_PHASES} phases", getattr(self, name))
 
-    @cached_property
+    @property
+    @abstractmethod
     def phases(self) -> tuple[Array, Array]:
         """Starts and means of the phases that hold a round."""
-        raise NotImplementedError
 
     @cached_property
     def starts(self) -> Array:  # type: ignore[override]  # computed at first use

@@ -34,7 +34,7 @@ def announced_value(policy: Policy, told: Mapping[str, float | None]) -> tuple[f
     if wanted == "loss_bound":
         bound = real_number("loss_bound", value, least=1 / LARGEST, most=LARGEST)
         return bound, (0.0, bound)
-    return real_number("switching_cost", value, least=0, most=LARGEST * policy.unit) / policy.unit, policy.bounds
+    return policy.checked_cost(value) / policy.unit, policy.bounds
 
 
 def normalised_total(policy: Policy, bounds: tuple[float, float], pieces: Sequence[float], rounds: float) -> float:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from holdfast._numba.compile import kernel
-from holdfast.checks import LARGEST, real_number, whole_number
+from holdfast.checks import LARGEST, whole_number
 from holdfast.layouts import Array, Scalar, extended
 from holdfast.policies import tsallis_kernels as tsallis
 from holdfast.policies.policy import Kernels, Policy, must_be
@@ -99,8 +99,7 @@ class TsallisInTwoPhases(Policy):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        most = LARGEST * self.unit
-        self._set("switching_cost", real_number("switching_cost", self.switching_cost, least=0, most=most))
+        self._set("switching_cost", self.checked_cost(self.switching_cost))
 
     @property
     def kernels(self) -> Kernels:

@@ -10,7 +10,7 @@ import numpy as np
 
 from holdfast import schedules
 from holdfast._numba.compile import kernel
-from holdfast.checks import LARGEST, real_number, whole_number
+from holdfast.checks import LARGEST, whole_number
 from holdfast.layouts import Array, PerArm, Scalar, Scratch, layout_of
 from holdfast.policies.policy import RAREST, Kernels, Policy, must_be, rearranged
 from holdfast.rng import uniform_abreast
@@ -159,8 +159,7 @@ class BlockExp3(ExponentialWeights):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        most = LARGEST * self.unit
-        self._set("switching_cost", real_number("switching_cost", self.switching_cost, least=0, most=most))
+        self._set("switching_cost", self.checked_cost(self.switching_cost))
         self._set("horizon", whole_number("horizon", self.horizon, least=1, most=int(schedules.LONGEST)))
 
     @property

@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from holdfast._numba.compile import kernel
-from holdfast.checks import LARGEST, real_number
 from holdfast.layouts import Array, Scalar, extended
 from holdfast.policies.exp3 import Exp3Block, Exp3State, ExponentialWeights, observe
 from holdfast.policies.policy import Kernels, must_be
@@ -85,8 +84,7 @@ class LazyExp3(ExponentialWeights):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        most = LARGEST * self.unit
-        self._set("switching_cost", real_number("switching_cost", self.switching_cost, least=0, most=most))
+        self._set("switching_cost", self.checked_cost(self.switching_cost))
 
     @property
     def kernels(self) -> Kernels:

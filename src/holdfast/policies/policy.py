@@ -25,7 +25,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
-from holdfast.checks import number_range, whole_number
+from holdfast.checks import LARGEST, number_range, real_number, whole_number
 from holdfast.errors import BadSavedState, InvalidParameter
 from holdfast.layouts import Array, Layout, layout_of
 
@@ -146,6 +146,10 @@ class Policy(ABC):
     def unit(self) -> float:
         """The width of `loss_range`: one normalised loss in the user's units."""
         return self.loss_range[1] - self.loss_range[0]
+
+    def checked_cost(self, value: object) -> float:
+        """What one switch costs, in the units of `loss_range`; or an error."""
+        return real_number("switching_cost", value, least=0, most=LARGEST * self.unit)
 
     @abstractmethod
     def parameters(self, horizon: float | None = None, blocks: int = 64) -> Array:

@@ -11,7 +11,7 @@ import numpy as np
 
 from holdfast import schedules
 from holdfast._numba.compile import kernel
-from holdfast.checks import LARGEST, real_number
+from holdfast.checks import LARGEST
 from holdfast.layouts import Array, Scalar, extended
 from holdfast.policies import tsallis_kernels as tsallis
 from holdfast.policies.policy import Kernels, Policy, must_be
@@ -88,8 +88,7 @@ class StabilityPenaltyMatching(Policy):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        most = LARGEST * self.unit
-        self._set("switching_cost", real_number("switching_cost", self.switching_cost, least=0, most=most))
+        self._set("switching_cost", self.checked_cost(self.switching_cost))
 
     @property
     def kernels(self) -> Kernels:
