@@ -320,3 +320,8 @@ def test_costs_that_are_not_positive_have_no_per_cent(losses, tmp_path):
     assert json.loads(made.json())["rows"]
     assert "report" not in made.write(tmp_path / "a.html").name
     made.write(tmp_path / "all")
+
+
+def test_one_arm_is_nothing_to_decide():
+    with pytest.raises(hf.InvalidParameter, match="losses must have at least two arms"):
+        hf.replay(np.zeros((10, 1)), switching_cost=0.3)

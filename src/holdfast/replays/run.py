@@ -97,6 +97,8 @@ def replay(
     chosen = find_backend(backend, workers=workers, scheduler=scheduler)
     trace = _read(losses, index, arms)
     table = LossTable.of(trace, _units(trace, units, rescale), index)
+    if table.n_arms < 2:
+        raise InvalidParameter("losses", "must have at least two arms, or there is nothing to decide", table.n_arms)
     cuts = stretches(table.rounds)
     player = Player.of({name: table.part(*ends) for name, ends in cuts.items()}, replications, seed, POINTS, chosen)
     pieces = pieces_of(policies, costs, player.stretches)
