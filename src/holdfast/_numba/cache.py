@@ -16,6 +16,7 @@ import dis
 import hashlib
 import os
 import pickle
+import pkgutil
 import platform
 import tempfile
 from collections.abc import Callable, Iterator
@@ -37,8 +38,8 @@ from numba.misc.appdirs import AppDirs
 FOLDER = "holdfast"
 SUFFIX = ".kernel"
 
-LIBRARIES = ("builtins", "llvmlite", "math", "numba", "numpy")
-"""What stands in these is told by its name: their versions are in the key."""
+LIBRARIES = ("builtins", "holdfast._numba", "llvmlite", "math", "numba", "numpy")
+"""What stands in these is told by its name: their versions, or their sources, are in the key."""
 
 
 class Untellable(Exception):
@@ -147,7 +148,8 @@ def _of_value(value: Any, callers: tuple[Any, ...]) -> Iterator[bytes]:
 
 
 def _library(value: Any) -> str:
-    return str(getattr(value, "__module__", None) or "numpy").partition(".")[0]  # a ufunc has no module
+    module = str(getattr(value, "__module__", None) or "numpy")  # a ufunc has no module
+    return "holdfast._numba" if module.startswith("holdfast._numba.") else module.partition(".")[0]
 
 
 def folder() -> Path:
@@ -156,6 +158,18 @@ def folder() -> Path:
 
 
 VERSIONS = (numba.__version__, llvmlite.__version__, np.__version__, platform.python_version())
+
+
+def _how_compiled() -> str | None:
+    """A hash of the sources that make a kernel machine code; None where Python runs without its sources."""
+    try:
+        sources = [pkgutil.get_data(__package__, f"{name}.py") or b"" for name in ("compile", "records", "rows")]
+    except OSError:
+        return None
+    return hashlib.sha256(b"".join(sources)).hexdigest()
+
+
+HOW_COMPILED = _how_compiled()
 
 
 class DiskCache(_Cache):  # type: ignore[misc]  # Numba has no types
@@ -168,8 +182,11 @@ class DiskCache(_Cache):  # type: ignore[misc]  # Numba has no types
 
     def _file(self, signature: Any, target: Any) -> Path | None:
         """The file of an overload. Looked up anew each time: a value that a kernel reads may have changed since."""
+        if HOW_COMPILED is None:
+            return None
         try:
-            parts = (identity(self._function), str(signature), target.codegen().magic_tuple(), VERSIONS)
+            machine = target.codegen().magic_tuple()
+            parts = (identity(self._function), str(signature), machine, VERSIONS, HOW_COMPILED)
         except (Untellable, ValueError, RecursionError):  # ValueError: a closure whose cell is still empty
             return None
         return folder() / (hashlib.sha256(repr(parts).encode()).hexdigest() + SUFFIX)

@@ -14,11 +14,14 @@ call is saved.
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import numpy as np
 from numba.core import config, sigutils
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
 from numba.core.registry import CPUDispatcher
 
 from holdfast._numba.cache import DiskCache, Untellable, identity
@@ -33,11 +36,40 @@ OPTIONS = {"nopython": True, "nogil": True, "error_model": "numpy", "forceinline
 together make a game twice as fast."""
 
 
+class LinkedLibrary(JITCodeLibrary):  # type: ignore[misc]  # Numba has no types
+    """Code that is only linked into its callers, which optimise it with everything inlined."""
+
+    def add_llvm_module(self, module: Any) -> None:
+        """Take in what was lowered, made shorter; what is only declared in it needs no work."""
+        module.data_layout = self._codegen._data_layout
+        for function in module.functions:
+            if not function.is_declaration:
+                manager, builder = self._codegen._function_pass_manager()
+                manager.run(function, builder)
+        self._final_module.link_in(module)
+
+    def finalize(self) -> None:
+        """Take in the code of what is called."""
+        for other in dict.fromkeys(self._linking_libraries):
+            self._reload_init.update(other._reload_init)
+            self._final_module.link_in(other._get_module_for_linking(), preserve=True)
+        self._finalized = True
+
+
+class PartCompiler(Compiler):  # type: ignore[misc]  # Numba has no types
+    """Numba's compiler, into a library of that kind."""
+
+    def compile_extra(self, function: Callable[..., Any]) -> Any:
+        """Compile `function`."""
+        self.state.library = LinkedLibrary(self.state.targetctx.codegen(), function.__qualname__)
+        return super().compile_extra(function)
+
+
 class InlinedPart(CPUDispatcher):  # type: ignore[misc]  # Numba has no types
     """A kernel as its callers see it: typed and lowered, never optimised or made into machine code by itself."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__(function, targetoptions=OPTIONS)
+        super().__init__(function, targetoptions=OPTIONS, pipeline_class=PartCompiler)
         self._compiler._customize_flags = self._lowered_only
 
     def _lowered_only(self, flags: Any) -> Any:
@@ -47,21 +79,12 @@ class InlinedPart(CPUDispatcher):  # type: ignore[misc]  # Numba has no types
     def add_overload(self, compiled: Any) -> None:
         """Make the lowered function known to callers under its descriptor: it has no address."""
         self.overloads[tuple(compiled.signature.args)] = compiled
-        compiled.library.finalize = lambda: _link_only(compiled.library)
         self.targetctx.insert_user_function(compiled.fndesc, compiled.fndesc, [compiled.library])
 
     def get_overload(self, signature: Any) -> Any:
         """What a caller's code refers to."""
         arguments, _ = sigutils.normalize_signature(signature)
         return self.overloads[tuple(arguments)].fndesc
-
-
-def _link_only(library: Any) -> None:
-    """End a library without optimising it: its caller will, with everything inlined."""
-    for other in dict.fromkeys(library._linking_libraries):
-        library._reload_init.update(other._reload_init)
-        library._final_module.link_in(other._get_module_for_linking(), preserve=True)
-    library._finalized = True
 
 
 class KernelDispatcher(CPUDispatcher):  # type: ignore[misc]  # Numba has no types
@@ -81,6 +104,19 @@ class KernelDispatcher(CPUDispatcher):  # type: ignore[misc]  # Numba has no typ
         if key not in self._parts:
             self._parts = {key: InlinedPart(self.py_func)}
         return self._parts[key]
+
+    def _compile_for_args(self, *arguments: Any) -> Any:
+        """Compile for the arguments of a first call, or load from the disk.
+
+        A tenth of it would be a search for garbage: the compiler makes objects by the million and keeps them.
+        """
+        collecting = gc.isenabled()
+        gc.disable()
+        try:
+            return super()._compile_for_args(*arguments)
+        finally:
+            if collecting:
+                gc.enable()
 
     def get_call_template(self, arguments: Any, keywords: Any) -> Any:
         """How a compiled caller's call is typed."""
