@@ -61,11 +61,11 @@ class Adaptive:
         nu: float = 0.05,
         memory: float = 50.0,
         deviations: float = 3.0,
-        calm_length: float = 2.0,
+        calm_length: float = 3.0,
         theta: float = 1.0,
         longest_length: float = 0.5,
-        spread_weight: float = 0.1,
-        least_spread: float = 0.25,
+        spread_weight: float = 0.05,
+        least_spread: float = 0.125,
         number: Callable[[Any], Any] = float,
     ) -> None:
         self.K, self.lam, self.number = K, lam, number

@@ -111,7 +111,8 @@ def test_lemma_2_on_the_policy_itself(lam):
         arm, _ = game.choose()
         game.observe(c[arm], rounds)
         assert game.state.W.max() <= 3.0 * lam * n * (1 + 1e-9)
-        assert game.state.cut[0] <= 0.5 * game.state.G[0] * (1 + 1e-9)
+        G = game.state.paid[0] + math.sqrt(K * game.state.t[0])
+        assert game.state.cut[0] <= 0.5 * G * (1 + 1e-9)
     assert (floors > 5) == (lam > 0)
     assert cut > 5
 

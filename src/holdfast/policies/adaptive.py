@@ -31,8 +31,9 @@ from holdfast.simplex import WIDEST, refined, smallest, tsallis_solve, tsallis_s
 ANNOUNCED = "announced"
 
 LAMBDA, VARYING, STEP_DOWN, STEP_UP, FLOOR_BUDGET, CAP_BUDGET, LEAST_NOISE, MEMORY = range(8)
-DEVIATIONS, CALM_LENGTH, CALM, LONGEST_LENGTH, SPREAD_WEIGHT, LEAST_SPREAD, ROOT_K, PER_ROOT_K = range(8, 16)
-"""Places in `params`: λ, whether it is announced, the constants in the order of the class's fields, √K and 1/√K."""
+DEVIATIONS, CALM_LENGTH, CALM, LONGEST_LENGTH, SPREAD_WEIGHT, LEAST_SPREAD, ROOT_K, PER_ROOT_K, PER_TWO_MEMORIES = range(8, 17)
+"""Places in `params`: λ, whether it is announced, the constants in the order of the class's fields, √K, 1/√K and one over
+twice the memory."""
 
 REBASE = 4096.0
 """C is moved back to a minimum of zero when the minimum exceeds so many s: p depends on differences only."""
@@ -46,7 +47,7 @@ class AdaptiveState(NamedTuple):
     told: Scalar  # rounds of blocks observed
     paid: Scalar  # Λ = Σ λ_s: what a switch at every block would have cost
     a_sum: Scalar  # Σ (λ_s + √(K/s)) of Theorem 4, where λ is announced
-    G: Scalar  # Λ + √(Kt)
+    t: Scalar  # rounds of blocks begun before the last one
     length: Scalar  # the block length before rounding
     V: Scalar  # the stability seen so far
     V_most: Scalar  # V̄ = 4/η²
@@ -156,13 +157,13 @@ def choose(params: Any, state: Any, announced: float, streams: Any, block: Any) 
     lam = announced if params[VARYING] > 0.0 else params[LAMBDA]
     state.n[0] += 1.0
     state.paid[0] += lam
-    state.G[0] = state.paid[0] + math.sqrt(K * state.begun[0])
+    state.t[0] = state.begun[0]
     b = next_length(params, state, float(K), lam)
     state.V_most[0] = max(state.V_most[0], state.V[0] + b)  # V̄                                     line 2
     R, rho = math.sqrt(state.V_most[0]), 1.0 / state.V_most[0]  # 2/η, η²/4
     solve(state, R, rho)
     common = b * state.beta[0]  # a shift of all C, which p does not depend on
-    top = params[DEVIATIONS] * math.sqrt(state.spread[0] / (2.0 * params[MEMORY]))
+    top = params[DEVIATIONS] * math.sqrt(state.spread[0] * params[PER_TWO_MEMORIES])
     budget, h = params[FLOOR_BUDGET] * state.paid[0], params[STEP_DOWN] * 0.5 * R
     lowest, cubes, fourths, drift, pull, bend = common, 0.0, 0.0, 0.0, 0.0, 0.0
     for i in range(K):
@@ -180,9 +181,9 @@ def choose(params: Any, state: Any, announced: float, streams: Any, block: Any) 
         pull += p * p * e
         bend += p * p * e * e
     state.undecided[0] = max(1.0 - fourths, 0.0)
-    half_eta = 1.0 / R
-    dx = drift / cubes  # x moves with C: Σ (C_i + e_i − x − dx)⁻² stays 1/R², to second order in e
-    dx -= 1.5 * half_eta * (bend - 2.0 * dx * pull + dx * dx * fourths) / cubes
+    half_eta, per_cubes = R * rho, 1.0 / cubes
+    dx = drift * per_cubes  # x moves with C: Σ (C_i + e_i − x − dx)⁻² stays 1/R², to second order in e
+    dx -= 1.5 * half_eta * (bend - 2.0 * dx * pull + dx * dx * fourths) * per_cubes
     state.x[0] = state.least[0] - state.s[0] + dx
     state.S3[0] -= 3.0 * rho * rho * (pull - dx * fourths)
     arm = draw_root(root, uniform_abreast(streams, 0))  # I_n ~ p_n                                   line 4
@@ -207,10 +208,12 @@ def observe(params: Any, state: Any, block: Any, totals: Any, rounds: float) -> 
     p, m, u, half_eta = block.probability[0], block.m[0], block.u[0], 1.0 / R
     per_root, per_round = 1.0 / root, 1.0 / rounds
     inverse = per_root * per_root
-    cap, weight = params[STEP_UP] * 0.5 * R * per_root, rounds / (rounds + min(params[MEMORY], state.told[0] + 1.0))
-    full = (max(c, u) - m) * inverse  # line 5
-    step = max(min(full, cap), full - max(params[CAP_BUDGET] * state.G[0] - state.cut[0], 0.0) * inverse)
-    state.cut[0] += p * (full - step)
+    step, cap = (max(c, u) - m) * inverse, params[STEP_UP] * 0.5 * R * per_root  # line 5
+    if step > cap:
+        G = state.paid[0] + math.sqrt(state.C.shape[0] * state.t[0])  # Λ + √(Kt)
+        cut = min(step - cap, max(params[CAP_BUDGET] * G - state.cut[0], 0.0) * inverse)
+        state.cut[0] += p * cut
+        step -= cut
     w = 1.0 / (state.C[arm, 0] - state.x[0])
     state.C[arm, 0] += step
     state.W[arm, 0] += max(u - c, 0.0) * inverse
@@ -220,6 +223,7 @@ def observe(params: Any, state: Any, block: Any, totals: Any, rounds: float) -> 
     z = min(Z_own, Z_least) * params[PER_ROOT_K]
     state.V[0] += max(z + 0.25 * z * z * half_eta * half_eta, params[LEAST_NOISE] * rounds)
     state.spread[0] += params[SPREAD_WEIGHT] * ((c - m) * (c - m) * per_round - state.spread[0])
+    weight = rounds / (rounds + min(params[MEMORY], state.told[0] + 1.0))
     state.beta[0] += weight * (c * per_round - state.beta[0])  # line 7
     state.level[arm, 0] = state.beta[0]
     state.told[0] += rounds
@@ -282,11 +286,11 @@ class AdaptiveTsallisSwitch(Policy):
     least_noise: float = field(default=0.05, kw_only=True)
     memory: float = field(default=50.0, kw_only=True)
     deviations: float = field(default=3.0, kw_only=True)
-    calm_length: float = field(default=2.0, kw_only=True)
+    calm_length: float = field(default=3.0, kw_only=True)
     calm: float = field(default=1.0, kw_only=True)
     longest_length: float = field(default=0.5, kw_only=True)
-    spread_weight: float = field(default=0.1, kw_only=True)
-    least_spread: float = field(default=0.25, kw_only=True)
+    spread_weight: float = field(default=0.05, kw_only=True)
+    least_spread: float = field(default=0.125, kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -324,7 +328,7 @@ class AdaptiveTsallisSwitch(Policy):
         varying = isinstance(self.switching_cost, str)
         lam = 0.0 if isinstance(self.switching_cost, str) else self.switching_cost / self.unit
         root_K = math.sqrt(self.n_arms)
-        return np.array([lam, float(varying), *constants, root_K, 1.0 / root_K])
+        return np.array([lam, float(varying), *constants, root_K, 1.0 / root_K, 0.5 / self.memory])
 
     def probabilities(self, params: Array, state: Any, block: Any) -> Array:
         """p_n of the block drawn last."""
@@ -342,7 +346,7 @@ class AdaptiveTsallisSwitch(Policy):
 
     def check_saved(self, state: Mapping[str, Any], block: Mapping[str, Any] | None) -> None:
         """An error for numbers that no game can have come to."""
-        counts = ("begun", "told", "paid", "a_sum", "G", "length", "V", "V_most", "spread", "cut", "undecided")
+        counts = ("begun", "told", "paid", "a_sum", "t", "length", "V", "V_most", "spread", "cut", "undecided")
         for name in (*counts, "S3", "S4", "rest2", "rest3", "rest4", "moved"):
             must_be(0.0 <= state[name] < WIDEST, f"{name} must not be negative")
         must_be(state["told"] <= state["begun"], "no more rounds can be told than have begun")
