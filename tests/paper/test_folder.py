@@ -138,9 +138,7 @@ def test_files_of_a_user_are_refused_before_anything_is_played(tmp_path):
     assert (tmp_path / "ledger" / "mine.parquet").read_text() == "mine"
     (tmp_path / "ties-stochastic.png").write_text("mine")
     before = contents(tmp_path)
-    with pytest.raises(
-        HoldfastError, match=r"none wrote: ties-stochastic\.png; move them away, or choose another"
-    ):
+    with pytest.raises(HoldfastError, match=r"none wrote: ties-stochastic\.png; move them away, or choose another"):
         reproduce(["ties-stochastic"], out=tmp_path, **SMALL)
     assert contents(tmp_path) == before
 
