@@ -143,6 +143,6 @@ def test_a_reproduction_ends_in_few_lines(tmp_path):
     assert len(lines) <= 40
     assert lines[0].startswith("2 figures; ")
     assert lines[-1] == f"The report is {tmp_path / 'run' / 'report.html'}"
-    full = holdfast_command(*given, "--verbose").stdout
+    full = command_here(*given, "--verbose").stdout
     assert "played ties-stochastic" in full
     assert len(full.splitlines()) > 60
