@@ -129,8 +129,7 @@ def test_a_users_file_is_not_replaced(whole, tmp_path):
     with pytest.raises(hf.HoldfastError, match=r"files that a replay would replace and that none wrote: report\.html"):
         hf.replay(LOSSES, out=out, resume=True, **SETTINGS)
     assert (out / "report.html").read_text() == "my own remarks"
-    place = tmp_path / "written"
-    whole[1].write(place)
+    place = copied(whole, tmp_path / "written")
     (place / "notes.txt").write_text("a user's own")
     whole[1].write(place)
     assert (place / "notes.txt").read_text() == "a user's own"
@@ -163,7 +162,7 @@ hf.replay(losses, out="out", echo=lambda line: print(line, flush=True), **settin
 """
 
 
-@pytest.mark.parametrize("lines", [1, 3, 4])
+@pytest.mark.parametrize("lines", [1, 4])
 def test_a_killed_replay_goes_on(whole, tmp_path, lines):
     """Killed after so many pieces; after the last of them while it writes its files."""
     process = subprocess.Popen([sys.executable, "-c", KILLED], cwd=tmp_path, stdout=subprocess.PIPE, text=True)
