@@ -34,6 +34,8 @@ FLAGS = (
 class Browser:
     """One browser for all tests: `open` gives a page as a reader with an empty history sees it."""
 
+    looking_at: tuple[Path, int] | None = None
+
     def __init__(self, profile: Path) -> None:
         if not (CHROMIUM and DRIVER and find_spec("selenium")):
             if os.environ.get("CI"):
@@ -49,16 +51,25 @@ class Browser:
         self.driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(executable_path=DRIVER))
 
     def open(self, path: Path, *, width: int = 0, dark: bool = False) -> None:
+        self.looking_at = None
         self.media(dark=dark)
         if width:
             size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 500}
             self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
         else:
             self.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-        self.driver.get(path.as_uri())
-        self.run("localStorage.clear()")
         self.driver.get("about:blank")  # a link inside the page would not load it anew
+        forget = {"source": "localStorage.clear()"}  # before the page's own script runs
+        added = self.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", forget)
         self.driver.get(path.as_uri())
+        self.driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", added)
+
+    def look(self, path: Path, *, width: int = 0) -> None:
+        """As `open`, for tests that change nothing on the page: one that the last test left so is not loaded again."""
+        if self.looking_at != (path, width):
+            self.open(path, width=width)
+            self.looking_at = (path, width)
+        self.run("scrollTo({top: 0, behavior: 'instant'})")
 
     def media(self, *, dark: bool = False, printed: bool = False) -> None:
         scheme = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]

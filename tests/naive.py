@@ -9,6 +9,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import cache
 from typing import Any, Literal, NamedTuple
 
 import mpmath
@@ -23,7 +24,8 @@ Costs = Callable[[int], float]  # n -> λ_n
 def tsallis_weights(C: Sequence[float], eta: float) -> list[float]:
     """p_n of Algorithm 1: p_i = 4/(η(C_i − x))², x < min C the root of Σp = 1, sought as s = min C − x > 0.
 
-    At s = 2/η the best arm alone has weight 1, at s = 2√K/η no arm has more than 1/K: bisect between the two.
+    At s = 2/η the best arm alone has weight 1, at s = 2√K/η no arm has more than 1/K: bisect between the two, then
+    polish. The root is low + δ; with x = δ/low, Newton's δ is good to x², and so are the weights that it changes.
     """
     K, smallest = len(C), min(C)
     D = [float(c - smallest) for c in C]
@@ -31,12 +33,16 @@ def tsallis_weights(C: Sequence[float], eta: float) -> list[float]:
     def weights(s: float) -> list[float]:
         return [(2 / (eta * (d + s))) ** 2 for d in D]
 
+    def newton(w: list[float]) -> float:
+        return math.fsum([*w, -1.0]) / (eta * math.fsum(v**1.5 for v in w))
+
     low, high = 2 / eta, 2 * math.sqrt(K) / eta
-    while low < (s := low + (high - low) / 2) < high:  # until low and high are neighbouring floats
+    while high - low > 2**-15 * low:
+        s = low + (high - low) / 2
         low, high = (s, high) if math.fsum(weights(s)) >= 1 else (low, s)
+    low += newton(weights(low))  # now x < 2^-30
     w = weights(low)
-    # Polish: the root is low + δ, δ below the resolution of floats; one Newton step applied to w itself.
-    delta = math.fsum([*w, -1.0]) / (eta * math.fsum(v**1.5 for v in w))
+    delta = newton(w)
     w = [v * (1 - 2 * delta / (d + low)) for v, d in zip(w, D, strict=True)]
     total = math.fsum(w)
     return [v / total for v in w]
@@ -84,6 +90,7 @@ def draw(p: Sequence[float], u: float) -> int:
 # ------------------------------------------------------------------------------------------- exact roundings
 
 
+@cache
 def rational(x: Number) -> Fraction:
     """The decimal the user wrote: 0.025 is 1/40, not the nearest binary fraction."""
     return Fraction(str(x))

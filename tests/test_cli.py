@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from commands import command_here, holdfast_command
 from study_files import PLAIN
 from typer.testing import CliRunner
 
@@ -15,12 +16,6 @@ from holdfast.paper.figures import FIGURES
 
 BOUNDS = ("bounds", "--arms", "8", "--switching-cost", "1", "--horizon", "1e6", "--gaps", "0.05")
 SMALL = ("--replications", "2", "--horizon", "200", "--arms", "3")
-
-
-def holdfast_command(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "holdfast", *arguments], capture_output=True, text=True, timeout=300, **options
-    )
 
 
 def test_version():
@@ -39,7 +34,7 @@ def test_bounds_side_by_side():
 
 
 def test_bounds_of_a_million_million_arms():
-    run = holdfast_command(
+    run = command_here(
         "bounds", "--arms", "1000000000000", "--switching-cost", "1", "--horizon", "1e6", "--gaps", "0.1"
     )
     assert (run.returncode, run.stderr) == (0, "")
@@ -59,9 +54,17 @@ def test_bounds_of_a_million_million_arms():
 )
 def test_a_mistake_is_one_line_and_exit_code_2(arguments, said, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    run = holdfast_command(*arguments)
+    run = command_here(*arguments)
     assert run.returncode == 2
     assert said in run.stderr
+    assert run.stderr.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_mistake_ends_the_process_the_same_way(tmp_path):
+    run = holdfast_command("reproduce", "--replications", "0", cwd=tmp_path)
+    assert (run.returncode, run.stdout) == (2, "")
+    assert run.stderr.startswith("holdfast: --replications must be")
     assert run.stderr.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
 
@@ -140,6 +143,6 @@ def test_a_reproduction_ends_in_few_lines(tmp_path):
     assert len(lines) <= 40
     assert lines[0].startswith("2 figures; ")
     assert lines[-1] == f"The report is {tmp_path / 'run' / 'report.html'}"
-    full = holdfast_command(*given, "--verbose").stdout
+    full = command_here(*given, "--verbose").stdout
     assert "played ties-stochastic" in full
     assert len(full.splitlines()) > 60

@@ -45,7 +45,7 @@ def policy_of(choose):
 
 def arms(policy):
     \"\"\"The arm in online play, and the one a simulation plays all the time: it loses 0, 1, 2 or 3 tenths.\"\"\"
-    world = hf.Bernoulli([0.0, 0.1, 0.2, 0.3])
+    world = hf.LossTable(np.tile([0.0, 0.1, 0.2, 0.3], (10, 1)))  # the world that is compiled soonest
     result = hf.simulate(policy, world, horizon=10, switching_cost=0.0, replications=1, workers=1)
     return policy.player(seed=1).ask(), round(result.frame["pseudo_regret"].to_list()[-1])
 """
@@ -92,8 +92,8 @@ TABLES = """
 
 def test_tables_that_print_alike_do_not_share_code(tmp_path):
     """In one process, and in the next with the first one's cache."""
-    said = run(tmp_path, TABLES + "\n    print([arms(playing(table_of(arm))) for arm in (0, 1, 2)])")
-    assert said == "[(0, 0), (1, 1), (2, 2)]"
+    said = run(tmp_path, TABLES + "\n    print([arms(playing(table_of(arm))) for arm in (1, 2)])")
+    assert said == "[(1, 1), (2, 2)]"
     assert run(tmp_path, TABLES + "\n    print(arms(playing(table_of(3))))") == "(3, 3)"
 
 
@@ -164,9 +164,9 @@ USES_CONSTANT = """
 
 def test_a_constant_read_from_a_file_is_noticed(tmp_path):
     """Two calls below the kernel that Python calls; in the next process, and in this one."""
-    for arm in (1.0, 2.0):
-        (tmp_path / "config.json").write_text(str(arm))
-        assert run(tmp_path, USES_CONSTANT) == f"({arm:.0f}, {arm:.0f})"
+    (tmp_path / "config.json").write_text("1.0")
+    assert run(tmp_path, USES_CONSTANT) == "(1, 1)"
+    (tmp_path / "config.json").write_text("2.0")
     assert run(tmp_path, USES_CONSTANT + "\n    FAVOURITE = 3.0\n    print(arms(policy))") == "(2, 2)\n(3, 3)"
 
 
@@ -245,7 +245,7 @@ def test_a_policy_typed_into_a_notebook_plays_on_dask(tmp_path):
     """Sent by value to workers that have never heard of it; abreast there too."""
     pytest.importorskip("distributed")
     code = """
-    world = hf.Bernoulli([0.0, 0.1, 0.2, 0.3])
+    world = hf.LossTable(np.tile([0.0, 0.1, 0.2, 0.3], (10, 1)))
     result = hf.simulate(Typed(4), world, horizon=10, switching_cost=0.0, replications=40, backend="dask", workers=1)
     print(round(result.frame["pseudo_regret"].max()))
     """
@@ -256,17 +256,17 @@ ASKED = TYPED.replace("arms(policy_of(choose))", "policy_of(choose).player(seed=
 
 
 def test_a_damaged_cache_is_compiled_anew(tmp_path):
-    """Cut short, changed by a bit, empty, or something else."""
-    for damage in ("cut", "flip", "empty", "foreign"):
-        assert run(tmp_path, ASKED) == "2"
-        files = list((tmp_path / "cache").rglob("*.kernel"))
-        assert files
-        for file in files:
-            content = bytearray(file.read_bytes())
-            content[len(content) // 2] ^= 1
-            changed = {"cut": content[: len(content) // 3], "flip": content, "empty": b"", "foreign": b"x" * 4096}
-            file.write_bytes(bytes(changed[damage]))
-    assert run(tmp_path, ASKED) == "2"
+    """Cut short, changed by a bit, empty, or something else; a kernel made anew looks on disk as a new process does."""
+    damage = """
+    import pathlib
+    (file,) = pathlib.Path("cache").rglob("*.kernel")
+    flipped = bytearray(file.read_bytes())
+    flipped[len(flipped) // 2] ^= 1
+    for bad in (flipped[: len(flipped) // 3], flipped, b"", b"x" * 4096):
+        file.write_bytes(bad)
+        print(policy_of(kernel(choose.py_func)).player(seed=1).ask(), file.read_bytes() != bad)
+    """
+    assert run(tmp_path, ASKED + damage) == "\n".join(["2", *["2 True"] * 4])
 
 
 @pytest.mark.parametrize("obstacle", ["a file", "a file below", "/dev/full"])

@@ -305,12 +305,18 @@ def test_text_fits_a_terminal(found):
 )
 def test_labels_of_every_kind_reach_text_and_pictures(labels, first, tmp_path):
     frame = pl.DataFrame({"when": labels, "a": [0.0, 1.0, 0.5], "b": [1.0, 0.0, 0.25]})
-    made = hf.replay(frame, ["exp3"], switching_cost=[0.5, 0.5000000001], index="when", replications=2)
+    made = hf.replay(frame, ["exp3"], switching_cost=0.5, index="when", replications=2)
     assert made.label(0) == first
-    assert first in made.write(tmp_path / "a.html").read_text()
+    made.write(tmp_path / "all")
+    assert first in (tmp_path / "all" / "report.html").read_text()
+    assert len(list((tmp_path / "all" / "pictures").iterdir())) == 8
+
+
+def test_two_costs_that_look_alike_are_two(tmp_path):
+    made = hf.replay([[0.0, 1.0], [1.0, 0.0]], ["exp3"], switching_cost=[0.5, 0.5000000001], replications=2)
     assert made.plans_frame().height >= 2
     made.write(tmp_path / "all")
-    assert len(list((tmp_path / "all" / "pictures").iterdir())) == 12  # two costs that look alike are two
+    assert len(list((tmp_path / "all" / "pictures").iterdir())) == 12
 
 
 @pytest.mark.parametrize("losses", [np.zeros((30, 2)), np.full((30, 2), -1.0), RNG.random((30, 12)) - 1.0])
@@ -318,8 +324,10 @@ def test_costs_that_are_not_positive_have_no_per_cent(losses, tmp_path):
     made = hf.replay(losses, ["exp3", "hold-forever"], switching_cost=0.0, units=(-1, 0), replications=3)
     assert str(made)
     assert json.loads(made.json())["rows"]
-    assert "report" not in made.write(tmp_path / "a.html").name
     made.write(tmp_path / "all")
+    page = (tmp_path / "all" / "report.html").read_text()
+    assert "above the best fixed arm" in page
+    assert "above the best fixed arm, %" not in page
 
 
 def test_one_arm_is_nothing_to_decide():

@@ -6,8 +6,8 @@ import json
 import numpy as np
 import polars as pl
 import pytest
+from commands import command_here, holdfast_command
 from study_files import GRID
-from test_cli import holdfast_command
 
 import holdfast as hf
 from holdfast.replays.commands import spread
@@ -70,7 +70,7 @@ def test_a_bad_file_is_one_line_and_nothing_is_written(tmp_path, name):
     content, message = BAD[name]
     (tmp_path / "t.csv").write_text(content)
     out = tmp_path / "deep" / "out"
-    run = holdfast_command("replay", str(tmp_path / "t.csv"), *QUICK, "--index", "time", "--out", str(out))
+    run = command_here("replay", str(tmp_path / "t.csv"), *QUICK, "--index", "time", "--out", str(out))
     assert run.returncode == 2
     assert run.stderr.startswith("holdfast: TRACE must ")
     assert message in run.stderr
@@ -95,7 +95,7 @@ def test_a_bad_file_is_one_line_and_nothing_is_written(tmp_path, name):
 def test_mistakes_in_options(tmp_path, options, message):
     (tmp_path / "t.csv").write_text(GOOD)
     quick = QUICK if "--switching-cost" not in options else QUICK[3:]
-    run = holdfast_command("replay", str(tmp_path / "t.csv"), *quick, "--index", "time", *options)
+    run = command_here("replay", str(tmp_path / "t.csv"), *quick, "--index", "time", *options)
     assert run.returncode == 2
     assert message in run.stderr
     assert run.stderr.count("\n") == 1
@@ -146,7 +146,7 @@ def test_logs_that_cannot_be_used(tmp_path):
     }
     for name, (frame, message) in cases.items():
         frame.write_csv(tmp_path / "log.csv")
-        run = holdfast_command("replay", str(tmp_path / "log.csv"), "--logged", "--switching-cost", "1", *COLUMNS)
+        run = command_here("replay", str(tmp_path / "log.csv"), "--logged", "--switching-cost", "1", *COLUMNS)
         assert run.returncode == 2, name
         assert message in run.stderr, name
         assert run.stderr.count("\n") == 1, name
@@ -177,6 +177,6 @@ def test_plot_of_a_study(write, tmp_path):
         ((str(table), "--scale", "logarithmic"), "scale must be one of"),
         ((str(table), "--out", "x.gif"), "path must end in .html, .png, .svg or .pdf"),
     ):
-        run = holdfast_command("plot", *arguments)
+        run = command_here("plot", *arguments)
         assert run.returncode == 2
         assert message in run.stderr

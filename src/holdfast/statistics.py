@@ -5,10 +5,11 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
+from functools import cache, lru_cache
 from statistics import NormalDist
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from holdfast.checks import real_number
 from holdfast.errors import InvalidParameter
@@ -94,6 +95,7 @@ def checked_confidence(confidence: object) -> float:
     return share
 
 
+@lru_cache(maxsize=4096)  # a report asks for a few of them thousands of times
 def student_quantile(probability: float, degrees: int) -> float:
     """The quantile of Student's t above one half.
 
@@ -116,7 +118,7 @@ def student_quantile(probability: float, degrees: int) -> float:
         )
         return math.fsum(term / degrees**power for power, term in enumerate(terms))
     angle_low, angle_high = 0.0, math.pi / 2
-    nodes, weights = np.polynomial.legendre.leggauss(64)
+    nodes, weights = _nodes()
     scale = math.exp(math.lgamma((degrees + 1) / 2) - math.lgamma(degrees / 2)) / math.sqrt(math.pi)
     for _ in range(60):  # with t = √ν tan θ the density is scale · cos^{ν−1} θ
         angle = (angle_low + angle_high) / 2
@@ -126,3 +128,10 @@ def student_quantile(probability: float, degrees: int) -> float:
         else:
             angle_high = angle
     return math.sqrt(degrees) * math.tan(angle_low)
+
+
+@cache
+def _nodes() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Gauss and Legendre's, and their weights."""
+    nodes, weights = np.polynomial.legendre.leggauss(64)
+    return nodes, weights

@@ -71,12 +71,13 @@ def played(policy: Policy, environment: Environment, cost: float | Power | None)
     rng = random.Random(SEED)
     means, found = losses(environment), []
     K = environment.n_arms
+    rows = [means(t) for t in range(1, T + 1)]
+    turned = [[row[-turn:] + row[:-turn] for row in rows] for turn in range(K)]
     for _ in range(games(policy, environment)):
         turn = rng.randrange(K) if environment.shuffled else 0
 
         def rotated(t: int, turn: int = turn) -> list[float]:
-            row = means(t)
-            return row[-turn:] + row[:-turn]
+            return turned[turn][t - 1]
 
         game = naive_games.play(oracle(policy), rotated, T, rng, cost if isinstance(cost, Power) else 0)
         found.append((game.pseudo_regret[-1], game.switches[-1]))

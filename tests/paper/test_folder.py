@@ -120,7 +120,7 @@ def test_a_damaged_manifest_is_one_line(tmp_path, text):
 @pytest.fixture(scope="module")
 def earlier(tmp_path_factory):
     folder = tmp_path_factory.mktemp("earlier")
-    reproduce(["stochastic-free", "arms"], out=folder, **SMALL)
+    reproduce(["stochastic-free", "ties-stochastic"], out=folder, **SMALL)
     return folder
 
 
@@ -136,24 +136,24 @@ def test_files_of_a_user_are_refused_before_anything_is_played(tmp_path):
     (tmp_path / "ledger" / "mine.parquet").write_text("mine")
     reproduce(["stochastic-free"], out=tmp_path, **SMALL)  # a folder of that name is no obstacle
     assert (tmp_path / "ledger" / "mine.parquet").read_text() == "mine"
-    (tmp_path / "arms.png").write_text("mine")
+    (tmp_path / "ties-stochastic.png").write_text("mine")
     before = contents(tmp_path)
-    with pytest.raises(HoldfastError, match=r"none wrote: arms\.png; move them away, or choose another folder"):
-        reproduce(["arms"], out=tmp_path, **SMALL)
+    with pytest.raises(HoldfastError, match=r"none wrote: ties-stochastic\.png; move them away, or choose another"):
+        reproduce(["ties-stochastic"], out=tmp_path, **SMALL)
     assert contents(tmp_path) == before
 
 
 def test_a_subset_is_merged_into_a_fuller_folder(folder):
     before = contents(folder)
     made = reproduce(["adversarial"], out=folder, **SMALL)
-    assert [figure.name for figure in made.findings.figures] == ["stochastic-free", "adversarial", "arms"]
+    assert [figure.name for figure in made.findings.figures] == ["stochastic-free", "adversarial", "ties-stochastic"]
     after = contents(folder)
     assert {name for name in before if name.endswith(".parquet")} < set(after)
     for name, data in before.items():
         if name.endswith((".parquet", ".png")):
             assert after[name] == data, name
     page = after["report.html"].decode()
-    for name in ("stochastic-free", "adversarial", "arms"):
+    for name in ("stochastic-free", "adversarial", "ties-stochastic"):
         assert f'<section id="{name}">' in page
     assert set(load(folder).tables) == set(made.findings.tables)
 
@@ -163,29 +163,29 @@ def test_a_subset_with_other_settings_is_refused(folder, change):
     before = contents(folder)
     old = {"seed": "seed 0", "horizon": "horizon 200", "replications": "replications 2"}[next(iter(change))]
     with pytest.raises(HoldfastError, match=rf"has 2 figures made with {old}: .*\(stochastic-free too\)"):
-        reproduce(["arms"], out=folder, **{**SMALL, **change})
+        reproduce(["ties-stochastic"], out=folder, **{**SMALL, **change})
     assert contents(folder) == before
 
 
 def test_all_figures_of_a_folder_can_be_made_anew(folder):
-    reproduce(["stochastic-free", "arms"], out=folder, **{**SMALL, "seed": 5})
+    reproduce(["stochastic-free", "ties-stochastic"], out=folder, **{**SMALL, "seed": 5})
     assert load(folder).settings.seed == 5
 
 
 def test_a_damaged_table_of_a_kept_figure_is_played_again(folder):
-    sound = (folder / "arms.parquet").read_bytes()
-    (folder / "arms.parquet").unlink()
+    sound = (folder / "ties-stochastic.parquet").read_bytes()
+    (folder / "ties-stochastic.parquet").unlink()
     said = []
     reproduce(["adversarial"], out=folder, echo=said.append, **SMALL)
-    assert said == ["arms is played again: arms.parquet not as written"]
-    assert (folder / "arms.parquet").read_bytes() == sound
+    assert said == ["ties-stochastic is played again: ties-stochastic.parquet not as written"]
+    assert (folder / "ties-stochastic.parquet").read_bytes() == sound
 
 
 def test_a_folder_of_0_2_0_has_no_manifest_and_is_left_alone(folder):
     (folder / MANIFEST).unlink()
     before = contents(folder)
     with pytest.raises(HoldfastError, match=r"that none wrote: .* and \d+ more; move them away"):
-        reproduce(["stochastic-free", "arms"], out=folder, **SMALL)
+        reproduce(["stochastic-free", "ties-stochastic"], out=folder, **SMALL)
     assert contents(folder) == before
 
 
@@ -194,23 +194,24 @@ def test_two_runs_at_once(tmp_path):
         claimed(tmp_path, "x"),
         pytest.raises(HoldfastError, match=r"another process is reproducing the paper in .*: wait for it to end"),
     ):
-        reproduce(["arms"], out=tmp_path, **SMALL)
+        reproduce(["ties-stochastic"], out=tmp_path, **SMALL)
 
 
-def test_killed_at_any_moment_the_folder_has_one_whole_run(folder):
-    """Killed every so often while it replaces a run: what is left loads, as the old run or as the new one."""
+@pytest.mark.parametrize("reached", ["", "ledger.json", "report.html", MANIFEST])
+def test_killed_at_any_moment_the_folder_has_one_whole_run(folder, reached):
+    """Killed while it replaces a run, once it has written so much: what is left loads, as the old run or the new."""
     code = (
         "from holdfast.paper.reproduce import reproduce\n"
-        f"reproduce(['stochastic-free', 'arms'], out={str(folder)!r}, **{ {**SMALL, 'seed': 5}!r})"
+        f"reproduce(['stochastic-free', 'ties-stochastic'], out={str(folder)!r}, **{ {**SMALL, 'seed': 5}!r})"
     )
-    for delay in (0.5, 1.0, 2.0, 2.5, 3.0, 3.5, 4.0):
-        process = subprocess.Popen([sys.executable, "-c", code])
-        time.sleep(delay)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        with claimed(folder, "looking"):
-            ours(folder)
-        assert load(folder).settings.seed in (0, 5)
+    process = subprocess.Popen([sys.executable, "-c", code])
+    while process.poll() is None and not (folder / ASIDE / reached).exists():
+        time.sleep(0.001)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    with claimed(folder, "looking"):
+        ours(folder)
+    assert load(folder).settings.seed in (0, 5)
 
 
 @pytest.fixture

@@ -52,7 +52,7 @@ def path(charts, tmp_path_factory):
 
 
 def test_every_chart_is_drawn(browser, path, charts):
-    browser.open(path)
+    browser.look(path)
     for index, chart in enumerate(charts.values()):
         shown = browser.panels(f"#chart-{index}", LINES)
         assert len(shown) == 3 * len(chart.rows)
@@ -62,6 +62,21 @@ def test_every_chart_is_drawn(browser, path, charts):
     )
     assert len(images) == len(charts) + 2
     assert all(complete and width > 300 for complete, width in images)
+
+
+def test_times_and_points(browser, path):
+    browser.look(path)
+    assert browser.panels("#dated", TYPES) == [["date", "linear"]]
+    assert browser.panels("#scatter", "plot.data.map(trace => trace.mode)") == [["lines+markers", "markers"]]
+    assert len(browser.all("#dated [data-axis='x']")) == 0
+
+
+def test_a_legend_shows_line_and_marker(browser, path):
+    browser.look(path)
+    drawn = "return [...document.querySelectorAll('#chart-0 .swatch')].map(swatch => swatch.children.length)"
+    assert browser.run(drawn) == [2] * 6
+    bands = "return [...document.querySelectorAll('.band svg')].map(svg => svg.children.length)"
+    assert browser.run(bands) == [4, 4]
 
 
 def test_hover_shows_all_policies(browser, path):
@@ -122,21 +137,6 @@ def test_scale_buttons(browser, path):
     assert browser.panels("#chart-0", TYPES) == begun
 
 
-def test_times_and_points(browser, path):
-    browser.open(path)
-    assert browser.panels("#dated", TYPES) == [["date", "linear"]]
-    assert browser.panels("#scatter", "plot.data.map(trace => trace.mode)") == [["lines+markers", "markers"]]
-    assert len(browser.all("#dated [data-axis='x']")) == 0
-
-
-def test_a_legend_shows_line_and_marker(browser, path):
-    browser.open(path)
-    drawn = "return [...document.querySelectorAll('#chart-0 .swatch')].map(swatch => swatch.children.length)"
-    assert browser.run(drawn) == [2] * 6
-    bands = "return [...document.querySelectorAll('.band svg')].map(svg => svg.children.length)"
-    assert browser.run(bands) == [4, 4]
-
-
 def test_dark_by_button_outlives_a_reload(browser, path):
     browser.open(path)
     light = browser.panels("#chart-0", COLOURS)[0]
@@ -159,9 +159,14 @@ def test_dark_follows_the_system(browser, path):
     assert all(one != other for one, other in zip(light, browser.panels("#chart-0", COLOURS)[0], strict=True))
 
 
-@pytest.mark.parametrize("width", [320, 390, 768, 1440])
+@pytest.fixture(scope="module", params=[320, 390, 768, 1440])
+def width(request):
+    """Of the window; tests of one width come one after the other."""
+    return request.param
+
+
 def test_no_sideways_scrolling_and_every_cut_table_says_so(browser, path, charts, width):
-    browser.open(path, width=width)
+    browser.look(path, width=width)
     for index in range(len(charts)):
         browser.panels(f"#chart-{index}", "1")
     # A phone widens its window to what overflows, a desktop does not.
@@ -175,9 +180,8 @@ def test_no_sideways_scrolling_and_every_cut_table_says_so(browser, path, charts
     assert any(cut for cut, _ in told) or width > 1000
 
 
-@pytest.mark.parametrize("width", [390, 1440])
 def test_the_navigation_is_whole(browser, path, width):
-    browser.open(path, width=width)
+    browser.look(path, width=width)
     if not browser.visible(".contents li a"):
         browser.all(".contents summary")[0].click()
     links = browser.visible(".contents li a")

@@ -25,7 +25,7 @@ def path(made, tmp_path_factory):
 
 
 def test_every_chart_and_ribbon_is_drawn(browser, path):
-    browser.open(path)
+    browser.look(path)
     names = "plot.data.filter(trace => trace.name).map(trace => trace.name)"
     policies = ["tsallis-switch", "hold-forever", "follow-the-leader:cooldown=5"]
     (cost, relative) = browser.panels("#cost", names)
@@ -48,11 +48,19 @@ def test_every_chart_and_ribbon_is_drawn(browser, path):
 
 
 def test_the_sentences_come_first_and_names_are_text(browser, path, made):
-    browser.open(path)
+    browser.look(path)
     said = browser.run("return [...document.querySelectorAll('.opening li')].map(li => li.textContent)")
     assert [text.lstrip("◐") for text in said] == [str(sentence) for sentence in made.advice]
     assert not browser.all("main b b")
     assert browser.run("return document.querySelectorAll('th b, td b, .key b').length") == 0
+
+
+def test_it_needs_nothing_else(browser, path):
+    browser.look(path)
+    browser.panels("main", "1")
+    asked = browser.run("return performance.getEntriesByType('resource').map(entry => entry.name)")
+    assert [name for name in asked if not name.startswith("data:")] == []
+    assert path.stat().st_size < 5_000_000
 
 
 @pytest.mark.parametrize("width", [320, 390, 1440])
@@ -76,11 +84,3 @@ def test_on_paper(browser, path):
     assert len(browser.visible("img.static")) == 4
     assert len(browser.visible(".band svg")) == 8
     browser.media()
-
-
-def test_it_needs_nothing_else(browser, path):
-    browser.open(path)
-    browser.panels("main", "1")
-    asked = browser.run("return performance.getEntriesByType('resource').map(entry => entry.name)")
-    assert [name for name in asked if not name.startswith("data:")] == []
-    assert path.stat().st_size < 5_000_000

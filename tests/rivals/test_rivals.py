@@ -100,10 +100,10 @@ def test_epochs_of_ucb2():
 
 @pytest.mark.plain
 def test_lengths_of_lazy_exp3_are_geometric():
-    """First blocks of 20 000 games: P(b > m) = (1 − ε)^m; a total variation distance of 0.06 is seen."""
+    """First blocks of 12 000 games: P(b > m) = (1 − ε)^m; a total variation distance of 0.06 is seen."""
     policy, lengths = hf.LazyExp3(4, switching_cost=30.0), []
     mean = (30.0**2 / 4) ** (1 / 3)
-    for replication in range(20_000 if COMPILED else 6000):
+    for replication in range(12_000 if COMPILED else 4000):
         game = Game(policy, seed=SEED, replication=replication)
         lengths.append(game.begin()[1])
     cells = np.arange(1, 40)

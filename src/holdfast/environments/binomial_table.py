@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast._numba.compile import kernel
+from holdfast._numba.compile import COMPILED, kernel
 
 LARGEST = 1023
 """Trials up to which there are tables."""
@@ -61,7 +61,7 @@ def _fill(p: float, rows: Any, mass: Any, order: Any, columns: Any) -> None:
     """
     odds = p / (1.0 - p)
     full = (1 << BITS) - 1  # and the alias of a full column is itself
-    for n in range(rows.shape[0]):
+    for n in range(len(rows)):
         begin, size, first = _row(rows[n])
         mode = min(max(int((n + 1) * p) - first, 0), size - 1)
         mass[mode] = total = 1.0
@@ -114,7 +114,10 @@ def _tables_of(means: tuple[float, ...]) -> tuple[NDArray[np.int64], NDArray[np.
         end = _lay_out(p, end, rows[kind])
     columns = np.zeros(max(end, 1), dtype=np.int64)
     for kind, p in enumerate(means):
-        _fill(p, rows[kind], np.zeros(LARGEST + 1), np.zeros(LARGEST + 1, dtype=np.int64), columns)
+        arrays = rows[kind], np.zeros(LARGEST + 1), np.zeros(LARGEST + 1, dtype=np.int64)
+        # Without the compiler lists are four times as fast.
+        row, mass, order = (array if COMPILED else array.tolist() for array in arrays)
+        _fill(p, row, mass, order, columns)
     return rows, columns
 
 

@@ -64,15 +64,21 @@ def rendered(
     """The chart as the bytes of files of these kinds."""
     with styled():
         figure = draw_ribbon(chart, title) if isinstance(chart, Ribbon) else draw_chart(chart, title)
-        # The layout is solved once, not once for each format.
-        figure.draw_without_rendering()
+        # The layout is solved once, not once for each format, and without drawing anything for it.
+        figure.get_layout_engine().execute(figure)  # type: ignore[union-attr]  # a constrained one
         figure.set_layout_engine("none")
-        files = {}
-        for kind in kinds:
-            buffer = BytesIO()
-            figure.savefig(buffer, format=kind, dpi=dpi, metadata=_UNDATED[kind])
-            files[kind] = buffer.getvalue()
-    return files
+        return {kind: _printed(figure, kind, dpi) for kind in kinds}
+
+
+def _printed(figure: Figure, kind: str, dpi: int) -> bytes:
+    """The bytes of one file; `savefig` would draw everything twice, for a layout that is solved already."""
+    from matplotlib.backend_bases import get_registered_canvas_class
+
+    buffer = BytesIO()
+    figure.set_dpi(dpi)  # for each file: an SVG leaves its own
+    canvas: Any = get_registered_canvas_class(kind)
+    getattr(canvas(figure), f"print_{kind}")(buffer, metadata=_UNDATED[kind])
+    return buffer.getvalue()
 
 
 @contextmanager
