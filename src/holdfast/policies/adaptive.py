@@ -31,9 +31,10 @@ from holdfast.simplex import WIDEST, refined, smallest, tsallis_solve, tsallis_s
 ANNOUNCED = "announced"
 
 LAMBDA, VARYING, STEP_DOWN, STEP_UP, FLOOR_BUDGET, CAP_BUDGET, LEAST_NOISE, MEMORY = range(8)
-DEVIATIONS, CALM_LENGTH, CALM, LONGEST_LENGTH, SPREAD_WEIGHT, LEAST_SPREAD, ROOT_K, PER_ROOT_K, PER_TWO_MEMORIES = range(8, 17)
-"""Places in `params`: λ, whether it is announced, the constants in the order of the class's fields, √K, 1/√K and one over
-twice the memory."""
+DEVIATIONS, CALM_LENGTH, CALM, LONGEST_LENGTH, SPREAD_WEIGHT, LEAST_SPREAD = range(8, 14)
+ROOT_K, PER_ROOT_K, PER_TWO_MEMORIES = range(14, 17)
+"""Places in `params`: λ, whether it is announced, the constants in the order of the class's fields; then √K, 1/√K and
+1/(2·memory), made once."""
 
 REBASE = 4096.0
 """C is moved back to a minimum of zero when the minimum exceeds so many s: p depends on differences only."""
@@ -165,16 +166,18 @@ def choose(params: Any, state: Any, announced: float, streams: Any, block: Any) 
     common = b * state.beta[0]  # a shift of all C, which p does not depend on
     top = params[DEVIATIONS] * math.sqrt(state.spread[0] * params[PER_TWO_MEMORIES])
     budget, h = params[FLOOR_BUDGET] * state.paid[0], params[STEP_DOWN] * 0.5 * R
+    step, beta, level, W = state.step[0], state.beta[0], state.level, state.W
+    for i in range(K):  # apart from the sums below, so that it runs in vector registers
+        v = R * refined(root[i, 0], step)  # √p_i
+        B = b * min(beta, level[i, 0] + top)  # B_i                                                   line 3
+        m_i = min(B, h * v + v * v * max(budget - W[i, 0], 0.0))
+        root[i, 0], m[i, 0] = v, m_i
+        C[i, 0] += m_i - common
     lowest, cubes, fourths, drift, pull, bend = common, 0.0, 0.0, 0.0, 0.0, 0.0
     for i in range(K):
-        v = R * refined(root[i, 0], state.step[0])  # √p_i
+        v, e = root[i, 0], m[i, 0] - common
         p = v * v
-        B = b * min(state.beta[0], state.level[i, 0] + top)  # B_i                                    line 3
-        m_i = min(B, h * v + p * max(budget - state.W[i, 0], 0.0))
-        root[i, 0], m[i, 0] = v, m_i
-        lowest = min(lowest, m_i)
-        e = m_i - common
-        C[i, 0] += e
+        lowest = min(lowest, m[i, 0])
         cubes += p * v
         drift += p * v * e
         fourths += p * p

@@ -35,10 +35,6 @@ class Amount:
         """The amount less a number that is known exactly."""
         return Amount(self.mean - number, self.low - number, self.high - number)
 
-    def in_parts_of(self, number: float) -> Amount:
-        """The amount in parts of a positive number that is known exactly."""
-        return Amount(self.mean / number, self.low / number, self.high / number)
-
     @property
     def sign(self) -> int:
         """1 or −1 when the interval lies above or below zero, 0 when that is not decided."""

@@ -44,11 +44,6 @@ def page_of(replay: Replay) -> str:
     )
 
 
-def _against_lambda(replay: Replay) -> Section:
-    chart = line_chart(cost_by_lambda(replay), "total cost of each policy against λ")
-    return Section("Cost against λ", [chart], name="cost")
-
-
 def _opening(replay: Replay) -> list[Html]:
     parts: list[Html] = []
     for lam, sentences in replay.advice_by_cost.items():
