@@ -242,7 +242,7 @@ def claims(settings: Mapping[str, Setting], searched: Mapping[str, Setting], wor
 
 def judged(
     *,
-    replications: int = 1000,
+    replications: int = 4000,
     worlds: int = 1000,
     horizon: int = 100_000,
     n_arms: int = 8,

@@ -105,7 +105,7 @@ def _gaps(text: str | None) -> float | list[float] | None:
 
 @app.command()
 def claims(
-    replications: Annotated[int, typer.Option(help="Games of each policy in each setting.")] = 1000,
+    replications: Annotated[int, typer.Option(help="Games of each policy in each setting.")] = 4000,
     worlds: Annotated[int, typer.Option(help="Random piecewise-constant worlds.")] = 1000,
     seed: Annotated[int, typer.Option(help="The same seed gives the same verdicts.")] = 0,
     backend: Backend = "threads",

@@ -29,6 +29,8 @@ def per_step(player: Any, steps: int, batch: int = 20) -> tuple[float, float]:
 def rows(steps: int = 200_000) -> list[tuple[str, float, float, float]]:
     """Name, median, mean, and the median's ratio to plain NumPy's, after a warm-up of the same length."""
     named = {
+        "AdaptiveTsallisSwitch(8, 1.0)": holdfast.AdaptiveTsallisSwitch(8, switching_cost=1.0),
+        "AdaptiveTsallisSwitch(8, 0.0)": holdfast.AdaptiveTsallisSwitch(8, switching_cost=0.0),
         "TsallisSwitch(8, 1.0)": holdfast.TsallisSwitch(8, switching_cost=1.0),
         "TsallisInf(8)": holdfast.TsallisInf(8),
         "TsallisInf(8, estimator='reduced-variance')": holdfast.TsallisInf(8, estimator="reduced-variance"),

@@ -42,6 +42,11 @@ def simulated(
     )
 
 
+def paper(horizon: int, n_arms: int, replications: int) -> hf.Result:
+    """The paper's policy, measured in a process of its own."""
+    return simulated(hf.TsallisSwitch(n_arms, switching_cost=LAMBDA), horizon, replications)
+
+
 def line(what: str, value: str, ratio: str = "", wanted: str = "") -> None:
     """Print a measurement."""
     print(f"  {what:62s} {value:>16s} {ratio:>10s}  {wanted}")
@@ -69,6 +74,17 @@ def blocks(quick: bool) -> None:
     line(f"time from T = {first:.0e} to {last:.0e}", "", f"{times[last] / times[first]:.1f}", "x (≤ 25; blocks 21.6)")
 
 
+def adaptive() -> None:
+    """A replication of the adaptive policy against one of the paper's, which could be played abreast but is alone."""
+    print("\nThe adaptive policy, K = 8, λ = 1, T = 1e7: one replication, in turns with Tsallis-Switch alone")
+    policies = (hf.TsallisSwitch(K, switching_cost=LAMBDA), hf.AdaptiveTsallisSwitch(K, switching_cost=LAMBDA))
+    least = [seconds(partial(simulated, policy, 10**7), 3) for policy in policies]
+    for _ in range(20):
+        for i, policy in enumerate(policies):
+            least[i] = min(least[i], seconds(partial(simulated, policy, 10**7), 1))
+    line("least time", f"{least[1] * 1e3:.2f} ms", f"{least[1] / least[0]:.2f}", "x Tsallis-Switch alone (≤ 1)")
+
+
 def memory(quick: bool) -> None:
     """Peak memory of fresh processes: it must not grow with T."""
     print("\nPeak memory of a fresh process")
@@ -76,10 +92,8 @@ def memory(quick: bool) -> None:
         line("only Linux tells the peak of a process since it began", "")
         return
     script = (
-        "import sys, holdfast as hf\n"
-        "T, K, R = (int(float(a)) for a in sys.argv[1:])\n"
-        "hf.simulate(hf.TsallisSwitch(K, 1.0), hf.Bernoulli.with_gap(K, 0.05), horizon=T, switching_cost=1.0,"
-        " replications=R, checkpoints=1, workers=1)\n"
+        "import sys; from holdfast.bench.report import paper\n"
+        "paper(*(int(float(a)) for a in sys.argv[1:]))\n"
         "print(next(line.split()[1] for line in open('/proc/self/status') if line.startswith('VmHWM')))\n"
     )
     for T, arms, count in ((1e5, 8, 1), (1e7 if quick else 1e9, 8, 1), (1e5, 10_000, 1), (1e3, 8, 1_000_000)):
@@ -137,8 +151,8 @@ def starting() -> None:
     """Compile time: a first simulation in a fresh cache, and one in a second process."""
     print("\nFrom nothing to a first result, in a process of its own")
     script = (
-        "import time; begun = time.perf_counter(); import holdfast as hf\n"
-        "hf.simulate(hf.TsallisSwitch(8, 1.0), hf.Bernoulli.with_gap(8, 0.05), horizon=100_000, switching_cost=1.0)\n"
+        "import time; begun = time.perf_counter(); from holdfast.bench.report import paper\n"
+        "paper(100_000, 8, 10)\n"
         "print(time.perf_counter() - begun)\n"
     )
     with tempfile.TemporaryDirectory() as cache:
@@ -178,6 +192,7 @@ def report(*, quick: bool = False) -> None:
         f"holdfast {hf.__version__}, Python {platform.python_version()}, {cores()} cores, {time.strftime('%Y-%m-%d')}"
     )
     blocks(quick)
+    adaptive()
     growth(quick)
     memory(quick)
     spreading(quick)

@@ -247,7 +247,7 @@ class AdaptiveTsallisSwitch(Policy):
 
     Against any oblivious adversary its pseudo-regret with switching cost is at most 2.73 times Theorem 1's bound for
     the paper's policy; measured, it costs a third of what the paper's policy does on the paper's own figures, a quarter
-    on real traces, and a sixteenth in its hard setting at ten million rounds (``docs/research.md``).
+    on real traces, and a twelfth in its hard setting at ten million rounds (``docs/research.md``).
 
     Parameters
     ----------
