@@ -1,18 +1,12 @@
 """The GPU's kernel on the CUDA simulator: the same games as the CPU's, step by step, without a GPU."""
 
-import os
 import subprocess
 import sys
 
 import pytest
+from simulated_gpu import games_alike
 
-SCRIPT = """
-import numpy as np
-import holdfast as hf
-from holdfast.simulation.costs import Costs, Power
-from holdfast.simulation.backends.cuda import run_on_gpu
-from holdfast.simulation.tasks import Task, run_task
-
+SETTING = """
 K, T = 5, 150
 table = hf.LossTable(np.random.default_rng(0).random((T, K)))
 environments = [hf.Bernoulli.with_gap(K, 0.2), hf.ConstrainedBernoulli(K, 0.3, shuffled=True), hf.Reversal(K, T), table]
@@ -30,21 +24,11 @@ policies = [
 games = [(policy, environment, Costs.of(1.0)) for policy in policies for environment in environments]
 for policy in (hf.VaryingTsallisSwitch(K), hf.AdaptiveTsallisSwitch(K, switching_cost="announced")):
     games.append((policy, environments[0], Costs.of(Power(0.5))))
-for policy, environment, costs in games:
-    task = Task(policy.label, policy, environment, T, costs, (20, 75, T), 3, 7, 2)
-    cpu, gpu = run_task(task), run_on_gpu(task)
-    for measure in ("excess", "switches", "paid"):
-        np.testing.assert_array_equal(getattr(gpu, measure), getattr(cpu, measure), err_msg=policy.label)
-    assert gpu.blocks == cpu.blocks
-print(len(games), "games alike")
 """
 
 
 def test_simulated_gpu_plays_the_same_games():
-    environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1"}
-    run = subprocess.run([sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, timeout=240)
-    assert run.returncode == 0, run.stderr
-    assert run.stdout == "38 games alike\n"
+    assert games_alike(SETTING) == 38
 
 
 def refusal(prelude: str = "") -> str:
