@@ -26,6 +26,7 @@ from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 import llvmlite
+import llvmlite.binding as llvm
 import numba
 import numpy as np
 from numba.core import config, serialize
@@ -172,6 +173,12 @@ def _how_compiled() -> str | None:
 HOW_COMPILED = _how_compiled()
 
 
+def _called_from_outside(library: Any) -> list[str]:
+    """The functions that machine code calls and does not have itself."""
+    functions = library._final_module.functions
+    return [f.name for f in functions if f.is_declaration and not f.name.startswith("llvm.")]
+
+
 class DiskCache(_Cache):  # type: ignore[misc]  # Numba has no types
     """The compiled overloads of one kernel, a file each, named by the hash of all that they depend on."""
 
@@ -200,8 +207,10 @@ class DiskCache(_Cache):  # type: ignore[misc]  # Numba has no types
             content = file.read_bytes()
             if hashlib.sha256(content[32:]).digest() != content[:32]:
                 return None
-            target.refresh()
-            return CompileResult._rebuild(target, *pickle.loads(content[32:]))
+            symbols, reduced = pickle.loads(content[32:])
+            if any(llvm.address_of_symbol(name) is None for name in symbols):
+                target.refresh()  # which makes the rest of Numba known, and takes longer than all else here
+            return CompileResult._rebuild(target, *reduced)
         except Exception:  # whatever is wrong with a cache, the kernel can be compiled
             return None
 
@@ -213,7 +222,7 @@ class DiskCache(_Cache):  # type: ignore[misc]  # Numba has no types
         if file is None:
             return
         with suppress(Exception):  # a full disk, a folder that cannot be written to
-            payload = serialize.dumps(compiled._reduce())
+            payload = serialize.dumps((_called_from_outside(compiled.library), compiled._reduce()))
             file.parent.mkdir(parents=True, exist_ok=True)
             handle, name = tempfile.mkstemp(dir=file.parent, suffix=".part")
             try:
