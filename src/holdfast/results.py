@@ -25,12 +25,13 @@ def rows(rounds: Sequence[int], played: Iterable[tuple[str, int, Mapping[str, An
     frames = []
     for policy, first, measures in played:
         count = len(measures["switches"])
-        keys = {
-            "policy": pl.Series([policy]).new_from_index(0, count * len(rounds)),
+        columns = {
             "replication": np.repeat(np.arange(first, first + count), len(rounds)),
             "round": np.tile(np.array(rounds, dtype=np.int64), count),
+            **{name: np.ravel(measures[name]) for name in MEASURES},
         }
-        frames.append(pl.DataFrame(keys | {name: np.ravel(measures[name]) for name in MEASURES}, schema=SCHEMA))
+        policies = pl.Series("policy", [policy]).new_from_index(0, count * len(rounds))
+        frames.append(pl.DataFrame([policies, *(pl.Series(name, c, SCHEMA[name]) for name, c in columns.items())]))
     return pl.concat(frames) if frames else pl.DataFrame(schema=SCHEMA)
 
 

@@ -21,6 +21,7 @@ import platform
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any
@@ -79,13 +80,13 @@ def _of_function(function: Any, callers: tuple[Any, ...]) -> Iterator[bytes]:
     for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
         yield name.encode()
         yield from _of_value(cell.cell_contents, callers)
-    for name in sorted(set(_globals_read(code))):
+    for name in _globals_read(code):
         if name in function.__globals__:
             yield name.encode()
-            yield from _of_global(function.__globals__[name], set(_names(code)), callers)
+            yield from _of_global(function.__globals__[name], _names(code), callers)
 
 
-def _of_global(value: Any, names: set[str], callers: tuple[Any, ...]) -> Iterator[bytes]:
+def _of_global(value: Any, names: list[str], callers: tuple[Any, ...]) -> Iterator[bytes]:
     """A value; or what a kernel may read of a module: its attributes of any name that the kernel mentions."""
     if not isinstance(value, ModuleType):
         yield from _of_value(value, callers)
@@ -93,26 +94,26 @@ def _of_global(value: Any, names: set[str], callers: tuple[Any, ...]) -> Iterato
     yield value.__name__.encode()
     if value.__name__.partition(".")[0] in LIBRARIES:
         return
-    for name in sorted(names):
+    for name in names:
         if hasattr(value, name):
             yield name.encode()
             yield from _of_global(getattr(value, name), names, callers)
 
 
-def _globals_read(code: CodeType) -> Iterator[str]:
-    for instruction in dis.get_instructions(code):
-        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
-            yield instruction.argval
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _globals_read(constant)
+@cache  # a code never changes, and reading it takes longer than all else here
+def _globals_read(code: CodeType) -> list[str]:
+    instructions = dis.get_instructions(code)
+    names = {i.argval for i in instructions if i.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
+    return sorted(names.union(*(_globals_read(inner) for inner in _inner(code))))
 
 
-def _names(code: CodeType) -> Iterator[str]:
-    yield from code.co_names
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _names(constant)
+@cache
+def _names(code: CodeType) -> list[str]:
+    return sorted({*code.co_names}.union(*(_names(inner) for inner in _inner(code))))
+
+
+def _inner(code: CodeType) -> Iterator[CodeType]:
+    return (constant for constant in code.co_consts if isinstance(constant, CodeType))
 
 
 def _of_code(code: CodeType) -> Iterator[bytes]:
