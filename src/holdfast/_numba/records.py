@@ -31,7 +31,13 @@ class RecordType(types.Type):  # type: ignore[misc]  # Numba has no types
             self.places[name] = (many, counts[many])
             counts[many] += 1
         self.numbers, self.vectors = numbers, vectors
-        super().__init__(f"Record({per_arm}, {numbers}, {vectors})")
+        names = ", ".join(f"{name}[K]" if many else name for name, many in per_arm)
+        super().__init__(f"record({names})")  # as Numba's errors call it
+
+    @property
+    def key(self) -> Any:
+        """What tells one such type from another."""
+        return self.name, self.numbers, self.vectors
 
 
 @register_model(RecordType)
