@@ -31,7 +31,7 @@ def rows(rounds: Sequence[int], played: Iterable[tuple[str, int, Mapping[str, An
             **{name: np.ravel(measures[name]) for name in MEASURES},
         }
         policies = pl.Series("policy", [policy]).new_from_index(0, count * len(rounds))
-        frames.append(pl.DataFrame([policies, *(pl.Series(name, c, SCHEMA[name]) for name, c in columns.items())]))
+        frames.append(pl.DataFrame([policies, *(pl.Series(name, column) for name, column in columns.items())]))
     return pl.concat(frames) if frames else pl.DataFrame(schema=SCHEMA)
 
 

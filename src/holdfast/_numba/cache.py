@@ -58,19 +58,26 @@ def identity(function: Callable[..., Any]) -> str:
 
 
 def _identity(function: Any, callers: tuple[Any, ...]) -> str:
-    own = str(function.__module__).startswith("holdfast.") and function.__closure__ is None  # exec may leave no module
-    if own and function in _OWN:
+    if function in _OWN:
         return _OWN[function]
     digest = hashlib.sha256()
     for piece in _of_function(function, (*callers, function)):
         digest.update(len(piece).to_bytes(8, "little") + piece)
     found = digest.hexdigest()
-    if own:
+    if _is_own(function):
         _OWN[function] = found
     return found
 
 
 _OWN: dict[Any, str] = {}
+
+
+def _is_own(value: Any) -> bool:
+    """Whether a kernel, and whatever it closes over, is this package's."""
+    if not isinstance(value, FunctionType):
+        return _is_own(value.py_func) if isinstance(value, Dispatcher) else isinstance(value, (int, float, str))
+    own = str(value.__module__).startswith("holdfast.")  # exec may leave no module
+    return own and all(_is_own(cell.cell_contents) for cell in value.__closure__ or ())
 
 
 def _of_function(function: Any, callers: tuple[Any, ...]) -> Iterator[bytes]:

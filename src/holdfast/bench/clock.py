@@ -6,12 +6,15 @@ import time
 from collections.abc import Callable
 from statistics import median
 
+ENOUGH = 0.2
+"""Seconds that work is repeated for at least: three runs of less than a millisecond would say nothing."""
+
 
 def seconds(work: Callable[[], object], repetitions: int = 5) -> float:
-    """The median time of `work` after one warm-up."""
+    """The median time of `work` after one warm-up, of so many runs or as many as fit into `ENOUGH` seconds."""
     work()
-    taken = []
-    for _ in range(repetitions):
+    taken: list[float] = []
+    while len(taken) < repetitions or sum(taken) < ENOUGH:
         begun = time.perf_counter()
         work()
         taken.append(time.perf_counter() - begun)
