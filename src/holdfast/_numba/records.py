@@ -1,9 +1,9 @@
 """A record of named rows as one compiled value: where its two arrays lie, and K.
 
-As a NamedTuple of arrays, a state of seventeen names is handed from kernel to kernel as 119 numbers, and Numba takes a
-third of a first call's time to write them down. Here a record is two arrays and K, and a name becomes a place in them
-only where it is read. Names and what they mean are those of `holdfast.layouts`; without the compiler, and on a GPU, a
-record is the NamedTuple itself.
+As a NamedTuple of arrays, a state of seventeen names is handed from kernel to kernel as 119 numbers, all of which Numba
+writes down for each call. Here a record is two arrays and K, and a name becomes a place in them only where it is read.
+Names and what they mean are those of `holdfast.layouts`; without the compiler, and on a GPU, a record is the NamedTuple
+itself.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ few small rows, however much a caller changes on the way.
 
 from __future__ import annotations
 
+import os
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -192,10 +193,19 @@ class SqlStore(Store):
         self.url = url
         self._migrations = migrations
         self._lock = RLock()
+        self._connection: Any = None
+        self._process = 0  # whose connection it is: one from before a fork is left alone
 
     def __del__(self) -> None:
         with suppress(Exception):  # whatever state the interpreter is in
             self.close()
+
+    def close(self) -> None:
+        """Close the connection, if this process opened it."""
+        with self._lock:
+            if self._connection is not None and self._process == os.getpid():
+                self._connection.close()
+            self._connection = None
 
     @abstractmethod
     @contextmanager

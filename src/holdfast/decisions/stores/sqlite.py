@@ -57,6 +57,8 @@ class SqliteSession:
 class SqliteStore(SqlStore):
     """Games in a file: ``sqlite:///relative.db`` or ``sqlite:////absolute/path.db``."""
 
+    _connection: sqlite3.Connection | None
+
     words = {  # noqa: RUF012  # never changed
         "serial": "INTEGER PRIMARY KEY",
         "float": "REAL",
@@ -71,8 +73,6 @@ class SqliteStore(SqlStore):
             raise InvalidParameter("url", "must be 'sqlite:///file', or 'sqlite:////folder/file' from the root", url)
         self.path = Path(url[len(prefix) :])
         self._busy = busy
-        self._connection: sqlite3.Connection | None = None
-        self._process = 0
 
     def exists(self) -> bool:
         """Whether the file is there."""
@@ -146,10 +146,3 @@ class SqliteStore(SqlStore):
         rows = SqlRows(session, player)
         rows.begin(Head(*found[0]))
         return rows
-
-    def close(self) -> None:
-        """Close the file."""
-        with self._lock:
-            if self._connection is not None and self._process == os.getpid():
-                self._connection.close()
-            self._connection = None
