@@ -82,13 +82,32 @@ def scalars(count: Any, values: Any, found: Any) -> None:
 
 
 @kernel
+def parts(values: Any, found: Any) -> None:
+    """A name that is rows on one way and a part of them on the other."""
+    z = values
+    while z.shape[0] > 2:
+        z = z[1:]
+    found[0, 0] = z[0, 0]
+    y = values
+    if values[0, 0] > 0.0:
+        y = values[3:]
+    found[1, 0] = y[0, 0]
+    x = found[2]
+    if values[0, 0] > 0.0:
+        x = values[4]
+    found[2, 0] = x[0]
+    strided = values[::2]
+    found[3, 0], found[4, 0] = strided[1, 0], strided.shape[0]
+
+
+@kernel
 def observe(params: Any, state: Any, block: Any, totals: Any, rounds: float) -> None:
     """Nothing is learnt."""
 
 
 def chooser(tried: str) -> Any:
     """A kernel that tries one of these."""
-    trial = {"elements": elements, "sums": sums}.get(tried)
+    trial = {"elements": elements, "sums": sums, "parts": parts}.get(tried)
 
     if trial is None:
 
@@ -132,6 +151,7 @@ VALUES = [8.0, -0.25, 4.0, 8.0, 1.5]
 FOUND = {
     "elements": [8.0, -0.25, 4.0, 8.0, 1.5],
     "sums": [sum(VALUES), 1.0, 8.0, 5 + 50 + 200, sum(v * v for v in VALUES)],
+    "parts": [8.0, 8.0, 1.5, 4.0, 3.0],
     "scalars": [3.5, 11.0, 7.0, 7.0, 1.0],
 }
 

@@ -86,7 +86,7 @@ def _of_function(function: Any, callers: tuple[Any, ...]) -> Iterator[bytes]:
     yield from _of_value(function.__defaults__, callers)
     for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
         yield name.encode()
-        yield from _of_value(cell.cell_contents, callers)
+        yield from _of_global(cell.cell_contents, _names(code), callers)
     for name in _globals_read(code):
         if name in function.__globals__:
             yield name.encode()
@@ -139,7 +139,9 @@ def _of_value(value: Any, callers: tuple[Any, ...]) -> Iterator[bytes]:
     function = value.py_func if isinstance(value, Dispatcher) else getattr(value, "_defn", value)
     if isinstance(value, (FunctionType, BuiltinFunctionType, type, np.ufunc)) and _library(value) in LIBRARIES:
         yield f"{_library(value)}.{value.__name__}".encode()
-    elif isinstance(function, FunctionType):
+    elif isinstance(function, FunctionType) and function is not value:  # what a plain one stands for, Numba alone knows
+        if isinstance(value, Dispatcher):
+            yield repr((sorted(value.targetoptions.items()), sorted(value.locals.items()))).encode()
         yield b"itself" if function in callers else _identity(function, callers).encode()
     elif value is None or isinstance(value, (bool, int, float, complex, str, bytes, np.generic, np.dtype, Type)):
         yield f"{type(value).__name__} {value!r}".encode()
@@ -157,7 +159,7 @@ def _of_value(value: Any, callers: tuple[Any, ...]) -> Iterator[bytes]:
 
 
 def _library(value: Any) -> str:
-    module = str(getattr(value, "__module__", None) or "numpy")  # a ufunc has no module
+    module = "numpy" if isinstance(value, np.ufunc) else str(getattr(value, "__module__", None))  # a ufunc has none
     return "holdfast._numba" if module.startswith("holdfast._numba.") else module.partition(".")[0]
 
 

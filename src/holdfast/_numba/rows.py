@@ -16,7 +16,7 @@ import numpy as np
 from numba import types
 from numba.core import cgutils
 from numba.core.datamodel import models
-from numba.core.imputils import lower_builtin, lower_getattr
+from numba.core.imputils import lower_builtin, lower_cast, lower_getattr
 from numba.extending import intrinsic, register_model
 from numba.np.arrayobj import getitem_array_tuple, getitem_arraynd_intp, load_item, setitem_array, store_item
 
@@ -66,6 +66,12 @@ def part_of(context: Any, builder: Any, kind: Any, value: Any, name: str) -> Any
 @lower_getattr(Rows, "shape")  # type: ignore[untyped-decorator]  # Numba has no types
 def _shape(context: Any, builder: Any, kind: Rows, value: Any) -> Any:
     return part_of(context, builder, kind, value, "shape")
+
+
+@lower_cast(Rows, types.Array)  # type: ignore[untyped-decorator]  # Numba has no types
+def _as_array(context: Any, builder: Any, kind: Rows, other: Any, value: Any) -> Any:
+    """What a variable holds that is rows on one way and a part of them on the other."""
+    return value
 
 
 def _element(context: Any, builder: Any, kind: Rows, value: Any, index: Any, at: Any) -> Any:
