@@ -5,6 +5,7 @@ Playwright supports only the Chromium it downloads itself.
 """
 
 import base64
+import json
 import os
 import re
 import shutil
@@ -32,7 +33,7 @@ FLAGS = (
 
 
 class Browser:
-    """One browser for all tests: `open` gives a page as a reader with an empty history sees it."""
+    """One browser for all tests: `open` gives a page as a reader sees it whose browser remembers `storage` alone."""
 
     looking_at: tuple[Path, int] | None = None
 
@@ -50,7 +51,7 @@ class Browser:
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
         self.driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(executable_path=DRIVER))
 
-    def open(self, path: Path, *, width: int = 0, dark: bool = False) -> None:
+    def open(self, path: Path, *, width: int = 0, dark: bool = False, storage: dict[str, str] | None = None) -> None:
         self.looking_at = None
         self.media(dark=dark)
         if width:
@@ -59,8 +60,9 @@ class Browser:
         else:
             self.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
         self.driver.get("about:blank")  # a link inside the page would not load it anew
-        forget = {"source": "localStorage.clear()"}  # before the page's own script runs
-        added = self.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", forget)
+        # Set before the page's own script runs: what an earlier page stored reaches the next one late on a busy machine.
+        remember = f"localStorage.clear(); Object.assign(localStorage, {json.dumps(storage or {})})"
+        added = self.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": remember})
         self.driver.get(path.as_uri())
         self.driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", added)
 

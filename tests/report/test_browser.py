@@ -145,7 +145,7 @@ def test_dark_by_button_outlives_a_reload(browser, path):
     toggle.click()
     dark = browser.panels("#chart-0", COLOURS)[0]
     assert all(one != other for one, other in zip(light, dark, strict=True))
-    browser.driver.get(path.as_uri())
+    browser.open(path, storage=browser.run("return {...localStorage}"))
     assert browser.panels("#chart-0", COLOURS)[0] == dark
     browser.all("#theme")[0].click()
     assert browser.panels("#chart-0", COLOURS)[0] == light
