@@ -60,7 +60,7 @@ class Browser:
         else:
             self.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
         self.driver.get("about:blank")  # a link inside the page would not load it anew
-        # Set before the page's own script runs: what an earlier page stored reaches the next one late on a busy machine.
+        # Before the page's own script runs: what an earlier page stored reaches the next one late on a busy machine.
         remember = f"localStorage.clear(); Object.assign(localStorage, {json.dumps(storage or {})})"
         added = self.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": remember})
         self.driver.get(path.as_uri())
@@ -88,8 +88,8 @@ class Browser:
         return [element for element in self.all(selector) if element.is_displayed()]
 
     def until(self, check: Any, what: str) -> None:
-        """Poll for ten seconds: drawing is not immediate."""
-        deadline = time.monotonic() + 10
+        """Poll for half a minute: drawing is not immediate."""
+        deadline = time.monotonic() + 30
         while not check():
             assert time.monotonic() < deadline, what
             time.sleep(0.05)

@@ -316,6 +316,6 @@ for p in (9e-12, 7e-12, 5e-12, 3e-12, 1e-12):
 def test_the_largest_uniform_does_not_walk_through_all_trials():
     """What rounding leaves of u beyond the distribution function must not cost a step for each of 10¹² trials."""
     try:
-        subprocess.run([sys.executable, "-c", WALK], check=True, timeout=15)
+        subprocess.run([sys.executable, "-c", WALK], check=True, timeout=120)
     except subprocess.TimeoutExpired:
-        pytest.fail("one binomial draw took more than 15 seconds")
+        pytest.fail("one binomial draw took more than two minutes")
