@@ -13,7 +13,7 @@ from study_files import GRID, PLAIN, SEEDS, Counting, Killed
 import holdfast as hf
 from holdfast.simulation.chunks import Chunks
 from holdfast.studies.file import read_study
-from holdfast.studies.folder import StudyFolder
+from holdfast.studies.folder import StudyFolder, finished_tables
 from holdfast.studies.run import StudyRun, run_study
 
 
@@ -67,7 +67,7 @@ def test_resume_with_more_replications_plays_the_missing_ones(write, tmp_path):
     run_study(write(GRID), out)
     more = write(GRID.replace("replications = 7", "replications = 12"))
     with pytest.raises(
-        hf.HoldfastError, match=r"holds this study with fewer replications; give --resume to play the missing ones, or"
+        hf.HoldfastError, match=r"holds this study in part; give --resume to play what is missing, or another --out"
     ):
         run_study(more, out)
     backend = Counting(stop=2)
@@ -80,6 +80,36 @@ def test_resume_with_more_replications_plays_the_missing_ones(write, tmp_path):
     same_tables(run, run_study(more, tmp_path / "whole"))
     with pytest.raises(hf.HoldfastError, match=r"another study: replications is 12 there and 7 here; give another"):
         run_study(write(GRID), out, resume=True)
+
+
+def test_resume_with_more_values_in_the_grid_plays_the_missing_combinations(write, tmp_path):
+    out = tmp_path / "out"
+    first = run_study(write(GRID), out)
+    more = write(GRID.replace("[0.05, 0.3]", "[0.05, 0.2, 0.3]"))
+    with pytest.raises(hf.HoldfastError, match=r"holds this study in part; give --resume to play what is missing"):
+        run_study(more, out)
+    run = run_study(more, out, resume=True)
+    assert (run.found, run.played) == (4 * 7, 2 * 7)
+    same_tables(run, run_study(more, tmp_path / "whole"))
+    with pytest.raises(hf.HoldfastError, match=r"another study: grid.environment.gap is \[0.05, 0.2, 0.3\] there"):
+        run_study(write(GRID), out, resume=True)
+    assert set(first.files) < set(run.files)
+    both = GRID.replace("[0.05, 0.3]", "[0.05, 0.2, 0.3, 0.4]").replace("replications = 7", "replications = 8")
+    run = run_study(write(both), out, resume=True)
+    assert (run.found, run.played) == (6 * 7, 6 + 2 * 8)
+    same_tables(run, run_study(write(both), tmp_path / "both"))
+
+
+def test_a_value_that_changes_the_type_of_a_column_has_its_tables_made_anew(write, tmp_path):
+    """Whole numbers become real ones: tables of both kinds could not be read as one."""
+    out, whole = tmp_path / "out", SEEDS.replace("seed = [1, 2]", "switching_cost = [1, 2]")
+    run_study(write(whole), out)
+    more = write(whole.replace("[1, 2]", "[1, 2, 0.5]"))
+    lines: list[str] = []
+    run = run_study(more, out, resume=True, echo=lines.append)
+    assert sum("does not hold every row that it should" in line for line in lines) == 2
+    same_tables(run, run_study(more, tmp_path / "whole"))
+    assert finished_tables(out).frame.height == 3 * 3 * 2
 
 
 def test_more_replications_are_recorded_where_the_first_were(write, tmp_path):

@@ -40,6 +40,19 @@ def test_resume_plays_only_what_is_missing_and_ends_alike(tmp_path):
     assert more.findings.table.equals(fresh.findings.table)
 
 
+def test_an_arena_grows_by_environments_and_traces(tmp_path, trace):
+    run_arena(tmp_path / "out", **SMALL)
+    larger = SMALL | {"environments": ["stochastic-easy", "hard", "traces"]}
+    larger |= {"traces": [trace], "switching_costs": [2.0], "units": (0, 500), "index": "time"}
+    more = run_arena(tmp_path / "out", resume=True, **larger)
+    assert more.study.found == 2 * 3
+    assert more.study.played >= 10 * 3
+    whole = run_arena(tmp_path / "whole", **larger)
+    assert more.document.read_bytes() == whole.document.read_bytes()
+    with pytest.raises(hf.HoldfastError, match=r"environments has \[.*there only; give another --out"):
+        run_arena(tmp_path / "out", resume=True, **SMALL)
+
+
 def test_another_arena_is_refused_by_what_differs(tmp_path):
     run_arena(tmp_path, **SMALL)
     with pytest.raises(hf.HoldfastError, match="seed is 0 there and 1 here"):

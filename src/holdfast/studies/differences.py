@@ -7,19 +7,22 @@ from typing import Any
 
 MOST_DIFFERENCES = 20
 """Fields named in one error."""
+LONG = 60
+"""Characters from which on a value is shortened, and of a list only what differs is shown."""
 ABSENT = object()
 
 
-def only_more_replications(there: dict[str, Any], here: dict[str, Any]) -> bool:
-    """Whether `here` is the study of the record `there` with more replications in some cell, and nothing else."""
+def has_grown(there: dict[str, Any], here: dict[str, Any]) -> bool:
+    """Whether `here` is the study of the record `there` with more cells, or more replications in some, and no less."""
     fixed = [{name: record[name] for name in record if name not in ("written", "cells")} for record in (there, here)]
-    if fixed[0] != fixed[1] or list(there["cells"]) != list(here["cells"]):
+    old, new = there["cells"], here["cells"]
+    if fixed[0] != fixed[1] or not old.keys() <= new.keys() or old == new:
         return False
-    pairs = [(there["cells"][name], here["cells"][name]) for name in here["cells"]]
-    if any(old | {"replications": new["replications"]} != new for old, new in pairs):
-        return False
-    grown = [new["replications"] - old["replications"] for old, new in pairs]
-    return bool(min(grown) >= 0 and max(grown) > 0)
+    return all(
+        old[name]["replications"] <= new[name]["replications"]
+        and old[name] | {"replications": new[name]["replications"]} == new[name]
+        for name in old
+    )
 
 
 def differences(there: dict[str, Any], here: dict[str, Any]) -> list[str]:
@@ -65,9 +68,14 @@ def _said(name: str, there: Any, here: Any) -> str:
         return f"{name} is not set there and {_short(here)} here"
     if here is ABSENT:
         return f"{name} is {_short(there)} there and not set here"
+    if isinstance(there, list) and isinstance(here, list) and max(len(json.dumps(there)), len(json.dumps(here))) > LONG:
+        places = (("there", there, here), ("here", here, there))
+        only = [(place, [one for one in ours if one not in theirs]) for place, ours, theirs in places]
+        if parts := [f"has {_short(ones)} {place} only" for place, ones in only if ones]:
+            return f"{name} {' and '.join(parts)}"
     return "" if there == here else f"{name} is {_short(there)} there and {_short(here)} here"
 
 
 def _short(value: Any) -> str:
-    text = json.dumps(value)
-    return text if len(text) <= 60 else f"{text[:50]}…"
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= LONG else f"{text[: LONG - 10]}…"

@@ -24,7 +24,7 @@ import holdfast
 from holdfast.errors import BadSavedState, HoldfastError
 from holdfast.files import DRAFTS, LOCK, remove_drafts, reported, write_whole
 from holdfast.results import SCHEMA, Result
-from holdfast.studies.differences import differences, only_more_replications
+from holdfast.studies.differences import differences, has_grown
 from holdfast.studies.file import Cell, Study, plain
 from holdfast.studies.grid import FILE_NAME
 from holdfast.studies.record import checksum, read_record, write_record
@@ -46,7 +46,7 @@ class StudyFolder:
     def admitted(cls, path: Path, study: Study, backend: str, resume: bool) -> StudyFolder:
         """The folder, if it is free or holds this study; it has the name it began with, unless its file gives another.
 
-        The study that goes on may have more replications than the one that was begun.
+        The study that goes on may have more cells, and more replications, than the one that was begun.
         """
         numbers = "gpu" if backend == "cuda" else "cpu"
         with reported(path):
@@ -64,15 +64,13 @@ class StudyFolder:
         if not study.checkpoints_are_given:
             study = _recording_as_before(study, there["cells"])
         here = cls(path, study, numbers)
-        more = only_more_replications(there, here.record())
+        more = has_grown(there, here.record())
         different = [] if more else differences(there, here.record())
         if different:
             raise HoldfastError(f"{path} holds another study: {'; '.join(different)}; give another --out")
         if not resume:
             already = (
-                "with fewer replications; give --resume to play the missing ones"
-                if more
-                else ("already; give --resume to go on with it")
+                "in part; give --resume to play what is missing" if more else "already; give --resume to go on with it"
             )
             raise HoldfastError(f"{path} holds this study {already}, or another --out")
         return here
@@ -178,7 +176,8 @@ class StudyFolder:
             say(f"played again: {file} holds other games than those it is named for")
             return 0
         rows = count * len(cell.policies) * len(cell.checkpoints)
-        if result.frame.height != rows or result.frame.columns != [*cell.columns, *SCHEMA]:
+        columns = pl.Schema({name: KINDS[type(value)] for name, value in cell.columns.items()} | SCHEMA)
+        if result.frame.height != rows or result.frame.schema != columns:
             say(f"played again: {file} does not hold every row that it should")
             return 0
         return count
