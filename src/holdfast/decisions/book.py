@@ -63,8 +63,8 @@ class Book:
             identity = rows.get(Identity)
             if identity is None:
                 raise BadStore(f"player {self.identity.name!r} is gone from the store")
-            self._read(identity, rows.arms())
             self.lose_track()
+            self._read(identity, rows.arms())
 
     def turn_to(self, rows: Rows, identity: Identity, policy: Policy, kept: list[int | None]) -> None:
         """Go on with another policy: its arm i is arm kept[i] of the one before, or new."""
@@ -78,8 +78,9 @@ class Book:
         rows.head = rows.head._replace(version=rows.head.version + 1)
 
     def lose_track(self) -> None:
-        """A transaction did not happen: what this process knows may be ahead of the store."""
+        """A transaction did not happen: what this process knows, settings too, may be ahead of the store."""
         self._game, self._version = None, -1
+        self.identity = self.identity._replace(edition=-1)
 
     # ---- ask
 

@@ -57,7 +57,7 @@ def open(
     remember
         Rounds of settled blocks whose losses are kept one by one, to tell a repeated loss from a new one: 100,000.
     change_switching_cost, add_arms, retire_arms
-        Go on with these changes, as `Router.change` does.
+        Go on with these changes, as `Router.change` does. A policy that is given must be the one after them.
     clock
         Seconds since 1970.
     retry
@@ -85,8 +85,9 @@ def open(
     router = Router(store, book, clock=clock, retry=patient)
     change = Change.of(change_switching_cost, add_arms, retire_arms, {})
     if change != Change.of(None, (), (), {}):
-        router.change(switching_cost=change.switching_cost, add_arms=add_arms, retire_arms=retire_arms)
-    differences(book, policy, options)
+        router.go_on_with(change, lambda: differences(book, policy, options))
+    else:
+        differences(book, policy, options)
     return router
 
 
