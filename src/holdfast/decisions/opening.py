@@ -73,8 +73,7 @@ def open(
     """
     if policy is not None and not isinstance(policy, Policy):
         raise InvalidParameter("policy", "must be a policy such as holdfast.Exp3(8)", policy)
-    if not isinstance(name, str) or not 0 < len(name) <= 200 or not name.isprintable():
-        raise InvalidParameter("name", "must be a name of 1 to 200 printable characters", name)
+    checked_name(name)
     store = url if isinstance(url, Store) else store_at(url)
     patient = real_number("retry", retry, least=0)
     options = given_options(patience, missing, remember)
@@ -89,6 +88,13 @@ def open(
     else:
         differences(book, policy, options)
     return router
+
+
+def checked_name(name: object) -> str:
+    """A name that a player may have."""
+    if not isinstance(name, str) or not 0 < len(name) <= 200 or not name.isprintable():
+        raise InvalidParameter("name", "must be a name of 1 to 200 printable characters", name)
+    return name
 
 
 def _book(store: Store, name: str, policy: Policy | None, fresh: Fresh | None) -> Book:
