@@ -108,7 +108,7 @@ def test_what_hindsight_is_worth():
     said = about_hindsight(standing({"a": (104.0, 1.0)}))
     assert str(said) == (
         "At λ = 1 the best plan in hindsight, with 10 switches, saves 10 % against staying with NYISO; "
-        "of that, 3.0 % with at most 2 and 6.0 % with at most 5 switches."
+        "3.0 % with at most 2 and 6.0 % with at most 5 switches."
     )
     assert said.numbers["best_plan_cost"] == 90.0
     hardly = about_hindsight(standing({"a": (104.0, 1.0)}, plan=(96.5, 3)))

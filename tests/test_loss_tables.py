@@ -130,6 +130,12 @@ def test_frames_of_every_make_are_the_table_they_hold():
         assert table.settings()["source"] == "300 x 2 table"
         if index:
             assert (table.labels == TIMES.to_numpy()).all()
+    aware = frame.set_index(pandas.DatetimeIndex(TIMES.to_numpy(), name="time").tz_localize("Europe/Berlin"))
+    dates = frame.assign(time=[TIMES[0].date()] * 299 + [TIMES[0].date().replace(year=1990)])
+    for backwards in (aware[::-1], aware[::-1].reset_index(), dates):
+        with pytest.raises(InvalidParameter, match="index column 'time' that does not run backwards"):
+            LossTable(backwards, index="time")
+    assert len(LossTable(aware, index="time").labels) == 300
     hole = frame.copy()
     hole.iloc[7, 1] = None
     with pytest.raises(

@@ -260,7 +260,7 @@ def test_no_game_of_a_fleet_is_lost_on_the_way_into_a_store(place):
         fleet.to_store(store, "device")
     assert store.names() == []
     hf.open(store, "device 2", hf.Exp3(3))
-    with pytest.raises(hf.InvalidParameter, match="name must give names that no player of the store has; got 'device 2'"):
+    with pytest.raises(hf.InvalidParameter, match="names that no player of the store has; got 'device 2'"):
         fleet.to_store(store, "device {}".format)
     assert store.names() == ["device 2"]
     for names in ("device 2", ["device 2", "device 2"]):

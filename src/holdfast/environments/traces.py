@@ -10,6 +10,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -98,7 +99,8 @@ class Trace:
         what_to_do = "" if units != (0.0, 1.0) else "; give units=(lowest, highest) for losses in units of your own"
         if np.isnan(loss):
             what_to_do = "; it is missing: fill it in, or leave out the row or the column"
-        rule = f"must have a number from {units[0]:g} to {units[1]:g} in {self.place(row, arm)}{what_to_do}"
+        limits = "" if units == (-np.inf, np.inf) else f" from {units[0]:g} to {units[1]:g}"
+        rule = f"must have a number{limits} in {self.place(row, arm)}{what_to_do}"
         return InvalidParameter("source", rule, loss)
 
     def place(self, row: int, arm: int) -> str:
@@ -131,12 +133,12 @@ def read_trace(source: object, *, index: str | None = None, arms: Sequence[str] 
     return trace
 
 
-def read_frame(source: object, *, words: Sequence[str] = ()) -> pl.DataFrame:
-    """A data frame of any make, or the one in a file, with its columns as they are; in a CSV file, all but `words`
+def read_frame(source: object, *, numbers: Sequence[str]) -> pl.DataFrame:
+    """A data frame of any make, or the one in a file, with its columns as they are; in a CSV file, those of `numbers`
     must be numbers."""
     if isinstance(source, (str, Path)):
         suffix = _suffix(Path(source), tuple(s for s in SUFFIXES if s != ".npy"))
-        return _frame_in(Path(source), suffix, None, words)
+        return _frame_in(Path(source), suffix, None, numbers)
     frame = _as_frame(source)
     if frame is None:
         raise InvalidParameter("source", "must be a data frame or the path of a file", type(source).__name__)
@@ -153,13 +155,13 @@ def _suffix(file: Path, known: Sequence[str]) -> str:
     return suffix
 
 
-def _frame_in(file: Path, suffix: str, index: str | None, words: Sequence[str] = ()) -> pl.DataFrame:
+def _frame_in(file: Path, suffix: str, index: str | None, numbers: Sequence[str] | None = None) -> pl.DataFrame:
     import polars as pl
 
     with unreadable(file, suffix):
         if suffix in ARROW:
             return pl.read_ipc(file)
-        return pl.read_parquet(file) if suffix == ".parquet" else read_csv(file, index, words)
+        return pl.read_parquet(file) if suffix == ".parquet" else read_csv(file, index, numbers)
 
 
 def _from_file(file: Path, index: str | None) -> Trace:
@@ -251,12 +253,14 @@ def _from_frame(frame: pl.DataFrame, index: str | None, source: str) -> Trace:
 
 def _labels(column: pl.Series, source: str) -> NDArray[Any]:
     """The labels of the rounds; those that have an order must not run backwards."""
+    import polars as pl
+
     if column.null_count():
         row = int(column.is_null().arg_max() or 0)
         rule = f"must have a value in every row of the index column {column.name!r}; row {row + 1} has none"
         raise InvalidParameter("source", rule, source)
-    if column.dtype.is_numeric() or column.dtype.is_temporal():
-        backwards = (column < column.shift(1)).fill_null(False)
+    if column.dtype.is_numeric() or column.dtype.is_temporal() or column.dtype == pl.Object:
+        backwards = _backwards(column)
         if backwards.any():
             row = int(backwards.arg_max() or 0)
             rule = (
@@ -265,6 +269,19 @@ def _labels(column: pl.Series, source: str) -> NDArray[Any]:
             )
             raise InvalidParameter("source", rule, f"{column[row]} after {column[row - 1]}")
     return column.to_numpy()
+
+
+def _backwards(column: pl.Series) -> pl.Series:
+    """Whether each label comes before the one above it."""
+    import polars as pl
+
+    if column.dtype != pl.Object:
+        return (column < column.shift(1)).fill_null(False)
+    labels = column.to_list()  # such as times with a zone, in pandas
+    try:
+        return pl.Series([False, *(bool(after < before) for before, after in pairwise(labels))])
+    except TypeError:  # they have no order
+        return pl.Series([False])
 
 
 def _as_floats(frame: pl.DataFrame) -> Array:

@@ -125,7 +125,7 @@ def about_hindsight(standing: Standing) -> Sentence:
     else:
         text = f"{at} the best plan in hindsight, with {count}, saves"
     text += f" {_size(saved, base)} against staying with {standing.best_arm}"
-    text += f"; of that, {_listed(within)} switches." if within else "."
+    text += f"; {_listed(within)} switches." if within else "."
     return Sentence(text, True, numbers)
 
 
