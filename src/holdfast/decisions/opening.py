@@ -79,7 +79,8 @@ def open(
     options = given_options(patience, missing, remember)
     fresh = None
     if policy is not None:
-        fresh = fresh_game(name, policy, Options().changed(policy, options), Game(policy, seed), clock())
+        now = real_number("clock", clock())
+        fresh = fresh_game(name, policy, Options().changed(policy, options), Game(policy, seed), now)
     book = persistently(lambda again: _book(store, name, policy, fresh), patient)
     router = Router(store, book, clock=clock, retry=patient)
     change = Change.of(change_switching_cost, add_arms, retire_arms, {})

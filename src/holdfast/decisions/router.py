@@ -98,8 +98,8 @@ class Router:
         its answer was lost, it gets the same decisions and not new ones.
         """
         count = 1 if n is None else whole_number("n", n, least=1, most=MOST_AT_ONCE)
-        if request is not None and not (isinstance(request, str) and 0 < len(request) <= 200):
-            raise InvalidParameter("request", "must be a name of 1 to 200 characters", request)
+        if request is not None and not (isinstance(request, str) and 0 < len(request) <= 200 and request.isprintable()):
+            raise InvalidParameter("request", "must be a name of 1 to 200 printable characters", request)
         name = secrets.token_hex(8) if request is None else request
         told = {"switching_cost": switching_cost, "loss_bound": loss_bound}
 
@@ -108,7 +108,7 @@ class Router:
                 before = self._book.handed_out_before(rows, name)
                 if before:
                     return before
-            return self._book.ask(rows, count, self._clock(), told, name)
+            return self._book.ask(rows, count, self._now(), told, name)
 
         given = self._changed(ask_once)
         return given[0] if n is None else given
@@ -155,7 +155,7 @@ class Router:
                 answers[i] = error
 
         def tell_once(rows: Rows, again: bool) -> None:
-            now = self._clock()
+            now = self._now()
             for i, id, place, loss in valid:
                 answers[i] = self._book.tell(rows, id, place, loss, now)
 
@@ -165,7 +165,7 @@ class Router:
 
     def settle(self) -> int:
         """Settle the blocks whose patience has run out, as every ask and tell does; returns how many."""
-        return self._changed(lambda rows, again: self._book.settle_due(rows, self._clock()))
+        return self._changed(lambda rows, again: self._book.settle_due(rows, self._now()))
 
     # ---- where the game stands
 
@@ -262,7 +262,7 @@ class Router:
         """Make a change, unless `check`, done when the settings are the new ones, raises an error."""
 
         def apply(rows: Rows, again: bool) -> None:
-            apply_change(self._book, rows, change, self._clock())
+            apply_change(self._book, rows, change, self._now())
             check()
 
         self._changed(apply)
@@ -277,6 +277,9 @@ class Router:
 
     def __exit__(self, *error: object) -> None:
         self.close()
+
+    def _now(self) -> float:
+        return real_number("clock", self._clock())
 
     # ---- transactions
 

@@ -69,7 +69,7 @@ class SqliteStore(SqlStore):
     def __init__(self, url: str, migrations: Sequence[Migration] = MIGRATIONS, busy: float = BUSY) -> None:
         super().__init__(url, migrations)
         prefix = "sqlite:///"
-        if not url.startswith(prefix) or len(url) == len(prefix) or "?" in url:
+        if not url.startswith(prefix) or len(url) == len(prefix) or "?" in url or "\0" in url:
             raise InvalidParameter("url", "must be 'sqlite:///file', or 'sqlite:////folder/file' from the root", url)
         self.path = Path(url[len(prefix) :])
         self._busy = busy
