@@ -123,7 +123,10 @@ class SqliteStore(SqlStore):
             if tables:
                 raise BadStore(f"{self.path} is a database of something else: it has the table {tables[0]!r}")
             return None
-        return int(connection.execute(f"SELECT version FROM {VERSION_TABLE}").fetchone()[0])
+        found = connection.execute(f"SELECT version FROM {VERSION_TABLE}").fetchall()
+        if len(found) != 1 or not isinstance(found[0][0], int):
+            raise BadStore(f"{self.path} is damaged: its table {VERSION_TABLE!r} must have one version")
+        return found[0][0]
 
     @contextmanager
     def _transaction(self, *, writing: bool) -> Iterator[SqliteSession]:
