@@ -135,7 +135,13 @@ def test_frames_of_every_make_are_the_table_they_hold():
     for backwards in (aware[::-1], aware[::-1].reset_index(), dates):
         with pytest.raises(InvalidParameter, match="index column 'time' that does not run backwards"):
             LossTable(backwards, index="time")
-    assert len(LossTable(aware, index="time").labels) == 300
+    in_berlin = TIMES.dt.replace_time_zone("Europe/Berlin").dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+    assert (LossTable(aware, index="time").labels == in_berlin.to_numpy()).all()
+    words = frame.assign(time=[1, "a"] * 150)
+    assert LossTable(words, index="time").labels.tolist() == ["1", "a"] * 150
+    with pytest.raises(InvalidParameter, match="'time' is one of String"):
+        LossTable(words)
+    assert (LossTable(frame.astype(object)).sums == LossTable(LOSSES).sums).all()
     hole = frame.copy()
     hole.iloc[7, 1] = None
     with pytest.raises(

@@ -10,7 +10,6 @@ import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -213,15 +212,30 @@ def _as_frame(source: Any) -> pl.DataFrame | None:
     if make == "pandas" and hasattr(source, "columns"):
         names = [str(name) for name in source.columns]
         _refuse_twins(names, "the data frame")
-        columns = {name: source.iloc[:, i].to_numpy() for i, name in enumerate(names)}
+        columns = {name: _of_pandas(source.iloc[:, i]) for i, name in enumerate(names)}
         rounds = source.index
         if rounds.name is not None and str(rounds.name) not in columns:
-            columns = {str(rounds.name): rounds.to_numpy(), **columns}
+            columns = {str(rounds.name): _of_pandas(rounds), **columns}
         return pl.DataFrame(columns, nan_to_null=True)
     if make == "pyarrow" and hasattr(source, "column_names"):
         _refuse_twins(source.column_names, "the Arrow table")
         return pl.DataFrame(pl.from_arrow(source))
     return None
+
+
+def _of_pandas(column: Any) -> Any:
+    """A column as polars takes it: objects as the times, dates or numbers that they are, or else as text."""
+    import polars as pl
+
+    values = column.to_numpy()
+    if values.dtype.kind != "O":
+        return values
+    cells = [None if missing else cell for cell, missing in zip(values.tolist(), column.isna(), strict=True)]
+    try:
+        found = pl.Series(cells)
+    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):  # of several kinds
+        found = pl.Series(cells, dtype=pl.Object)
+    return found if found.dtype != pl.Object else pl.Series([cell if cell is None else str(cell) for cell in cells])
 
 
 def _refuse_twins(names: Sequence[str], where: str) -> None:
@@ -253,14 +267,12 @@ def _from_frame(frame: pl.DataFrame, index: str | None, source: str) -> Trace:
 
 def _labels(column: pl.Series, source: str) -> NDArray[Any]:
     """The labels of the rounds; those that have an order must not run backwards."""
-    import polars as pl
-
     if column.null_count():
         row = int(column.is_null().arg_max() or 0)
         rule = f"must have a value in every row of the index column {column.name!r}; row {row + 1} has none"
         raise InvalidParameter("source", rule, source)
-    if column.dtype.is_numeric() or column.dtype.is_temporal() or column.dtype == pl.Object:
-        backwards = _backwards(column)
+    if column.dtype.is_numeric() or column.dtype.is_temporal():
+        backwards = (column < column.shift(1)).fill_null(False)
         if backwards.any():
             row = int(backwards.arg_max() or 0)
             rule = (
@@ -269,19 +281,6 @@ def _labels(column: pl.Series, source: str) -> NDArray[Any]:
             )
             raise InvalidParameter("source", rule, f"{column[row]} after {column[row - 1]}")
     return column.to_numpy()
-
-
-def _backwards(column: pl.Series) -> pl.Series:
-    """Whether each label comes before the one above it."""
-    import polars as pl
-
-    if column.dtype != pl.Object:
-        return (column < column.shift(1)).fill_null(False)
-    labels = column.to_list()  # such as times with a zone, in pandas
-    try:
-        return pl.Series([False, *(bool(after < before) for before, after in pairwise(labels))])
-    except TypeError:  # they have no order
-        return pl.Series([False])
 
 
 def _as_floats(frame: pl.DataFrame) -> Array:
