@@ -102,7 +102,7 @@ class SqliteStore(SqlStore):
     def _file_now(self) -> tuple[int, int] | None:
         try:
             found = os.stat(self.path)
-        except FileNotFoundError:
+        except OSError:
             return None
         return found.st_dev, found.st_ino
 
