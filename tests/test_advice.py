@@ -104,11 +104,20 @@ def test_a_cheapest_policy_that_may_cost_as_much_as_a_mark_is_not_decided():
     assert "between 1.1 % less and 1.1 % more (not decided) than a random fixed choice." in str(said)
 
 
+def test_a_policy_that_draws_nothing_and_costs_what_the_best_arm_does_is_decided():
+    costs = standing({"leader": (100.0, 0.0), "paper": (130.0, 5.0)})
+    assert "leader costs least: 0 % more than staying with NYISO," in str(about_cheapest(costs))
+    assert about_cheapest(costs).decided
+    (said,) = about_first(standing({"leader": (100.0, 0.0), "paper": (90.0, 1.0)}))
+    assert str(said).startswith("leader costs 0 % more than staying with NYISO,")
+    assert said.decided
+
+
 def test_what_hindsight_is_worth():
     said = about_hindsight(standing({"a": (104.0, 1.0)}))
     assert str(said) == (
         "At λ = 1 the best plan in hindsight, with 10 switches, saves 10 % against staying with NYISO; "
-        "of that, 3.0 % with at most 2 and 6.0 % with at most 5 switches."
+        "3.0 % with at most 2 and 6.0 % with at most 5 switches."
     )
     assert said.numbers["best_plan_cost"] == 90.0
     hardly = about_hindsight(standing({"a": (104.0, 1.0)}, plan=(96.5, 3)))

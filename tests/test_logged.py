@@ -233,6 +233,8 @@ def test_probabilities_that_do_not_fit_the_draws_are_refused():
         ({"arms": [0, 1, 5], "n_arms": 3}, r"arms at row 2 must be a number from 0 to 2; got 5"),
         ({"arms": ["a", "b", ""]}, r"arms at row 2 must be the name of an arm"),
         ({"arms": ["a", "b", "NYSIO"], "arm_names": ["a", "b", "NYISO"]}, r"arms at row 2 .* did you mean 'NYISO'"),
+        ({"arm_names": ["a", "a"]}, r"arm_names must be a list of different names, .*; got \['a', 'a'\]"),
+        ({"arm_names": "ab"}, r"arm_names must be a list of different names, .*; got 'ab'"),
         ({"blocks": "runs"}, r"blocks must be an id for each round, or \"rounds\"; got 'runs'"),
         ({"blocks": [1, 1, 2]}, r"blocks at row 1 must change where the arm or its probability changes"),
         ({"blocks": [1, 2, 1]}, r"blocks must not come back"),
@@ -252,6 +254,7 @@ def test_what_is_wrong_in_a_log_is_named(change, message):
     [
         (lambda log: log.of_arm(2), "arm must be a whole number from 0 to 1"),
         (lambda log: log.of_mixture([0.5, 0.6]), "probabilities must be 2 numbers, none negative, that add up to 1"),
+        (lambda log: log.of_mixture(["x", "y"]), "probabilities must be 2 numbers, none negative, that add up to 1"),
         (lambda log: log.of_random_hold([1.0]), "probabilities must be 2 numbers"),
         (lambda log: log.of_plan([0, 1]), "arms must be an arm number from 0 to 1 for each of 3 rounds"),
         (lambda log: log.of_plan([0, 1, 2]), "arms must be an arm number from 0 to 1"),

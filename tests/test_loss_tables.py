@@ -130,6 +130,18 @@ def test_frames_of_every_make_are_the_table_they_hold():
         assert table.settings()["source"] == "300 x 2 table"
         if index:
             assert (table.labels == TIMES.to_numpy()).all()
+    aware = frame.set_index(pandas.DatetimeIndex(TIMES.to_numpy(), name="time").tz_localize("Europe/Berlin"))
+    dates = frame.assign(time=[TIMES[0].date()] * 299 + [TIMES[0].date().replace(year=1990)])
+    for backwards in (aware[::-1], aware[::-1].reset_index(), dates):
+        with pytest.raises(InvalidParameter, match="index column 'time' that does not run backwards"):
+            LossTable(backwards, index="time")
+    in_berlin = TIMES.dt.replace_time_zone("Europe/Berlin").dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+    assert (LossTable(aware, index="time").labels == in_berlin.to_numpy()).all()
+    words = frame.assign(time=[1, "a"] * 150)
+    assert LossTable(words, index="time").labels.tolist() == ["1", "a"] * 150
+    with pytest.raises(InvalidParameter, match="'time' is one of String"):
+        LossTable(words)
+    assert (LossTable(frame.astype(object)).sums == LossTable(LOSSES).sums).all()
     hole = frame.copy()
     hole.iloc[7, 1] = None
     with pytest.raises(

@@ -117,7 +117,7 @@ COLUMNS = ("--arm-column", "region", "--probability-column", "p", "--block-colum
 
 
 def test_a_log_of_play(tmp_path):
-    log_of(2000, seed=4).write_csv(tmp_path / "log.csv")
+    log_of(2000, seed=4).with_columns(client=pl.lit("phone")).write_csv(tmp_path / "log.csv")
     out = tmp_path / "out"
     run = holdfast_command(
         *("replay", str(tmp_path / "log.csv"), "--logged", "--switching-cost", "1", *COLUMNS, "--out", str(out))
@@ -141,6 +141,10 @@ def test_logs_that_cannot_be_used(tmp_path):
     cases = {
         "no column": (log.drop("p"), "must have a column 'p' among its columns"),
         "zero": (no_chance, "probabilities at row 3 must be above 0"),
+        "a word": (
+            log.cast({"loss": pl.String}).with_columns(loss=pl.lit("high")),
+            "TRACE must have a number in line 2",
+        ),
         "a hole": (holed, "line 5 of log.csv, column 'p'; it is missing"),
         "seldom": (log.head(5), "nothing can be told from this log"),
     }

@@ -5,6 +5,7 @@ import json
 import polars as pl
 import pytest
 import typer
+from commands import command_here
 from games import SWITCH, play
 from typer.testing import CliRunner
 
@@ -41,6 +42,8 @@ def test_ask_and_tell_from_the_shell(url):
         run("tell", url, "jobs", id, "0.75")
     with pytest.raises(hf.InvalidParameter, match="--policy must be given to begin a player"):
         run("ask", url, "other", "--arms", "a,b")
+    spaced = ("--policy", "exp3", "--arms", "east, west")
+    assert {run("ask", url, "spaced", *spaced).split(" ", 1)[1].strip("\n") for _ in range(20)} == {"east", "west"}
     with pytest.raises(hf.UnknownPlayer, match="'jobs'"):
         run("ask", url, "job")
 
@@ -55,7 +58,7 @@ def test_players_and_one_player_are_shown(url):
     assert "chat" in listed
     assert "tsallis-switch" in listed
     assert json.loads(run("players", url, "--json"))[1] == {
-        "name": "new", "policy": "exp3", "rounds": 0, "switches": 0, "out": 0, "cost": 0.0,
+        "name": "new", "policy": "exp3", "rounds": 0, "switches": 0, "out": 0, "missing": 0, "cost": 0.0,
     }  # fmt: skip
     shown = run("player", url, "chat")
     for words in (f"cost {totals.cost:,.6g}", "holding ", "mean loss", "●", "oldest on the left", "1 losses out"):
@@ -77,3 +80,16 @@ def test_the_log_is_exported(url, folder, suffix):
     assert log["time"].dtype == pl.Datetime("us", "UTC")
     with pytest.raises(hf.InvalidParameter, match=r"out must end in \.csv or \.parquet"):
         run("export", url, "chat", "--out", "log.txt")
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_the_exported_log_is_one_that_replay_reads(url, folder, suffix):
+    with hf.open(url, "chat", hf.Exp3(arms=["a", "b"]), seed=1) as router:
+        play(router, 400)
+    file = folder / f"log.{suffix}"
+    run("export", url, "chat", "--out", str(file))
+    replayed = command_here(
+        *("replay", str(file), "--logged", "--switching-cost", "1", "--index", "time", "--block-column", "block")
+    )
+    assert replayed.returncode == 0, replayed.stderr
+    assert "400 rounds in 400 blocks, 2 arms" in replayed.stdout.replace("\n", " ")

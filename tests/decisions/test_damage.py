@@ -20,6 +20,16 @@ DAMAGES = {
     "blocks have no arm": """UPDATE holdfast_blocks SET data = replace(data, '"arm"', '"harm"')""",
     "current block is gone": "DELETE FROM holdfast_blocks",
     "head is gone": "DELETE FROM holdfast_heads",
+    "version is gone": "DELETE FROM holdfast_schema",
+    "version is a word": "UPDATE holdfast_schema SET version = 'x'",
+    "policy is not JSON": "UPDATE holdfast_players SET policy = 'x'",
+    "policy is none": "UPDATE holdfast_players SET policy = '{}'",
+    "policy has no functions": """UPDATE holdfast_players SET policy = '{"policy": {"policy": "exp3"}}'""",
+    "options are not JSON": "UPDATE holdfast_players SET options = 'x'",
+    "options are others": """UPDATE holdfast_players SET options = '{"a": 1}'""",
+    "sums of blocks are not JSON": "UPDATE holdfast_blocks SET parts = 'x'",
+    "sums of arms are no numbers": """UPDATE holdfast_arms SET parts = '["x"]'""",
+    "what was paid is not a list": "UPDATE holdfast_heads SET paid = '7'",
     "a table is gone": "DROP TABLE holdfast_tells",
 }
 
@@ -39,6 +49,19 @@ def test_an_edited_store_is_refused(folder, damage):
         with hf.open(url, "game") as router:
             router.tell([(d.id, 0.5) for d in out])
             router.ask(20)
+            router.history.totals  # noqa: B018  # it reads what the others do not
 
     with pytest.raises((hf.StoreError, hf.SomeRefused), match=r"damaged|gone|no such table|compacted"):
         go_on()
+
+
+@pytest.mark.parametrize("damage", ["policy is not JSON", "policy is none", "options are not JSON"])
+def test_an_edited_store_is_refused_to_who_gives_the_policy(folder, damage):
+    url = f"sqlite:///{folder}/g.db"
+    hf.open(url, "game", SWITCH, seed=1).close()
+    connection = sqlite3.connect(folder / "g.db")
+    connection.execute(DAMAGES[damage])
+    connection.commit()
+    connection.close()
+    with pytest.raises(hf.BadStore, match="damaged: the settings of player 'game' cannot be read"):
+        hf.open(url, "game", SWITCH)

@@ -29,6 +29,17 @@ def run(folder: Path, *command: str) -> str:
     return done.stdout
 
 
+def test_the_examples_can_be_tried_one_after_the_other(folder):
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    first = re.search(r"```python\n(router = .*?)```", readme, flags=re.DOTALL)
+    assert first is not None
+    (folder / "readme.py").write_text(f"import holdfast as hf\n\n{first[1]}", encoding="utf-8")
+    (folder / "first.py").write_text(example("import holdfast as hf"), encoding="utf-8")
+    (folder / "router.py").write_text(example("# router.py"), encoding="utf-8")
+    for name in ("readme.py", "first.py", "router.py"):
+        run(folder, sys.executable, name)
+
+
 def test_a_router_with_four_workers(folder):
     (folder / "router.py").write_text(example("# router.py"), encoding="utf-8")
     assert re.match(r"200 requests, \d+ switches, mean loss 0\.\d+", run(folder, sys.executable, "router.py"))

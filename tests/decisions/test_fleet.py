@@ -247,3 +247,35 @@ def test_the_games_of_a_fleet_go_on_as_players_of_a_store_and_back(place, name):
 
 def test_a_game_of_eight_arms_takes_at_most_600_bytes():
     assert hf.Fleet(hf.TsallisSwitch(8, switching_cost=1.0), 100).bytes_per_game <= 600
+
+
+def test_no_game_of_a_fleet_is_lost_on_the_way_into_a_store(place):
+    store = place.store()
+    fleet = played(hf.Exp3(3))
+    with pytest.raises(hf.InvalidParameter, match="name must give each game a name of its own; got 'same'"):
+        fleet.to_store(store, lambda i: "same")
+    with pytest.raises(hf.InvalidParameter, match="name must be a name of 1 to 200 printable characters; got 0"):
+        fleet.to_store(store, lambda i: i)
+    with pytest.raises(hf.InvalidParameter, match="name must be a function of a game's number; got 'device'"):
+        fleet.to_store(store, "device")
+    assert store.names() == []
+    hf.open(store, "device 2", hf.Exp3(3))
+    with pytest.raises(hf.InvalidParameter, match="names that no player of the store has; got 'device 2'"):
+        fleet.to_store(store, "device {}".format)
+    assert store.names() == ["device 2"]
+    for names in ("device 2", ["device 2", "device 2"]):
+        with pytest.raises(hf.InvalidParameter, match="names must be a list of different names of players"):
+            hf.Fleet.from_store(store, names)
+
+
+def test_odd_numbers_are_taken_or_refused_by_name():
+    assert len(hf.Fleet(hf.Exp3(3), 2.0).ask().arms) == 2
+    fleet = hf.Fleet(hf.Exp3(3), 2)
+    fleet.ask()
+    with pytest.raises(hf.InvalidParameter, match="losses must be a list of 2 numbers"):
+        fleet.tell(np.ma.masked_array([0.5, 0.5], mask=[True, False]))
+    announced = hf.Fleet(hf.VaryingTsallisSwitch(3), 2)
+    for games in (fleet, announced):
+        for costs in ("x", ["x", 1.0], [], [None, 1.0], [[1.0, 2.0]]):
+            with pytest.raises(hf.InvalidParameter, match="switching_cost"):
+                games.ask(switching_cost=costs)

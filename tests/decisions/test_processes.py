@@ -3,8 +3,10 @@
 import importlib.util
 import json
 import os
+import pickle
 import random
 import signal
+import sqlite3
 import subprocess
 import threading
 import time
@@ -68,6 +70,35 @@ def test_threads_share_one_router(place):
         thread.join()
     assert len(set(ids)) == 100
     assert router.history.totals.told == 100
+
+
+def test_a_fork_while_threads_decide_leaves_no_child_waiting(place):
+    router = place.open(policy=SWITCH, seed=1)
+    over = threading.Event()
+
+    def decide():
+        while not over.is_set():
+            router.tell(router.ask().id, 0.5)
+
+    threads = [threading.Thread(target=decide) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    children = []
+    for _ in range(5):
+        children.append(FORK.Process(target=lambda: router.tell(router.ask().id, 0.5)))
+        children[-1].start()
+    over.set()
+    for thread in threads:
+        thread.join()
+    try:
+        for child in children:
+            child.join(timeout=30)
+        assert [child.exitcode for child in children] == [0] * len(children)
+    finally:
+        for child in children:
+            child.kill()
+    totals = router.history.totals
+    assert totals.told == totals.rounds
 
 
 def test_a_router_made_before_a_fork_goes_on_in_both(lasting_place):
@@ -280,3 +311,42 @@ def test_a_process_killed_inside_a_transaction_leaves_nothing(lasting_place):
     assert worker.exitcode == -signal.SIGKILL
     assert router.rounds == 1
     assert json.loads(json.dumps(router.ask().block)) == 1
+
+
+@pytest.mark.parametrize("what", ["deleted", "replaced"])
+@pytest.mark.parametrize("closed", [False, True])
+def test_a_file_that_was_taken_away_is_not_played_on(folder, what, closed):
+    url, file = f"sqlite:///{folder}/g.db", folder / "g.db"
+    with hf.open(f"sqlite:///{folder}/other.db", "game", hf.Exp3(3), seed=1) as other:
+        play(other, 5)
+    router = hf.open(url, "game", SWITCH, seed=1)
+    decision = router.ask()
+    if closed:
+        router.close()
+    if what == "deleted":
+        file.unlink()
+    else:
+        (folder / "other.db").replace(file)
+        (folder / "g.db-wal").unlink(missing_ok=True)  # or SQLite takes it for the new file's
+        (folder / "g.db-shm").unlink(missing_ok=True)
+    for call in (router.ask, lambda: router.tell(decision.id, 0.5), lambda: router.rounds):
+        with pytest.raises(hf.BadStore, match=r"g\.db was deleted or replaced.*open the player anew"):
+            call()
+    assert file.exists() == (what == "replaced")
+    with hf.open(url, "game", None if what == "replaced" else SWITCH) as again:
+        assert again.rounds == (5 if what == "replaced" else 0)
+
+
+def test_the_database_of_another_program_stays_as_it_was(folder):
+    connection = sqlite3.connect(folder / "theirs.db")
+    connection.execute("CREATE TABLE orders (id INTEGER)")
+    connection.close()
+    before = (folder / "theirs.db").read_bytes()
+    with pytest.raises(hf.BadStore, match="a database of something else: it has the table 'orders'"):
+        hf.open(f"sqlite:///{folder}/theirs.db", "game", SWITCH)
+    assert (folder / "theirs.db").read_bytes() == before
+
+
+def test_a_router_says_why_it_cannot_be_sent_to_another_process(place):
+    with pytest.raises(TypeError, match=r"a Router cannot be pickled.* holdfast\.open\(.*'chat'\)"):
+        pickle.dumps(place.open(policy=SWITCH))

@@ -1,10 +1,13 @@
 """What a game goes on with: settings refused, costs changed, arms that come and go."""
 
+from contextlib import contextmanager
+
 import numpy as np
 import pytest
 from games import POLICIES, SWITCH, arms_of, loss_of, play
 
 import holdfast as hf
+from holdfast.decisions.stores.memory import MemoryStore
 
 
 def switch(cost: float = 1.5, arms: str = "abc") -> hf.TsallisSwitch:
@@ -183,3 +186,39 @@ def test_schedules_that_are_functions_are_given_at_every_opening(place):
     assert play(again, 20, 400) == play(place.open("again", policy), 20, 400)
     with pytest.raises(hf.BadSavedState, match="functions for block_lengths and learning_rates"):
         place.open()
+
+
+@pytest.mark.parametrize("change", [{"change_switching_cost": 0.5}, {"add_arms": ["d"]}, {"retire_arms": ["a"]}])
+def test_an_opening_that_is_refused_has_changed_nothing(place, change):
+    place.open(policy=SWITCH, seed=1)
+    with pytest.raises(hf.OtherSettings):  # a policy given along with a change is the one after it
+        place.open(policy=SWITCH, **change)
+    assert place.open().policy == SWITCH
+    with pytest.raises(hf.OtherSettings):
+        place.open(patience=7, **change)
+    assert place.open().policy == SWITCH
+
+
+class FullNow(MemoryStore):
+    """A store that cannot keep a change while it is full."""
+
+    full = False
+
+    @contextmanager
+    def change(self, player, wanted=()):
+        with super().change(player, wanted) as rows:
+            yield rows
+            if self.full:
+                raise hf.StoreError("the disk is full; nothing was changed")
+
+
+def test_a_change_that_was_not_kept_is_not_gone_on_with():
+    store = FullNow()
+    router, other = hf.open(store, "chat", SWITCH, seed=1), hf.open(store, "chat")
+    store.full = True
+    with pytest.raises(hf.StoreError, match="full"):
+        router.change(switching_cost=5.0, patience=5)
+    store.full = False
+    other.change(switching_cost=7.0)
+    router.ask()
+    assert router.policy.switching_cost == 7.0

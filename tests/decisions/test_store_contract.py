@@ -264,3 +264,9 @@ def test_patience_is_no_number_of_seconds(place):
             place.open(name, SWITCH)
     with pytest.raises(hf.UnknownPlayer, match="it has none"):
         place.open("new")
+
+
+@pytest.mark.parametrize("request_name", ["", "r" * 201, "\0", "\ud800", "two\nlines", 7])
+def test_a_request_has_a_name_that_every_store_can_keep(place, request_name):
+    with pytest.raises(hf.InvalidParameter, match="request must be a name of 1 to 200 printable characters"):
+        place.open(policy=SWITCH).ask(request=request_name)

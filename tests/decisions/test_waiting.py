@@ -195,3 +195,21 @@ def test_looking_changes_nothing(place):
     place.clock.now += 10**6
     assert snapshot(router) == snapshot(router)
     assert len(router.open_decisions) == 2
+
+
+@pytest.mark.parametrize("now", [math.nan, math.inf, None, "noon"])
+def test_a_clock_that_gives_no_time_is_refused(place, now):
+    times = [1_000_000.0]
+    router = hf.open(place.store(), "chat", SWITCH, clock=lambda: times[-1], patience=timedelta(seconds=10))
+    times.append(now)
+    for call in (router.ask, router.settle, lambda: hf.open(place.store(), "new", SWITCH, clock=lambda: now)):
+        with pytest.raises(hf.InvalidParameter, match="clock must be a finite number"):
+            call()
+    times.append(1_000_001.0)
+    assert router.ask().asked == 1_000_001.0
+
+
+@pytest.mark.parametrize("patience", [timedelta(0), timedelta(seconds=-1), timedelta.max])
+def test_patience_is_a_time_that_passes(place, patience):
+    with pytest.raises(hf.InvalidParameter, match="patience must be a time above 0 and of at most 36500 days"):
+        place.open(policy=SWITCH, patience=patience)

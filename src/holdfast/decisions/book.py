@@ -26,7 +26,16 @@ from holdfast.decisions.decision import Decision, Place, signed_id
 from holdfast.decisions.options import Options, with_missing
 from holdfast.decisions.rows import Arm, Ask, BlockRow, Head, Identity, State, Tell, as_parts, parts_of
 from holdfast.decisions.stores.store import Rows
-from holdfast.errors import AlreadyTold, BadStore, Forgotten, HoldfastError, OutOfTurn, TooLate, UnknownDecision
+from holdfast.errors import (
+    AlreadyTold,
+    BadSavedState,
+    BadStore,
+    Forgotten,
+    HoldfastError,
+    OutOfTurn,
+    TooLate,
+    UnknownDecision,
+)
 from holdfast.players.document import named_numbers, policy_of
 from holdfast.players.game import Game
 from holdfast.players.losses import announced_value, exact_sum, normalised_total, outside_range
@@ -52,8 +61,9 @@ class Book:
 
     def _read(self, identity: Identity, arms: list[Arm]) -> None:
         self.identity = identity
-        self.options = Options.from_json(identity.options)
-        self.policy = stored_policy(identity.policy, self._given)
+        with undamaged(f"the settings of player {identity.name!r}", BadSavedState):  # that names a policy to give
+            self.options = Options.from_json(identity.options)
+            self.policy = stored_policy(identity.policy, self._given)
         self.names = [arm.arm if arm.name is None else arm.name for arm in arms]
         self.active = [arm.arm for arm in arms if not arm.retired]
 
@@ -63,8 +73,8 @@ class Book:
             identity = rows.get(Identity)
             if identity is None:
                 raise BadStore(f"player {self.identity.name!r} is gone from the store")
-            self._read(identity, rows.arms())
             self.lose_track()
+            self._read(identity, rows.arms())
 
     def turn_to(self, rows: Rows, identity: Identity, policy: Policy, kept: list[int | None]) -> None:
         """Go on with another policy: its arm i is arm kept[i] of the one before, or new."""
@@ -78,8 +88,9 @@ class Book:
         rows.head = rows.head._replace(version=rows.head.version + 1)
 
     def lose_track(self) -> None:
-        """A transaction did not happen: what this process knows may be ahead of the store."""
+        """A transaction did not happen: what this process knows, settings too, may be ahead of the store."""
         self._game, self._version = None, -1
+        self.identity = self.identity._replace(edition=-1)
 
     # ---- ask
 
@@ -307,11 +318,13 @@ class Book:
 
 
 @contextmanager
-def undamaged(what: str) -> Iterator[None]:
-    """An error of the store for numbers that no game can have come to."""
+def undamaged(what: str, passing: type[Exception] | None = None) -> Iterator[None]:
+    """An error of the store for what no game can have come to; one of the type `passing` stays as it is."""
     try:
         yield
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
+        if passing is not None and isinstance(error, passing):
+            raise
         raise BadStore(f"the store is damaged: {what} cannot be read ({error})") from None
 
 

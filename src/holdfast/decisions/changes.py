@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from holdfast.checks import real_number
-from holdfast.decisions.book import Book
+from holdfast.decisions.book import Book, undamaged
 from holdfast.decisions.options import Options
 from holdfast.decisions.rows import Arm, BlockRow, Identity
 from holdfast.decisions.stores.store import Rows
@@ -45,7 +45,9 @@ def _names(parameter: str, arms: object) -> tuple[str, ...]:
 
 def same_kind(identity: Identity, policy: Policy) -> None:
     """An error unless the game is played by a policy of the same class."""
-    stored, given = json.loads(identity.policy)["policy"]["policy"], address_of(policy)
+    with undamaged(f"the settings of player {identity.name!r}"):
+        stored = str(json.loads(identity.policy)["policy"]["policy"])
+    given = address_of(policy)
     same = stored == given if ":" in stored + given else find_policy(stored)[0] is type(policy)
     if not same:
         raise OtherSettings(identity.name, {"policy": (stored, given)})

@@ -55,7 +55,7 @@ def ask(
     """Ask which arm to play: prints the id of the decision and the arm."""
     begun = None
     if policy is not None:
-        settings = {"policy": policy, "arms": None if arms is None else arms.split(",")}
+        settings = {"policy": policy, "arms": None if arms is None else [arm.strip() for arm in arms.split(",")]}
         given = {**settings, "switching_cost": switching_cost}
         begun = make_policy({key: value for key, value in given.items() if value is not None})
     elif arms is not None or switching_cost is not None:
@@ -90,9 +90,10 @@ def players(url: Url, as_json: AsJson = False) -> None:
     for name in store.names():
         router = open_router(store, name)
         totals = router.history.totals
-        rows.append((name, router.policy.label, totals.rounds, totals.switches, totals.out, totals.cost))
+        counts = (totals.rounds, totals.switches, totals.out, totals.missing)
+        rows.append((name, router.policy.label, *counts, totals.cost))
     store.close()
-    headings = ("name", "policy", "rounds", "switches", "out", "cost")
+    headings = ("name", "policy", "rounds", "switches", "out", "missing", "cost")
     if as_json:
         print(json.dumps([dict(zip(headings, row, strict=True)) for row in rows]))
         return

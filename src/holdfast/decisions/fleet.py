@@ -71,7 +71,7 @@ class Fleet:
             rule = "must have one range of losses for all blocks to play in a fleet"
             raise InvalidParameter("policy", rule, policy)
         self.policy = policy
-        self.n = whole_number("n", n, least=1, most=MOST_GAMES)
+        self.n = n = whole_number("n", n, least=1, most=MOST_GAMES)
         self._workers = cores() if workers is None else whole_number("workers", workers, least=1)
         kernels = policy.kernels
         self._ask, self._tell = loops(kernels)
@@ -247,11 +247,10 @@ class Fleet:
         return values
 
     def _announced(self, switching_cost: ArrayLike | None, count: int) -> Array:
-        if switching_cost is None or self.policy.announces is None:
-            cost = None if switching_cost is None else float(np.asarray(switching_cost).flat[0])
-            return np.array([announced_value(self.policy, {"switching_cost": cost, "loss_bound": None})[0]])
-        costs = np.atleast_1d(np.asarray(switching_cost, dtype=np.float64))
-        if costs.shape not in ((1,), (count,)):
+        if switching_cost is None:
+            return np.array([announced_value(self.policy, {"switching_cost": None, "loss_bound": None})[0]])
+        costs = np.atleast_1d(np.asarray(switching_cost, dtype=np.float64)) if _numbers(switching_cost) else None
+        if costs is None or costs.shape not in ((1,), (count,)):
             raise InvalidParameter("switching_cost", f"must be one number, or {count}", switching_cost)
         told = {cost: announced_value(self.policy, {"switching_cost": cost})[0] for cost in np.unique(costs).tolist()}
         return np.array([told[cost] for cost in costs.tolist()])
@@ -295,6 +294,6 @@ class Fleet:
 
 def _numbers(values: ArrayLike) -> bool:
     try:
-        return np.asarray(values).dtype.kind in "fiu"
+        return np.asanyarray(values).dtype.kind in "fiu" and not np.ma.is_masked(values)
     except (TypeError, ValueError):
         return False

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from holdfast.decisions.book import Book, state_of
 from holdfast.decisions.fleet import Fleet
 from holdfast.decisions.fleet_kernels import PARTS, SPILLED
-from holdfast.decisions.opening import fresh_game
+from holdfast.decisions.opening import checked_name, fresh_game
 from holdfast.decisions.options import Options
 from holdfast.decisions.rows import BlockRow, Fresh, State, as_parts, parts_of
 from holdfast.decisions.stores.store import Store
@@ -151,7 +151,19 @@ def _check(fleet: Fleet) -> None:
 
 def to_store(fleet: Fleet, store: Store, name: Callable[[int], str], clock: Callable[[], float] = time.time) -> None:
     """Begin a player for each game, which goes on where the game stands; totals per arm begin here."""
-    store.create([_as_player(fleet, i, name(i), clock()) for i in range(fleet.n)])
+    if not callable(name):
+        raise InvalidParameter("name", "must be a function of a game's number", name)
+    taken, given = set(store.names()), set[str]()
+    fresh = []
+    for i in range(fleet.n):
+        player = checked_name(name(i))
+        if player in given:
+            raise InvalidParameter("name", "must give each game a name of its own", player)
+        if player in taken:
+            raise InvalidParameter("name", "must give names that no player of the store has", player)
+        given.add(player)
+        fresh.append(_as_player(fleet, i, player, clock()))
+    store.create(fresh)
 
 
 def _as_player(fleet: Fleet, i: int, name: str, now: float) -> Fresh:
@@ -185,6 +197,8 @@ def _as_player(fleet: Fleet, i: int, name: str, now: float) -> Fresh:
 
 def from_store(store: Store, names: Sequence[str], *, policy: Policy | None = None) -> Fleet:
     """A fleet that goes on with the games of these players, all of one policy and with no decision out."""
+    if isinstance(names, str) or not len(names) or len(set(names)) < len(names):
+        raise InvalidParameter("names", "must be a list of different names of players", names)
     fleet: Fleet | None = None
     for i, name in enumerate(names):
         identity = store.find(name)
@@ -213,6 +227,5 @@ def from_store(store: Store, names: Sequence[str], *, policy: Policy | None = No
             fleet._spilled[i], games.used[i] = parts, SPILLED
         else:
             games.parts[i, : len(parts)], games.used[i] = parts[::-1], len(parts)
-    if fleet is None:
-        raise InvalidParameter("names", "must be the names of players", list(names))
+    assert fleet is not None
     return fleet

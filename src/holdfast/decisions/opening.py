@@ -57,7 +57,7 @@ def open(
     remember
         Rounds of settled blocks whose losses are kept one by one, to tell a repeated loss from a new one: 100,000.
     change_switching_cost, add_arms, retire_arms
-        Go on with these changes, as `Router.change` does.
+        Go on with these changes, as `Router.change` does. A policy that is given must be the one after them.
     clock
         Seconds since 1970.
     retry
@@ -73,21 +73,29 @@ def open(
     """
     if policy is not None and not isinstance(policy, Policy):
         raise InvalidParameter("policy", "must be a policy such as holdfast.Exp3(8)", policy)
-    if not isinstance(name, str) or not 0 < len(name) <= 200 or not name.isprintable():
-        raise InvalidParameter("name", "must be a name of 1 to 200 printable characters", name)
+    checked_name(name)
     store = url if isinstance(url, Store) else store_at(url)
     patient = real_number("retry", retry, least=0)
     options = given_options(patience, missing, remember)
     fresh = None
     if policy is not None:
-        fresh = fresh_game(name, policy, Options().changed(policy, options), Game(policy, seed), clock())
+        now = real_number("clock", clock())
+        fresh = fresh_game(name, policy, Options().changed(policy, options), Game(policy, seed), now)
     book = persistently(lambda again: _book(store, name, policy, fresh), patient)
     router = Router(store, book, clock=clock, retry=patient)
     change = Change.of(change_switching_cost, add_arms, retire_arms, {})
     if change != Change.of(None, (), (), {}):
-        router.change(switching_cost=change.switching_cost, add_arms=add_arms, retire_arms=retire_arms)
-    differences(book, policy, options)
+        router.go_on_with(change, lambda: differences(book, policy, options))
+    else:
+        differences(book, policy, options)
     return router
+
+
+def checked_name(name: object) -> str:
+    """A name that a player may have."""
+    if not isinstance(name, str) or not 0 < len(name) <= 200 or not name.isprintable():
+        raise InvalidParameter("name", "must be a name of 1 to 200 printable characters", name)
+    return name
 
 
 def _book(store: Store, name: str, policy: Policy | None, fresh: Fresh | None) -> Book:

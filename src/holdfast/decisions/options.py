@@ -17,6 +17,8 @@ from holdfast.schedules import LONGEST
 REMEMBER = 100_000
 """Rounds of settled blocks whose losses are kept one by one, unless told otherwise."""
 
+MOST_PATIENCE = timedelta(days=36_500)
+
 MISSING = ("mean", "drop")
 
 
@@ -79,7 +81,10 @@ def given_options(patience: object, missing: object, remember: object) -> dict[s
 
 def _checked_patience(patience: object) -> dict[str, Any]:
     if isinstance(patience, timedelta):
-        return {"seconds": real_number("patience", patience.total_seconds(), above=0), "rounds": None}
+        if not timedelta(0) < patience <= MOST_PATIENCE:
+            rule = f"must be a time above 0 and of at most {MOST_PATIENCE.days} days; without one, it is for ever"
+            raise InvalidParameter("patience", rule, str(patience))
+        return {"seconds": patience.total_seconds(), "rounds": None}
     if isinstance(patience, float):
         rule = "must be a timedelta, or a whole number of rounds: timedelta(seconds=...)"
         raise InvalidParameter("patience", rule, patience)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Callable, Iterable, Mapping
-from threading import RLock
-from typing import Any, TypeVar, overload
+from typing import Any, NoReturn, TypeVar, overload
 
 from holdfast.checks import real_number, whole_number
 from holdfast.decisions.book import Book, Receipt
@@ -15,6 +14,7 @@ from holdfast.decisions.decision import Decision, place_of
 from holdfast.decisions.history import History
 from holdfast.decisions.options import given_options
 from holdfast.decisions.rows import BlockRow, Head, State
+from holdfast.decisions.stores.forks import ROUTER, lock_across_forks
 from holdfast.decisions.stores.store import Rows, Store, persistently
 from holdfast.errors import HoldfastError, InvalidParameter, OutOfTurn, SomeRefused
 from holdfast.layouts import Array
@@ -40,13 +40,19 @@ class Router:
         self._book = book
         self._clock = clock
         self._retry = real_number("retry", retry, least=0)
-        self._lock = RLock()
+        self._lock = lock_across_forks(ROUTER)
 
     def __repr__(self) -> str:
         head = self._head()
         return (
             f"<Router {self.name!r} of {self.policy.label} in {self.store.url}: {head.asked} rounds, "
             f"{head.switches} switches, holding {self._arm(head)!r} for {head.rounds - head.handed} more>"
+        )
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "a Router cannot be pickled: send the url and the name, and open it there with "
+            f"holdfast.open(url, {self.name!r})"
         )
 
     @property
@@ -92,8 +98,8 @@ class Router:
         its answer was lost, it gets the same decisions and not new ones.
         """
         count = 1 if n is None else whole_number("n", n, least=1, most=MOST_AT_ONCE)
-        if request is not None and not (isinstance(request, str) and 0 < len(request) <= 200):
-            raise InvalidParameter("request", "must be a name of 1 to 200 characters", request)
+        if request is not None and not (isinstance(request, str) and 0 < len(request) <= 200 and request.isprintable()):
+            raise InvalidParameter("request", "must be a name of 1 to 200 printable characters", request)
         name = secrets.token_hex(8) if request is None else request
         told = {"switching_cost": switching_cost, "loss_bound": loss_bound}
 
@@ -102,7 +108,7 @@ class Router:
                 before = self._book.handed_out_before(rows, name)
                 if before:
                     return before
-            return self._book.ask(rows, count, self._clock(), told, name)
+            return self._book.ask(rows, count, self._now(), told, name)
 
         given = self._changed(ask_once)
         return given[0] if n is None else given
@@ -149,7 +155,7 @@ class Router:
                 answers[i] = error
 
         def tell_once(rows: Rows, again: bool) -> None:
-            now = self._clock()
+            now = self._now()
             for i, id, place, loss in valid:
                 answers[i] = self._book.tell(rows, id, place, loss, now)
 
@@ -159,7 +165,7 @@ class Router:
 
     def settle(self) -> int:
         """Settle the blocks whose patience has run out, as every ask and tell does; returns how many."""
-        return self._changed(lambda rows, again: self._book.settle_due(rows, self._clock()))
+        return self._changed(lambda rows, again: self._book.settle_due(rows, self._now()))
 
     # ---- where the game stands
 
@@ -250,8 +256,16 @@ class Router:
         block ends with the rounds handed out, its losses still count in the history, and its name cannot come back.
         """
         options = given_options(patience, missing, remember)
-        change = Change.of(switching_cost, add_arms, retire_arms, options)
-        self._changed(lambda rows, again: apply_change(self._book, rows, change, self._clock()))
+        self.go_on_with(Change.of(switching_cost, add_arms, retire_arms, options))
+
+    def go_on_with(self, change: Change, check: Callable[[], None] = lambda: None) -> None:
+        """Make a change, unless `check`, done when the settings are the new ones, raises an error."""
+
+        def apply(rows: Rows, again: bool) -> None:
+            apply_change(self._book, rows, change, self._now())
+            check()
+
+        self._changed(apply)
 
     def close(self) -> None:
         """Let go of the store's files and connections."""
@@ -263,6 +277,9 @@ class Router:
 
     def __exit__(self, *error: object) -> None:
         self.close()
+
+    def _now(self) -> float:
+        return real_number("clock", self._clock())
 
     # ---- transactions
 

@@ -17,6 +17,8 @@ from __future__ import annotations
 import json
 from typing import NamedTuple
 
+from holdfast.errors import BadStore
+
 
 class Identity(NamedTuple):
     """Who a game is and what it plays."""
@@ -179,7 +181,10 @@ class Fresh(NamedTuple):
 
 def parts_of(text: str) -> list[float]:
     """The numbers that `as_parts` wrote."""
-    return [float(part) for part in json.loads(text)]
+    try:
+        return [float(part) for part in json.loads(text)]
+    except (ValueError, TypeError):
+        raise BadStore(f"the store is damaged: a sum of losses cannot be read ({text!r})") from None
 
 
 def as_parts(parts: list[float]) -> str:

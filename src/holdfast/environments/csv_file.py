@@ -30,8 +30,8 @@ TAIL = 2**12
 """Bytes at the end of a file in which blank lines are looked for."""
 
 
-def read_csv(file: Path, index: str | None, words: Sequence[str] = ()) -> pl.DataFrame:
-    """All columns as floats, but for `index` and `words`: those as numbers, times or text, whichever they are."""
+def read_csv(file: Path, index: str | None, numbers: Sequence[str] | None = None) -> pl.DataFrame:
+    """The columns of `numbers`, or all but `index`, as floats; others as numbers, times or text, whichever they are."""
     import polars as pl
 
     with _plain(file) as plain:
@@ -41,7 +41,7 @@ def read_csv(file: Path, index: str | None, words: Sequence[str] = ()) -> pl.Dat
         if len(names) - (index is not None) < 2:
             rule = "must have at least two columns of losses, one per arm, with commas between them"
             raise InvalidParameter("source", rule, ",".join(names))
-        free = [name for name in names if name == index or name in words]
+        free = [name for name in names if name == index or (numbers is not None and name not in numbers)]
         kinds = {name: pl.Float64 for name in names if name not in free}
         try:
             frame = pl.read_csv(plain, new_columns=names, schema_overrides=kinds, infer_schema=False)

@@ -98,7 +98,8 @@ class Trace:
         what_to_do = "" if units != (0.0, 1.0) else "; give units=(lowest, highest) for losses in units of your own"
         if np.isnan(loss):
             what_to_do = "; it is missing: fill it in, or leave out the row or the column"
-        rule = f"must have a number from {units[0]:g} to {units[1]:g} in {self.place(row, arm)}{what_to_do}"
+        limits = "" if units == (-np.inf, np.inf) else f" from {units[0]:g} to {units[1]:g}"
+        rule = f"must have a number{limits} in {self.place(row, arm)}{what_to_do}"
         return InvalidParameter("source", rule, loss)
 
     def place(self, row: int, arm: int) -> str:
@@ -131,12 +132,12 @@ def read_trace(source: object, *, index: str | None = None, arms: Sequence[str] 
     return trace
 
 
-def read_frame(source: object, *, words: Sequence[str] = ()) -> pl.DataFrame:
-    """A data frame of any make, or the one in a file, with its columns as they are; in a CSV file, all but `words`
+def read_frame(source: object, *, numbers: Sequence[str]) -> pl.DataFrame:
+    """A data frame of any make, or the one in a file, with its columns as they are; in a CSV file, those of `numbers`
     must be numbers."""
     if isinstance(source, (str, Path)):
         suffix = _suffix(Path(source), tuple(s for s in SUFFIXES if s != ".npy"))
-        return _frame_in(Path(source), suffix, None, words)
+        return _frame_in(Path(source), suffix, None, numbers)
     frame = _as_frame(source)
     if frame is None:
         raise InvalidParameter("source", "must be a data frame or the path of a file", type(source).__name__)
@@ -153,13 +154,13 @@ def _suffix(file: Path, known: Sequence[str]) -> str:
     return suffix
 
 
-def _frame_in(file: Path, suffix: str, index: str | None, words: Sequence[str] = ()) -> pl.DataFrame:
+def _frame_in(file: Path, suffix: str, index: str | None, numbers: Sequence[str] | None = None) -> pl.DataFrame:
     import polars as pl
 
     with unreadable(file, suffix):
         if suffix in ARROW:
             return pl.read_ipc(file)
-        return pl.read_parquet(file) if suffix == ".parquet" else read_csv(file, index, words)
+        return pl.read_parquet(file) if suffix == ".parquet" else read_csv(file, index, numbers)
 
 
 def _from_file(file: Path, index: str | None) -> Trace:
@@ -211,15 +212,30 @@ def _as_frame(source: Any) -> pl.DataFrame | None:
     if make == "pandas" and hasattr(source, "columns"):
         names = [str(name) for name in source.columns]
         _refuse_twins(names, "the data frame")
-        columns = {name: source.iloc[:, i].to_numpy() for i, name in enumerate(names)}
+        columns = {name: _of_pandas(source.iloc[:, i]) for i, name in enumerate(names)}
         rounds = source.index
         if rounds.name is not None and str(rounds.name) not in columns:
-            columns = {str(rounds.name): rounds.to_numpy(), **columns}
+            columns = {str(rounds.name): _of_pandas(rounds), **columns}
         return pl.DataFrame(columns, nan_to_null=True)
     if make == "pyarrow" and hasattr(source, "column_names"):
         _refuse_twins(source.column_names, "the Arrow table")
         return pl.DataFrame(pl.from_arrow(source))
     return None
+
+
+def _of_pandas(column: Any) -> Any:
+    """A column as polars takes it: objects as the times, dates or numbers that they are, or else as text."""
+    import polars as pl
+
+    values = column.to_numpy()
+    if values.dtype.kind != "O":
+        return values
+    cells = [None if missing else cell for cell, missing in zip(values.tolist(), column.isna(), strict=True)]
+    try:
+        found = pl.Series(cells)
+    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):  # of several kinds
+        found = pl.Series(cells, dtype=pl.Object)
+    return found if found.dtype != pl.Object else pl.Series([cell if cell is None else str(cell) for cell in cells])
 
 
 def _refuse_twins(names: Sequence[str], where: str) -> None:

@@ -78,7 +78,7 @@ def about_cheapest(standing: Standing) -> Sentence:
     beside = f"{to_arm}, and {to_random}"
     if not rivals:
         only = f"{name} costs" if len(standing.costs) == 1 else f"Of the policies {name} costs least:"
-        return Sentence(f"{only} {beside}.", over.sign != 0 and under.sign != 0, numbers)
+        return Sentence(f"{only} {beside}.", over.decided and under.decided, numbers)
     others = len(standing.costs) - 1
     for rival in rivals:
         numbers |= _numbers(f"{name}_less_{rival}", standing.difference(name, rival, among=others))
@@ -102,7 +102,7 @@ def about_first(standing: Standing) -> list[Sentence]:
         f"and {_compared(under, random)} than a random fixed choice."
     )
     numbers = {**_numbers(f"cost_of_{name}", cost), "best_arm_cost": base, "random_arm_cost": random}
-    return [Sentence(text, over.sign != 0 and under.sign != 0, numbers)]
+    return [Sentence(text, over.decided and under.decided, numbers)]
 
 
 def about_hindsight(standing: Standing) -> Sentence:
@@ -125,7 +125,7 @@ def about_hindsight(standing: Standing) -> Sentence:
     else:
         text = f"{at} the best plan in hindsight, with {count}, saves"
     text += f" {_size(saved, base)} against staying with {standing.best_arm}"
-    text += f"; of that, {_listed(within)} switches." if within else "."
+    text += f"; {_listed(within)} switches." if within else "."
     return Sentence(text, True, numbers)
 
 
@@ -151,10 +151,10 @@ def about_stability(standing: Standing, parts: Mapping[str, Sequence[Standing]])
 
 def _compared(difference: Amount, base: float) -> str:
     """“4.0 % more (3.1 to 4.9 %)”, or “between 2.0 % less and 1.0 % more (not decided)” around zero."""
-    if difference.sign == 0:
+    if not difference.decided:
         ends = [f"{_size(abs(end), base)} {'more' if end > 0 else 'less'}" for end in (difference.low, difference.high)]
         return f"between {ends[0]} and {ends[1]} (not decided)"
-    word = "more" if difference.mean > 0 else "less"
+    word = "more" if difference.mean >= 0 else "less"
     low, high = sorted((abs(difference.low), abs(difference.high)))
     shown = _size(abs(difference.mean), base)
     if low == high:

@@ -115,7 +115,10 @@ def replay(
             rule = "is not for --logged: a log has one arm per round, and only fixed arms can be evaluated from it"
             which = "--policies" if policies else "--rescale" if rescale else "--units"
             raise InvalidParameter(which, rule, policies or units or rescale)
-        found = evaluate_log(trace, columns, switching_cost)
+        try:
+            found = evaluate_log(trace, columns, switching_cost)
+        except InvalidParameter as error:
+            raise _in_words_of_the_command(error) from None
         print(found)
         if out is not None:
             print(f"\nThe report is {found.write(out) / 'report.html'}")
@@ -164,9 +167,14 @@ def _in_words_of_the_command(error: InvalidParameter) -> InvalidParameter:
     )
     for option in ("index", "resume"):
         rule = rule.replace(f"give {option}=", f"give --{option} ")
-    parameter = {"losses": "TRACE", "units": "--units", "index": "--index", "rescale": "--rescale"}.get(
-        error.parameter, error.parameter
-    )
+    parameter = {
+        "losses": "TRACE",
+        "source": "TRACE",
+        "log": "TRACE",
+        "units": "--units",
+        "index": "--index",
+        "rescale": "--rescale",
+    }.get(error.parameter, error.parameter)
     return InvalidParameter(parameter, rule, error.value)
 
 

@@ -40,6 +40,11 @@ class Amount:
         """1 or −1 when the interval lies above or below zero, 0 when that is not decided."""
         return int(self.low > 0.0) - int(self.high < 0.0)
 
+    @property
+    def decided(self) -> bool:
+        """Whether it lies above or below zero, or is known exactly."""
+        return self.sign != 0 or self.low == self.high
+
 
 @dataclass(frozen=True)
 class Played:

@@ -36,8 +36,9 @@ def read_log(source: Any, columns: Mapping[str, str | None]) -> LoggedData:
     one, ``block`` (or ``"rounds"``: every round was drawn anew) and ``time``, which must not run backwards."""
     block = columns.get("block")
     words = [name for name in (columns["arm"], block, columns.get("time")) if name and name != "rounds"]
-    frame = read_frame(source, words=words)
-    needed = [columns["arm"], columns["loss"], columns["probability"], *words]
+    numbers = [str(columns["loss"]), str(columns["probability"])]
+    frame = read_frame(source, numbers=numbers)
+    needed = [columns["arm"], *numbers, *words]
     for name in needed:
         if name not in frame.columns:
             what = f"; {WHAT_TO_LOG}" if name == columns["probability"] else ""

@@ -195,8 +195,11 @@ class LoggedData:
         return self._evaluate(shares[self.arms], (share * lengths for share in shares), switches)
 
     def _shares(self, probabilities: ArrayLike) -> Floats:
-        shares = np.asarray(probabilities, dtype=np.float64)
         rule = f"must be {self.n_arms} numbers, none negative, that add up to 1"
+        try:
+            shares = np.asarray(probabilities, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise InvalidParameter("probabilities", rule, probabilities) from None
         if shares.shape != (self.n_arms,) or not (shares >= 0).all() or not math.isclose(math.fsum(shares), 1.0):
             raise InvalidParameter("probabilities", rule, probabilities)
         return shares
@@ -318,6 +321,9 @@ def _numbered(
     arms: ArrayLike, names: Sequence[str] | None, n_arms: int | None, length: int
 ) -> tuple[NDArray[np.int64], tuple[str, ...]]:
     """Arms as numbers, and the names of all."""
+    if names is not None and (isinstance(names, str) or len(set(names)) < len(names) or not all(names)):
+        rule = "must be a list of different names, each a non-empty string"
+        raise InvalidParameter("arm_names", rule, names)
     played = np.asarray(arms)
     if played.shape != (length,) or played.dtype.kind not in "iuUOT":
         rule = f"must be an arm for each of {length} rounds: its number from 0, or its name"

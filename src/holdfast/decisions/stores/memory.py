@@ -6,10 +6,10 @@ from bisect import bisect_right, insort
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from threading import RLock
 from typing import Any
 
 from holdfast.decisions.rows import KEYS, Arm, Ask, BlockRow, Fresh, Head, Identity, Row, Tell
+from holdfast.decisions.stores.forks import STORE, lock_across_forks
 from holdfast.decisions.stores.store import R, Rows, Store, gone
 
 
@@ -186,7 +186,7 @@ class MemoryStore(Store):
 
     def __init__(self) -> None:
         self.url = "memory:"
-        self._lock = RLock()
+        self._lock = lock_across_forks(STORE)
         self._games: dict[int, Tables] = {}
         self._numbers: dict[str, int] = {}
         self._last = 0

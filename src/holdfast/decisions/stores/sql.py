@@ -12,10 +12,10 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
-from threading import RLock
 from typing import Any, Protocol, cast
 
 from holdfast.decisions.rows import KEYS, Arm, Ask, BlockRow, Fresh, Head, Identity, Row, State, Tell
+from holdfast.decisions.stores.forks import STORE, lock_across_forks
 from holdfast.decisions.stores.schema import MIGRATIONS, TABLES, VERSION_TABLE, Migration
 from holdfast.decisions.stores.store import R, Rows, Store
 from holdfast.errors import BadStore
@@ -192,7 +192,7 @@ class SqlStore(Store):
     def __init__(self, url: str, migrations: Sequence[Migration] = MIGRATIONS) -> None:
         self.url = url
         self._migrations = migrations
-        self._lock = RLock()
+        self._lock = lock_across_forks(STORE)
         self._connection: Any = None
         self._process = 0  # whose connection it is: one from before a fork is left alone
 

@@ -69,10 +69,11 @@ class SqliteStore(SqlStore):
     def __init__(self, url: str, migrations: Sequence[Migration] = MIGRATIONS, busy: float = BUSY) -> None:
         super().__init__(url, migrations)
         prefix = "sqlite:///"
-        if not url.startswith(prefix) or len(url) == len(prefix) or "?" in url:
+        if not url.startswith(prefix) or len(url) == len(prefix) or "?" in url or "\0" in url:
             raise InvalidParameter("url", "must be 'sqlite:///file', or 'sqlite:////folder/file' from the root", url)
         self.path = Path(url[len(prefix) :])
         self._busy = busy
+        self._file: tuple[int, int] | None = None  # which one it was when it was first opened
 
     def exists(self) -> bool:
         """Whether the file is there."""
@@ -80,11 +81,14 @@ class SqliteStore(SqlStore):
 
     def _connected(self) -> sqlite3.Connection:
         """The connection of this process; one from before a fork is left alone."""
+        if self._file is not None and self._file != self._file_now():
+            raise BadStore(f"{self.path} was deleted or replaced while it was in use; open the player anew")
         if self._connection is not None and self._process == os.getpid():
             return self._connection
         connection = sqlite3.connect(self.path, timeout=self._busy, isolation_level=None, check_same_thread=False)
         try:
             connection.execute("PRAGMA synchronous = FULL")
+            self._version(connection)  # before anything is written: the file may be another program's
             mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
             if mode != "wal":
                 raise BadStore(f"{self.path} must be on a disk that can keep a write-ahead log; it is in mode {mode!r}")
@@ -92,8 +96,15 @@ class SqliteStore(SqlStore):
         except BaseException:
             connection.close()
             raise
-        self._connection, self._process = connection, os.getpid()
+        self._connection, self._process, self._file = connection, os.getpid(), self._file_now()
         return connection
+
+    def _file_now(self) -> tuple[int, int] | None:
+        try:
+            found = os.stat(self.path)
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
 
     def _bring_up_to_date(self, connection: sqlite3.Connection) -> None:
         if self._version(connection) == len(self._migrations):
@@ -112,7 +123,10 @@ class SqliteStore(SqlStore):
             if tables:
                 raise BadStore(f"{self.path} is a database of something else: it has the table {tables[0]!r}")
             return None
-        return int(connection.execute(f"SELECT version FROM {VERSION_TABLE}").fetchone()[0])
+        found = connection.execute(f"SELECT version FROM {VERSION_TABLE}").fetchall()
+        if len(found) != 1 or not isinstance(found[0][0], int):
+            raise BadStore(f"{self.path} is damaged: its table {VERSION_TABLE!r} must have one version")
+        return found[0][0]
 
     @contextmanager
     def _transaction(self, *, writing: bool) -> Iterator[SqliteSession]:

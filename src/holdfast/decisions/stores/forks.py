@@ -1,0 +1,44 @@
+"""Locks and forks: a fork waits until no call is under way, so that no child inherits half of one.
+
+A lock that a thread holds at a fork would be held in the child for ever, which has no such thread, and what it guards
+would be as that thread left it.
+"""
+
+from __future__ import annotations
+
+import os
+from threading import RLock
+from typing import Any
+from weakref import WeakSet
+
+ROUTER, STORE = range(2)
+"""In this order they are taken: a router's lock is held while a store's is waited for."""
+
+_known: tuple[WeakSet[Any], ...] = (WeakSet(), WeakSet())
+_registering = RLock()
+_held: list[Any] = []
+
+
+def lock_across_forks(rank: int) -> Any:
+    """A reentrant lock that is free in a child, whoever used it before the fork."""
+    lock = RLock()
+    with _registering:
+        _known[rank].add(lock)
+    return lock
+
+
+def _take_all() -> None:
+    _registering.acquire()
+    for lock in [lock for locks in _known for lock in locks]:
+        lock.acquire()
+        _held.append(lock)
+
+
+def _free_all() -> None:
+    while _held:
+        _held.pop().release()
+    _registering.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_take_all, after_in_parent=_free_all, after_in_child=_free_all)
