@@ -25,6 +25,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
+import numpy as np
+
 from holdfast.checks import LARGEST, number_range, real_number, whole_number
 from holdfast.errors import BadSavedState, InvalidParameter
 from holdfast.layouts import Array, Layout, layout_of
@@ -194,6 +196,14 @@ class Policy(ABC):
         return {"policy": self.id} | {
             name: list(v) if isinstance(v, tuple) else v for name, v in values.items() if v is not None
         }
+
+
+def checked_parameters(policy: Policy, horizon: float | None = None) -> Array:
+    """The array that the kernels take; or an error where a policy, a user's own, has none."""
+    params = policy.parameters() if horizon is None else policy.parameters(horizon=horizon)
+    if not isinstance(params, np.ndarray):
+        raise InvalidParameter("parameters", "must be an array of numbers", params)
+    return params
 
 
 def rearranged(
