@@ -34,7 +34,7 @@ UNIT_RANGE = (0.0, 1.0)
 Tables = tuple[NDArray[Any], ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # a class says itself when two of it are the same: by its fields, or not at all
 class Environment(ABC):
     """Losses of `n_arms` arms, each round's within `loss_range`, independent of what is played."""
 

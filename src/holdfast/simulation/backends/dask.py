@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
@@ -102,8 +103,8 @@ class DaskCluster(Backend):
     def run(self, tasks: Iterable[Task], done: Callable[[Played], None]) -> None:
         """Submit pieces of `tasks`, and hand over each result as it comes; a lost worker's pieces are done again."""
         if self._client is None:
-            with self:
-                return self.run(tasks, done)
+            with copy(self) as own:  # other threads may be running on this one
+                return own.run(tasks, done)
         futures = [
             self._client.submit(_run_piece, piece, self._environment(task), SOURCES, pure=False)
             for task in tasks
@@ -171,11 +172,13 @@ class DaskCluster(Backend):
 
     def _environment(self, task: Task) -> Any:
         """A future of the task's environment. It is made by a task of its own, so no lost worker can take it along."""
-        if self._held is None or self._held[0] is not task.environment:
+        held = self._held
+        if held is None or held[0] is not task.environment:
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", message="Sending large graph")
-                self._held = task.environment, self._client.submit(_itself, task.environment, pure=False)
-        return self._held[1]
+                held = task.environment, self._client.submit(_itself, task.environment, pure=False)
+            self._held = held  # for the next run; by now it may be another thread's
+        return held[1]
 
     def _connected(self, Client: Any) -> Any:
         try:
