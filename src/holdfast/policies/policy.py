@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from holdfast.checks import LARGEST, number_range, real_number, whole_number
+from holdfast.checks import LARGEST, address_of, number_range, real_number, whole_number
 from holdfast.errors import BadSavedState, InvalidParameter
 from holdfast.layouts import Array, Layout, layout_of
 
@@ -192,8 +192,9 @@ class Policy(ABC):
 
     def settings(self) -> dict[str, Any]:
         """The parameters as plain values, enough to make this policy again."""
+        own = type(self).__module__.partition(".")[0] != __name__.partition(".")[0]
         values = {f.name: getattr(self, f.name) for f in fields(self)}
-        return {"policy": self.id} | {
+        return {"policy": address_of(type(self)) if own else self.id} | {
             name: list(v) if isinstance(v, tuple) else v for name, v in values.items() if v is not None
         }
 
