@@ -28,8 +28,9 @@ STOPPED, COSTS_EXHAUSTED, AGAINST_THE_RULES, NO_LOSS = -1, -2, -3, -4
 """What a game returns instead of its number of blocks: it was told to stop, ran out of λ_n, its policy named an arm
 or a number of rounds that there is not, or a block lost what its rounds cannot have lost."""
 
-ROUNDING = 1e-9
-"""What a total may be off, as a share of the rounds up to it: a difference of long sums is."""
+ROUNDED, ROUNDING = 1e-6, 1e-9
+"""What a total may be off, and how much more for each round up to it: a difference of long sums is rounded, and a part
+of a table may begin with them."""
 
 
 class Parts(NamedTuple):
@@ -178,7 +179,7 @@ def _composed_play(parts: Parts, values: tuple[str, ...]) -> Kernel:
             if end < horizon:  # what the last block loses is never used
                 gap(tables, tally.place, t, end, tally.block_excess)
                 total(tables, tally.place, t, end, scratch.environment_streams, tally.block_loss)
-                wrong, least = 0, -ROUNDING * end
+                wrong, least = 0, -ROUNDED - ROUNDING * end
                 most = end - t - least
                 for g in range(width):
                     tally.excess[g] += tally.block_excess[g]
