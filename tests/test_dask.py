@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 import threading
+from contextlib import nullcontext
 
 import pytest
 from study_files import PLAIN
@@ -47,6 +48,33 @@ def test_a_cluster_of_its_own(tmp_path):
     same = run_study(file, tmp_path / "threads")
     for (_, one), (_, other) in zip(run.results(), same.results(), strict=True):
         assert one.frame.equals(other.frame)
+
+
+@pytest.mark.parametrize("entered", [False, True])
+def test_several_runs_at_once_on_one_backend(two_workers, entered):
+    """From threads, each with an environment of its own: nobody plays another's, and nobody's connection is closed."""
+    worlds = [hf.LossTable([[0.0, 1.0, 0.25, share]] * 100) for share in (0.1, 0.3, 0.5, 0.7)]
+    settings = SETTINGS | {"horizon": 100, "replications": 20}
+    backend = DaskCluster(two_workers.scheduler_address)
+    there = {}
+
+    def play(world):
+        there[world] = [hf.simulate(POLICIES, world, backend=backend, **settings) for _ in range(4)]
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with backend if entered else nullcontext():
+            threads = [threading.Thread(target=play, args=(world,)) for world in worlds]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    for world in worlds:
+        here = hf.simulate(POLICIES, world, **settings)
+        assert [result.frame.equals(here.frame) for result in there[world]] == [True] * 4
 
 
 @pytest.mark.parametrize("victims", [1, 2])

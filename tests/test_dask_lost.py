@@ -1,5 +1,6 @@
-"""Dask when it goes wrong: workers with another Holdfast, no workers left, no scheduler left."""
+"""Dask when it goes wrong: workers with another Holdfast or without a module, no workers left, no scheduler left."""
 
+import importlib
 import json
 import os
 import shutil
@@ -78,6 +79,26 @@ def test_a_worker_with_another_holdfast_is_refused(machines, tmp_path, file, edi
     machines.worker(copy.parent)
     with pytest.raises(HoldfastError, match=message):
         hf.simulate(hf.Exp3(4), LOSSES, backend="dask", scheduler=machines.address, **SETTINGS)
+
+
+@pytest.mark.parametrize("own", ["policy", "environment"])
+def test_a_module_that_the_cluster_does_not_have_is_named(machines, tmp_path, monkeypatch, own):
+    folder = tmp_path / "here"
+    folder.mkdir()
+    (folder / "only_here.py").write_text(
+        "import holdfast as hf\n\nclass Mine(hf.Exp3):\n    pass\n\nclass Coins(hf.Bernoulli):\n    pass\n"
+    )
+    monkeypatch.syspath_prepend(str(folder))
+    only_here = importlib.import_module("only_here")
+    machines.worker()
+    policy = only_here.Mine(2) if own == "policy" else hf.Exp3(2)
+    environment = only_here.Coins([0.1, 0.2]) if own == "environment" else hf.Bernoulli([0.1, 0.2])
+    message = r"^No module named 'only_here' on the Dask cluster: its scheduler and every worker must find the module"
+    try:
+        with pytest.raises(HoldfastError, match=message):
+            hf.simulate(policy, environment, backend="dask", scheduler=machines.address, **SETTINGS | {"horizon": 100})
+    finally:
+        del sys.modules["only_here"]
 
 
 class Killing(DaskCluster):

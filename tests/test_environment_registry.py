@@ -63,6 +63,7 @@ def test_a_bernoulli_environment_by_its_gap():
         ),
         ({"environment": "holdfast:Things"}, r'environment must be "module:Class", .*Things.*; got'),
         ({"environment": ":Things"}, r'environment must be "module:Class", .*; got'),
+        ({"environment": ".here:Things"}, r'environment must be "module:Class", .*; got'),
         ({"environment": "holdfast:Exp3"}, r"must name a class derived from holdfast.Environment; got 'holdfast:Exp3'"),
         (
             {"environment": "reversal", "n_arm": 3},

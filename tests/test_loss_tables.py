@@ -318,3 +318,11 @@ def test_a_part_is_the_table_of_its_rows():
     assert part.excess(9).tolist() == own.excess(9).tolist()
     with pytest.raises(InvalidParameter, match="stop must be above start, 4; got 4"):
         LossTable(losses).part(4, 4)
+
+
+def test_tables_with_other_losses_are_not_equal():
+    """A table is equal to itself alone: its losses are not compared."""
+    one, other = LossTable([[0.0, 1.0]] * 3), LossTable([[1.0, 0.0]] * 3)
+    assert one != other
+    assert one == one
+    assert len({one, other}) == 2

@@ -1,6 +1,7 @@
 """Every policy against its naive counterpart, its estimates against their expectation, its draws against p."""
 
 import math
+import sys
 
 import hypothesis.strategies as st
 import naive
@@ -11,6 +12,7 @@ from hypothesis import given
 from kernel_game import KernelGame
 from statistics_of_samples import SEED, assert_distribution
 
+import holdfast as hf
 from holdfast import BaSE, Exp3, InvalidParameter, Stream, TsallisInf, TsallisSwitch, VaryingTsallisSwitch
 from holdfast.kernels import COMPILED
 from holdfast.policies import POLICIES, make_policy
@@ -304,6 +306,18 @@ def test_settings_make_the_policy_again(name):
     assert policy.settings()["policy"] == policy.id
     assert policy.id in POLICIES
     assert hash(policy) == hash(make_policy(policy.settings()))
+
+
+class Mine(hf.Exp3):
+    """A policy of one's own, with the id of another."""
+
+
+@pytest.mark.plain
+def test_settings_name_the_class_of_ones_own_policy(monkeypatch):
+    monkeypatch.setitem(sys.modules, Mine.__module__, sys.modules[__name__])
+    result = hf.simulate(Mine(2), hf.Bernoulli([0.1, 0.2]), horizon=5, switching_cost=1.0, replications=1)
+    assert result.provenance["policies"]["exp3"]["policy"] == f"{Mine.__module__}:Mine"
+    assert type(make_policy(Mine(2).settings())) is Mine
 
 
 @pytest.mark.plain

@@ -2,6 +2,7 @@
 
 import json
 import math
+import multiprocessing
 import os
 
 import mpmath
@@ -259,3 +260,16 @@ def test_columns_of_a_grid_tell_games_apart():
         hf.InvalidParameter, match=r"^results must all have the same columns before policy, \['gap'\]; got"
     ):
         Result.concat([one, simulated()])
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
+def test_a_process_forked_after_a_simulation_simulates_too():
+    """As in a pool of Python's own, on Linux; what it sends back is pickled."""
+    here = simulated()
+    here.final()  # starts the threads of polars, which a fork does not have
+    pool = multiprocessing.get_context("fork").Pool(1)
+    try:
+        there = pool.apply_async(simulated).get(timeout=60)
+    finally:
+        pool.terminate()
+    assert there.frame.equals(here.frame)

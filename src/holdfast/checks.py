@@ -89,6 +89,8 @@ def class_at(parameter: str, address: str, base: type[T]) -> type[T]:
     """The class that ``"module:Class"`` names, if it is a kind of `base`."""
     module, _, name = address.partition(":")
     try:
+        if module.startswith("."):
+            raise ImportError("it begins with a dot")
         found: Any = importlib.import_module(module)
         for part in name.split("."):
             found = getattr(found, part)

@@ -32,7 +32,12 @@ def rows(rounds: Sequence[int], played: Iterable[tuple[str, int, Mapping[str, An
         }
         policies = pl.Series("policy", [policy]).new_from_index(0, count * len(rounds))
         frames.append(pl.DataFrame([policies, *(pl.Series(name, column) for name, column in columns.items())]))
-    return pl.concat(frames) if frames else pl.DataFrame(schema=SCHEMA)
+    if not frames:
+        return pl.DataFrame(schema=SCHEMA)
+    whole = frames[0]
+    for frame in frames[1:]:  # not pl.concat: its threads, once started, are missing in a fork, which waits for ever
+        whole = whole.vstack(frame)
+    return pl.DataFrame([column.rechunk() for column in whole.get_columns()])  # nor does pickling want them then
 
 
 class Result:

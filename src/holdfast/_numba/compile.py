@@ -15,18 +15,24 @@ call is saved.
 from __future__ import annotations
 
 import gc
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numpy as np
 from numba.core import config, sigutils
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
+from numba.core.errors import NumbaError
 from numba.core.registry import CPUDispatcher
 
 from holdfast._numba.cache import DiskCache, Untellable, identity
+from holdfast.errors import HoldfastError
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+PACKAGE = Path(__file__).resolve().parents[1]
 
 COMPILED = not config.DISABLE_JIT
 """False when Numba's compiler is switched off: kernels are then plain Python."""
@@ -114,6 +120,8 @@ class KernelDispatcher(CPUDispatcher):  # type: ignore[misc]  # Numba has no typ
         gc.disable()
         try:
             return super()._compile_for_args(*arguments)
+        except NumbaError as error:
+            raise HoldfastError(_in_one_line(str(error))) from error
         finally:
             if collecting:
                 gc.enable()
@@ -125,6 +133,25 @@ class KernelDispatcher(CPUDispatcher):  # type: ignore[misc]  # Numba has no typ
     def get_overload(self, signature: Any) -> Any:
         """What a compiled caller's code refers to."""
         return self.part.get_overload(signature)
+
+
+def _in_one_line(message: str) -> str:
+    """Of all that Numba says of a kernel that does not compile: what is wrong, and where in the user's file."""
+    lines = [line.strip() for line in message.splitlines()]
+    said = [line for line in lines if line and not line.startswith("Failed in nopython mode")]
+    wrong = said[0]
+    if wrong.endswith(":"):  # the call that there is not
+        wrong += next((f" {line[4:]}" for line in said if line.startswith(">>> ")), "")
+    elif re.search(r"Untyped global name .*<class '(function|method)'>$", wrong):
+        wrong += "; is it marked @kernel?"
+    name = re.search(r"<function (?:\S+\.)?(\S+) at ", message)
+    places = [
+        (Path(file).resolve(), n) for file, n in re.findall(r'(?:File "|at )([^\s"]+)"?(?:, line | \()(\d+)', message)
+    ]
+    place = next((f" ({file}, line {n})" for file, n in places if PACKAGE not in file.parents), "")
+    return (
+        f"kernel {name[1]} does not compile: {wrong}{place}" if name else f"a kernel does not compile: {wrong}{place}"
+    )
 
 
 def frozen(function: Callable[..., Any]) -> str:

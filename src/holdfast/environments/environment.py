@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.checks import address_of, made, whole_number
+from holdfast.checks import address_of, made, number_range, whole_number
 from holdfast.errors import InvalidParameter
 from holdfast.rng import Stream
 
@@ -34,7 +34,7 @@ UNIT_RANGE = (0.0, 1.0)
 Tables = tuple[NDArray[Any], ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # a class says itself when two of it are the same: by its fields, or not at all
 class Environment(ABC):
     """Losses of `n_arms` arms, each round's within `loss_range`, independent of what is played."""
 
@@ -105,6 +105,24 @@ class Environment(ABC):
         """[start, stop) as whole numbers of rounds that there are."""
         stop = whole_number("stop", stop, least=0, most=LAST_ROUND if self.rounds is None else self.rounds)
         return whole_number("start", start, least=0, most=stop), stop
+
+    def check_itself(self) -> None:
+        """An error where what a class, a user's own, says of itself cannot be played."""
+        own = type(self).__name__
+        if not isinstance(self.shuffled, bool):
+            raise InvalidParameter("shuffled", "must be True or False", self.shuffled)
+        most = whole_number(f"n_arms of {own}", self.n_arms, least=1) - 1
+        whole_number(f"reference of {own}, an arm,", self.reference, least=0, most=most)
+        number_range(f"loss_range of {own}", self.loss_range)
+        if self.rounds is not None:
+            whole_number(f"rounds of {own}", self.rounds, least=1, most=LAST_ROUND)
+
+    def check_means(self, stop: int) -> None:
+        """An error unless `expected` and `excess` are a finite number for each arm."""
+        for name, values in (("expected", self.expected(0, stop)), ("excess", self.excess(stop))):
+            if np.shape(values) != (self.n_arms,) or not np.all(np.isfinite(values)):
+                rule = f"must be {self.n_arms} finite numbers, one per arm"
+                raise InvalidParameter(f"{name} of {type(self).__name__}", rule, values)
 
     def settings(self) -> dict[str, Any]:
         """The parameters as plain values, enough for `make_environment` to make it again."""

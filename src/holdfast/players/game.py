@@ -18,7 +18,7 @@ from holdfast._numba.rows import as_rows, local_rows
 from holdfast.checks import whole_number
 from holdfast.errors import HoldfastError, InvalidParameter
 from holdfast.layouts import Array, Layout
-from holdfast.policies.policy import Kernel, Kernels, Policy
+from holdfast.policies.policy import Kernel, Kernels, Policy, checked_parameters
 from holdfast.rng import LAST_REPLICATION, check_seed, started, stream_key
 from holdfast.schedules import LONGEST
 
@@ -101,7 +101,7 @@ class Game:
         self.policy = policy
         self.K = policy.n_arms
         self._choose, self._observe = one_game(kernels)
-        self.params = policy.parameters()
+        self.params = checked_parameters(policy)
         self._covered = policy.blocks_covered(self.params)
         self.numbers = np.zeros(kernels.state_layout.n_numbers)
         self.vectors = np.zeros(kernels.state_layout.n_vectors * self.K)

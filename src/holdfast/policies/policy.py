@@ -25,7 +25,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
-from holdfast.checks import LARGEST, number_range, real_number, whole_number
+import numpy as np
+
+from holdfast.checks import LARGEST, address_of, number_range, real_number, whole_number
 from holdfast.errors import BadSavedState, InvalidParameter
 from holdfast.layouts import Array, Layout, layout_of
 
@@ -190,10 +192,19 @@ class Policy(ABC):
 
     def settings(self) -> dict[str, Any]:
         """The parameters as plain values, enough to make this policy again."""
+        own = type(self).__module__.partition(".")[0] != __name__.partition(".")[0]
         values = {f.name: getattr(self, f.name) for f in fields(self)}
-        return {"policy": self.id} | {
+        return {"policy": address_of(type(self)) if own else self.id} | {
             name: list(v) if isinstance(v, tuple) else v for name, v in values.items() if v is not None
         }
+
+
+def checked_parameters(policy: Policy, horizon: float | None = None) -> Array:
+    """The array that the kernels take; or an error where a policy, a user's own, has none."""
+    params = policy.parameters() if horizon is None else policy.parameters(horizon=horizon)
+    if not isinstance(params, np.ndarray):
+        raise InvalidParameter("parameters", "must be an array of numbers", params)
+    return params
 
 
 def rearranged(

@@ -24,9 +24,13 @@ ABREAST = 32
 """Games played abreast: four registers of eight numbers. With fewer the compiler unrolls its loops before it sees that
 they could be vectors; more gain nothing."""
 
-STOPPED, COSTS_EXHAUSTED, AGAINST_THE_RULES = -1, -2, -3
-"""What a game returns instead of its number of blocks: it was told to stop, ran out of λ_n, or its policy named an arm
-or a number of rounds that there is not."""
+STOPPED, COSTS_EXHAUSTED, AGAINST_THE_RULES, NO_LOSS = -1, -2, -3, -4
+"""What a game returns instead of its number of blocks: it was told to stop, ran out of λ_n, its policy named an arm
+or a number of rounds that there is not, or a block lost what its rounds cannot have lost."""
+
+ROUNDED, ROUNDING = 1e-6, 1e-9
+"""What a total may be off, and how much more for each round up to it: a difference of long sums is rounded, and a part
+of a table may begin with them."""
 
 
 class Parts(NamedTuple):
@@ -174,9 +178,15 @@ def _composed_play(parts: Parts, values: tuple[str, ...]) -> Kernel:
                 mark += 1
             if end < horizon:  # what the last block loses is never used
                 gap(tables, tally.place, t, end, tally.block_excess)
+                total(tables, tally.place, t, end, scratch.environment_streams, tally.block_loss)
+                wrong, least = 0, -ROUNDED - ROUNDING * end
+                most = end - t - least
                 for g in range(width):
                     tally.excess[g] += tally.block_excess[g]
-                total(tables, tally.place, t, end, scratch.environment_streams, tally.block_loss)
+                    inside = (tally.block_loss[g] >= least) & (tally.block_loss[g] <= most)  # a NaN is not
+                    wrong += 1 - int(inside)
+                if wrong > 0:
+                    return NO_LOSS
                 observe(rules.params, state, block, tally.block_loss, end - t)
             t = end
         return n

@@ -14,8 +14,9 @@ import holdfast
 from holdfast.checks import one_of, whole_number
 from holdfast.environments import Environment
 from holdfast.environments.environment import UNIT_RANGE
-from holdfast.errors import BackendLost, InvalidParameter
+from holdfast.errors import BackendLost, HoldfastError, InvalidParameter
 from holdfast.policies import Policy
+from holdfast.policies.policy import checked_parameters
 from holdfast.regret import pseudo_regret, total_loss
 from holdfast.results import Result, rows
 from holdfast.rng import check_seed
@@ -73,7 +74,9 @@ def simulate(
     """
     if not isinstance(environment, Environment):
         raise InvalidParameter("environment", "must be an environment such as holdfast.Bernoulli", environment)
+    environment.check_itself()
     rounds = checked_horizon(horizon, environment)
+    environment.check_means(rounds)
     named = _named(policies)
     for name, policy in named.items():
         try:
@@ -156,7 +159,7 @@ def fitted(policy: Policy, environment: Environment, horizon: int) -> Policy:
         for arm in policy.arms:
             one_of("arms", arm, environment.arms)
         policy = replace(policy, arms=tuple(environment.arms))
-    policy.parameters(horizon=horizon)
+    checked_parameters(policy, horizon)
     return policy
 
 
@@ -192,6 +195,9 @@ def _assembled(
     blocks = []
     for piece in sorted(played, key=lambda p: (labels.index(p.task.label), p.task.first)):
         regret = pseudo_regret(piece.excess, excess_of_arms)
+        if not np.all(np.isfinite(regret)):
+            rule = "must fill in finite numbers: look at gaps in its gap_kernel"
+            raise HoldfastError(f"{type(environment).__name__} {rule}")
         paid = piece.paid * environment.unit if costs.constant is None else costs.constant * piece.switches
         loss = total_loss(regret, least_loss)
         measures = {

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from holdfast._numba.rows import aligned_zeros
 from holdfast.environments import Environment
+from holdfast.errors import HoldfastError, InvalidParameter
 from holdfast.players.game import broken_rules, policy_key
 from holdfast.policies import Policy
 from holdfast.rng import stream_key
@@ -18,6 +19,7 @@ from holdfast.simulation.game import (
     ABREAST,
     AGAINST_THE_RULES,
     COSTS_EXHAUSTED,
+    NO_LOSS,
     STOPPED,
     Parts,
     Record,
@@ -65,9 +67,12 @@ class Task:
 
     def rules(self, costs: Array) -> Rules:
         """What is the same in every replication. The losses' streams are the same for every policy too."""
+        tables = self.environment.tables
+        if not (isinstance(tables, tuple) and all(isinstance(table, np.ndarray) for table in tables)):
+            raise InvalidParameter(f"tables of {type(self.environment).__name__}", "must be a tuple of arrays", tables)
         return Rules(
             params=self.policy.parameters(horizon=self.horizon),
-            tables=self.environment.tables,
+            tables=tables,
             costs=costs,
             announces_cost=self.policy.announces == "switching_cost",
             shuffled=self.environment.shuffled,
@@ -101,11 +106,21 @@ def run_task(task: Task, stop: NDArray[np.uint8] | None = None) -> Played | None
             costs = task.costs.longer(costs)
         if played == STOPPED:
             return None
-        if played == AGAINST_THE_RULES:
-            raise broken_rules(task.label, task.policy.n_arms)
+        check_played(task, played)
         done += count
         blocks += played
     return Played(task, *record, blocks)
+
+
+def check_played(task: Task, played: int) -> None:
+    """An error where a kernel, a user's own, has ended the game."""
+    if played == AGAINST_THE_RULES:
+        raise broken_rules(task.label, task.policy.n_arms)
+    if played == NO_LOSS:
+        raise HoldfastError(
+            f"{type(task.environment).__name__} must lose from 0 to 1 in each round, as a share of its loss_range: "
+            "look at totals in its total_kernel"
+        )
 
 
 def warm_up(tasks: Iterable[Task]) -> None:

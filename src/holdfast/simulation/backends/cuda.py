@@ -18,12 +18,10 @@ if not hasattr(np, "row_stack"):  # numba-cuda 0.30 imports a name that NumPy 2.
     setattr(np, "row_stack", np.vstack)  # noqa: B010
 
 from holdfast.errors import InvalidParameter, MissingExtra
-from holdfast.players.game import broken_rules
 from holdfast.policies.policy import Kernel, Kernels
 from holdfast.rng import STATE_SIZE
 from holdfast.simulation.backends.backend import Backend
 from holdfast.simulation.game import (
-    AGAINST_THE_RULES,
     COSTS_EXHAUSTED,
     TALLY,
     Record,
@@ -31,7 +29,7 @@ from holdfast.simulation.game import (
     Scratch,
     compose_play,
 )
-from holdfast.simulation.tasks import Played, Task
+from holdfast.simulation.tasks import Played, Task, check_played
 
 try:
     with warnings.catch_warnings():
@@ -106,8 +104,7 @@ def run_on_gpu(task: Task) -> Played:
             warnings.simplefilter("ignore")
             launch[grid, THREADS_PER_BLOCK](on_device(task.rules(costs)), task.first, stop, record, blocks)
         played = blocks.copy_to_host()
-        if played.min() == AGAINST_THE_RULES:
-            raise broken_rules(task.label, task.policy.n_arms)
+        check_played(task, int(played.min()))
         if played.min() != COSTS_EXHAUSTED:
             excess, switches, paid = (column.copy_to_host() for column in record)
             return Played(task, excess, switches, paid, int(played.sum()))

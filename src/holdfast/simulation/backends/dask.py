@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
@@ -102,17 +103,18 @@ class DaskCluster(Backend):
     def run(self, tasks: Iterable[Task], done: Callable[[Played], None]) -> None:
         """Submit pieces of `tasks`, and hand over each result as it comes; a lost worker's pieces are done again."""
         if self._client is None:
-            with self:
-                return self.run(tasks, done)
+            with copy(self) as own:  # other threads may be running on this one
+                return own.run(tasks, done)
+        sent = [(task, self._environment(task)) for task in tasks]
         futures = [
-            self._client.submit(_run_piece, piece, self._environment(task), SOURCES, pure=False)
-            for task in tasks
+            self._client.submit(_run_piece, piece, environment, SOURCES, pure=False)
+            for task, environment in sent
             for piece in split(replace(task, environment=None), self.width)  # type: ignore[arg-type]  # it goes apart
         ]
-        for played in self._results(futures):
+        for played in self._results(futures, [environment for _, environment in sent]):
             done(played)
 
-    def _results(self, futures: list[Any]) -> Iterator[Played]:
+    def _results(self, futures: list[Any], environments: list[Any]) -> Iterator[Played]:
         """What each piece came to, as they finish; an error when there has been nobody to play them for too long."""
         from distributed import KilledWorker
 
@@ -134,11 +136,19 @@ class DaskCluster(Backend):
             except (CancelledError, OSError) as error:
                 if future.status == "error":  # of the game itself
                     raise
+                for environment in environments:
+                    if environment.status == "error":  # it could not be sent
+                        unsent = environment.exception()
+                        raise _not_found(unsent) or unsent from None
                 if not isinstance(error, TimeoutError):
                     raise self._scheduler_lost() from None
                 finished.put(future)  # its worker was lost with the result
                 alive = self._alive(alive)
                 continue
+            except Exception as error:
+                if (missing := _not_found(error)) is not None:
+                    raise missing from error
+                raise
             alive = time.monotonic()
             left -= 1
             future.release()
@@ -171,11 +181,13 @@ class DaskCluster(Backend):
 
     def _environment(self, task: Task) -> Any:
         """A future of the task's environment. It is made by a task of its own, so no lost worker can take it along."""
-        if self._held is None or self._held[0] is not task.environment:
+        held = self._held
+        if held is None or held[0] is not task.environment:
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", message="Sending large graph")
-                self._held = task.environment, self._client.submit(_itself, task.environment, pure=False)
-        return self._held[1]
+                held = task.environment, self._client.submit(_itself, task.environment, pure=False)
+            self._held = held  # for the next run; by now it may be another thread's
+        return held[1]
 
     def _connected(self, Client: Any) -> Any:
         try:
@@ -200,6 +212,14 @@ def _leave_interrupts_to_us(client: Any) -> None:
             signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     client.register_plugin(DeafToInterrupts())
+
+
+def _not_found(error: BaseException) -> HoldfastError | None:
+    """What is said where the cluster does not have a module of the user's own; None for any other error."""
+    cause = error.__cause__ or error  # the scheduler's own words are about Dask
+    if not isinstance(cause, ModuleNotFoundError) or isinstance(error, HoldfastError):
+        return None
+    return HoldfastError(f"{cause} on the Dask cluster: its scheduler and every worker must find the module, as here")
 
 
 def _itself(environment: Any) -> Any:
