@@ -75,6 +75,15 @@ def number_range(parameter: str, value: object) -> tuple[float, float]:
     return lowest, highest
 
 
+def written_range(option: str, text: str) -> tuple[float, float]:
+    """(lowest, highest) as a command is given them: ``0,500``."""
+    try:
+        low, high = (float(part) for part in text.split(","))
+    except ValueError:
+        raise InvalidParameter(option, "must be two numbers LO,HI, such as 0,500", text) from None
+    return number_range(option, (low, high))
+
+
 def one_of(parameter: str, value: object, known: Iterable[str]) -> str:
     """`value`, if it is one of the `known` names."""
     names = list(known)

@@ -68,6 +68,33 @@ def test_players_and_one_player_are_shown(url):
     assert "holding nothing yet" in run("player", url, "new")
 
 
+def test_players_are_listed_beside_one_whose_policy_is_not_found(url):
+    class Own(hf.Exp3):
+        """Not found by its name, as a class of a module that is not installed."""
+
+    hf.open(url, "chat", SWITCH).close()
+    hf.open(url, "own", Own(2)).close()
+    listed = run("players", url)
+    assert "chat" in listed
+    assert "\nown: this game was played by " in listed
+    assert listed.endswith("give the policy, Player.load(data, policy=...) or holdfast.open(url, name, policy)\n")
+    first, second = json.loads(run("players", url, "--json"))
+    assert first["name"] == "chat"
+    assert (second["name"], second["error"][:24]) == ("own", "this game was played by ")
+
+
+def test_losses_in_units_of_ones_own(url):
+    begin = ("--policy", "exp3", "--arms", "a,b", "--loss-range", "0,500")
+    (id, _) = run("ask", url, "money", *begin).split()
+    assert run("tell", url, "money", id, "420") == "told\n"
+    assert json.loads(run("player", url, "money", "--json"))["losses"] == 420.0
+    with pytest.raises(hf.InvalidParameter, match="--policy must be given to begin a player"):
+        run("ask", url, "money", "--loss-range", "0,500")
+    for wrong in ("500", "a,b", "5,1", "0,inf"):
+        with pytest.raises(hf.InvalidParameter, match="--loss-range must be two numbers"):
+            run("ask", url, "other", *begin[:-1], wrong)
+
+
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_the_log_is_exported(url, folder, suffix):
     with hf.open(url, "chat", SWITCH, seed=1) as router:

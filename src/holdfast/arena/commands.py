@@ -8,8 +8,7 @@ from typing import Annotated
 
 import typer
 
-from holdfast.checks import whole_number
-from holdfast.errors import InvalidParameter
+from holdfast.checks import whole_number, written_range
 
 
 def arena(
@@ -20,7 +19,9 @@ def arena(
     switching_cost: Annotated[
         list[float] | None, typer.Option(help="λ on traces; may be given several times. [default: 0.1, 0.35, 1]")
     ] = None,
-    units: Annotated[str, typer.Option(help="Lowest and highest loss of one round of the traces.")] = "0,1",
+    units: Annotated[
+        str, typer.Option(metavar="LO,HI", help="Lowest and highest loss of one round of the traces.")
+    ] = "0,1",
     index: Annotated[str | None, typer.Option(help="The column of the traces that is no arm, such as time.")] = None,
     policies: Annotated[str | None, typer.Option(help="Their names, with commas; all by default.")] = None,
     environments: Annotated[
@@ -50,7 +51,7 @@ def arena(
             out,
             traces=trace or (),
             switching_costs=switching_cost or TRACE_COSTS,
-            units=_units(units),
+            units=written_range("--units", units),
             index=index,
             policies=policies,
             environments=environments,
@@ -71,15 +72,6 @@ def arena(
     for line in summary(made.findings):
         print(line)
     print(f"The page is {made.page}")
-
-
-def _units(text: str) -> tuple[float, float]:
-    parts = text.split(",")
-    try:
-        low, high = (float(part) for part in parts)
-    except ValueError:
-        raise InvalidParameter("--units", "must be two numbers with a comma, such as 0,500", text) from None
-    return low, high
 
 
 def add_to(app: typer.Typer) -> None:

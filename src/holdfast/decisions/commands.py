@@ -13,12 +13,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from holdfast.checks import written_range
 from holdfast.decisions.opening import open as open_router
 from holdfast.decisions.router import Router
 from holdfast.decisions.rows import BlockRow
 from holdfast.decisions.stores import store_at
 from holdfast.decisions.wire import to_json
-from holdfast.errors import InvalidParameter
+from holdfast.errors import BadSavedState, InvalidParameter
 from holdfast.policies.registry import make_policy
 
 Url = Annotated[str, typer.Argument(help="sqlite:///file or postgresql://user@host/database.")]
@@ -47,6 +48,9 @@ def ask(
     ] = None,
     arms: Annotated[str | None, typer.Option(help="Its arms, separated by commas.")] = None,
     switching_cost: Annotated[float | None, typer.Option(help="λ, what one switch costs.")] = None,
+    loss_range: Annotated[
+        str | None, typer.Option(metavar="LO,HI", help="Its units: what one round loses at least and at most; 0,1.")
+    ] = None,
     request: Annotated[
         str | None, typer.Option(help="A name of this call: made again it gets the same answer.")
     ] = None,
@@ -55,10 +59,14 @@ def ask(
     """Ask which arm to play: prints the id of the decision and the arm."""
     begun = None
     if policy is not None:
-        settings = {"policy": policy, "arms": None if arms is None else [arm.strip() for arm in arms.split(",")]}
-        given = {**settings, "switching_cost": switching_cost}
+        given = {
+            "policy": policy,
+            "arms": None if arms is None else [arm.strip() for arm in arms.split(",")],
+            "switching_cost": switching_cost,
+            "loss_range": None if loss_range is None else written_range("--loss-range", loss_range),
+        }
         begun = make_policy({key: value for key, value in given.items() if value is not None})
-    elif arms is not None or switching_cost is not None:
+    elif arms is not None or switching_cost is not None or loss_range is not None:
         raise InvalidParameter("--policy", "must be given to begin a player", None)
     with open_router(url, name, begun) as router:
         decisions = router.ask(1 if n is None else n, request=request)
@@ -84,18 +92,23 @@ def tell(
 
 
 def players(url: Url, as_json: AsJson = False) -> None:
-    """List the players of a store."""
+    """List the players of a store; of one whose policy this Python does not have, why it cannot be shown."""
     store = store_at(url)
-    rows = []
+    rows, unknown = [], {}
     for name in store.names():
-        router = open_router(store, name)
+        try:
+            router = open_router(store, name)
+        except BadSavedState as error:
+            unknown[name] = str(error)
+            continue
         totals = router.history.totals
         counts = (totals.rounds, totals.switches, totals.out, totals.missing)
         rows.append((name, router.policy.label, *counts, totals.cost))
     store.close()
     headings = ("name", "policy", "rounds", "switches", "out", "missing", "cost")
     if as_json:
-        print(json.dumps([dict(zip(headings, row, strict=True)) for row in rows]))
+        shown = [dict(zip(headings, row, strict=True)) for row in rows]
+        print(json.dumps([*shown, *({"name": name, "error": why} for name, why in unknown.items())]))
         return
     table = Table(box=None, header_style="bold")
     for heading in headings:
@@ -103,6 +116,8 @@ def players(url: Url, as_json: AsJson = False) -> None:
     for name, label, *numbers, cost in rows:
         table.add_row(Text(name), label, *(f"{number:,}" for number in numbers), f"{cost:,.6g}")
     Console().print(table)
+    for name, why in unknown.items():
+        print(f"{name}: {why}")
 
 
 def player(url: Url, name: Name, as_json: AsJson = False) -> None:

@@ -83,7 +83,7 @@ def policy_of(content: Mapping[str, Any], policy: Policy | None) -> Policy:
     if policy is None and functions:
         raise BadSavedState(
             f"this game's policy has functions for {' and '.join(functions)}, which cannot be saved: "
-            "give the same policy, Player.load(data, policy=...)"
+            "give the same policy, Player.load(data, policy=...) or holdfast.open(url, name, policy)"
         )
     if policy is None:
         try:
@@ -91,7 +91,7 @@ def policy_of(content: Mapping[str, Any], policy: Policy | None) -> Policy:
         except ValueError:
             raise BadSavedState(
                 f"this game was played by {saved['policy']!r}, which is not one of Holdfast's own policies nor found "
-                "by Python: give the policy, Player.load(data, policy=...)"
+                "by Python: give the policy, Player.load(data, policy=...) or holdfast.open(url, name, policy)"
             ) from None
         policy = make_policy(saved)
     if not isinstance(policy, Policy):

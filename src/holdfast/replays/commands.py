@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from holdfast.checks import written_range
 from holdfast.errors import InvalidParameter
 
 SEVERAL: dict[str, Callable[[str], bool]] = {
@@ -129,7 +130,7 @@ def replay(
             policies or None,
             switching_cost=switching_cost,
             replications=replications,
-            units=_pair(units),
+            units=None if units is None else written_range("--units", units),
             rescale=rescale,
             index=index,
             seed=seed,
@@ -147,16 +148,6 @@ def replay(
     print(made)
     if out is not None:
         print(f"\nThe report is {out / 'report.html'}")
-
-
-def _pair(text: str | None) -> tuple[float, float] | None:
-    if text is None:
-        return None
-    try:
-        low, high = (float(part) for part in text.split(","))
-    except ValueError:
-        raise InvalidParameter("--units", "must be two numbers LO,HI, such as 0,500", text) from None
-    return low, high
 
 
 def _in_words_of_the_command(error: InvalidParameter) -> InvalidParameter:
