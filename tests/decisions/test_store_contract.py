@@ -173,6 +173,36 @@ def test_hundreds_of_losses_at_once(place):
     assert arms_of(router.ask(40)) == arms_of(twin.ask(40))
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_losses_in_one_call_are_judged_as_one_by_one(place, seed):
+    """In any order, again, with other losses, out of range, after patience has run out and single losses are gone."""
+    settings = {"policy": SWITCH, "seed": 1, "patience": 25, "missing": 0.25, "remember": 12}
+    together, single = place.open("together", **settings), place.open("single", **settings)
+    chance = random.Random(seed)
+    out: list[tuple[hf.Decision, hf.Decision]] = []
+    for t in range(12):
+        out += zip(together.ask(9), single.ask(9), strict=True)
+        told = [(*chance.choice(out[-30:]), chance.choice([0.1, 0.1, 0.1, 0.3, 7.0])) for _ in range(12)]
+        if t % 3 == 2:  # and some in the order they were handed out
+            told = [(*pair, 0.1) for pair in out[-9:]] + told
+        try:
+            answers = [receipt.new for receipt in together.tell([(d.id, loss) for d, _, loss in told])]
+        except hf.SomeRefused as some:
+            answers = [type(error) for error in some.refused]
+        alone = []
+        for _, d, loss in told:
+            try:
+                alone.append(single.tell(d.id, loss).new)
+            except hf.HoldfastError as error:
+                alone.append(type(error))
+        refusals = [answer for answer in alone if not isinstance(answer, bool)]
+        assert answers == (refusals or alone)
+        assert together.history.totals == single.history.totals
+        frames = [router.history.frame.drop("began", "settled") for router in (together, single)]
+        assert frames[0].equals(frames[1])
+        assert together.probabilities.tolist() == single.probabilities.tolist()
+
+
 def test_a_policy_that_waits_for_losses_hands_out_no_block_before_they_are_in(place):
     router = place.open(policy=hf.BaSE(2, horizon=100, grid="arithmetic", batches=10), seed=1)
     first = router.ask(50)

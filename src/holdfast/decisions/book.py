@@ -15,9 +15,10 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import groupby
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,6 +42,8 @@ from holdfast.players.game import Game
 from holdfast.players.losses import announced_value, exact_sum, normalised_total, outside_range
 from holdfast.policies.policy import Policy
 
+NOT_HANDED_OUT = "is of a round that this store has not handed out: was it restored from a copy?"
+
 
 class Receipt(NamedTuple):
     """What a told loss came to."""
@@ -48,6 +51,14 @@ class Receipt(NamedTuple):
     id: str
     new: bool
     """False when it had been told before."""
+
+
+class Told(NamedTuple):
+    """A loss that somebody tells."""
+
+    id: str
+    place: Place
+    loss: float
 
 
 class Book:
@@ -169,8 +180,7 @@ class Book:
             total=None,
         )
         rows.add(block)
-        known = rows.need(Arm, arm)
-        rows.replace(known, last_used=clock)
+        rows.set(Arm, arm, last_used=clock)
         if arm != head.arm:
             cost = told.get("switching_cost")
             cost = getattr(self.policy, "switching_cost", 0.0) if cost is None else cost
@@ -180,36 +190,53 @@ class Book:
 
     # ---- tell
 
-    def tell(self, rows: Rows, id: str, place: Place, loss: float, now: float) -> Receipt | HoldfastError:
-        """Take a loss, or say why not."""
+    def tell(self, rows: Rows, losses: Sequence[Told], now: float) -> list[Receipt | HoldfastError]:
+        """Take losses in this order; for each a receipt, or why not."""
         clock = max(now, rows.head.clock)
-        head = rows.head = self._settle_due(rows, rows.head, clock)
-        if place.block > head.begun or (place.block == head.begun and place.round >= head.handed):
-            return UnknownDecision(id, "is of a round that this store has not handed out: was it restored from a copy?")
-        block = rows.get(BlockRow, place.block)
-        if block is None:
-            return Forgotten(id, "the row of its block was compacted")
-        bounds = self._bounds(block)
-        if not bounds[0] <= loss <= bounds[1]:
-            return outside_range("loss", bounds, 1, loss)
-        known = rows.get(Tell, *place)
-        if known is not None and known.loss != loss:
-            return AlreadyTold(id, known.loss, loss)
-        if known is not None and not known.late:
-            return Receipt(id, new=False)
-        if block.place is not None and block.settled is not None:
-            if block.place <= head.forgotten:
-                return Forgotten(id, "its block is settled, and single losses are remembered for a while only")
-            if known is None:
-                rows.add(Tell(head.player, *place, loss, clock, late=1))
-                rows.replace(block, late=block.late + 1)
-            return TooLate(id, loss, block.settled, f"block {block.number} was settled without it")
-        rows.add(Tell(head.player, *place, loss, clock, late=0))
-        parts = exact_sum([*parts_of(block.parts), loss])
-        block = rows.replace(block, told=block.told + 1, parts=as_parts(parts))
-        if block.told == block.rounds:
-            rows.head = self._settle(rows, head, block, clock)
-        return Receipt(id, new=True)
+        rows.head = self._settle_due(rows, rows.head, clock)
+        answers: list[Receipt | HoldfastError] = []
+        for number, of_block in groupby(losses, lambda told: told.place.block):
+            block = rows.get(BlockRow, number) if number <= rows.head.begun else None
+            if block is not None:
+                answers += self._tell_block(rows, block, of_block, clock)
+            elif number <= rows.head.begun:
+                answers += [Forgotten(told.id, "the row of its block was compacted") for told in of_block]
+            else:
+                answers += [UnknownDecision(told.id, NOT_HANDED_OUT) for told in of_block]
+        return answers
+
+    def _tell_block(
+        self, rows: Rows, block: BlockRow, losses: Iterable[Told], clock: float
+    ) -> Iterator[Receipt | HoldfastError]:
+        """Losses of one block, one after the other; what they add to its row is written once."""
+        bounds, handed = self._bounds(block), rows.head.handed if block.number == rows.head.begun else block.rounds
+        new: list[float] = []
+        for id, place, loss in losses:
+            known = rows.get(Tell, *place)
+            if place.round >= handed:
+                yield UnknownDecision(id, NOT_HANDED_OUT)
+            elif not bounds[0] <= loss <= bounds[1]:
+                yield outside_range("loss", bounds, 1, loss)
+            elif known is not None and known.loss != loss:
+                yield AlreadyTold(id, known.loss, loss)
+            elif known is not None and not known.late:
+                yield Receipt(id, new=False)
+            elif block.place is not None and block.place <= rows.head.forgotten:
+                yield Forgotten(id, "its block is settled, and single losses are remembered for a while only")
+            elif block.settled is not None:
+                yield TooLate(id, loss, block.settled, f"block {block.number} was settled without it")
+                if known is None:
+                    rows.add(Tell(block.player, *place, loss, clock, late=1))
+                    block = rows.replace(block, late=block.late + 1)
+            else:
+                rows.add(Tell(block.player, *place, loss, clock, late=0))
+                new.append(loss)
+                if block.told + len(new) == block.rounds:
+                    rows.head = self._settle(rows, rows.head, _counted(rows, block, new), clock)
+                    block, new = rows.need(BlockRow, block.number), []
+                yield Receipt(id, new=True)
+        if new:
+            _counted(rows, block, new)
 
     def _bounds(self, block: BlockRow) -> tuple[float, float]:
         return self.policy.bounds if block.bound is None else (0.0, block.bound)
@@ -310,7 +337,7 @@ class Book:
         before, head = rows.stored_head, rows.head
         if head.version != before.version:
             assert self._game is not None
-            rows.replace(State(head.player, 0, ""), version=head.version, data=state_of(self._game))
+            rows.set(State, version=head.version, data=state_of(self._game))
         pairs = zip(head._fields, before, head, strict=True)
         changes = {name: new for name, old, new in pairs if new != old}
         if changes:
@@ -326,6 +353,11 @@ def undamaged(what: str, passing: type[Exception] | None = None) -> Iterator[Non
         if passing is not None and isinstance(error, passing):
             raise
         raise BadStore(f"the store is damaged: {what} cannot be read ({error})") from None
+
+
+def _counted(rows: Rows, block: BlockRow, losses: list[float]) -> BlockRow:
+    parts = exact_sum([*parts_of(block.parts), *losses])
+    return rows.replace(block, told=block.told + len(losses), parts=as_parts(parts))
 
 
 def stored_policy(text: str, given: Policy | None) -> Policy:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn, TypeVar, overload
 
 from holdfast.checks import real_number, whole_number
-from holdfast.decisions.book import Book, Receipt
+from holdfast.decisions.book import Book, Receipt, Told
 from holdfast.decisions.changes import Change, apply_change
 from holdfast.decisions.decision import Decision, place_of
 from holdfast.decisions.history import History
@@ -145,23 +145,20 @@ class Router:
         return answers  # type: ignore[return-value]  # no error is left
 
     def _tell(self, pairs: list[tuple[Any, Any]]) -> list[Receipt | HoldfastError]:
-        answers: dict[int, Receipt | HoldfastError] = {}
-        valid = []
-        identity = self._book.identity
-        for i, (id, loss) in enumerate(pairs):
+        uid, secret = self._book.identity.uid, self._book.identity.secret
+        checked: list[Told | HoldfastError] = []
+        for id, loss in pairs:
             try:
-                valid.append((i, id, place_of(id, identity.uid, identity.secret), real_number("loss", loss)))
+                checked.append(Told(id, place_of(id, uid, secret), real_number("loss", loss)))
             except HoldfastError as error:
-                answers[i] = error
-
-        def tell_once(rows: Rows, again: bool) -> None:
-            now = self._now()
-            for i, id, place, loss in valid:
-                answers[i] = self._book.tell(rows, id, place, loss, now)
-
+                checked.append(error)
+        valid = [told for told in checked if isinstance(told, Told)]
+        answers: list[Receipt | HoldfastError] = []
         if valid:
-            self._changed(tell_once, [tuple(place) for _, _, place, _ in valid])
-        return [answers[i] for i in range(len(pairs))]
+            wanted = [told.place for told in valid]
+            answers = self._changed(lambda rows, again: self._book.tell(rows, valid, self._now()), wanted)
+        taken = iter(answers)
+        return [next(taken) if isinstance(told, Told) else told for told in checked]
 
     def settle(self) -> int:
         """Settle the blocks whose patience has run out, as every ask and tell does; returns how many."""

@@ -15,7 +15,7 @@ losses are kept as `parts`: a few numbers, as JSON, whose sum is exactly that of
 from __future__ import annotations
 
 import json
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from holdfast.errors import BadStore
 
@@ -155,7 +155,16 @@ KEYS: dict[type, tuple[str, ...]] = {
     Ask: ("player", "block", "first"),
     Tell: ("player", "block", "round"),
 }
-"""What tells the rows of a table apart."""
+"""What tells the rows of a table apart: the first columns, the player first of all."""
+
+
+RowKey = tuple[type, tuple[Any, ...]]
+
+
+def key_of(row: Row) -> RowKey:
+    """What tells a row apart from the others of its game."""
+    kind = type(row)
+    return kind, row[1 : len(KEYS[kind])]
 
 
 class Fresh(NamedTuple):

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from holdfast.decisions.rows import KEYS, Arm, Ask, BlockRow, Fresh, Head, Identity, Row, Tell
+from holdfast.decisions.rows import Arm, Ask, BlockRow, Fresh, Head, Identity, Row, RowKey, Tell, key_of
 from holdfast.decisions.stores.forks import STORE, lock_across_forks
 from holdfast.decisions.stores.store import R, Rows, Store, gone
 
@@ -17,7 +17,7 @@ from holdfast.decisions.stores.store import R, Rows, Store, gone
 class Tables:
     """All rows of one game."""
 
-    rows: dict[tuple[type, tuple[Any, ...]], Any] = field(default_factory=dict)
+    rows: dict[RowKey, Any] = field(default_factory=dict)
     open: list[int] = field(default_factory=list)
     """Numbers of blocks that are not settled."""
     numbers: list[int] = field(default_factory=list)
@@ -29,17 +29,12 @@ class Tables:
     tells: dict[int, dict[int, Tell]] = field(default_factory=dict)
 
 
-def key_of(row: Row) -> tuple[type, tuple[Any, ...]]:
-    """What tells a row apart from the others of its game."""
-    return type(row), tuple(getattr(row, name) for name in KEYS[type(row)] if name != "player")
-
-
 class MemoryRows(Rows):
     """Rows in dictionaries. Changes are kept aside until the transaction has ended well."""
 
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
-        self._changed: dict[tuple[type, tuple[Any, ...]], Any] = {}
+        self._changed: dict[RowKey, Any] = {}
         head = self.get(Head)
         assert head is not None
         self.stored_head = self.head = head
@@ -54,12 +49,10 @@ class MemoryRows(Rows):
         """A new row."""
         self._changed[key_of(row)] = row
 
-    def replace(self, row: R, **changes: Any) -> R:
-        """The row with other values in some columns."""
-        whole = self.get(type(row), *key_of(row)[1])
-        assert whole is not None
-        self._changed[key_of(row)] = whole._replace(**changes)
-        return row._replace(**changes)  # type: ignore[return-value]  # the same kind of row
+    def set(self, kind: type[Row], *key: Any, **values: Any) -> None:
+        """Other values in some columns."""
+        whole: Any = self.get(kind, *key)
+        self._changed[kind, key] = whole._replace(**values)
 
     def arms(self) -> list[Arm]:
         """All arms."""

@@ -9,12 +9,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from itertools import chain
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from holdfast.decisions.rows import BlockRow, Head, Row, Tell
+from holdfast.decisions.rows import Arm, BlockRow, Head, Row, RowKey, Tell, key_of
 from holdfast.decisions.stores.schema import MIGRATIONS, TABLES, VERSION_TABLE, Migration
-from holdfast.decisions.stores.sql import Place, SqlRows, SqlStore, select_from
+from holdfast.decisions.stores.sql import SqlRows, SqlStore, select_from
 from holdfast.decisions.stores.store import ConnectionLost, gone
 from holdfast.errors import BadStore, InvalidParameter, MissingExtra, StoreError
 
@@ -68,7 +69,11 @@ class PostgresSession:
 
     def write(self, sql: str, many: Sequence[Sequence[Any]]) -> None:
         """Do something for each tuple of values, later."""
-        self._waiting += [self._text(sql, values) for values in many]
+        one, insert, group = sql.partition(" VALUES ")
+        if insert and len(many) > 1:  # one statement for all new rows of a table
+            self._waiting.append(self._text(f"{one}{insert}{', '.join([group] * len(many))}", list(chain(*many))))
+        else:
+            self._waiting += [self._text(sql, values) for values in many]
 
     def read_together(self, queries: Sequence[tuple[str, Sequence[Any]]]) -> list[list[tuple[Any, ...]]]:
         """Write what waits and read what several queries find, in one journey."""
@@ -186,23 +191,30 @@ class PostgresStore(SqlStore):
         queries: list[tuple[str, Sequence[Any]]] = [
             (select_from(Head) + "WHERE player = ?" + (" FOR UPDATE" if locked else ""), (player,))
         ]
+        kinds: list[Any] = []
         blocks = sorted({block for block, _ in wanted})
         if wanted:
+            kinds = [BlockRow, Tell]
             queries.append((select_from(BlockRow) + "WHERE player = ? AND number = ANY(?)", (player, blocks)))
             queries.append(_tells_at(player, wanted))
         elif locked:  # an ask is about the current block
+            kinds = [BlockRow]
             current = f"(SELECT begun FROM {TABLES[Head]} WHERE player = ?)"
             queries.append((select_from(BlockRow) + f"WHERE player = ? AND number = {current}", (player, player)))
+        if len(wanted) > 1:  # some block may be settled, and its arm with it
+            kinds.append(Arm)
+            theirs = f"(SELECT arm FROM {TABLES[BlockRow]} WHERE player = ? AND number = ANY(?))"
+            queries.append((select_from(Arm) + f"WHERE player = ? AND arm IN {theirs}", (player, player, blocks)))
         heads, *others = session.read_together(queries)
         if not heads:
             raise gone(player, self.url)
-        known: dict[Place, Row | None] = {(BlockRow, (player, block)): None for block in blocks}
-        known |= {(Tell, (player, *place)): None for place in wanted}
-        known |= {(BlockRow, row[:2]): BlockRow(*row) for row in (others[0] if others else ())}
-        known |= {(Tell, row[:3]): Tell(*row) for row in (others[1] if wanted else ())}
-        rows = SqlRows(session, player)
-        rows.begin(Head(*heads[0]), known.items())
-        return rows
+        known: list[tuple[RowKey, Row | None]] = [((BlockRow, (block,)), None) for block in blocks]
+        known += [((Tell, tuple(place)), None) for place in wanted]
+        for kind, rows in zip(kinds, others, strict=True):
+            known += [(key_of(row), row) for row in (kind(*values) for values in rows)]
+        found = SqlRows(session, player)
+        found.begin(Head(*heads[0]), known)
+        return found
 
 
 def _tells_at(player: int, wanted: Sequence[tuple[int, int]]) -> tuple[str, Sequence[Any]]:

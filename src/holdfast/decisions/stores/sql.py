@@ -14,13 +14,24 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from typing import Any, Protocol, cast
 
-from holdfast.decisions.rows import KEYS, Arm, Ask, BlockRow, Fresh, Head, Identity, Row, State, Tell
+from holdfast.decisions.rows import (
+    KEYS,
+    Arm,
+    Ask,
+    BlockRow,
+    Fresh,
+    Head,
+    Identity,
+    Row,
+    RowKey,
+    State,
+    Tell,
+    key_of,
+)
 from holdfast.decisions.stores.forks import STORE, lock_across_forks
 from holdfast.decisions.stores.schema import MIGRATIONS, TABLES, VERSION_TABLE, Migration
 from holdfast.decisions.stores.store import R, Rows, Store
 from holdfast.errors import BadStore
-
-Place = tuple[type, tuple[Any, ...]]
 
 
 class Session(Protocol):
@@ -61,39 +72,38 @@ class SqlRows(Rows):
     def __init__(self, session: Session, player: int) -> None:
         self._session = session
         self._player = player
-        self._known: dict[Place, Any] = {}
-        self._new: dict[Place, None] = {}
-        self._changed: dict[Place, dict[str, Any]] = {}
+        self._known: dict[RowKey, Any] = {}
+        self._new: dict[RowKey, None] = {}
+        self._changed: dict[RowKey, dict[str, Any]] = {}
 
-    def begin(self, head: Head, known: Iterable[tuple[Place, Row | None]] = ()) -> None:
+    def begin(self, head: Head, known: Iterable[tuple[RowKey, Row | None]] = ()) -> None:
         """Start from a head, which is locked where the transaction changes anything, and rows read along with it."""
         self.stored_head = self.head = head
         self._known = dict(known)
-        self._known[Head, (self._player,)] = head
+        self._known[Head, ()] = head
 
     def get(self, kind: type[R], *key: Any) -> R | None:
         """The row with this key."""
-        place = (kind, (self._player, *key))
+        place = (kind, key)
         if place not in self._known:
             one = _select_one(cast(Any, kind))
-            found = self._session.fetch(one, place[1])  # what waits to be written has other keys
+            found = self._session.fetch(one, (self._player, *key))  # what waits to be written has other keys
             self._known[place] = kind(*found[0]) if found else None
         return cast("R | None", self._known[place])
 
     def add(self, row: Row) -> None:
         """A new row."""
-        place = _place(row)
+        place = key_of(row)
         self._known[place] = row
         self._new[place] = None
 
-    def replace(self, row: R, **changes: Any) -> R:
-        """The row with other values in some columns."""
-        place = _place(row)
+    def set(self, kind: type[Row], *key: Any, **values: Any) -> None:
+        """Other values in some columns."""
+        place = (kind, key)
         if place in self._known:
-            self._known[place] = self._known[place]._replace(**changes)
+            self._known[place] = self._known[place]._replace(**values)
         if place not in self._new:
-            self._changed.setdefault(place, {}).update(changes)
-        return cast(R, row._replace(**changes))
+            self._changed.setdefault(place, {}).update(values)
 
     def flush(self) -> None:
         """Write what has changed."""
@@ -102,7 +112,8 @@ class SqlRows(Rows):
             inserts.setdefault(place[0], []).append(tuple(self._known[place]))
         updates: dict[tuple[type, tuple[str, ...]], list[Any]] = {}
         for place, changes in self._changed.items():
-            updates.setdefault((place[0], tuple(changes)), []).append((*changes.values(), *place[1]))
+            values = (*changes.values(), self._player, *place[1])
+            updates.setdefault((place[0], tuple(changes)), []).append(values)
         self._new, self._changed = {}, {}
         for kind, rows in inserts.items():
             self._session.write(_insert(kind), rows)
@@ -112,7 +123,7 @@ class SqlRows(Rows):
     def _find(self, kind: Any, rest: str, *values: Any) -> list[Any]:
         self.flush()
         found = [kind(*row) for row in self._session.fetch(select_from(kind) + rest, values)]
-        self._known.update((_place(row), row) for row in found)
+        self._known.update((key_of(row), row) for row in found)
         return found
 
     def arms(self) -> list[Arm]:
@@ -167,20 +178,16 @@ class SqlRows(Rows):
         for kind in (Ask, Tell):
             where = f"DELETE FROM {TABLES[kind]} WHERE player = ? AND block = ?"
             self._session.write(where, [(self._player, block)])
-            self._drop(lambda place, kind=kind: place[0] is kind and place[1][1] == block)
+            self._drop(lambda place, kind=kind: place[0] is kind and place[1][0] == block)
 
     def remove(self, number: int) -> None:
         """Remove a block."""
         self.flush()
         self._session.write(f"DELETE FROM {TABLES[BlockRow]} WHERE player = ? AND number = ?", [(self._player, number)])
-        self._drop(lambda place: place == (BlockRow, (self._player, number)))
+        self._drop(lambda place: place == (BlockRow, (number,)))
 
     def _drop(self, gone: Any) -> None:
         self._known = {place: row for place, row in self._known.items() if not gone(place)}
-
-
-def _place(row: Row) -> Place:
-    return type(row), tuple(getattr(row, name) for name in KEYS[type(row)])
 
 
 class SqlStore(Store):

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from holdfast.decisions.rows import Head
+from holdfast.decisions.rows import Head, Row, RowKey, Tell
 from holdfast.decisions.stores.schema import MIGRATIONS, VERSION_TABLE, Migration
 from holdfast.decisions.stores.sql import SqlRows, SqlStore, select_from
 from holdfast.decisions.stores.store import gone
@@ -21,6 +21,9 @@ from holdfast.errors import BadStore, InvalidParameter, StoreError
 
 BUSY = 60.0
 """Seconds to wait for other processes."""
+
+SPREAD = 4
+"""Rounds among which one that is told of is read together with the others."""
 
 REASONS = {
     sqlite3.SQLITE_BUSY: "another process has kept it locked for too long",
@@ -158,5 +161,20 @@ class SqliteStore(SqlStore):
         if not found:
             raise gone(player, self.url)
         rows = SqlRows(session, player)
-        rows.begin(Head(*found[0]))
+        rows.begin(Head(*found[0]), _tells_at(session, player, wanted))
         return rows
+
+
+def _tells_at(session: Any, player: int, wanted: Sequence[tuple[int, int]]) -> Iterator[tuple[RowKey, Row | None]]:
+    """The tells of many decisions, by one query for those of a block that lie close together."""
+    of_blocks: dict[int, list[int]] = {}
+    for block, number in wanted:
+        of_blocks.setdefault(block, []).append(number)
+    for block, numbers in of_blocks.items():
+        first, last = min(numbers), max(numbers)
+        if len(numbers) == 1 or last - first >= SPREAD * len(numbers):
+            continue  # one by one, when they are asked for
+        yield from (((Tell, (block, number)), None) for number in numbers)
+        where = "WHERE player = ? AND block = ? AND round BETWEEN ? AND ?"
+        for row in session.fetch(select_from(Tell) + where, (player, block, first, last)):
+            yield (Tell, row[1:3]), Tell(*row)

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
-from holdfast.decisions.rows import Arm, Ask, BlockRow, Fresh, Head, Identity, Row, Tell
+from holdfast.decisions.rows import Arm, Ask, BlockRow, Fresh, Head, Identity, Row, Tell, key_of
 from holdfast.errors import BadStore, StoreError
 
 R = TypeVar("R", bound=Row)
@@ -73,8 +73,14 @@ class Rows(ABC):
         """A new row."""
 
     @abstractmethod
+    def set(self, kind: type[Row], *key: Any, **values: Any) -> None:
+        """Other values in some columns of the row with this key, which need not have been read."""
+
     def replace(self, row: R, **changes: Any) -> R:
         """The row with other values in some columns; only these are written."""
+        kind, key = key_of(row)
+        self.set(kind, *key, **changes)
+        return row._replace(**changes)  # type: ignore[return-value]  # the same kind of row
 
     @abstractmethod
     def arms(self) -> list[Arm]:
