@@ -17,6 +17,7 @@ from collections import namedtuple
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
+from itertools import count
 from typing import Annotated, Any, NamedTuple, get_type_hints
 
 import numpy as np
@@ -64,6 +65,13 @@ class Layout:
         return sum(kind.per_arm for kind in self.kinds.values())
 
     @cached_property
+    def _saved(self) -> list[tuple[str, bool, int]]:
+        """Each name that is saved, whether it is per arm, and its place among those that are, or are not."""
+        rows = {per_arm: count() for per_arm in (False, True)}
+        places = [(name, kind, next(rows[kind.per_arm])) for name, kind in self.kinds.items()]
+        return [(name, kind.per_arm, i) for name, kind, i in places if kind.saved]
+
+    @cached_property
     def view(self) -> Any:
         """A kernel: the record over `numbers`, `vectors` and K, all arrays with one column per game."""
         parts, row, vector = [], 0, 0
@@ -82,18 +90,16 @@ class Layout:
 
     def saved(self, numbers: Array, vectors: Array) -> dict[str, Any]:
         """The numbers of one game by name, without its scratch space."""
-        return {
-            name: values.tolist() if kind.per_arm else values.item()
-            for (name, kind), values in zip(self.kinds.items(), self._places(numbers, vectors), strict=True)
-            if kind.saved
-        }
+        scalars = numbers.ravel().tolist()
+        rows = vectors.reshape(self.n_vectors, -1).tolist() if self.n_vectors else []
+        return {name: (rows if per_arm else scalars)[i] for name, per_arm, i in self._saved}
 
     def restore(self, values: Mapping[str, Any], numbers: Array, vectors: Array) -> None:
         """Put numbers by name where they lie; scratch space becomes zeros."""
         numbers[:], vectors[:] = 0.0, 0.0
-        for (name, kind), place in zip(self.kinds.items(), self._places(numbers, vectors), strict=True):
-            if kind.saved:
-                place[:] = values[name]
+        rows = vectors.reshape(self.n_vectors, -1) if self.n_vectors else vectors
+        for name, per_arm, i in self._saved:
+            (rows if per_arm else numbers)[i] = values[name]
 
     def named(self, numbers: Array, vectors: Array) -> Any:
         """The record of one game, as plain arrays that share its memory."""

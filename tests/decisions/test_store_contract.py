@@ -123,7 +123,11 @@ def test_what_cannot_be_is_refused_and_changes_nothing(place):
         (f"{uid}-{block}-1-{signature}", hf.UnknownDecision, "never handed out"),
         ("nonsense", hf.UnknownDecision, "must be the id of a decision"),
         (f"{uid}-x-0-{signature}", hf.UnknownDecision, "must be the id of a decision"),
-        (f"{uid}-{'9' * 40}-0-{signature}", hf.UnknownDecision, "must be the id of a decision"),
+        (f"{uid}-{'9' * 5000}-0-{signature}", hf.UnknownDecision, "never handed out"),
+        (f"{uid}-0{block}-{number}-{signature}", hf.UnknownDecision, "never handed out"),
+        (f"{uid}-{block}-²-{signature}", hf.UnknownDecision, "must be the id of a decision"),
+        (f"{decision.id}-", hf.UnknownDecision, "must be the id of a decision"),
+        ("\ud800-1-0-2", hf.UnknownDecision, "must be the id of a decision"),
         ("", hf.UnknownDecision, "must be the id"),
         (7, hf.InvalidParameter, "id must be the id of a decision"),
     ]:

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from holdfast.decisions.decision import Decision, Place, signed_id
+from holdfast.decisions.decision import Decision, Place, signed_ids
 from holdfast.decisions.options import Options, with_missing
 from holdfast.decisions.rows import Arm, Ask, BlockRow, Head, Identity, State, Tell, as_parts, parts_of
 from holdfast.decisions.stores.store import Rows
@@ -150,12 +150,9 @@ class Book:
 
     def decisions(self, block: BlockRow, ask: Ask) -> list[Decision]:
         """What one ask handed out of a block."""
-        uid, secret = self.identity.uid, self.identity.secret
-        arm = self.names[block.arm]
-        return [
-            Decision(signed_id(uid, secret, Place(block.number, i)), arm, block.probability, block.number, ask.at)
-            for i in range(ask.first, ask.first + ask.rounds)
-        ]
+        rounds = range(ask.first, ask.first + ask.rounds)
+        ids = signed_ids(self.identity.uid, self.identity.secret, block.number, rounds)
+        return [Decision(id, self.names[block.arm], block.probability, block.number, ask.at) for id in ids]
 
     def _begin(self, rows: Rows, head: Head, clock: float, told: Mapping[str, float | None]) -> Head:
         announced, bounds = announced_value(self.policy, told)

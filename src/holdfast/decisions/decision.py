@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -44,26 +45,26 @@ class Place(NamedTuple):
     round: int
 
 
-def signed_id(uid: str, secret: str, place: Place) -> str:
-    """The id of a decision."""
-    return f"{uid}-{place.block}-{place.round}-{_signature(secret, place)}"
+def signed_ids(uid: str, secret: str, block: int, rounds: Iterable[int]) -> list[str]:
+    """The ids of decisions of one block."""
+    places = [f"{block}-{number}" for number in rounds]
+    return [f"{uid}-{place}-{_signature(secret, place)}" for place in places]
 
 
 def place_of(text: object, uid: str, secret: str) -> Place:
     """Where the decision with this id is; an error unless this player gave it out."""
     if not isinstance(text, str):
         raise InvalidParameter("id", RULE, text)
-    parts = text.split("-")
-    if len(parts) != 4 or not all(part.isascii() and part.isdigit() and len(part) < 19 for part in parts[1:3]):
+    parts = text.split("-") if text.isascii() else []
+    if len(parts) != 4 or not (parts[1].isdigit() and parts[2].isdigit()):
         raise UnknownDecision(text, RULE)
-    if parts[0] != uid:
+    player, block, number, signature = parts
+    if player != uid:
         raise UnknownDecision(text, "is another player's")
-    place = Place(int(parts[1]), int(parts[2]))
-    if not hmac.compare_digest(parts[3].encode(), _signature(secret, place).encode()):
+    if not hmac.compare_digest(signature, _signature(secret, f"{block}-{number}")):
         raise UnknownDecision(text, "was never handed out by this player")
-    return place
+    return Place(int(block), int(number))
 
 
-def _signature(secret: str, place: Place) -> str:
-    message = f"{place.block}-{place.round}".encode()
-    return hashlib.blake2b(message, key=secret.encode(), digest_size=8).hexdigest()
+def _signature(secret: str, place: str) -> str:
+    return hashlib.blake2b(place.encode(), key=secret.encode(), digest_size=8).hexdigest()
