@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -20,24 +20,38 @@ from holdfast.statistics import Comparison, checked_confidence, interval
 __all__ = ["KEYS", "MEASURES", "SCHEMA", "Comparison", "Result", "rows"]
 
 
-def rows(rounds: Sequence[int], played: Iterable[tuple[str, int, Mapping[str, Any]]]) -> pl.DataFrame:
-    """One frame of (policy, first replication, measures), each measure with a row per replication."""
-    frames = []
-    for policy, first, measures in played:
-        count = len(measures["switches"])
-        columns = {
-            "replication": np.repeat(np.arange(first, first + count), len(rounds)),
-            "round": np.tile(np.array(rounds, dtype=np.int64), count),
-            **{name: np.ravel(measures[name]) for name in MEASURES},
-        }
-        policies = pl.Series("policy", [policy]).new_from_index(0, count * len(rounds))
-        frames.append(pl.DataFrame([policies, *(pl.Series(name, column) for name, column in columns.items())]))
-    if not frames:
-        return pl.DataFrame(schema=SCHEMA)
-    whole = frames[0]
-    for frame in frames[1:]:  # not pl.concat: its threads, once started, are missing in a fork, which waits for ever
-        whole = whole.vstack(frame)
-    return pl.DataFrame([column.rechunk() for column in whole.get_columns()])  # nor does pickling want them then
+KINDS = {name: SCHEMA[name].to_python() for name in MEASURES}
+
+
+def rows(
+    rounds: Sequence[int], pieces: Sequence[tuple[str, int, int]], measured: Iterable[Mapping[str, Any]]
+) -> pl.DataFrame:
+    """One frame of pieces (policy, first replication, replications) and the measures of each, a row per replication.
+
+    Each column is one array: to join frames polars wants threads, which a forked process does not have.
+    """
+    width = len(rounds)
+    numbers = np.concatenate([np.arange(0), *(np.arange(first, first + count) for _, first, count in pieces)])
+    columns = {name: np.empty(len(numbers) * width, kind) for name, kind in KINDS.items()}
+    at = 0
+    for (_, _, count), measures in zip(pieces, measured, strict=True):
+        for name, column in columns.items():
+            column[at : at + count * width] = np.ravel(measures[name])
+        at += count * width
+    policies, *others = [
+        pl.Series("policy", [policy]).new_from_index(0, width * sum(count for _, _, count in group))
+        for policy, group in groupby(pieces, lambda piece: piece[0])
+    ] or [pl.Series("policy", [], pl.String)]
+    for other in others:
+        policies.append(other)
+    return pl.DataFrame(
+        [
+            policies.rechunk(),
+            pl.Series("replication", np.repeat(numbers, width)),
+            pl.Series("round", np.tile(np.array(rounds, dtype=np.int64), len(numbers))),
+            *(pl.Series(name, column) for name, column in columns.items()),
+        ]
+    )
 
 
 class Result:

@@ -113,16 +113,10 @@ class Environment(ABC):
             raise InvalidParameter("shuffled", "must be True or False", self.shuffled)
         most = whole_number(f"n_arms of {own}", self.n_arms, least=1) - 1
         whole_number(f"reference of {own}, an arm,", self.reference, least=0, most=most)
-        number_range(f"loss_range of {own}", self.loss_range)
+        if self.loss_range is not UNIT_RANGE:
+            number_range(f"loss_range of {own}", self.loss_range)
         if self.rounds is not None:
             whole_number(f"rounds of {own}", self.rounds, least=1, most=LAST_ROUND)
-
-    def check_means(self, stop: int) -> None:
-        """An error unless `expected` and `excess` are a finite number for each arm."""
-        for name, values in (("expected", self.expected(0, stop)), ("excess", self.excess(stop))):
-            if np.shape(values) != (self.n_arms,) or not np.all(np.isfinite(values)):
-                rule = f"must be {self.n_arms} finite numbers, one per arm"
-                raise InvalidParameter(f"{name} of {type(self).__name__}", rule, values)
 
     def settings(self) -> dict[str, Any]:
         """The parameters as plain values, enough for `make_environment` to make it again."""

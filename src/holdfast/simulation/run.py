@@ -6,7 +6,7 @@ import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from holdfast.checks import one_of, whole_number
 from holdfast.environments import Environment
 from holdfast.environments.environment import UNIT_RANGE
 from holdfast.errors import BackendLost, HoldfastError, InvalidParameter
+from holdfast.layouts import Array
 from holdfast.policies import Policy
 from holdfast.policies.policy import checked_parameters
 from holdfast.regret import pseudo_regret, total_loss
@@ -76,7 +77,6 @@ def simulate(
         raise InvalidParameter("environment", "must be an environment such as holdfast.Bernoulli", environment)
     environment.check_itself()
     rounds = checked_horizon(horizon, environment)
-    environment.check_means(rounds)
     named = _named(policies)
     for name, policy in named.items():
         try:
@@ -90,6 +90,7 @@ def simulate(
     costs = Costs.of(switching_cost, blocks=rounds)
     told = replace(costs, unit=environment.unit)  # as shares of the range, like the losses
     told.table()  # a wrong function is found before anything is played
+    means = Means.of(environment, marks)  # and so are these
     chosen = find_backend(backend, workers=workers, scheduler=scheduler)
     tasks = [
         Task(name, policy, environment, rounds, told, marks, number, first, count) for name, policy in named.items()
@@ -119,7 +120,7 @@ def simulate(
         "policies": {name: _plain(policy.settings()) for name, policy in named.items()},
         "versions": _versions(),
     }
-    result = Result(_assembled(list(named), environment, costs, marks, played), provenance)
+    result = Result(_assembled(list(named), environment, means, costs, marks, played), provenance)
     if stopped is None:
         return result
     provenance["interrupted"] = True
@@ -186,29 +187,57 @@ def _named(policies: object) -> dict[str, Policy]:
     return named
 
 
+class Means(NamedTuple):
+    """What regret and losses are counted from, at each checkpoint."""
+
+    excess: Array
+    """Of each arm over the reference."""
+    least_loss: Array
+    """Expected, of the best arm."""
+
+    @classmethod
+    def of(cls, environment: Environment, marks: Sequence[int]) -> Means:
+        """An error unless the environment, a user's own, gives a finite number for each arm."""
+
+        def checked(name: str, rows: list[Any]) -> Array:
+            same = {np.shape(row) for row in rows} == {(environment.n_arms,)}
+            if same and np.isfinite(table := np.array(rows)).all():
+                return table
+            rule = f"must be {environment.n_arms} finite numbers, one per arm"
+            raise InvalidParameter(f"{name} of {type(environment).__name__}", rule, rows[-1])
+
+        expected = checked("expected", [environment.expected(0, mark) for mark in marks])
+        return cls(checked("excess", [environment.excess(mark) for mark in marks]), expected.min(axis=1))
+
+
 def _assembled(
-    labels: Sequence[str], environment: Environment, costs: Costs, marks: tuple[int, ...], played: Sequence[Played]
+    labels: Sequence[str],
+    environment: Environment,
+    means: Means,
+    costs: Costs,
+    marks: tuple[int, ...],
+    played: Sequence[Played],
 ) -> Any:
     """The rows of finished pieces, by policy as given, then replication, then round."""
-    excess_of_arms = np.array([environment.excess(mark) for mark in marks])
-    least_loss = np.array([np.min(environment.expected(0, mark)) for mark in marks])
-    blocks = []
-    for piece in sorted(played, key=lambda p: (labels.index(p.task.label), p.task.first)):
-        regret = pseudo_regret(piece.excess, excess_of_arms)
+    ordered = sorted(played, key=lambda piece: (labels.index(piece.task.label), piece.task.first))
+
+    def measures(piece: Played) -> dict[str, Any]:
+        regret = pseudo_regret(piece.excess, means.excess)
         if not np.all(np.isfinite(regret)):
             rule = "must fill in finite numbers: look at gaps in its gap_kernel"
             raise HoldfastError(f"{type(environment).__name__} {rule}")
         paid = piece.paid * environment.unit if costs.constant is None else costs.constant * piece.switches
-        loss = total_loss(regret, least_loss)
-        measures = {
+        loss = total_loss(regret, means.least_loss)
+        return {
             "pseudo_regret": regret,
             "switches": piece.switches,
             "regret_with_switching": regret + paid,
             "total_loss": loss,
             "total_cost": loss + paid,
         }
-        blocks.append((piece.task.label, piece.task.first, measures))
-    return rows(marks, blocks)
+
+    pieces = [(piece.task.label, piece.task.first, len(piece.switches)) for piece in ordered]
+    return rows(marks, pieces, map(measures, ordered))
 
 
 def _plain(settings: dict[str, Any]) -> dict[str, Any]:
