@@ -88,8 +88,8 @@ class Browser:
         return [element for element in self.all(selector) if element.is_displayed()]
 
     def until(self, check: Any, what: str) -> None:
-        """Poll for half a minute: drawing is not immediate."""
-        deadline = time.monotonic() + 30
+        """Poll for ten seconds: drawing is not immediate."""
+        deadline = time.monotonic() + 10
         while not check():
             assert time.monotonic() < deadline, what
             time.sleep(0.05)

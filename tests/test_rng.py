@@ -304,11 +304,15 @@ def test_bounds_of_the_exponential_bound_it():
 
 
 WALK = """
+import time
 import numpy as np
 from holdfast.rng import binomial
+binomial(1e12, 0.5, np.array([0, 1, 1, 2], dtype=np.uint64))  # compiled, or loaded
+began = time.perf_counter()
 for p in (9e-12, 7e-12, 5e-12, 3e-12, 1e-12):
     state = np.array([0, 1, 1, 2**64 - 1], dtype=np.uint64)  # its first uniform is 1 - 2**-53
     assert binomial(1e12, p, state) <= 100
+    assert time.perf_counter() - began < 15
 """
 
 
@@ -316,6 +320,6 @@ for p in (9e-12, 7e-12, 5e-12, 3e-12, 1e-12):
 def test_the_largest_uniform_does_not_walk_through_all_trials():
     """What rounding leaves of u beyond the distribution function must not cost a step for each of 10¹² trials."""
     try:
-        subprocess.run([sys.executable, "-c", WALK], check=True, timeout=120)
+        subprocess.run([sys.executable, "-c", WALK], check=True, timeout=60)
     except subprocess.TimeoutExpired:
-        pytest.fail("one binomial draw took more than two minutes")
+        pytest.fail("one binomial draw took more than a minute")

@@ -320,7 +320,7 @@ def test_interrupt_ends_games_that_would_take_days():
             time.sleep(1)
             process.send_signal(signal.SIGINT)
             assert process.stdout.readline() == "kept 0\n"
-        assert process.wait(timeout=120) == 0
+        assert process.wait(timeout=20) == 0
 
 
 @pytest.mark.parametrize("quick", [0, 10**9])
@@ -331,6 +331,7 @@ def test_an_error_in_a_game_comes_back_from_its_thread(quick):
 
 
 INTERRUPTED = """
+import time
 import holdfast as hf
 from holdfast.simulation.backends import Threads
 
@@ -345,23 +346,27 @@ settings = dict(horizon=10**6, switching_cost=1.0, seed=3, checkpoints=[10])
 try:
     hf.simulate(hf.Exp3(4), hf.Bernoulli([0.1, 0.2, 0.3, 0.4]), replications=640, backend=Loud(2), **settings)
 except hf.Interrupted as stopped:
+    ended = time.time()
     kept = stopped.result
     again = hf.simulate(hf.Exp3(4), hf.Bernoulli([0.1, 0.2, 0.3, 0.4]), replications=1,
         first_replication=kept.frame["replication"][0], **settings)
     assert again.frame.equals(kept.frame.head(2)), (again.frame, kept.frame)
     assert kept.provenance["interrupted"]
-    print("kept", kept.frame["replication"].n_unique())
+    print("kept", kept.frame["replication"].n_unique(), "at", ended)
 """
 
 
 def test_interrupt_keeps_what_is_finished():
-    """Ctrl-C in another process: it ends long before its games do, with the pieces (a row of games each) it had."""
+    """Ctrl-C in another process: it ends at once, with the pieces (a row of games each) that were finished."""
     command = [sys.executable, "-c", INTERRUPTED]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=dict(os.environ))
     assert process.stdout.readline() == "finished\n"
+    began = time.time()
     process.send_signal(signal.SIGINT)
-    said, _ = process.communicate(timeout=120)
+    said, _ = process.communicate(timeout=30)
     assert process.returncode == 0
-    kept = int(said.split()[-1])
+    *_, kept, _, ended = said.split()
+    kept = int(kept)
+    assert float(ended) - began < 5
     assert ABREAST <= kept <= 640 / 2
     assert kept % ABREAST == 0
