@@ -111,9 +111,11 @@ def class_at(parameter: str, address: str, base: type[T]) -> type[T]:
     return found
 
 
-def address_of(kind: type) -> str:
-    """``"module:Class"``, which `class_at` finds again."""
-    return f"{kind.__module__}:{kind.__qualname__}"
+def address_of(thing: Any) -> str:
+    """What a policy or an environment is found again by: its id, or ``"module:Class"`` for anyone's own."""
+    kind = type(thing)
+    ours = kind.__module__.partition(".")[0] == __name__.partition(".")[0]
+    return str(thing.id) if ours else f"{kind.__module__}:{kind.__qualname__}"
 
 
 def made(kind: type[T], name: str, values: Mapping[str, Any]) -> T:

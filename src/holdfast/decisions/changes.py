@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from holdfast.checks import real_number
+from holdfast.checks import address_of, real_number
 from holdfast.decisions.book import Book, undamaged
 from holdfast.decisions.options import Options
 from holdfast.decisions.rows import Arm, BlockRow, Identity
@@ -15,7 +15,7 @@ from holdfast.decisions.stores.store import Rows
 from holdfast.errors import InvalidParameter, OtherSettings
 from holdfast.players.document import described
 from holdfast.policies.policy import Policy
-from holdfast.policies.registry import address_of, find_policy
+from holdfast.policies.registry import find_policy
 
 
 class Change(NamedTuple):

@@ -120,9 +120,8 @@ class Environment(ABC):
 
     def settings(self) -> dict[str, Any]:
         """The parameters as plain values, enough for `make_environment` to make it again."""
-        own = type(self).__module__.partition(".")[0] != __name__.partition(".")[0]
         values = {f.name: getattr(self, f.name) for f in fields(self) if f.init}
-        return {"environment": address_of(type(self)) if own else self.id} | {
+        return {"environment": address_of(self)} | {
             name: list(v) if isinstance(v, tuple) else v for name, v in values.items() if v is not None
         }
 

@@ -28,7 +28,7 @@ from holdfast.layouts import Layout
 from holdfast.players.game import Game
 from holdfast.players.upgrades import UPGRADES
 from holdfast.policies.policy import Policy, must_be
-from holdfast.policies.registry import address_of, find_policy, make_policy
+from holdfast.policies.registry import find_policy, make_policy
 from holdfast.rng import STATE_SIZE
 from holdfast.schedules import LONGEST
 
@@ -72,7 +72,7 @@ def opened(data: object) -> dict[str, Any]:
 
 def described(policy: Policy) -> dict[str, Any]:
     """A policy in a document: its settings, without its functions, whose names stand beside them."""
-    settings = {**policy.settings(), "policy": address_of(policy)}
+    settings = policy.settings()
     functions = sorted(name for name, value in settings.items() if callable(value))
     return {"policy": {k: v for k, v in settings.items() if k not in functions}, "functions": functions}
 

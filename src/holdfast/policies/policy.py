@@ -192,9 +192,8 @@ class Policy(ABC):
 
     def settings(self) -> dict[str, Any]:
         """The parameters as plain values, enough to make this policy again."""
-        own = type(self).__module__.partition(".")[0] != __name__.partition(".")[0]
         values = {f.name: getattr(self, f.name) for f in fields(self)}
-        return {"policy": address_of(type(self)) if own else self.id} | {
+        return {"policy": address_of(self)} | {
             name: list(v) if isinstance(v, tuple) else v for name, v in values.items() if v is not None
         }
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from holdfast import checks
 from holdfast.checks import class_at, made, one_of
 from holdfast.errors import InvalidParameter
 from holdfast.policies.adaptive import AdaptiveTsallisSwitch
@@ -54,12 +53,6 @@ def find_policy(name: object) -> tuple[type[Policy], Mapping[str, Any]]:
     if isinstance(name, str) and ":" in name:
         return class_at("policy", name, Policy), {}  # type: ignore[type-abstract]  # only compared with
     return POLICIES[one_of("policy", name, POLICIES)]
-
-
-def address_of(policy: Policy) -> str:
-    """What `find_policy` finds the class of `policy` by: its id, or ``"module:Class"`` for anyone's own."""
-    kind = type(policy)
-    return policy.id if POLICIES.get(policy.id, (None,))[0] is kind else checks.address_of(kind)
 
 
 def make_policy(settings: Mapping[str, Any]) -> Policy:
