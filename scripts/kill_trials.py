@@ -21,6 +21,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 import holdfast as hf
+from holdfast.decisions.rows import recorded
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "decisions"))
@@ -70,9 +71,9 @@ def check(url: str, journal: Path) -> tuple[int, int]:
         assert totals.rounds == handed, "rounds do not add up"
         with router.store.look(1) as rows:
             known = {
-                (block.number, tell.round): tell.loss
+                (block.number, number): told_loss.loss
                 for block in rows.blocks(0, 10**9)
-                for tell in rows.tells_of(block.number)
+                for number, told_loss in recorded(rows.tells_of(block.number)).items()
             }
             handed_out = sum(ask.rounds for block in rows.blocks(0, 10**9) for ask in rows.asks_of(block.number))
         places = {tuple(map(int, id.split("-")[1:3])) for id in asked}

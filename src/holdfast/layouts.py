@@ -65,6 +65,11 @@ class Layout:
         return sum(kind.per_arm for kind in self.kinds.values())
 
     @cached_property
+    def saved_kinds(self) -> Mapping[str, Kind]:
+        """The names that are saved."""
+        return {name: kind for name, kind in self.kinds.items() if kind.saved}
+
+    @cached_property
     def _saved(self) -> list[tuple[str, bool, int]]:
         """Each name that is saved, whether it is per arm, and its place among those that are, or are not."""
         rows = {per_arm: count() for per_arm in (False, True)}

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import groupby
@@ -23,10 +23,26 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from holdfast.decisions.decision import Decision, Place, signed_ids
+from holdfast.decisions.decision import Decision, Ids
 from holdfast.decisions.options import Options, with_missing
-from holdfast.decisions.rows import Arm, Ask, BlockRow, Head, Identity, State, Tell, as_parts, parts_of
-from holdfast.decisions.stores.store import Rows
+from holdfast.decisions.rows import (
+    NOTHING,
+    Arm,
+    Ask,
+    BlockRow,
+    Head,
+    Identity,
+    Recorded,
+    RoundLoss,
+    State,
+    Tell,
+    as_json,
+    as_parts,
+    parts_of,
+    recorded,
+    told_together,
+)
+from holdfast.decisions.stores.store import Rows, Wanted
 from holdfast.errors import (
     AlreadyTold,
     BadSavedState,
@@ -41,6 +57,9 @@ from holdfast.players.document import named_numbers, policy_of
 from holdfast.players.game import Game
 from holdfast.players.losses import announced_value, exact_sum, normalised_total, outside_range
 from holdfast.policies.policy import Policy
+
+MOST_DRAWN = 256
+"""Blocks begun by one process that it knows without reading them."""
 
 NOT_HANDED_OUT = "is of a round that this store has not handed out: was it restored from a copy?"
 
@@ -57,7 +76,8 @@ class Told(NamedTuple):
     """A loss that somebody tells."""
 
     id: str
-    place: Place
+    block: int
+    round: int
     loss: float
 
 
@@ -68,10 +88,12 @@ class Book:
         self._given = policy
         self._game: Game | None = None
         self._version = -1
+        self._drawn: dict[str, Any] = {}  # blocks begun here, by their text in the store: they need not be read back
         self._read(identity, arms)
 
     def _read(self, identity: Identity, arms: list[Arm]) -> None:
         self.identity = identity
+        self.ids = Ids(identity.uid, identity.secret)
         with undamaged(f"the settings of player {identity.name!r}", BadSavedState):  # that names a policy to give
             self.options = Options.from_json(identity.options)
             self.policy = stored_policy(identity.policy, self._given)
@@ -113,18 +135,20 @@ class Book:
             announced_value(self.policy, told)
         head = self._settle_due(rows, head, clock)
         given: list[Decision] = []
+        costs: list[float] = []
         while len(given) < n:
             if head.handed == head.rounds:
                 if self.policy.waits_for_losses and head.settled < head.begun:
                     break
-                head = self._begin(rows, self._settle_due(rows, head, clock), clock, told)
+                head = self._begin(rows, self._settle_due(rows, head, clock), clock, told, costs)
             head = self._hand_out(rows, head, n - len(given), clock, request, given)
         if not given:
             raise OutOfTurn(
                 f"{self.policy.label} cannot begin its next block before every loss of the last one is told: "
                 "see open_decisions"
             )
-        rows.head = head._replace(clock=clock)
+        paid = as_parts(exact_sum([*parts_of(head.paid), *costs])) if costs else head.paid
+        rows.head = head._replace(clock=clock, switches=head.switches + len(costs), paid=paid)
         return given
 
     def _hand_out(self, rows: Rows, head: Head, n: int, clock: float, request: str, given: list[Decision]) -> Head:
@@ -150,26 +174,30 @@ class Book:
 
     def decisions(self, block: BlockRow, ask: Ask) -> list[Decision]:
         """What one ask handed out of a block."""
-        rounds = range(ask.first, ask.first + ask.rounds)
-        ids = signed_ids(self.identity.uid, self.identity.secret, block.number, rounds)
+        ids = self.ids.of(block.number, range(ask.first, ask.first + ask.rounds))
         return [Decision(id, self.names[block.arm], block.probability, block.number, ask.at) for id in ids]
 
-    def _begin(self, rows: Rows, head: Head, clock: float, told: Mapping[str, float | None]) -> Head:
+    def _begin(
+        self, rows: Rows, head: Head, clock: float, told: Mapping[str, float | None], costs: list[float]
+    ) -> Head:
         announced, bounds = announced_value(self.policy, told)
         game = self._loaded(rows, head)
-        drawn, _ = game.begin(announced)
-        arm = self.active[drawn]
+        drawn, rounds = game.begin(announced)
+        arm, data = self.active[drawn], as_json(game.saved_block())
+        if len(self._drawn) >= MOST_DRAWN:
+            self._drawn.clear()
+        self._drawn[data] = game.block.copy()
         block = BlockRow(
             player=head.player,
             number=head.begun + 1,
             arm=arm,
-            rounds=int(game.block[1]),
-            probability=float(game.block[2]),
+            rounds=rounds,
+            probability=game.block.item(2),
             began=clock,
             bound=None if bounds == self.policy.bounds else bounds[1],
-            data=json.dumps(game.saved_block()),
+            data=data,
             told=0,
-            parts="[]",
+            parts=NOTHING,
             late=0,
             due=None,
             place=None,
@@ -181,21 +209,24 @@ class Book:
         if arm != head.arm:
             cost = told.get("switching_cost")
             cost = getattr(self.policy, "switching_cost", 0.0) if cost is None else cost
-            paid = exact_sum([*parts_of(head.paid), float(cost or 0.0)])
-            head = head._replace(switches=head.switches + 1, paid=as_parts(paid))
+            costs.append(float(cost or 0.0))
         return head._replace(version=head.version + 1, begun=block.number, arm=arm, rounds=block.rounds, handed=0)
 
     # ---- tell
 
-    def tell(self, rows: Rows, losses: Sequence[Told], now: float) -> list[Receipt | HoldfastError]:
-        """Take losses in this order; for each a receipt, or why not."""
+    def tell(self, rows: Rows, losses: Sequence[Told], wanted: Wanted, now: float) -> list[Receipt | HoldfastError]:
+        """Take losses in this order; for each a receipt, or why not. `wanted` are their rounds."""
         clock = max(now, rows.head.clock)
         rows.head = self._settle_due(rows, rows.head, clock)
+        known: dict[int, dict[int, Recorded]] = {}
         answers: list[Receipt | HoldfastError] = []
-        for number, of_block in groupby(losses, lambda told: told.place.block):
+        for number, of_block in groupby(losses, lambda told: told.block):
             block = rows.get(BlockRow, number) if number <= rows.head.begun else None
             if block is not None:
-                answers += self._tell_block(rows, block, of_block, clock)
+                if number not in known:
+                    before = rows.tells_at(number, wanted[number]) if block.told or block.late else ()
+                    known[number] = recorded(before)
+                answers += self._tell_block(rows, block, list(of_block), known[number], clock)
             elif number <= rows.head.begun:
                 answers += [Forgotten(told.id, "the row of its block was compacted") for told in of_block]
             else:
@@ -203,37 +234,47 @@ class Book:
         return answers
 
     def _tell_block(
-        self, rows: Rows, block: BlockRow, losses: Iterable[Told], clock: float
+        self, rows: Rows, block: BlockRow, losses: Sequence[Told], known: dict[int, Recorded], clock: float
     ) -> Iterator[Receipt | HoldfastError]:
-        """Losses of one block, one after the other; what they add to its row is written once."""
-        bounds, handed = self._bounds(block), rows.head.handed if block.number == rows.head.begun else block.rounds
-        new: list[float] = []
-        for id, place, loss in losses:
-            known = rows.get(Tell, *place)
-            if place.round >= handed:
+        """Losses of one block, one after the other; what they add to its row is written once.
+
+        `known` is what was recorded of it, and grows.
+        """
+        low, high = self._bounds(block)
+        handed = rows.head.handed if block.number == rows.head.begun else block.rounds
+        forgotten = block.place is not None and block.place <= rows.head.forgotten
+        new: list[RoundLoss] = []
+        for count, (id, _, round, loss) in enumerate(losses, start=1):
+            before = None if forgotten else known.get(round)
+            if round >= handed:
                 yield UnknownDecision(id, NOT_HANDED_OUT)
-            elif not bounds[0] <= loss <= bounds[1]:
-                yield outside_range("loss", bounds, 1, loss)
-            elif known is not None and known.loss != loss:
-                yield AlreadyTold(id, known.loss, loss)
-            elif known is not None and not known.late:
-                yield Receipt(id, new=False)
-            elif block.place is not None and block.place <= rows.head.forgotten:
+            elif not low <= loss <= high:
+                yield outside_range("loss", (low, high), 1, loss)
+            elif before is not None and before.loss != loss:
+                yield AlreadyTold(id, before.loss, loss)
+            elif before is not None and not before.late:
+                yield Receipt(id, False)
+            elif forgotten:
                 yield Forgotten(id, "its block is settled, and single losses are remembered for a while only")
             elif block.settled is not None:
                 yield TooLate(id, loss, block.settled, f"block {block.number} was settled without it")
-                if known is None:
-                    rows.add(Tell(block.player, *place, loss, clock, late=1))
+                if before is None:
+                    known[round] = Recorded(loss, late=1)
+                    rows.add(Tell(block.player, block.number, round, loss, clock, late=1))
                     block = rows.replace(block, late=block.late + 1)
             else:
-                rows.add(Tell(block.player, *place, loss, clock, late=0))
-                new.append(loss)
+                known[round] = Recorded(loss, late=0)
+                new.append((round, loss))
+                yield Receipt(id, True)
                 if block.told + len(new) == block.rounds:
-                    rows.head = self._settle(rows, rows.head, _counted(rows, block, new), clock)
-                    block, new = rows.need(BlockRow, block.number), []
-                yield Receipt(id, new=True)
+                    rows.head = self._settle(rows, rows.head, block, clock, new)
+                    if count < len(losses):
+                        block = rows.need(BlockRow, block.number)
+                        yield from self._tell_block(rows, block, losses[count:], known, clock)
+                    return
         if new:
-            _counted(rows, block, new)
+            rows.add(*told_together(block.player, block.number, new, clock))
+            rows.replace(block, told=block.told + len(new), parts=as_parts(_with(block, new)))
 
     def _bounds(self, block: BlockRow) -> tuple[float, float]:
         return self.policy.bounds if block.bound is None else (0.0, block.bound)
@@ -259,29 +300,40 @@ class Book:
             head = self._settle(rows, head, block, clock)
         return head._replace(next_due=rows.earliest_due(), clock=clock)
 
-    def _settle(self, rows: Rows, head: Head, block: BlockRow, clock: float) -> Head:
-        parts = parts_of(block.parts)
+    def _settle(self, rows: Rows, head: Head, block: BlockRow, clock: float, new: Sequence[RoundLoss] = ()) -> Head:
+        """Settle a block with what was told of it before and `new`."""
+        if new:
+            rows.add(*told_together(block.player, block.number, new, clock))
+        parts, told = _with(block, new), block.told + len(new)
         arm = rows.need(Arm, block.arm)
+        lost, version, place = parts_of(arm.parts), head.version, head.settled + 1
         if not arm.retired:
-            self._observe(rows, head, block, arm, parts)
-            head = head._replace(version=head.version + 1)
-        place = head.settled + 1
-        rows.replace(block, place=place, settled=clock, total=math.fsum(parts))
-        rows.replace(
-            arm,
+            usual = math.fsum(lost) / arm.told if arm.told else None
+            self._observe(rows, head, block, told, parts, usual)
+            version += 1
+        rows.set(
+            BlockRow, block.number, told=told, parts=as_parts(parts), place=place, settled=clock, total=math.fsum(parts)
+        )
+        rows.set(
+            Arm,
+            arm.arm,
             blocks=arm.blocks + 1,
             rounds=arm.rounds + block.rounds,
-            told=arm.told + block.told,
-            parts=as_parts(exact_sum([*parts_of(arm.parts), *parts])),
+            told=arm.told + told,
+            parts=as_parts(exact_sum([*lost, *parts])),
         )
-        return self._forget(rows, head._replace(settled=place, kept=head.kept + block.rounds))
+        return self._forget(rows, head._replace(version=version, settled=place, kept=head.kept + block.rounds))
 
-    def _observe(self, rows: Rows, head: Head, block: BlockRow, arm: Arm, parts: list[float]) -> None:
+    def _observe(
+        self, rows: Rows, head: Head, block: BlockRow, told: int, parts: list[float], usual: float | None
+    ) -> None:
         game = self._loaded(rows, head)
         low, high = bounds = self._bounds(block)
-        usual = math.fsum(parts_of(arm.parts)) / arm.told if arm.told else 0.5 * (low + high)
-        pieces, rounds = with_missing(self.options.missing, parts, block.told, block.rounds, usual)
-        values = self.block_values(block)
+        usual = 0.5 * (low + high) if usual is None else usual
+        pieces, rounds = with_missing(self.options.missing, parts, told, block.rounds, usual)
+        values = self._drawn.pop(block.data, None)
+        if values is None:
+            values = self.block_values(block)
         values[0] = self.active.index(block.arm)
         game.observe(values, normalised_total(self.policy, bounds, pieces, float(rounds)), float(rounds))
 
@@ -352,9 +404,9 @@ def undamaged(what: str, passing: type[Exception] | None = None) -> Iterator[Non
         raise BadStore(f"the store is damaged: {what} cannot be read ({error})") from None
 
 
-def _counted(rows: Rows, block: BlockRow, losses: list[float]) -> BlockRow:
-    parts = exact_sum([*parts_of(block.parts), *losses])
-    return rows.replace(block, told=block.told + len(losses), parts=as_parts(parts))
+def _with(block: BlockRow, new: Sequence[RoundLoss]) -> list[float]:
+    """The losses told of a block, `new` ones too, as parts of their sum."""
+    return exact_sum([*parts_of(block.parts), *(loss for _, loss in new)])
 
 
 def stored_policy(text: str, given: Policy | None) -> Policy:
@@ -370,4 +422,4 @@ def stored_policy(text: str, given: Policy | None) -> Policy:
 
 def state_of(game: Game) -> str:
     """What is kept of a policy's numbers."""
-    return json.dumps({"state": game.saved_state(), "stream": [int(word) for word in game.stream]})
+    return as_json({"state": game.saved_state(), "stream": game.stream.tolist()})

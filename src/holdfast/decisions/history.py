@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.checks import whole_number
 from holdfast.decisions.book import Book
-from holdfast.decisions.rows import Arm, BlockRow, parts_of
+from holdfast.decisions.rows import Arm, BlockRow, parts_of, recorded
 from holdfast.decisions.stores.store import Rows
 from holdfast.errors import InvalidParameter
 
@@ -173,7 +173,7 @@ class History:
                 mean = (block.total or 0.0) / block.told if block.told else 0.0
                 found.append((block, [mean] * block.told, False))
             else:
-                losses = [tell.loss for tell in rows.tells_of(block.number) if not tell.late]
+                losses = [told.loss for told in recorded(rows.tells_of(block.number)).values() if not told.late]
                 found.append((block, losses, True))
         return found
 

@@ -10,12 +10,12 @@ from typing import Any, NoReturn, TypeVar, overload
 from holdfast.checks import real_number, whole_number
 from holdfast.decisions.book import Book, Receipt, Told
 from holdfast.decisions.changes import Change, apply_change
-from holdfast.decisions.decision import Decision, place_of
+from holdfast.decisions.decision import Decision
 from holdfast.decisions.history import History
 from holdfast.decisions.options import given_options
-from holdfast.decisions.rows import BlockRow, Head, State
+from holdfast.decisions.rows import BlockRow, Head, State, recorded
 from holdfast.decisions.stores.forks import ROUTER, lock_across_forks
-from holdfast.decisions.stores.store import Rows, Store, persistently
+from holdfast.decisions.stores.store import NOTHING_WANTED, Rows, Store, Wanted, persistently
 from holdfast.errors import HoldfastError, InvalidParameter, OutOfTurn, SomeRefused
 from holdfast.layouts import Array
 from holdfast.policies.policy import Policy
@@ -145,18 +145,20 @@ class Router:
         return answers  # type: ignore[return-value]  # no error is left
 
     def _tell(self, pairs: list[tuple[Any, Any]]) -> list[Receipt | HoldfastError]:
-        uid, secret = self._book.identity.uid, self._book.identity.secret
+        ids = self._book.ids
         checked: list[Told | HoldfastError] = []
         for id, loss in pairs:
             try:
-                checked.append(Told(id, place_of(id, uid, secret), real_number("loss", loss)))
+                checked.append(Told(id, *ids.place_of(id), real_number("loss", loss)))
             except HoldfastError as error:
                 checked.append(error)
         valid = [told for told in checked if isinstance(told, Told)]
         answers: list[Receipt | HoldfastError] = []
         if valid:
-            wanted = [told.place for told in valid]
-            answers = self._changed(lambda rows, again: self._book.tell(rows, valid, self._now()), wanted)
+            wanted: dict[int, list[int]] = {}
+            for told in valid:
+                wanted.setdefault(told.block, []).append(told.round)
+            answers = self._changed(lambda rows, again: self._book.tell(rows, valid, wanted, self._now()), wanted)
         taken = iter(answers)
         return [next(taken) if isinstance(told, Told) else told for told in checked]
 
@@ -222,7 +224,7 @@ class Router:
         def look(rows: Rows) -> list[Decision]:
             found = []
             for block in rows.open_blocks():
-                told = {tell.round for tell in rows.tells_of(block.number)}
+                told = recorded(rows.tells_of(block.number))
                 for ask in rows.asks_of(block.number):
                     decisions = self._book.decisions(block, ask)
                     found += [d for i, d in enumerate(decisions, ask.first) if i not in told]
@@ -289,7 +291,7 @@ class Router:
         with self._lock:
             return persistently(look_once, self._retry)
 
-    def _changed(self, work: Callable[[Rows, bool], T], wanted: Any = ()) -> T:
+    def _changed(self, work: Callable[[Rows, bool], T], wanted: Wanted = NOTHING_WANTED) -> T:
         """Do `work` in a transaction; after a lost connection again, and it is told so."""
 
         def change_once(again: bool) -> T:

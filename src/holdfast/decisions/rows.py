@@ -6,7 +6,7 @@
     Arm        what became of one arm so far
     BlockRow   one block: its draw, what was told of it, when it was settled
     Ask        rounds of one block handed out by one call
-    Tell       the loss of one decision
+    Tell       the loss of one decision, and of those after it that were told in the same call
 
 Asks and tells of settled blocks are forgotten in time (`remember`), so that what is kept grows by blocks. Sums of
 losses are kept as `parts`: a few numbers, as JSON, whose sum is exactly that of all losses told.
@@ -15,6 +15,7 @@ losses are kept as `parts`: a few numbers, as JSON, whose sum is exactly that of
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from holdfast.errors import BadStore
@@ -133,7 +134,7 @@ class Ask(NamedTuple):
 
 
 class Tell(NamedTuple):
-    """The loss of one decision."""
+    """The loss of one decision, and of those after it that were told in the same call."""
 
     player: int
     block: int
@@ -142,6 +143,8 @@ class Tell(NamedTuple):
     at: float
     late: int
     """1 when the block was settled before."""
+    more: str = "[]"
+    """The losses of the rounds that follow, as JSON."""
 
 
 Row = Identity | Head | State | Arm | BlockRow | Ask | Tell
@@ -188,8 +191,52 @@ class Fresh(NamedTuple):
         )
 
 
+NOTHING = "[]"
+"""No numbers, as JSON."""
+
+MOST_TOGETHER = 100
+"""Losses in one row: so many are read to know one of them."""
+
+
+RoundLoss = tuple[int, float]
+"""A round of a block and its loss."""
+
+
+class Recorded(NamedTuple):
+    """What is known of a decision that was told."""
+
+    loss: float
+    late: int
+
+
+def told_together(player: int, block: int, losses: Sequence[RoundLoss], at: float) -> list[Tell]:
+    """Rows for rounds of a block and their losses, told in time in one call."""
+    runs: list[list[float]] = []
+    firsts: list[int] = []
+    for number, loss in losses:
+        if runs and number == firsts[-1] + len(runs[-1]) and len(runs[-1]) < MOST_TOGETHER:
+            runs[-1].append(loss)
+        else:
+            firsts.append(number)
+            runs.append([loss])
+    return [
+        Tell(player, block, first, run[0], at, 0, as_parts(run[1:])) for first, run in zip(firsts, runs, strict=True)
+    ]
+
+
+def recorded(tells: Iterable[Tell]) -> dict[int, Recorded]:
+    """What was told, by round."""
+    found = {}
+    for tell in tells:
+        for number, loss in enumerate([tell.loss, *parts_of(tell.more)], tell.round):
+            found[number] = Recorded(loss, tell.late)
+    return found
+
+
 def parts_of(text: str) -> list[float]:
     """The numbers that `as_parts` wrote."""
+    if text == NOTHING:
+        return []
     try:
         return [float(part) for part in json.loads(text)]
     except (ValueError, TypeError):
@@ -197,5 +244,10 @@ def parts_of(text: str) -> list[float]:
 
 
 def as_parts(parts: list[float]) -> str:
-    """Numbers as JSON, exactly."""
-    return json.dumps(parts)
+    """Finite numbers as JSON, exactly: Python writes a list of them in the same way."""
+    return str(parts)
+
+
+def as_json(numbers: Mapping[str, Any]) -> str:
+    """Finite numbers, and lists of them, by names as JSON: Python writes them in the same way but for the quotes."""
+    return str(numbers).replace("'", '"')

@@ -11,7 +11,6 @@ holdfast.errors.AlreadyTold: loss of decision a-1-0-x was told before: 0.25 is r
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from typing import Any
 
 from holdfast import errors
@@ -33,7 +32,7 @@ FIELDS: dict[type[HoldfastError], tuple[str, ...]] = {
 
 def to_json(value: Decision | Receipt) -> dict[str, Any]:
     """A value as JSON carries it."""
-    return asdict(value) if isinstance(value, Decision) else value._asdict()
+    return value._asdict()
 
 
 def error_to_json(error: HoldfastError) -> dict[str, Any]:

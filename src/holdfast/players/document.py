@@ -198,8 +198,8 @@ def _losses(content: Mapping[str, Any], policy: Policy, held: int) -> tuple[tupl
 
 def named_numbers(values: Any, layout: Layout, n_arms: int, what: str) -> dict[str, Any]:
     """Finite numbers for every saved name of `layout`, and for no other."""
-    names = {name: kind for name, kind in layout.kinds.items() if kind.saved}
-    must_be(isinstance(values, dict) and set(values) == set(names), f"{what} must have {', '.join(names)}")
+    names = layout.saved_kinds
+    must_be(isinstance(values, dict) and values.keys() == names.keys(), f"{what} must have {', '.join(names)}")
     checked: dict[str, Any] = {}
     for name, kind in names.items():
         if not kind.per_arm:

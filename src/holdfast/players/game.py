@@ -162,7 +162,7 @@ class Game:
 
     def saved_block(self) -> dict[str, Any]:
         """The numbers of the block begun last by name."""
-        return self.block_layout.saved(self.block, self.vectors[:0])
+        return dict(zip(self.block_layout.kinds, self.block.tolist(), strict=True))
 
     def restore(self, state: Mapping[str, Any], block: Mapping[str, Any] | None, begun: int, stream: Any) -> None:
         """Go on from numbers by name, which were checked."""

@@ -23,6 +23,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -69,14 +70,15 @@ class Kernels(NamedTuple):
     @property
     def block_layout(self) -> Layout:
         """Where the numbers of a block lie."""
-        layout = layout_of(self.block)
-        if (
-            tuple(layout.kinds)[:3] != BLOCK_FIELDS
-            or layout.n_vectors
-            or not all(k.saved for k in layout.kinds.values())
-        ):
-            raise TypeError(f"{self.block.__name__} must begin with arm, rounds and probability, and have Scalars only")
-        return layout
+        return _block_layout(self.block)
+
+
+@cache
+def _block_layout(block: Any) -> Layout:
+    layout = layout_of(block)
+    if tuple(layout.kinds)[:3] != BLOCK_FIELDS or layout.n_vectors or not all(k.saved for k in layout.kinds.values()):
+        raise TypeError(f"{block.__name__} must begin with arm, rounds and probability, and have Scalars only")
+    return layout
 
 
 @dataclass(frozen=True)

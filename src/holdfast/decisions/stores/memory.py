@@ -10,7 +10,7 @@ from typing import Any
 
 from holdfast.decisions.rows import Arm, Ask, BlockRow, Fresh, Head, Identity, Row, RowKey, Tell, key_of
 from holdfast.decisions.stores.forks import STORE, lock_across_forks
-from holdfast.decisions.stores.store import R, Rows, Store, gone
+from holdfast.decisions.stores.store import NOTHING_WANTED, R, Rows, Store, Wanted, gone
 
 
 @dataclass
@@ -26,7 +26,7 @@ class Tables:
     """Number of the block settled as the how-manieth."""
     asks: dict[int, list[Ask]] = field(default_factory=dict)
     requests: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
-    tells: dict[int, dict[int, Tell]] = field(default_factory=dict)
+    tells: dict[int, list[Tell]] = field(default_factory=dict)
 
 
 class MemoryRows(Rows):
@@ -45,9 +45,9 @@ class MemoryRows(Rows):
         found: R | None = self._changed[place] if place in self._changed else self._tables.rows.get(place)
         return found
 
-    def add(self, row: Row) -> None:
-        """A new row."""
-        self._changed[key_of(row)] = row
+    def add(self, *rows: Row) -> None:
+        """New rows of one table."""
+        self._changed.update((key_of(row), row) for row in rows)
 
     def set(self, kind: type[Row], *key: Any, **values: Any) -> None:
         """Other values in some columns."""
@@ -116,9 +116,15 @@ class MemoryRows(Rows):
 
     def tells_of(self, block: int) -> list[Tell]:
         """What was told of a block."""
-        kept = dict(self._tables.tells.get(block, {}))
+        kept = {tell.round: tell for tell in self._tables.tells.get(block, [])}
         kept |= {key[1]: row for key, row in self._changed_rows(Tell).items() if key[0] == block}
         return [kept[number] for number in sorted(kept) if kept[number] is not None]
+
+    def tells_at(self, block: int, rounds: Sequence[int]) -> list[Tell]:
+        """What was told of some rounds of a block."""
+        tells = self._tables.tells.get(block, [])
+        places = {bisect_right(tells, number, key=lambda tell: tell.round) - 1 for number in rounds}
+        return [tells[place] for place in places if place >= 0]
 
     def forget(self, block: int) -> None:
         """Remove asks and tells."""
@@ -169,7 +175,7 @@ class MemoryRows(Rows):
 
     def _index_tell(self, before: Tell | None, row: Tell | None) -> None:
         if row is not None:
-            self._tables.tells.setdefault(row.block, {})[row.round] = row
+            insort(self._tables.tells.setdefault(row.block, []), row)
         elif before is not None:
             self._tables.tells.pop(before.block, None)
 
@@ -224,7 +230,7 @@ class MemoryStore(Store):
         return self._games[player]
 
     @contextmanager
-    def change(self, player: int, wanted: Sequence[tuple[int, int]] = ()) -> Iterator[Rows]:
+    def change(self, player: int, wanted: Wanted = NOTHING_WANTED) -> Iterator[Rows]:
         """Rows to be changed."""
         with self._lock:
             rows = MemoryRows(self._tables(player))

@@ -9,14 +9,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from itertools import chain
+from math import isfinite
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from holdfast.decisions.rows import Arm, BlockRow, Head, Row, RowKey, Tell, key_of
+from holdfast.decisions.rows import Arm, BlockRow, Head, Tell
 from holdfast.decisions.stores.schema import MIGRATIONS, TABLES, VERSION_TABLE, Migration
-from holdfast.decisions.stores.sql import SqlRows, SqlStore, select_from
-from holdfast.decisions.stores.store import ConnectionLost, gone
+from holdfast.decisions.stores.sql import TELLS_IN, SqlRows, SqlStore, select_from, spans
+from holdfast.decisions.stores.store import ConnectionLost, Wanted, gone
 from holdfast.errors import BadStore, InvalidParameter, MissingExtra, StoreError
 
 try:
@@ -41,9 +41,6 @@ LINE = {
     "tcp_user_timeout": "20000",
 }
 """How soon a cut line is noticed; a URL may say otherwise."""
-
-FEW = 16
-"""Decisions that are looked up by a list in the query."""
 
 MIGRATING = 0x686F6C64
 """The advisory lock of whoever brings the tables up to date."""
@@ -70,8 +67,8 @@ class PostgresSession:
     def write(self, sql: str, many: Sequence[Sequence[Any]]) -> None:
         """Do something for each tuple of values, later."""
         one, insert, group = sql.partition(" VALUES ")
-        if insert and len(many) > 1:  # one statement for all new rows of a table
-            self._waiting.append(self._text(f"{one}{insert}{', '.join([group] * len(many))}", list(chain(*many))))
+        if insert:  # one statement for all new rows of a table
+            self._waiting.append(f"{one}{insert}{', '.join(self._text(group, values) for values in many)}")
         else:
             self._waiting += [self._text(sql, values) for values in many]
 
@@ -93,7 +90,13 @@ class PostgresSession:
         self.read_together([])
 
     def _text(self, sql: str, values: Sequence[Any]) -> str:
-        return self._cursor.mogrify(sql.replace("?", "%s"), values) if values else sql
+        return sql.replace("?", "{}").format(*map(self._literal, values)) if values else sql
+
+    def _literal(self, value: Any) -> str:
+        """A value in SQL. Finite numbers, nearly all there is to write, are written as Python writes them."""
+        if type(value) is int or (type(value) is float and isfinite(value)):
+            return repr(value)
+        return "NULL" if value is None else self._cursor.mogrify("%s", (value,))
 
 
 class PostgresStore(SqlStore):
@@ -187,46 +190,44 @@ class PostgresStore(SqlStore):
             return BadStore(f"{self.url} cannot be used: its tables are not Holdfast's ({str(error).strip()})")
         return StoreError(f"{self.url}: {str(error).strip()}; nothing was changed")
 
-    def _begin(self, session: Any, player: int, *, locked: bool, wanted: Sequence[tuple[int, int]]) -> SqlRows:
+    def _begin(self, session: Any, player: int, *, locked: bool, wanted: Wanted) -> SqlRows:
         queries: list[tuple[str, Sequence[Any]]] = [
             (select_from(Head) + "WHERE player = ?" + (" FOR UPDATE" if locked else ""), (player,))
         ]
-        kinds: list[Any] = []
-        blocks = sorted({block for block, _ in wanted})
+        several = len(wanted) > 1 or any(len(rounds) > 1 for rounds in wanted.values())
+        blocks = list(wanted)
         if wanted:
-            kinds = [BlockRow, Tell]
             queries.append((select_from(BlockRow) + "WHERE player = ? AND number = ANY(?)", (player, blocks)))
             queries.append(_tells_at(player, wanted))
         elif locked:  # an ask is about the current block
-            kinds = [BlockRow]
             current = f"(SELECT begun FROM {TABLES[Head]} WHERE player = ?)"
             queries.append((select_from(BlockRow) + f"WHERE player = ? AND number = {current}", (player, player)))
-        if len(wanted) > 1:  # some block may be settled, and its arm with it
-            kinds.append(Arm)
+        if several:  # some block may be settled, and its arm with it
             theirs = f"(SELECT arm FROM {TABLES[BlockRow]} WHERE player = ? AND number = ANY(?))"
             queries.append((select_from(Arm) + f"WHERE player = ? AND arm IN {theirs}", (player, player, blocks)))
         heads, *others = session.read_together(queries)
         if not heads:
             raise gone(player, self.url)
-        known: list[tuple[RowKey, Row | None]] = [((BlockRow, (block,)), None) for block in blocks]
-        known += [((Tell, tuple(place)), None) for place in wanted]
-        for kind, rows in zip(kinds, others, strict=True):
-            known += [(key_of(row), row) for row in (kind(*values) for values in rows)]
-        found = SqlRows(session, player)
-        found.begin(Head(*heads[0]), known)
-        return found
+        rows, found = SqlRows(session, Head(*heads[0])), iter(others)
+        if locked:
+            rows.read_along(BlockRow, next(found))
+        if wanted:
+            rows.tells_read_along(wanted, next(found))
+        if several:
+            rows.read_along(Arm, next(found))
+        return rows
 
 
-def _tells_at(player: int, wanted: Sequence[tuple[int, int]]) -> tuple[str, Sequence[Any]]:
-    """A query for the tells of some decisions. For many, each is looked up by itself: a join might read all tells."""
-    if len(wanted) <= FEW:
-        places = ", ".join(["(?, ?)"] * len(wanted))
-        numbers = [number for place in wanted for number in place]
-        return select_from(Tell) + f"WHERE player = ? AND (block, round) IN ({places})", (player, *numbers)
-    blocks, rounds = zip(*wanted, strict=True)
-    each = select_from(Tell) + "WHERE player = ? AND block = w.b AND round = w.r LIMIT 1"
-    many = f"SELECT t.* FROM unnest(?::bigint[], ?::bigint[]) AS w (b, r) CROSS JOIN LATERAL ({each}) AS t"
-    return many, (list(blocks), list(rounds), player)
+def _tells_at(player: int, wanted: Wanted) -> tuple[str, Sequence[Any]]:
+    """A query for the tells of some decisions, each span of which is looked up by itself: a join might read all."""
+    each = spans(wanted)
+    if len(each) == 1:
+        return select_from(Tell) + TELLS_IN, (player, *each[0])
+    places = TELLS_IN.replace("block = ?", "block = w.b").replace("BETWEEN ? AND ?", "BETWEEN w.f AND w.l")
+    one = select_from(Tell) + places.replace("LIMIT ?", "LIMIT w.n")
+    columns = [list(column) for column in zip(*each, strict=True)]
+    arrays = ", ".join(["?::bigint[]"] * len(columns))
+    return f"SELECT t.* FROM unnest({arrays}) AS w (b, f, l, n) CROSS JOIN LATERAL ({one}) AS t", (*columns, player)
 
 
 def _without_password(url: str) -> str:

@@ -58,4 +58,5 @@ MIGRATIONS: tuple[Migration, ...] = (
             player BIGINT NOT NULL, block BIGINT NOT NULL, round BIGINT NOT NULL, loss {float} NOT NULL,
             at {float} NOT NULL, late BIGINT NOT NULL, PRIMARY KEY (player, block, round)) {compact}""",
     ),
+    ("ALTER TABLE holdfast_tells ADD COLUMN more TEXT NOT NULL DEFAULT '[]'",),
 )

@@ -16,6 +16,7 @@ from typing import Any, Protocol, cast
 
 from holdfast.decisions.rows import (
     KEYS,
+    MOST_TOGETHER,
     Arm,
     Ask,
     BlockRow,
@@ -30,8 +31,28 @@ from holdfast.decisions.rows import (
 )
 from holdfast.decisions.stores.forks import STORE, lock_across_forks
 from holdfast.decisions.stores.schema import MIGRATIONS, TABLES, VERSION_TABLE, Migration
-from holdfast.decisions.stores.store import R, Rows, Store
+from holdfast.decisions.stores.store import NOTHING_WANTED, R, Rows, Store, Wanted
 from holdfast.errors import BadStore
+
+SPREAD = 4
+"""Rows are read together when at least one in so many is asked for."""
+
+Key = tuple[Any, ...]
+
+TELLS_IN = "WHERE player = ? AND block = ? AND round BETWEEN ? AND ? ORDER BY round DESC LIMIT ?"
+
+
+def spans(wanted: Wanted) -> list[tuple[int, int, int, int]]:
+    """Values for `TELLS_IN`: block, first, last and most rows, to read those with all rounds that are wanted."""
+    found = []
+    for block, rounds in wanted.items():
+        first, last = min(rounds), max(rounds)
+        before = MOST_TOGETHER - 1  # a row that begins so early may reach a round
+        if len(rounds) == 1 or last - first >= SPREAD * len(rounds):
+            found += [(block, number - before, number, 1) for number in rounds]
+        else:
+            found.append((block, first - before, last, before + last - first + 1))
+    return found
 
 
 class Session(Protocol):
@@ -69,62 +90,71 @@ def _update(kind: Any, columns: tuple[str, ...]) -> str:
 class SqlRows(Rows):
     """The rows of one game in a transaction."""
 
-    def __init__(self, session: Session, player: int) -> None:
+    def __init__(self, session: Session, head: Head) -> None:
+        """Start from a head, which is locked where the transaction changes anything."""
         self._session = session
-        self._player = player
-        self._known: dict[RowKey, Any] = {}
-        self._new: dict[RowKey, None] = {}
-        self._changed: dict[RowKey, dict[str, Any]] = {}
-
-    def begin(self, head: Head, known: Iterable[tuple[RowKey, Row | None]] = ()) -> None:
-        """Start from a head, which is locked where the transaction changes anything, and rows read along with it."""
+        self._player = head.player
         self.stored_head = self.head = head
-        self._known = dict(known)
-        self._known[Head, ()] = head
+        self._known: dict[type, dict[Key, Any]] = {kind: {} for kind in KEYS}
+        self._known[Head][()] = head
+        self._tells: dict[int, list[Tell]] = {}
+        self._new: dict[type, dict[Key, Any]] = {kind: {} for kind in KEYS}
+        self._changed: dict[RowKey, dict[str, Any]] = {}
 
     def get(self, kind: type[R], *key: Any) -> R | None:
         """The row with this key."""
-        place = (kind, key)
-        if place not in self._known:
+        known = self._known[kind]
+        if key not in known:
             one = _select_one(cast(Any, kind))
             found = self._session.fetch(one, (self._player, *key))  # what waits to be written has other keys
-            self._known[place] = kind(*found[0]) if found else None
-        return cast("R | None", self._known[place])
+            known[key] = kind(*found[0]) if found else None
+        return cast("R | None", known[key])
 
-    def add(self, row: Row) -> None:
-        """A new row."""
-        place = key_of(row)
-        self._known[place] = row
-        self._new[place] = None
+    def add(self, *rows: Row) -> None:
+        """New rows of one table."""
+        kind = type(rows[0])
+        keyed = {row[1 : len(KEYS[kind])]: row for row in rows}
+        self._known[kind].update(keyed)
+        self._new[kind].update(keyed)
 
     def set(self, kind: type[Row], *key: Any, **values: Any) -> None:
         """Other values in some columns."""
-        place = (kind, key)
-        if place in self._known:
-            self._known[place] = self._known[place]._replace(**values)
-        if place not in self._new:
-            self._changed.setdefault(place, {}).update(values)
+        known, new = self._known[kind], self._new[kind]
+        if key in known:
+            known[key] = known[key]._replace(**values)
+        if key in new:
+            new[key] = known[key]
+        else:
+            self._changed.setdefault((kind, key), {}).update(values)
 
     def flush(self) -> None:
         """Write what has changed."""
-        inserts: dict[type, list[Any]] = {}
-        for place in self._new:
-            inserts.setdefault(place[0], []).append(tuple(self._known[place]))
+        for kind, new in self._new.items():
+            if new:
+                self._session.write(_insert(kind), list(new.values()))
+                self._new[kind] = {}
         updates: dict[tuple[type, tuple[str, ...]], list[Any]] = {}
-        for place, changes in self._changed.items():
-            values = (*changes.values(), self._player, *place[1])
-            updates.setdefault((place[0], tuple(changes)), []).append(values)
-        self._new, self._changed = {}, {}
-        for kind, rows in inserts.items():
-            self._session.write(_insert(kind), rows)
-        for (kind, names), rows in updates.items():
-            self._session.write(_update(kind, names), rows)
+        for (kind, key), changes in self._changed.items():
+            updates.setdefault((kind, tuple(changes)), []).append((*changes.values(), self._player, *key))
+        self._changed = {}
+        for (kind, names), values in updates.items():
+            self._session.write(_update(kind, names), values)
+
+    def read_along(self, kind: Any, found: Iterable[Sequence[Any]]) -> list[Any]:
+        """Know rows that were read."""
+        rows = [kind(*values) for values in found]
+        self._known[kind].update((key_of(row)[1], row) for row in rows)
+        return rows
+
+    def tells_read_along(self, blocks: Iterable[int], found: Iterable[Sequence[Any]]) -> None:
+        """Know all that was told of what is wanted of some blocks."""
+        self._tells = {block: [] for block in blocks}
+        for tell in self.read_along(Tell, found):
+            self._tells[tell.block].append(tell)
 
     def _find(self, kind: Any, rest: str, *values: Any) -> list[Any]:
         self.flush()
-        found = [kind(*row) for row in self._session.fetch(select_from(kind) + rest, values)]
-        self._known.update((key_of(row), row) for row in found)
-        return found
+        return self.read_along(kind, self._session.fetch(select_from(kind) + rest, values))
 
     def arms(self) -> list[Arm]:
         """All arms."""
@@ -172,22 +202,25 @@ class SqlRows(Rows):
         """What was told of a block."""
         return self._find(Tell, "WHERE player = ? AND block = ? ORDER BY round", self._player, block)
 
+    def tells_at(self, block: int, rounds: Sequence[int]) -> list[Tell]:
+        """What was told of some rounds of a block."""
+        if block in self._tells:
+            return self._tells[block]
+        return [tell for span in spans({block: rounds}) for tell in self._find(Tell, TELLS_IN, self._player, *span)]
+
     def forget(self, block: int) -> None:
         """Remove asks and tells."""
         self.flush()
         for kind in (Ask, Tell):
             where = f"DELETE FROM {TABLES[kind]} WHERE player = ? AND block = ?"
             self._session.write(where, [(self._player, block)])
-            self._drop(lambda place, kind=kind: place[0] is kind and place[1][0] == block)
+            self._known[kind] = {key: row for key, row in self._known[kind].items() if key[0] != block}
 
     def remove(self, number: int) -> None:
         """Remove a block."""
         self.flush()
         self._session.write(f"DELETE FROM {TABLES[BlockRow]} WHERE player = ? AND number = ?", [(self._player, number)])
-        self._drop(lambda place: place == (BlockRow, (number,)))
-
-    def _drop(self, gone: Any) -> None:
-        self._known = {place: row for place, row in self._known.items() if not gone(place)}
+        self._known[BlockRow].pop((number,), None)
 
 
 class SqlStore(Store):
@@ -221,7 +254,7 @@ class SqlStore(Store):
         yield  # type: ignore[misc]  # never reached: it makes a generator
 
     @abstractmethod
-    def _begin(self, session: Any, player: int, *, locked: bool, wanted: Sequence[tuple[int, int]]) -> SqlRows:
+    def _begin(self, session: Any, player: int, *, locked: bool, wanted: Wanted) -> SqlRows:
         """The rows of a game, its head read."""
 
     def exists(self) -> bool:
@@ -300,7 +333,7 @@ class SqlStore(Store):
                 session.write(f"DELETE FROM {table} WHERE player = ?", [(player,)])
 
     @contextmanager
-    def change(self, player: int, wanted: Sequence[tuple[int, int]] = ()) -> Iterator[Rows]:
+    def change(self, player: int, wanted: Wanted = NOTHING_WANTED) -> Iterator[Rows]:
         """Rows to be changed."""
         with self._transaction(writing=True) as session:
             rows = self._begin(session, player, locked=True, wanted=wanted)
@@ -311,4 +344,4 @@ class SqlStore(Store):
     def look(self, player: int) -> Iterator[Rows]:
         """Rows to be read."""
         with self._transaction(writing=False) as session:
-            yield self._begin(session, player, locked=False, wanted=())
+            yield self._begin(session, player, locked=False, wanted=NOTHING_WANTED)

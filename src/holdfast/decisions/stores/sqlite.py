@@ -13,17 +13,14 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from holdfast.decisions.rows import Head, Row, RowKey, Tell
+from holdfast.decisions.rows import Head
 from holdfast.decisions.stores.schema import MIGRATIONS, VERSION_TABLE, Migration
-from holdfast.decisions.stores.sql import SqlRows, SqlStore, select_from
-from holdfast.decisions.stores.store import gone
+from holdfast.decisions.stores.sql import SPREAD, SqlRows, SqlStore, select_from
+from holdfast.decisions.stores.store import Wanted, gone
 from holdfast.errors import BadStore, InvalidParameter, StoreError
 
 BUSY = 60.0
 """Seconds to wait for other processes."""
-
-SPREAD = 4
-"""Rounds among which one that is told of is read together with the others."""
 
 REASONS = {
     sqlite3.SQLITE_BUSY: "another process has kept it locked for too long",
@@ -156,25 +153,11 @@ class SqliteStore(SqlStore):
         reason = REASONS.get(code, "SQLite reports an error")
         return StoreError(f"{self.path}: {reason} ({error}); nothing was changed")
 
-    def _begin(self, session: Any, player: int, *, locked: bool, wanted: Sequence[tuple[int, int]]) -> SqlRows:
+    def _begin(self, session: Any, player: int, *, locked: bool, wanted: Wanted) -> SqlRows:
         found = session.fetch(select_from(Head) + "WHERE player = ?", (player,))
         if not found:
             raise gone(player, self.url)
-        rows = SqlRows(session, player)
-        rows.begin(Head(*found[0]), _tells_at(session, player, wanted))
+        rows = SqlRows(session, Head(*found[0]))
+        if len(wanted) > 1 and (spread := max(wanted) - min(wanted) + 1) <= SPREAD * len(wanted):
+            rows.blocks(min(wanted) - 1, spread)  # by one query, while others are read when they are asked for
         return rows
-
-
-def _tells_at(session: Any, player: int, wanted: Sequence[tuple[int, int]]) -> Iterator[tuple[RowKey, Row | None]]:
-    """The tells of many decisions, by one query for those of a block that lie close together."""
-    of_blocks: dict[int, list[int]] = {}
-    for block, number in wanted:
-        of_blocks.setdefault(block, []).append(number)
-    for block, numbers in of_blocks.items():
-        first, last = min(numbers), max(numbers)
-        if len(numbers) == 1 or last - first >= SPREAD * len(numbers):
-            continue  # one by one, when they are asked for
-        yield from (((Tell, (block, number)), None) for number in numbers)
-        where = "WHERE player = ? AND block = ? AND round BETWEEN ? AND ?"
-        for row in session.fetch(select_from(Tell) + where, (player, block, first, last)):
-            yield (Tell, row[1:3]), Tell(*row)

@@ -13,15 +13,21 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, TypeVar
+from types import MappingProxyType
+from typing import Any, TypeVar, cast
 
 from holdfast.decisions.rows import Arm, Ask, BlockRow, Fresh, Head, Identity, Row, Tell, key_of
 from holdfast.errors import BadStore, StoreError
 
 R = TypeVar("R", bound=Row)
 T = TypeVar("T")
+
+Wanted = Mapping[int, Sequence[int]]
+"""Rounds of blocks, by the numbers of the blocks."""
+
+NOTHING_WANTED: Wanted = MappingProxyType({})
 
 WAIT = 0.05
 """Seconds before the first new attempt after a lost connection; twice as many before each further one."""
@@ -69,8 +75,8 @@ class Rows(ABC):
         return row
 
     @abstractmethod
-    def add(self, row: Row) -> None:
-        """A new row."""
+    def add(self, *rows: Row) -> None:
+        """New rows of one table."""
 
     @abstractmethod
     def set(self, kind: type[Row], *key: Any, **values: Any) -> None:
@@ -80,7 +86,7 @@ class Rows(ABC):
         """The row with other values in some columns; only these are written."""
         kind, key = key_of(row)
         self.set(kind, *key, **changes)
-        return row._replace(**changes)  # type: ignore[return-value]  # the same kind of row
+        return self.need(cast("type[R]", kind), *key)
 
     @abstractmethod
     def arms(self) -> list[Arm]:
@@ -123,6 +129,10 @@ class Rows(ABC):
         """What was told of a block, by round."""
 
     @abstractmethod
+    def tells_at(self, block: int, rounds: Sequence[int]) -> list[Tell]:
+        """What was told of some rounds of a block before this transaction, and perhaps of others."""
+
+    @abstractmethod
     def forget(self, block: int) -> None:
         """Remove the asks and tells of a block."""
 
@@ -153,8 +163,8 @@ class Store(ABC):
         """Remove a game and all its rows."""
 
     @abstractmethod
-    def change(self, player: int, wanted: Sequence[tuple[int, int]] = ()) -> AbstractContextManager[Rows]:
-        """The rows of a game, to be changed. `wanted` (block, round) are those it will ask for first."""
+    def change(self, player: int, wanted: Wanted = NOTHING_WANTED) -> AbstractContextManager[Rows]:
+        """The rows of a game, to be changed. Blocks and tells that are `wanted` will be asked for first."""
 
     @abstractmethod
     def look(self, player: int) -> AbstractContextManager[Rows]:
