@@ -71,9 +71,9 @@ def check(url: str, journal: Path) -> tuple[int, int]:
         assert totals.rounds == handed, "rounds do not add up"
         with router.store.look(1) as rows:
             known = {
-                (block.number, number): told_loss.loss
+                (block.number, number): loss
                 for block in rows.blocks(0, 10**9)
-                for number, told_loss in recorded(rows.tells_of(block.number)).items()
+                for number, (loss, _) in recorded(rows.tells_of(block.number)).items()
             }
             handed_out = sum(ask.rounds for block in rows.blocks(0, 10**9) for ask in rows.asks_of(block.number))
         places = {tuple(map(int, id.split("-")[1:3])) for id in asked}

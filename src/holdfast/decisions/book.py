@@ -18,7 +18,6 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import groupby
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,10 +25,10 @@ import numpy as np
 from holdfast.decisions.decision import Decision, Ids
 from holdfast.decisions.options import Options, with_missing
 from holdfast.decisions.rows import (
-    NOTHING,
     Arm,
     Ask,
     BlockRow,
+    Gain,
     Head,
     Identity,
     Recorded,
@@ -72,13 +71,8 @@ class Receipt(NamedTuple):
     """False when it had been told before."""
 
 
-class Told(NamedTuple):
-    """A loss that somebody tells."""
-
-    id: str
-    block: int
-    round: int
-    loss: float
+Told = tuple[str, int, float]
+"""A loss that somebody tells: id, round of its block, loss."""
 
 
 class Book:
@@ -133,36 +127,58 @@ class Book:
         clock = max(now, head.clock)
         if any(value is not None for value in told.values()) and self.policy.announces is None:
             announced_value(self.policy, told)
-        head = self._settle_due(rows, head, clock)
+        head = before = self._settle_due(rows, head, clock)
         given: list[Decision] = []
-        costs: list[float] = []
         while len(given) < n:
-            if head.handed == head.rounds:
-                if self.policy.waits_for_losses and head.settled < head.begun:
-                    break
-                head = self._begin(rows, self._settle_due(rows, head, clock), clock, told, costs)
-            head = self._hand_out(rows, head, n - len(given), clock, request, given)
+            if head.handed < head.rounds:
+                block = rows.need(BlockRow, head.begun)
+            elif self.policy.waits_for_losses and head.settled < head.begun:
+                break
+            else:
+                head = self._settle_due(rows, head, clock)
+                block = self._begin(rows, head, clock, told)
+            head = self._hand_out(rows, head, block, n - len(given), clock, request, given)
         if not given:
             raise OutOfTurn(
                 f"{self.policy.label} cannot begin its next block before every loss of the last one is told: "
                 "see open_decisions"
             )
-        paid = as_parts(exact_sum([*parts_of(head.paid), *costs])) if costs else head.paid
-        rows.head = head._replace(clock=clock, switches=head.switches + len(costs), paid=paid)
+        rows.head = head._replace(clock=clock, paid=self._paid(before, head, told))
         return given
 
-    def _hand_out(self, rows: Rows, head: Head, n: int, clock: float, request: str, given: list[Decision]) -> Head:
-        count = min(n, head.rounds - head.handed)
-        ask = Ask(head.player, head.begun, head.handed, count, clock, request)
+    def _hand_out(
+        self, rows: Rows, head: Head, block: BlockRow, n: int, clock: float, request: str, given: list[Decision]
+    ) -> Head:
+        """Rounds of a block that goes on, or that begins."""
+        begins = block.number > head.begun
+        first = 0 if begins else head.handed
+        count = min(n, block.rounds - first)
+        ask = Ask(head.player, block.number, first, count, clock, request)
         rows.add(ask)
-        head = head._replace(handed=head.handed + count, asked=head.asked + count)
-        block = rows.need(BlockRow, head.begun)
         given += self.decisions(block, ask)
-        due = self.options.due(clock, head.asked) if head.handed == head.rounds else None
+        asked, next_due = head.asked + count, head.next_due
+        due = self.options.due(clock, asked) if first + count == block.rounds else None
         if due is not None:
-            rows.replace(block, due=due)
-            head = head._replace(next_due=due if head.next_due is None else min(due, head.next_due))
-        return head
+            rows.set(BlockRow, block.number, due=due)
+            next_due = due if next_due is None else min(due, next_due)
+        return head._replace(
+            version=head.version + begins,
+            begun=block.number,
+            arm=block.arm,
+            rounds=block.rounds,
+            handed=first + count,
+            asked=asked,
+            switches=head.switches + (block.arm != head.arm),
+            next_due=next_due,
+        )
+
+    def _paid(self, before: Head, head: Head, told: Mapping[str, float | None]) -> str:
+        """What switches cost by now."""
+        cost = told.get("switching_cost")
+        if cost is None:
+            cost = getattr(self.policy, "switching_cost", None)
+        new = head.switches - before.switches
+        return as_parts(exact_sum([*parts_of(head.paid), *[float(cost)] * new])) if new and cost else head.paid
 
     def handed_out_before(self, rows: Rows, request: str) -> list[Decision]:
         """What a request got, if it had been heard."""
@@ -177,9 +193,7 @@ class Book:
         ids = self.ids.of(block.number, range(ask.first, ask.first + ask.rounds))
         return [Decision(id, self.names[block.arm], block.probability, block.number, ask.at) for id in ids]
 
-    def _begin(
-        self, rows: Rows, head: Head, clock: float, told: Mapping[str, float | None], costs: list[float]
-    ) -> Head:
+    def _begin(self, rows: Rows, head: Head, clock: float, told: Mapping[str, float | None]) -> BlockRow:
         announced, bounds = announced_value(self.policy, told)
         game = self._loaded(rows, head)
         drawn, rounds = game.begin(announced)
@@ -196,41 +210,35 @@ class Book:
             began=clock,
             bound=None if bounds == self.policy.bounds else bounds[1],
             data=data,
-            told=0,
-            parts=NOTHING,
-            late=0,
-            due=None,
-            place=None,
-            settled=None,
-            total=None,
         )
         rows.add(block)
         rows.set(Arm, arm, last_used=clock)
-        if arm != head.arm:
-            cost = told.get("switching_cost")
-            cost = getattr(self.policy, "switching_cost", 0.0) if cost is None else cost
-            costs.append(float(cost or 0.0))
-        return head._replace(version=head.version + 1, begun=block.number, arm=arm, rounds=block.rounds, handed=0)
+        return block
 
     # ---- tell
 
-    def tell(self, rows: Rows, losses: Sequence[Told], wanted: Wanted, now: float) -> list[Receipt | HoldfastError]:
-        """Take losses in this order; for each a receipt, or why not. `wanted` are their rounds."""
+    def tell(
+        self, rows: Rows, runs: Sequence[tuple[int, Sequence[Told]]], wanted: Wanted, now: float
+    ) -> list[Receipt | HoldfastError]:
+        """Take losses in this order, runs of them with the number of their block; for each a receipt, or why not.
+
+        `wanted` are the rounds of each block.
+        """
         clock = max(now, rows.head.clock)
         rows.head = self._settle_due(rows, rows.head, clock)
         known: dict[int, dict[int, Recorded]] = {}
         answers: list[Receipt | HoldfastError] = []
-        for number, of_block in groupby(losses, lambda told: told.block):
+        for number, losses in runs:
             block = rows.get(BlockRow, number) if number <= rows.head.begun else None
             if block is not None:
                 if number not in known:
                     before = rows.tells_at(number, wanted[number]) if block.told or block.late else ()
                     known[number] = recorded(before)
-                answers += self._tell_block(rows, block, list(of_block), known[number], clock)
+                answers += self._tell_block(rows, block, losses, known[number], clock)
             elif number <= rows.head.begun:
-                answers += [Forgotten(told.id, "the row of its block was compacted") for told in of_block]
+                answers += [Forgotten(id, "the row of its block was compacted") for id, _, _ in losses]
             else:
-                answers += [UnknownDecision(told.id, NOT_HANDED_OUT) for told in of_block]
+                answers += [UnknownDecision(id, NOT_HANDED_OUT) for id, _, _ in losses]
         return answers
 
     def _tell_block(
@@ -243,30 +251,31 @@ class Book:
         low, high = self._bounds(block)
         handed = rows.head.handed if block.number == rows.head.begun else block.rounds
         forgotten = block.place is not None and block.place <= rows.head.forgotten
+        left = block.rounds - block.told
         new: list[RoundLoss] = []
-        for count, (id, _, round, loss) in enumerate(losses, start=1):
-            before = None if forgotten else known.get(round)
+        for count, (id, round, loss) in enumerate(losses, start=1):
+            before = known.get(round)
             if round >= handed:
                 yield UnknownDecision(id, NOT_HANDED_OUT)
             elif not low <= loss <= high:
                 yield outside_range("loss", (low, high), 1, loss)
-            elif before is not None and before.loss != loss:
-                yield AlreadyTold(id, before.loss, loss)
-            elif before is not None and not before.late:
-                yield Receipt(id, False)
             elif forgotten:
                 yield Forgotten(id, "its block is settled, and single losses are remembered for a while only")
+            elif before is not None and before[0] != loss:
+                yield AlreadyTold(id, before[0], loss)
+            elif before is not None and not before[1]:
+                yield Receipt(id, False)
             elif block.settled is not None:
                 yield TooLate(id, loss, block.settled, f"block {block.number} was settled without it")
                 if before is None:
-                    known[round] = Recorded(loss, late=1)
+                    known[round] = (loss, 1)
                     rows.add(Tell(block.player, block.number, round, loss, clock, late=1))
                     block = rows.replace(block, late=block.late + 1)
             else:
-                known[round] = Recorded(loss, late=0)
+                known[round] = (loss, 0)
                 new.append((round, loss))
                 yield Receipt(id, True)
-                if block.told + len(new) == block.rounds:
+                if len(new) == left:
                     rows.head = self._settle(rows, rows.head, block, clock, new)
                     if count < len(losses):
                         block = rows.need(BlockRow, block.number)
@@ -305,24 +314,23 @@ class Book:
         if new:
             rows.add(*told_together(block.player, block.number, new, clock))
         parts, told = _with(block, new), block.told + len(new)
-        arm = rows.need(Arm, block.arm)
-        lost, version, place = parts_of(arm.parts), head.version, head.settled + 1
-        if not arm.retired:
-            usual = math.fsum(lost) / arm.told if arm.told else None
+        version, place = head.version, head.settled + 1
+        gains = rows.gains.setdefault(block.arm, [])
+        if not rows.need(Arm, block.arm).retired:
+            usual = None if told else self._usual(rows, block.arm)
             self._observe(rows, head, block, told, parts, usual)
             version += 1
+        gains.append(Gain(block.rounds, told, parts))
         rows.set(
             BlockRow, block.number, told=told, parts=as_parts(parts), place=place, settled=clock, total=math.fsum(parts)
         )
-        rows.set(
-            Arm,
-            arm.arm,
-            blocks=arm.blocks + 1,
-            rounds=arm.rounds + block.rounds,
-            told=arm.told + told,
-            parts=as_parts(exact_sum([*lost, *parts])),
-        )
         return self._forget(rows, head._replace(version=version, settled=place, kept=head.kept + block.rounds))
+
+    def _usual(self, rows: Rows, number: int) -> float | None:
+        """What an arm lost in a round by all blocks settled before, if anything was told."""
+        arm, gains = rows.need(Arm, number), rows.gains[number]
+        told = arm.told + sum(gain.told for gain in gains)
+        return math.fsum(_sum_with(arm, gains)) / told if told else None
 
     def _observe(
         self, rows: Rows, head: Head, block: BlockRow, told: int, parts: list[float], usual: float | None
@@ -382,7 +390,17 @@ class Book:
         return game
 
     def save(self, rows: Rows) -> None:
-        """Write the head as it is now, and the state if it was changed: the last thing in a transaction."""
+        """Write what arms gained, the state if it was changed, and the head: the last thing in a transaction."""
+        for number, gains in rows.gains.items():
+            arm = rows.need(Arm, number)
+            rows.set(
+                Arm,
+                number,
+                blocks=arm.blocks + len(gains),
+                rounds=arm.rounds + sum(gain.rounds for gain in gains),
+                told=arm.told + sum(gain.told for gain in gains),
+                parts=as_parts(_sum_with(arm, gains)),
+            )
         before, head = rows.stored_head, rows.head
         if head.version != before.version:
             assert self._game is not None
@@ -409,6 +427,11 @@ def _with(block: BlockRow, new: Sequence[RoundLoss]) -> list[float]:
     return exact_sum([*parts_of(block.parts), *(loss for _, loss in new)])
 
 
+def _sum_with(arm: Arm, gains: Sequence[Gain]) -> list[float]:
+    """What an arm lost, with what it gained since its row was read, as parts of the sum."""
+    return exact_sum([*parts_of(arm.parts), *(part for gain in gains for part in gain.parts)])
+
+
 def stored_policy(text: str, given: Policy | None) -> Policy:
     """The policy that a store describes. `given` has what a store cannot keep: functions, and where its class is."""
     content = json.loads(text)
@@ -422,4 +445,4 @@ def stored_policy(text: str, given: Policy | None) -> Policy:
 
 def state_of(game: Game) -> str:
     """What is kept of a policy's numbers."""
-    return as_json({"state": game.saved_state(), "stream": game.stream.tolist()})
+    return as_json({"state": as_json(game.saved_state()), "stream": game.stream.tolist()})

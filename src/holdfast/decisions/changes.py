@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from holdfast.checks import address_of, real_number
 from holdfast.decisions.book import Book, undamaged
 from holdfast.decisions.options import Options
-from holdfast.decisions.rows import Arm, BlockRow, Identity
+from holdfast.decisions.rows import NOTHING, Arm, BlockRow, Identity
 from holdfast.decisions.stores.store import Rows
 from holdfast.errors import InvalidParameter, OtherSettings
 from holdfast.players.document import described
@@ -104,7 +104,7 @@ def apply_change(book: Book, rows: Rows, change: Change, now: float) -> None:
         _retire(book, rows, arms[arm], max(now, rows.head.clock))
     for name in change.add_arms:
         if name not in arms:
-            rows.add(Arm(rows.head.player, len(rows.arms()), name, 0, 0, 0, 0, "[]", None))
+            rows.add(Arm(rows.head.player, len(rows.arms()), name, 0, 0, 0, 0, NOTHING, None))
     if options.patience != book.options.patience:
         _wait_anew(rows, options)
     identity = _renewed(rows, policy, options)

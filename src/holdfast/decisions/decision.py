@@ -39,7 +39,13 @@ class Ids:
 
     def of(self, block: int, rounds: range) -> list[str]:
         """The ids of decisions of one block."""
-        ids = [f"{self._uid}-{block}-{number}-{self._signature(f'{block}-{number}')}" for number in rounds]
+        begun = self._signing.copy()
+        begun.update(b"%d-" % block)
+        ids = []
+        for number in rounds:
+            signing = begun.copy()
+            signing.update(b"%d" % number)
+            ids.append(f"{self._uid}-{block}-{number}-{signing.hexdigest()}")
         if len(self._recent) >= RECENT:
             self._recent.clear()
         self._recent.update({id: (block, number) for id, number in zip(ids[:RECENT], rounds, strict=False)})

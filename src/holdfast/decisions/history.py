@@ -173,7 +173,7 @@ class History:
                 mean = (block.total or 0.0) / block.told if block.told else 0.0
                 found.append((block, [mean] * block.told, False))
             else:
-                losses = [told.loss for told in recorded(rows.tells_of(block.number)).values() if not told.late]
+                losses = [loss for loss, late in recorded(rows.tells_of(block.number)).values() if not late]
                 found.append((block, losses, True))
         return found
 

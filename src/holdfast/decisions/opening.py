@@ -13,7 +13,7 @@ from holdfast.decisions.book import Book, state_of
 from holdfast.decisions.changes import Change, differences, same_kind
 from holdfast.decisions.options import Options, given_options
 from holdfast.decisions.router import Router
-from holdfast.decisions.rows import Arm, Fresh, Head, Identity, State
+from holdfast.decisions.rows import NOTHING, Arm, Fresh, Head, Identity, State
 from holdfast.decisions.stores import store_at
 from holdfast.decisions.stores.store import Store, persistently
 from holdfast.errors import InvalidParameter, UnknownPlayer
@@ -135,7 +135,7 @@ def fresh_game(name: str, policy: Policy, options: Options, game: Game, now: flo
             handed=0,
             asked=0,
             switches=0,
-            paid="[]",
+            paid=NOTHING,
             settled=0,
             forgotten=0,
             kept=0,
@@ -145,6 +145,6 @@ def fresh_game(name: str, policy: Policy, options: Options, game: Game, now: flo
         ),
         State(player=0, version=1, data=state_of(game)),
         tuple(
-            Arm(0, i, name if isinstance(name, str) else None, 0, 0, 0, 0, "[]", None) for i, name in enumerate(names)
+            Arm(0, i, name if isinstance(name, str) else None, 0, 0, 0, 0, NOTHING, None) for i, name in enumerate(names)
         ),
     )

@@ -145,22 +145,27 @@ class Router:
         return answers  # type: ignore[return-value]  # no error is left
 
     def _tell(self, pairs: list[tuple[Any, Any]]) -> list[Receipt | HoldfastError]:
-        ids = self._book.ids
-        checked: list[Told | HoldfastError] = []
-        for id, loss in pairs:
+        runs: list[tuple[int, list[Told]]] = []
+        wanted: dict[int, list[int]] = {}
+        refused: dict[int, HoldfastError] = {}
+        place_of = self._book.ids.place_of
+        for number, (id, loss) in enumerate(pairs):
             try:
-                checked.append(Told(id, *ids.place_of(id), real_number("loss", loss)))
+                block, round = place_of(id)
+                value = real_number("loss", loss)
             except HoldfastError as error:
-                checked.append(error)
-        valid = [told for told in checked if isinstance(told, Told)]
+                refused[number] = error
+                continue
+            if not runs or runs[-1][0] != block:
+                runs.append((block, []))
+            runs[-1][1].append((id, round, value))
+            wanted.setdefault(block, []).append(round)
         answers: list[Receipt | HoldfastError] = []
-        if valid:
-            wanted: dict[int, list[int]] = {}
-            for told in valid:
-                wanted.setdefault(told.block, []).append(told.round)
-            answers = self._changed(lambda rows, again: self._book.tell(rows, valid, wanted, self._now()), wanted)
-        taken = iter(answers)
-        return [next(taken) if isinstance(told, Told) else told for told in checked]
+        if runs:
+            answers = self._changed(lambda rows, again: self._book.tell(rows, runs, wanted, self._now()), wanted)
+        for number, error in refused.items():
+            answers.insert(number, error)
+        return answers
 
     def settle(self) -> int:
         """Settle the blocks whose patience has run out, as every ask and tell does; returns how many."""

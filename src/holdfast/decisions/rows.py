@@ -14,11 +14,16 @@ losses are kept as `parts`: a few numbers, as JSON, whose sum is exactly that of
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from functools import cache
+from itertools import groupby
 from typing import Any, NamedTuple
 
 from holdfast.errors import BadStore
+
+
+NOTHING = "[]"
+"""No numbers, as JSON."""
 
 
 class Identity(NamedTuple):
@@ -109,16 +114,16 @@ class BlockRow(NamedTuple):
     """The highest loss, where it was announced with the block."""
     data: str
     """The block as the policy wants it back."""
-    told: int
-    parts: str
-    late: int
+    told: int = 0
+    parts: str = NOTHING
+    late: int = 0
     """Losses that came after it was settled."""
-    due: float | None
+    due: float | None = None
     """When it is settled with what is known: a time, or a number of rounds asked. None while rounds are left."""
-    place: int | None
+    place: int | None = None
     """The how-manieth block to be settled it was; None while it is open."""
-    settled: float | None
-    total: float | None
+    settled: float | None = None
+    total: float | None = None
     """The sum of the losses told, rounded once."""
 
 
@@ -143,7 +148,7 @@ class Tell(NamedTuple):
     at: float
     late: int
     """1 when the block was settled before."""
-    more: str = "[]"
+    more: str = NOTHING
     """The losses of the rounds that follow, as JSON."""
 
 
@@ -170,6 +175,14 @@ def key_of(row: Row) -> RowKey:
     return kind, row[1 : len(KEYS[kind])]
 
 
+class Gain(NamedTuple):
+    """What a block that was settled adds to its arm."""
+
+    rounds: int
+    told: int
+    parts: list[float]
+
+
 class Fresh(NamedTuple):
     """All rows of a game that begins, but for its number."""
 
@@ -191,9 +204,6 @@ class Fresh(NamedTuple):
         )
 
 
-NOTHING = "[]"
-"""No numbers, as JSON."""
-
 MOST_TOGETHER = 100
 """Losses in one row: so many are read to know one of them."""
 
@@ -202,26 +212,19 @@ RoundLoss = tuple[int, float]
 """A round of a block and its loss."""
 
 
-class Recorded(NamedTuple):
-    """What is known of a decision that was told."""
-
-    loss: float
-    late: int
+Recorded = tuple[float, int]
+"""What is known of a decision that was told: its loss, and whether it came late."""
 
 
-def told_together(player: int, block: int, losses: Sequence[RoundLoss], at: float) -> list[Tell]:
+def told_together(player: int, block: int, losses: Iterable[RoundLoss], at: float) -> list[Tell]:
     """Rows for rounds of a block and their losses, told in time in one call."""
-    runs: list[list[float]] = []
-    firsts: list[int] = []
-    for number, loss in losses:
-        if runs and number == firsts[-1] + len(runs[-1]) and len(runs[-1]) < MOST_TOGETHER:
-            runs[-1].append(loss)
-        else:
-            firsts.append(number)
-            runs.append([loss])
-    return [
-        Tell(player, block, first, run[0], at, 0, as_parts(run[1:])) for first, run in zip(firsts, runs, strict=True)
-    ]
+    ordered = sorted(losses)
+    if ordered[-1][0] - ordered[0][0] >= len(ordered) or len(ordered) > MOST_TOGETHER:
+        runs = groupby(enumerate(ordered), lambda place: (place[1][0] - place[0], place[0] // MOST_TOGETHER))
+        rows = (told_together(player, block, [told for _, told in run], at) for _, run in runs)
+        return [row for together in rows for row in together]
+    (first, loss), *others = ordered
+    return [Tell(player, block, first, loss, at, 0, as_parts([loss for _, loss in others]))]
 
 
 def recorded(tells: Iterable[Tell]) -> dict[int, Recorded]:
@@ -229,7 +232,7 @@ def recorded(tells: Iterable[Tell]) -> dict[int, Recorded]:
     found = {}
     for tell in tells:
         for number, loss in enumerate([tell.loss, *parts_of(tell.more)], tell.round):
-            found[number] = Recorded(loss, tell.late)
+            found[number] = (loss, tell.late)
     return found
 
 
@@ -238,8 +241,10 @@ def parts_of(text: str) -> list[float]:
     if text == NOTHING:
         return []
     try:
-        return [float(part) for part in json.loads(text)]
-    except (ValueError, TypeError):
+        if text[0] + text[-1] != NOTHING:
+            raise ValueError(text)
+        return [float(part) for part in text[1:-1].split(",")]
+    except (ValueError, TypeError, IndexError):
         raise BadStore(f"the store is damaged: a sum of losses cannot be read ({text!r})") from None
 
 
@@ -249,5 +254,10 @@ def as_parts(parts: list[float]) -> str:
 
 
 def as_json(numbers: Mapping[str, Any]) -> str:
-    """Finite numbers, and lists of them, by names as JSON: Python writes them in the same way but for the quotes."""
-    return str(numbers).replace("'", '"')
+    """Values by names as JSON: finite numbers and lists of them, which Python writes in the same way, or such JSON."""
+    return _form(tuple(numbers)) % tuple(numbers.values())
+
+
+@cache
+def _form(names: tuple[str, ...]) -> str:
+    return "{" + ", ".join(f'"{name}": %s' for name in names) + "}"

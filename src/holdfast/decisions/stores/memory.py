@@ -35,9 +35,7 @@ class MemoryRows(Rows):
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
         self._changed: dict[RowKey, Any] = {}
-        head = self.get(Head)
-        assert head is not None
-        self.stored_head = self.head = head
+        super().__init__(self.need(Head))
 
     def get(self, kind: type[R], *key: Any) -> R | None:
         """The row with this key."""

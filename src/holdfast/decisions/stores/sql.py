@@ -92,9 +92,9 @@ class SqlRows(Rows):
 
     def __init__(self, session: Session, head: Head) -> None:
         """Start from a head, which is locked where the transaction changes anything."""
+        super().__init__(head)
         self._session = session
         self._player = head.player
-        self.stored_head = self.head = head
         self._known: dict[type, dict[Key, Any]] = {kind: {} for kind in KEYS}
         self._known[Head][()] = head
         self._tells: dict[int, list[Tell]] = {}

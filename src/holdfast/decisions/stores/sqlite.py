@@ -13,8 +13,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from holdfast.decisions.rows import Head
-from holdfast.decisions.stores.schema import MIGRATIONS, VERSION_TABLE, Migration
+from holdfast.decisions.rows import Arm, BlockRow, Head
+from holdfast.decisions.stores.schema import MIGRATIONS, TABLES, VERSION_TABLE, Migration
 from holdfast.decisions.stores.sql import SPREAD, SqlRows, SqlStore, select_from
 from holdfast.decisions.stores.store import Wanted, gone
 from holdfast.errors import BadStore, InvalidParameter, StoreError
@@ -160,4 +160,7 @@ class SqliteStore(SqlStore):
         rows = SqlRows(session, Head(*found[0]))
         if len(wanted) > 1 and (spread := max(wanted) - min(wanted) + 1) <= SPREAD * len(wanted):
             rows.blocks(min(wanted) - 1, spread)  # by one query, while others are read when they are asked for
+            theirs = f"(SELECT arm FROM {TABLES[BlockRow]} WHERE player = ? AND number BETWEEN ? AND ?)"
+            arms = select_from(Arm) + f"WHERE player = ? AND arm IN {theirs}"
+            rows.read_along(Arm, session.fetch(arms, (player, player, min(wanted), max(wanted))))
         return rows

@@ -18,7 +18,7 @@ from contextlib import AbstractContextManager
 from types import MappingProxyType
 from typing import Any, TypeVar, cast
 
-from holdfast.decisions.rows import Arm, Ask, BlockRow, Fresh, Head, Identity, Row, Tell, key_of
+from holdfast.decisions.rows import Arm, Ask, BlockRow, Fresh, Gain, Head, Identity, Row, Tell, key_of
 from holdfast.errors import BadStore, StoreError
 
 R = TypeVar("R", bound=Row)
@@ -62,6 +62,12 @@ class Rows(ABC):
     """As it was when the transaction began."""
     head: Head
     """As it is by now; whoever changes it writes it at the end."""
+    gains: dict[int, list[Gain]]
+    """What arms gained, to be added at the end."""
+
+    def __init__(self, head: Head) -> None:
+        self.stored_head = self.head = head
+        self.gains = {}
 
     @abstractmethod
     def get(self, kind: type[R], *key: Any) -> R | None:
