@@ -41,6 +41,8 @@ def real_number(
     parameter: str, value: object, *, least: float | None = None, above: float | None = None, most: float | None = None
 ) -> float:
     """`value` as a finite float of at least `least`, or strictly above `above`, and at most `most`."""
+    if type(value) is float and least is above is most is None and math.isfinite(value):
+        return value
     rule = "must be a finite number"
     if least is not None:
         rule += " and not negative" if least == 0 else f" of at least {least:g}"

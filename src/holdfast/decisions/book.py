@@ -212,7 +212,6 @@ class Book:
             data=data,
         )
         rows.add(block)
-        rows.set(Arm, arm, last_used=clock)
         return block
 
     # ---- tell
@@ -250,40 +249,49 @@ class Book:
         """
         low, high = self._bounds(block)
         handed = rows.head.handed if block.number == rows.head.begun else block.rounds
-        forgotten = block.place is not None and block.place <= rows.head.forgotten
-        left = block.rounds - block.told
+        left, is_open = block.rounds - block.told, block.place is None
         new: list[RoundLoss] = []
         for count, (id, round, loss) in enumerate(losses, start=1):
-            before = known.get(round)
-            if round >= handed:
-                yield UnknownDecision(id, NOT_HANDED_OUT)
-            elif not low <= loss <= high:
-                yield outside_range("loss", (low, high), 1, loss)
-            elif forgotten:
-                yield Forgotten(id, "its block is settled, and single losses are remembered for a while only")
-            elif before is not None and before[0] != loss:
-                yield AlreadyTold(id, before[0], loss)
-            elif before is not None and not before[1]:
-                yield Receipt(id, False)
-            elif block.settled is not None:
-                yield TooLate(id, loss, block.settled, f"block {block.number} was settled without it")
-                if before is None:
-                    known[round] = (loss, 1)
-                    rows.add(Tell(block.player, block.number, round, loss, clock, late=1))
-                    block = rows.replace(block, late=block.late + 1)
-            else:
-                known[round] = (loss, 0)
-                new.append((round, loss))
-                yield Receipt(id, True)
-                if len(new) == left:
-                    rows.head = self._settle(rows, rows.head, block, clock, new)
-                    if count < len(losses):
-                        block = rows.need(BlockRow, block.number)
-                        yield from self._tell_block(rows, block, losses[count:], known, clock)
-                    return
+            if not (is_open and low <= loss <= high and round < handed and round not in known):
+                yield self._repeated_or_refused(rows, block.number, handed, (id, round, loss), known, clock)
+                continue
+            known[round] = (loss, 0)
+            new.append((round, loss))
+            yield Receipt(id, True)
+            if len(new) == left:
+                rows.head = self._settle(rows, rows.head, block, clock, new)
+                if count < len(losses):
+                    block = rows.need(BlockRow, block.number)
+                    yield from self._tell_block(rows, block, losses[count:], known, clock)
+                return
         if new:
             rows.add(*told_together(block.player, block.number, new, clock))
             rows.replace(block, told=block.told + len(new), parts=as_parts(_with(block, new)))
+
+    def _repeated_or_refused(
+        self, rows: Rows, number: int, handed: int, told: Told, known: dict[int, Recorded], clock: float
+    ) -> Receipt | HoldfastError:
+        """The answer to a loss that does not count."""
+        id, round, loss = told
+        block = rows.need(BlockRow, number)
+        low, high = self._bounds(block)
+        before = known.get(round)
+        if round >= handed:
+            return UnknownDecision(id, NOT_HANDED_OUT)
+        if not low <= loss <= high:
+            return outside_range("loss", (low, high), 1, loss)
+        if block.place is not None and block.place <= rows.head.forgotten:
+            return Forgotten(id, "its block is settled, and single losses are remembered for a while only")
+        if before is not None and before[0] != loss:
+            return AlreadyTold(id, before[0], loss)
+        if before is not None and not before[1]:
+            return Receipt(id, False)
+        if before is None:
+            known[round] = (loss, 1)
+            rows.add(Tell(block.player, number, round, loss, clock, late=1))
+            rows.set(BlockRow, number, late=block.late + 1)
+        assert block.settled is not None
+        return TooLate(id, loss, block.settled, f"block {number} was settled without it")
 
     def _bounds(self, block: BlockRow) -> tuple[float, float]:
         return self.policy.bounds if block.bound is None else (0.0, block.bound)
@@ -317,28 +325,23 @@ class Book:
         version, place = head.version, head.settled + 1
         gains = rows.gains.setdefault(block.arm, [])
         if not rows.need(Arm, block.arm).retired:
-            usual = None if told else self._usual(rows, block.arm)
-            self._observe(rows, head, block, told, parts, usual)
+            pieces, rounds = (parts, told) if told == block.rounds else self._with_missing(rows, block, parts, told)
+            self._observe(rows, head, block, pieces, rounds)
             version += 1
-        gains.append(Gain(block.rounds, told, parts))
+        gains.append(Gain(block.rounds, told, parts, block.began))
         rows.set(
             BlockRow, block.number, told=told, parts=as_parts(parts), place=place, settled=clock, total=math.fsum(parts)
         )
         return self._forget(rows, head._replace(version=version, settled=place, kept=head.kept + block.rounds))
 
-    def _usual(self, rows: Rows, number: int) -> float | None:
-        """What an arm lost in a round by all blocks settled before, if anything was told."""
-        arm, gains = rows.need(Arm, number), rows.gains[number]
-        told = arm.told + sum(gain.told for gain in gains)
-        return math.fsum(_sum_with(arm, gains)) / told if told else None
+    def _with_missing(self, rows: Rows, block: BlockRow, parts: list[float], told: int) -> tuple[list[float], int]:
+        arm, gains = rows.need(Arm, block.arm), rows.gains[block.arm]
+        of_arm = arm.told + sum(gain.told for gain in gains)
+        usual = math.fsum(_sum_with(arm, gains)) / of_arm if of_arm else 0.5 * sum(self._bounds(block))
+        return with_missing(self.options.missing, parts, told, block.rounds, usual)
 
-    def _observe(
-        self, rows: Rows, head: Head, block: BlockRow, told: int, parts: list[float], usual: float | None
-    ) -> None:
-        game = self._loaded(rows, head)
-        low, high = bounds = self._bounds(block)
-        usual = 0.5 * (low + high) if usual is None else usual
-        pieces, rounds = with_missing(self.options.missing, parts, told, block.rounds, usual)
+    def _observe(self, rows: Rows, head: Head, block: BlockRow, pieces: list[float], rounds: int) -> None:
+        game, bounds = self._loaded(rows, head), self._bounds(block)
         values = self._drawn.pop(block.data, None)
         if values is None:
             values = self.block_values(block)
@@ -400,6 +403,7 @@ class Book:
                 rounds=arm.rounds + sum(gain.rounds for gain in gains),
                 told=arm.told + sum(gain.told for gain in gains),
                 parts=as_parts(_sum_with(arm, gains)),
+                last_used=max(arm.last_used or 0.0, *(gain.began for gain in gains)),
             )
         before, head = rows.stored_head, rows.head
         if head.version != before.version:

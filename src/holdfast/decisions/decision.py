@@ -39,16 +39,18 @@ class Ids:
 
     def of(self, block: int, rounds: range) -> list[str]:
         """The ids of decisions of one block."""
-        begun = self._signing.copy()
+        begun, prefix = self._signing.copy(), f"{self._uid}-{block}-"
         begun.update(b"%d-" % block)
+        if len(self._recent) + len(rounds) > RECENT:
+            self._recent.clear()
+        recent = self._recent if len(rounds) <= RECENT else {}
         ids = []
         for number in rounds:
             signing = begun.copy()
             signing.update(b"%d" % number)
-            ids.append(f"{self._uid}-{block}-{number}-{signing.hexdigest()}")
-        if len(self._recent) >= RECENT:
-            self._recent.clear()
-        self._recent.update({id: (block, number) for id, number in zip(ids[:RECENT], rounds, strict=False)})
+            id = f"{prefix}{number}-{signing.hexdigest()}"
+            recent[id] = (block, number)
+            ids.append(id)
         return ids
 
     def place_of(self, text: object) -> tuple[int, int]:

@@ -18,7 +18,7 @@ from holdfast.decisions.fleet import Fleet
 from holdfast.decisions.fleet_kernels import PARTS, SPILLED
 from holdfast.decisions.opening import checked_name, fresh_game
 from holdfast.decisions.options import Options
-from holdfast.decisions.rows import BlockRow, Fresh, State, as_parts, parts_of
+from holdfast.decisions.rows import BlockRow, Fresh, State, as_json, as_parts, parts_of
 from holdfast.decisions.stores.store import Store
 from holdfast.errors import BadSavedState, InvalidParameter, OutOfTurn, UnknownPlayer
 from holdfast.layouts import Layout
@@ -188,8 +188,7 @@ def _as_player(fleet: Fleet, i: int, name: str, now: float) -> Fresh:
     )
     block = BlockRow(
         player=0, number=begun, arm=head.arm, rounds=rounds, probability=float(games.blocks[i, 2]), began=now,
-        bound=None, data=json.dumps(game.saved_block()), told=told, parts=as_parts(parts), late=0, due=None,
-        place=None, settled=None, total=None,
+        bound=None, data=as_json(game.saved_block()), told=told, parts=as_parts(parts),
     )  # fmt: skip
     state = State(0, 1, state_of(game))
     return fresh._replace(head=head, state=state, blocks=(block,) if left else ())

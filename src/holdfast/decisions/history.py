@@ -37,6 +37,7 @@ class ArmTotals:
     mean: float | None
     """Of the losses told; None before the first."""
     last_used: float | None
+    """When its latest block began."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,9 @@ class History:
             told=told,
             losses=losses,
             mean=losses / told if told else None,
-            last_used=arm.last_used,
+            last_used=max(
+                (at for at in (arm.last_used, *(b.began for b in unsettled)) if at is not None), default=None
+            ),
         )
 
     def blocks(self) -> Iterator[BlockRow]:

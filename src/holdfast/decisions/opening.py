@@ -145,6 +145,7 @@ def fresh_game(name: str, policy: Policy, options: Options, game: Game, now: flo
         ),
         State(player=0, version=1, data=state_of(game)),
         tuple(
-            Arm(0, i, name if isinstance(name, str) else None, 0, 0, 0, 0, NOTHING, None) for i, name in enumerate(names)
+            Arm(0, i, name if isinstance(name, str) else None, 0, 0, 0, 0, NOTHING, None)
+            for i, name in enumerate(names)
         ),
     )

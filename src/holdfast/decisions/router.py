@@ -163,8 +163,8 @@ class Router:
         answers: list[Receipt | HoldfastError] = []
         if runs:
             answers = self._changed(lambda rows, again: self._book.tell(rows, runs, wanted, self._now()), wanted)
-        for number, error in refused.items():
-            answers.insert(number, error)
+        for number, reason in refused.items():
+            answers.insert(number, reason)
         return answers
 
     def settle(self) -> int:

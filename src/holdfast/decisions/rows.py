@@ -21,7 +21,6 @@ from typing import Any, NamedTuple
 
 from holdfast.errors import BadStore
 
-
 NOTHING = "[]"
 """No numbers, as JSON."""
 
@@ -99,6 +98,7 @@ class Arm(NamedTuple):
     told: int
     parts: str
     last_used: float | None
+    """When its latest block began."""
 
 
 class BlockRow(NamedTuple):
@@ -181,6 +181,7 @@ class Gain(NamedTuple):
     rounds: int
     told: int
     parts: list[float]
+    began: float
 
 
 class Fresh(NamedTuple):
