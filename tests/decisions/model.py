@@ -46,7 +46,8 @@ class Model:
             pool = told or earlier
             mean = math.fsum(pool) / len(pool) if pool else 0.5
             told = [*told, (mean if self.missing == "mean" else self.missing) * left]
-        self.game.observe(block.values, min(max(math.fsum(told), 0.0), float(rounds)), float(rounds))
+        if rounds or self.policy.waits_for_losses:
+            self.game.observe(block.values, min(max(math.fsum(told), 0.0), float(rounds)), float(rounds))
         self.known.setdefault(block.arm, []).extend(block.losses.values())
         block.settled = True
 

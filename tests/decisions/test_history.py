@@ -1,6 +1,7 @@
 """One row per block, totals that never depend on rows, and schemas that move on."""
 
 import math
+import re
 
 import pytest
 from games import SWITCH, arms_of, play
@@ -100,6 +101,48 @@ def test_an_older_store_is_brought_up_to_date_and_a_newer_one_refused(kind, requ
         hf.open(kind(url, broken), "game")
     with hf.open(kind(url, newer), "game") as router:
         assert router.rounds == 15
+
+
+@pytest.mark.parametrize("kind", [SqliteStore, PostgresStore])
+def test_a_store_with_a_row_for_each_loss_goes_on(kind, request, folder):
+    """Schema 1: what was told is known, and the game is the one it would have been."""
+    from places import fresh_schema
+
+    url = f"sqlite:///{folder}/g.db" if kind is SqliteStore else fresh_schema(request.getfixturevalue("postgres"))
+    twin = hf.open("memory:", "game", SWITCH, seed=1)
+    with hf.open(kind(url), "game", SWITCH, seed=1) as router:
+        given, others = router.ask(40), twin.ask(40)
+        for number, (decision, other) in enumerate(zip(given[:30], others[:30], strict=True)):
+            router.tell(decision.id, number / 31)
+            twin.tell(other.id, number / 31)
+    with kind(url)._transaction(writing=True) as session:
+        session.write("ALTER TABLE holdfast_tells DROP COLUMN more", [()])
+        session.write("UPDATE holdfast_schema SET version = ?", [(1,)])
+    with hf.open(kind(url), "game") as router:
+        assert not any(receipt.new for receipt in router.tell([(d.id, n / 31) for n, d in enumerate(given[:30])]))
+        with pytest.raises(hf.AlreadyTold, match=re.escape(f"{29 / 31} is recorded; got 0.5")):
+            router.tell(given[29].id, 0.5)
+        assert [d.id for d in router.open_decisions] == [d.id for d in given[30:]]
+        router.tell([(d.id, 0.25) for d in given[30:]])
+        twin.tell([(d.id, 0.25) for d in others[30:]])
+        assert play(router, 50) == play(twin, 50)
+
+
+def test_an_arm_was_last_used_when_its_latest_block_began(place):
+    """Whichever of its blocks were settled first, and whichever are still open."""
+    router = place.open(policy=SWITCH, seed=1)
+    last: dict[object, float] = {}
+    out = []
+    for count in range(60):
+        place.clock.now += 1
+        out.append(router.ask())
+        if not out[1:] or out[-1].block != out[-2].block:
+            last[out[-1].arm] = out[-1].asked
+        if count % 3 == 2:
+            router.tell(out.pop(0).id, 0.5)
+        assert {t.arm: t.last_used for t in router.history.totals.arms if t.last_used is not None} == last
+    router.tell([(d.id, 0.5) for d in reversed(out)])
+    assert {t.arm: t.last_used for t in router.history.totals.arms if t.last_used is not None} == last
 
 
 def test_names_creating_and_deleting(place):

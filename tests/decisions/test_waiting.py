@@ -1,12 +1,18 @@
 """Losses that come late or never: patience, what stands for them, clocks that jump."""
 
+import json
 import math
+import random
 from datetime import timedelta
 
+import numpy as np
 import pytest
+from every_policy import CASES
 from games import SWITCH, arms_of, play, snapshot
+from places import Clock
 
 import holdfast as hf
+from holdfast.decisions.rows import State
 
 HOUR = timedelta(hours=1)
 
@@ -213,3 +219,22 @@ def test_a_clock_that_gives_no_time_is_refused(place, now):
 def test_patience_is_a_time_that_passes(place, patience):
     with pytest.raises(hf.InvalidParameter, match="patience must be a time above 0 and of at most 36500 days"):
         place.open(policy=SWITCH, patience=patience)
+
+
+@pytest.mark.parametrize("missing", ["mean", "drop", 0.25])
+@pytest.mark.parametrize("name", CASES)
+def test_games_in_which_losses_often_do_not_come_go_on(name, missing):
+    """Blocks with all their losses, with some and with none: the policy's numbers stay numbers."""
+    case, choose, clock = CASES[name], random.Random(1), Clock()
+    router = hf.open("memory:", "game", case.policy, seed=1, patience=HOUR, missing=missing, clock=clock)
+    for _ in range(100):
+        given = router.ask(5, **case.announced(router.history.totals.blocks))
+        assert all(0.0 <= decision.probability <= 1.0 for decision in given)
+        share = choose.choice([0.0, 0.5, 1.0])
+        router.tell([(d.id, choose.random() / 4) for d in given if choose.random() < share])
+        clock.now += 3601 if case.policy.waits_for_losses else choose.choice([0, 3601])
+        router.settle()
+    with router.store.look(1) as rows:
+        state = json.loads(rows.need(State).data)["state"]
+    assert np.isfinite([number for value in state.values() for number in np.ravel(value)]).all()
+    assert router.history.totals.missing > 0

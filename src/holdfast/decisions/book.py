@@ -326,8 +326,9 @@ class Book:
         gains = rows.gains.setdefault(block.arm, [])
         if not rows.need(Arm, block.arm).retired:
             pieces, rounds = (parts, told) if told == block.rounds else self._with_missing(rows, block, parts, told)
-            self._observe(rows, head, block, pieces, rounds)
-            version += 1
+            if rounds or self.policy.waits_for_losses:  # else all of it was dropped: it did not take place
+                self._observe(rows, head, block, pieces, rounds)
+                version += 1
         gains.append(Gain(block.rounds, told, parts, block.began))
         rows.set(
             BlockRow, block.number, told=told, parts=as_parts(parts), place=place, settled=clock, total=math.fsum(parts)

@@ -19,7 +19,9 @@ from functools import cache
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from holdfast.errors import BadStore
+import numpy as np
+
+from holdfast.errors import BadStore, HoldfastError
 
 NOTHING = "[]"
 """No numbers, as JSON."""
@@ -256,7 +258,12 @@ def as_parts(parts: list[float]) -> str:
 
 def as_json(numbers: Mapping[str, Any]) -> str:
     """Values by names as JSON: finite numbers and lists of them, which Python writes in the same way, or such JSON."""
-    return _form(tuple(numbers)) % tuple(numbers.values())
+    text = _form(tuple(numbers)) % tuple(numbers.values())
+    if "nan" in text or "inf" in text:  # in a number, or in a name
+        for name, value in numbers.items():
+            if not isinstance(value, str) and not np.isfinite(value).all():
+                raise HoldfastError(f"{name} of the policy's kernels must be finite; got {value}: nothing was changed")
+    return text
 
 
 @cache

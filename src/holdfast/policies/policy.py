@@ -91,7 +91,8 @@ class Policy(ABC):
     id: ClassVar[str]
     """The policy's name in tables and on the command line."""
     waits_for_losses: ClassVar[bool] = False
-    """Whether the next block can begin only when all losses of this one are known."""
+    """Whether the next block can begin only when all losses of this one are known. It hears of every block then, also
+    of one whose losses were all dropped: of no rounds and no loss."""
 
     deterministic: ClassVar[bool] = False
     """Whether it draws nothing: the same losses give the same game, whatever the seed and the replication."""
