@@ -231,8 +231,8 @@ class Book:
             block = rows.get(BlockRow, number) if number <= rows.head.begun else None
             if block is not None:
                 if number not in known:
-                    before = rows.tells_at(number, wanted[number]) if block.told or block.late else ()
-                    known[number] = recorded(before)
+                    told = block.told or block.late
+                    known[number] = recorded(rows.tells_at(number, wanted[number])) if told else {}
                 answers += self._tell_block(rows, block, losses, known[number], clock)
             elif number <= rows.head.begun:
                 answers += [Forgotten(id, "the row of its block was compacted") for id, _, _ in losses]
@@ -323,22 +323,24 @@ class Book:
             rows.add(*told_together(block.player, block.number, new, clock))
         parts, told = _with(block, new), block.told + len(new)
         version, place = head.version, head.settled + 1
-        gains = rows.gains.setdefault(block.arm, [])
+        gain = rows.gains.get(block.arm)
+        if gain is None:
+            gain = rows.gains[block.arm] = Gain()
         if not rows.need(Arm, block.arm).retired:
             pieces, rounds = (parts, told) if told == block.rounds else self._with_missing(rows, block, parts, told)
             if rounds or self.policy.waits_for_losses:  # else all of it was dropped: it did not take place
                 self._observe(rows, head, block, pieces, rounds)
                 version += 1
-        gains.append(Gain(block.rounds, told, parts, block.began))
+        gain.add(block, told, parts)
         rows.set(
             BlockRow, block.number, told=told, parts=as_parts(parts), place=place, settled=clock, total=math.fsum(parts)
         )
         return self._forget(rows, head._replace(version=version, settled=place, kept=head.kept + block.rounds))
 
     def _with_missing(self, rows: Rows, block: BlockRow, parts: list[float], told: int) -> tuple[list[float], int]:
-        arm, gains = rows.need(Arm, block.arm), rows.gains[block.arm]
-        of_arm = arm.told + sum(gain.told for gain in gains)
-        usual = math.fsum(_sum_with(arm, gains)) / of_arm if of_arm else 0.5 * sum(self._bounds(block))
+        arm, gain = rows.need(Arm, block.arm), rows.gains[block.arm]
+        of_arm = arm.told + gain.told
+        usual = math.fsum([*parts_of(arm.parts), *gain.parts]) / of_arm if of_arm else 0.5 * sum(self._bounds(block))
         return with_missing(self.options.missing, parts, told, block.rounds, usual)
 
     def _observe(self, rows: Rows, head: Head, block: BlockRow, pieces: list[float], rounds: int) -> None:
@@ -395,17 +397,8 @@ class Book:
 
     def save(self, rows: Rows) -> None:
         """Write what arms gained, the state if it was changed, and the head: the last thing in a transaction."""
-        for number, gains in rows.gains.items():
-            arm = rows.need(Arm, number)
-            rows.set(
-                Arm,
-                number,
-                blocks=arm.blocks + len(gains),
-                rounds=arm.rounds + sum(gain.rounds for gain in gains),
-                told=arm.told + sum(gain.told for gain in gains),
-                parts=as_parts(_sum_with(arm, gains)),
-                last_used=max(arm.last_used or 0.0, *(gain.began for gain in gains)),
-            )
+        for number, gain in rows.gains.items():
+            rows.set(Arm, number, **gain.to(rows.need(Arm, number)))
         before, head = rows.stored_head, rows.head
         if head.version != before.version:
             assert self._game is not None
@@ -429,12 +422,7 @@ def undamaged(what: str, passing: type[Exception] | None = None) -> Iterator[Non
 
 def _with(block: BlockRow, new: Sequence[RoundLoss]) -> list[float]:
     """The losses told of a block, `new` ones too, as parts of their sum."""
-    return exact_sum([*parts_of(block.parts), *(loss for _, loss in new)])
-
-
-def _sum_with(arm: Arm, gains: Sequence[Gain]) -> list[float]:
-    """What an arm lost, with what it gained since its row was read, as parts of the sum."""
-    return exact_sum([*parts_of(arm.parts), *(part for gain in gains for part in gain.parts)])
+    return exact_sum(parts_of(block.parts) + [loss for _, loss in new])
 
 
 def stored_policy(text: str, given: Policy | None) -> Policy:

@@ -15,6 +15,7 @@ losses are kept as `parts`: a few numbers, as JSON, whose sum is exactly that of
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -22,6 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from holdfast.errors import BadStore, HoldfastError
+from holdfast.players.losses import exact_sum
 
 NOTHING = "[]"
 """No numbers, as JSON."""
@@ -167,6 +169,7 @@ KEYS: dict[type, tuple[str, ...]] = {
 }
 """What tells the rows of a table apart: the first columns, the player first of all."""
 
+KEY_ENDS = {kind: len(columns) for kind, columns in KEYS.items()}
 
 RowKey = tuple[type, tuple[Any, ...]]
 
@@ -174,16 +177,36 @@ RowKey = tuple[type, tuple[Any, ...]]
 def key_of(row: Row) -> RowKey:
     """What tells a row apart from the others of its game."""
     kind = type(row)
-    return kind, row[1 : len(KEYS[kind])]
+    return kind, row[1 : KEY_ENDS[kind]]
 
 
-class Gain(NamedTuple):
-    """What a block that was settled adds to its arm."""
+@dataclass(slots=True)
+class Gain:
+    """What blocks that were settled add to their arm."""
 
-    rounds: int
-    told: int
-    parts: list[float]
-    began: float
+    blocks: int = 0
+    rounds: int = 0
+    told: int = 0
+    parts: list[float] = field(default_factory=list)
+    last_used: float = 0.0
+
+    def add(self, block: BlockRow, told: int, parts: list[float]) -> None:
+        """One block more."""
+        self.blocks += 1
+        self.rounds += block.rounds
+        self.told += told
+        self.parts += parts
+        self.last_used = max(self.last_used, block.began)
+
+    def to(self, arm: Arm) -> dict[str, Any]:
+        """What changes of the arm's row."""
+        return {
+            "blocks": arm.blocks + self.blocks,
+            "rounds": arm.rounds + self.rounds,
+            "told": arm.told + self.told,
+            "parts": as_parts(exact_sum([*parts_of(arm.parts), *self.parts])),
+            "last_used": max(arm.last_used or 0.0, self.last_used),
+        }
 
 
 class Fresh(NamedTuple):

@@ -112,10 +112,9 @@ class SqlRows(Rows):
 
     def add(self, *rows: Row) -> None:
         """New rows of one table."""
-        kind = type(rows[0])
-        keyed = {row[1 : len(KEYS[kind])]: row for row in rows}
-        self._known[kind].update(keyed)
-        self._new[kind].update(keyed)
+        for row in rows:
+            kind, key = key_of(row)
+            self._known[kind][key] = self._new[kind][key] = row
 
     def set(self, kind: type[Row], *key: Any, **values: Any) -> None:
         """Other values in some columns."""

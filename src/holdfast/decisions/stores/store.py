@@ -62,7 +62,7 @@ class Rows(ABC):
     """As it was when the transaction began."""
     head: Head
     """As it is by now; whoever changes it writes it at the end."""
-    gains: dict[int, list[Gain]]
+    gains: dict[int, Gain]
     """What arms gained, to be added at the end."""
 
     def __init__(self, head: Head) -> None:
