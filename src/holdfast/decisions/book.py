@@ -13,14 +13,9 @@ whoever makes them.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from holdfast.decisions.decision import Decision, Ids
 from holdfast.decisions.options import Options, with_missing
@@ -41,6 +36,7 @@ from holdfast.decisions.rows import (
     recorded,
     told_together,
 )
+from holdfast.decisions.stored import state_of, stored_block, stored_game, stored_policy, undamaged
 from holdfast.decisions.stores.store import Rows, Wanted
 from holdfast.errors import (
     AlreadyTold,
@@ -52,7 +48,6 @@ from holdfast.errors import (
     TooLate,
     UnknownDecision,
 )
-from holdfast.players.document import named_numbers, policy_of
 from holdfast.players.game import Game
 from holdfast.players.losses import announced_value, exact_sum, normalised_total, outside_range
 from holdfast.policies.policy import Policy
@@ -347,17 +342,9 @@ class Book:
         game, bounds = self._loaded(rows, head), self._bounds(block)
         values = self._drawn.pop(block.data, None)
         if values is None:
-            values = self.block_values(block)
+            values = stored_block(self.policy, self.identity.name, block)
         values[0] = self.active.index(block.arm)
         game.observe(values, normalised_total(self.policy, bounds, pieces, float(rounds)), float(rounds))
-
-    def block_values(self, block: BlockRow) -> Any:
-        """The block as the policy's kernels take it."""
-        layout = self.policy.kernels.block_layout
-        values = np.zeros(layout.n_numbers)
-        with undamaged(f"block {block.number} of player {self.identity.name!r}"):
-            layout.restore(named_numbers(json.loads(block.data), layout, 0, "block"), values, np.zeros(0))
-        return values
 
     def _forget(self, rows: Rows, head: Head) -> Head:
         """Drop the single losses of the blocks settled first, beyond what is to be remembered."""
@@ -379,21 +366,9 @@ class Book:
         state = rows.get(State)
         if state is None or state.version != head.version:
             raise BadStore(f"player {self.identity.name!r} is damaged: its state is not that of its last block")
-        self._game = self.game_of(rows, state)
+        self._game = stored_game(self.policy, self.identity.name, state, rows)
         self._version = head.version + 1
         return self._game
-
-    def game_of(self, rows: Rows, state: State) -> Game:
-        """The game that a stored state goes on with; its block is the current one."""
-        begun, current = rows.head.begun, rows.get(BlockRow, rows.head.begun)
-        game = Game(self.policy, seed=0)
-        with undamaged(f"the state of player {self.identity.name!r}"):
-            content = json.loads(state.data)
-            numbers = named_numbers(content["state"], self.policy.kernels.state_layout, self.policy.n_arms, "state")
-            block = None if current is None or current.place is not None else json.loads(current.data)
-            self.policy.check_saved(numbers, block)
-            game.restore(numbers, None, begun, np.array(content["stream"], dtype=np.uint64))
-        return game
 
     def save(self, rows: Rows) -> None:
         """Write what arms gained, the state if it was changed, and the head: the last thing in a transaction."""
@@ -409,33 +384,6 @@ class Book:
             rows.replace(before, **changes)
 
 
-@contextmanager
-def undamaged(what: str, passing: type[Exception] | None = None) -> Iterator[None]:
-    """An error of the store for what no game can have come to; one of the type `passing` stays as it is."""
-    try:
-        yield
-    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
-        if passing is not None and isinstance(error, passing):
-            raise
-        raise BadStore(f"the store is damaged: {what} cannot be read ({error})") from None
-
-
 def _with(block: BlockRow, new: Sequence[RoundLoss]) -> list[float]:
     """The losses told of a block, `new` ones too, as parts of their sum."""
     return exact_sum(parts_of(block.parts) + [loss for _, loss in new])
-
-
-def stored_policy(text: str, given: Policy | None) -> Policy:
-    """The policy that a store describes. `given` has what a store cannot keep: functions, and where its class is."""
-    content = json.loads(text)
-    if given is None:
-        return policy_of(content, None)
-    values = {name: value for name, value in content["policy"].items() if name != "policy"}
-    if "arms" in values:
-        values["n_arms"] = 0
-    return replace(given, **values)
-
-
-def state_of(game: Game) -> str:
-    """What is kept of a policy's numbers."""
-    return as_json({"state": as_json(game.saved_state()), "stream": game.stream.tolist()})

@@ -8,9 +8,10 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from holdfast.checks import address_of, real_number
-from holdfast.decisions.book import Book, undamaged
+from holdfast.decisions.book import Book
 from holdfast.decisions.options import Options
 from holdfast.decisions.rows import NOTHING, Arm, BlockRow, Identity
+from holdfast.decisions.stored import undamaged
 from holdfast.decisions.stores.store import Rows
 from holdfast.errors import InvalidParameter, OtherSettings
 from holdfast.players.document import described

@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.decisions.book import Book, state_of
+from holdfast.decisions.book import Book
 from holdfast.decisions.fleet import Fleet
 from holdfast.decisions.fleet_kernels import PARTS, SPILLED
 from holdfast.decisions.opening import checked_name, fresh_game
 from holdfast.decisions.options import Options
 from holdfast.decisions.rows import BlockRow, Fresh, State, as_json, as_parts, parts_of
+from holdfast.decisions.stored import state_of, stored_block, stored_game
 from holdfast.decisions.stores.store import Store
 from holdfast.errors import BadSavedState, InvalidParameter, OutOfTurn, UnknownPlayer
 from holdfast.layouts import Layout
@@ -206,7 +207,7 @@ def from_store(store: Store, names: Sequence[str], *, policy: Policy | None = No
         with store.look(identity.player) as rows:
             book = Book(identity, rows.arms(), policy)
             state, head, blocks = rows.need(State), rows.head, rows.open_blocks()
-            game = book.game_of(rows, state)
+            game = stored_game(book.policy, name, state, rows)
             if any(block.number < head.begun or block.told < head.handed for block in blocks):
                 raise OutOfTurn(f"player {name!r} has decisions that are out: see open_decisions")
             if fleet is None:
@@ -214,7 +215,7 @@ def from_store(store: Store, names: Sequence[str], *, policy: Policy | None = No
             if book.policy != fleet.policy:
                 raise InvalidParameter("names", f"must be players of one policy, {fleet.policy}", name)
             if blocks:
-                game.block[:] = book.block_values(blocks[0])
+                game.block[:] = stored_block(book.policy, name, blocks[0])
             else:
                 game.block[0] = max(book.active.index(head.arm), 0) if head.arm in book.active else 0
         games = fleet._games

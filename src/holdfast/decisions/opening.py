@@ -9,11 +9,12 @@ from collections.abc import Callable, Iterable
 from datetime import timedelta
 
 from holdfast.checks import real_number
-from holdfast.decisions.book import Book, state_of
+from holdfast.decisions.book import Book
 from holdfast.decisions.changes import Change, differences, same_kind
 from holdfast.decisions.options import Options, given_options
 from holdfast.decisions.router import Router
 from holdfast.decisions.rows import NOTHING, Arm, Fresh, Head, Identity, State
+from holdfast.decisions.stored import state_of
 from holdfast.decisions.stores import store_at
 from holdfast.decisions.stores.store import Store, persistently
 from holdfast.errors import InvalidParameter, UnknownPlayer

@@ -14,6 +14,7 @@ from holdfast.decisions.decision import Decision
 from holdfast.decisions.history import History
 from holdfast.decisions.options import given_options
 from holdfast.decisions.rows import BlockRow, Head, State, recorded
+from holdfast.decisions.stored import stored_block, stored_game
 from holdfast.decisions.stores.forks import ROUTER, lock_across_forks
 from holdfast.decisions.stores.store import NOTHING_WANTED, Rows, Store, Wanted, persistently
 from holdfast.errors import HoldfastError, InvalidParameter, OutOfTurn, SomeRefused
@@ -209,11 +210,11 @@ class Router:
 
         def look(rows: Rows) -> Array:
             head, state = rows.head, rows.need(State)
-            game = self._book.game_of(rows, state)
+            game = stored_game(self.policy, self.name, state, rows)
             block = rows.get(BlockRow, head.begun)
             waiting = self.policy.waits_for_losses and head.settled < head.begun
             if block is not None and (head.handed < head.rounds or waiting):
-                game.block[:] = self._book.block_values(block)
+                game.block[:] = stored_block(self.policy, self.name, block)
                 return game.probabilities()
             if self.policy.announces is not None:
                 raise OutOfTurn(f"the probabilities of the next block depend on its {self.policy.announces}")

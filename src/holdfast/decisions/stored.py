@@ -1,0 +1,67 @@
+"""Policies, games and blocks as a store has them, in text, and back: what cannot have been written is refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+import numpy as np
+
+from holdfast.decisions.rows import BlockRow, State, as_json
+from holdfast.decisions.stores.store import Rows
+from holdfast.errors import BadStore
+from holdfast.layouts import Array
+from holdfast.players.document import named_numbers, policy_of
+from holdfast.players.game import Game
+from holdfast.policies.policy import Policy
+
+
+@contextmanager
+def undamaged(what: str, passing: type[Exception] | None = None) -> Iterator[None]:
+    """An error of the store for what no game can have come to; one of the type `passing` stays as it is."""
+    try:
+        yield
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
+        if passing is not None and isinstance(error, passing):
+            raise
+        raise BadStore(f"the store is damaged: {what} cannot be read ({error})") from None
+
+
+def stored_policy(text: str, given: Policy | None) -> Policy:
+    """The policy that a store describes. `given` has what a store cannot keep: functions, and where its class is."""
+    content = json.loads(text)
+    if given is None:
+        return policy_of(content, None)
+    values = {name: value for name, value in content["policy"].items() if name != "policy"}
+    if "arms" in values:
+        values["n_arms"] = 0
+    return replace(given, **values)
+
+
+def state_of(game: Game) -> str:
+    """What is kept of a policy's numbers."""
+    return as_json({"state": as_json(game.saved_state()), "stream": game.stream.tolist()})
+
+
+def stored_game(policy: Policy, name: str, state: State, rows: Rows) -> Game:
+    """The game of a player that a stored state goes on with; its block is the current one."""
+    begun, current = rows.head.begun, rows.get(BlockRow, rows.head.begun)
+    game = Game(policy, seed=0)
+    with undamaged(f"the state of player {name!r}"):
+        content = json.loads(state.data)
+        numbers = named_numbers(content["state"], policy.kernels.state_layout, policy.n_arms, "state")
+        block = None if current is None or current.place is not None else json.loads(current.data)
+        policy.check_saved(numbers, block)
+        game.restore(numbers, None, begun, np.array(content["stream"], dtype=np.uint64))
+    return game
+
+
+def stored_block(policy: Policy, name: str, block: BlockRow) -> Array:
+    """A block of a player as the policy's kernels take it."""
+    layout = policy.kernels.block_layout
+    values = np.zeros(layout.n_numbers)
+    with undamaged(f"block {block.number} of player {name!r}"):
+        layout.restore(named_numbers(json.loads(block.data), layout, 0, "block"), values, np.zeros(0))
+    return values
