@@ -30,13 +30,12 @@ from holdfast.decisions.rows import (
     RoundLoss,
     State,
     Tell,
-    as_json,
     as_parts,
     parts_of,
     recorded,
     told_together,
 )
-from holdfast.decisions.stored import state_of, stored_block, stored_game, stored_policy, undamaged
+from holdfast.decisions.stored import block_of, state_of, stored_block, stored_game, stored_policy, undamaged
 from holdfast.decisions.stores.store import Rows, Wanted
 from holdfast.errors import (
     AlreadyTold,
@@ -124,6 +123,7 @@ class Book:
             announced_value(self.policy, told)
         head = before = self._settle_due(rows, head, clock)
         given: list[Decision] = []
+        announced = None
         while len(given) < n:
             if head.handed < head.rounds:
                 block = rows.need(BlockRow, head.begun)
@@ -131,7 +131,8 @@ class Book:
                 break
             else:
                 head = self._settle_due(rows, head, clock)
-                block = self._begin(rows, head, clock, told)
+                announced = announced or announced_value(self.policy, told)
+                block = self._begin(rows, head, clock, announced)
             head = self._hand_out(rows, head, block, n - len(given), clock, request, given)
         if not given:
             raise OutOfTurn(
@@ -188,11 +189,11 @@ class Book:
         ids = self.ids.of(block.number, range(ask.first, ask.first + ask.rounds))
         return [Decision(id, self.names[block.arm], block.probability, block.number, ask.at) for id in ids]
 
-    def _begin(self, rows: Rows, head: Head, clock: float, told: Mapping[str, float | None]) -> BlockRow:
-        announced, bounds = announced_value(self.policy, told)
+    def _begin(self, rows: Rows, head: Head, clock: float, announced: tuple[float, tuple[float, float]]) -> BlockRow:
+        value, bounds = announced
         game = self._loaded(rows, head)
-        drawn, rounds = game.begin(announced)
-        arm, data = self.active[drawn], as_json(game.saved_block())
+        drawn, rounds = game.begin(value)
+        arm, data = self.active[drawn], block_of(game)
         if len(self._drawn) >= MOST_DRAWN:
             self._drawn.clear()
         self._drawn[data] = game.block.copy()

@@ -150,6 +150,8 @@ class Router:
         wanted: dict[int, list[int]] = {}
         refused: dict[int, HoldfastError] = {}
         place_of = self._book.ids.place_of
+        run: list[Told] = []
+        last = -1
         for number, (id, loss) in enumerate(pairs):
             try:
                 block, round = place_of(id)
@@ -157,10 +159,12 @@ class Router:
             except HoldfastError as error:
                 refused[number] = error
                 continue
-            if not runs or runs[-1][0] != block:
-                runs.append((block, []))
-            runs[-1][1].append((id, round, value))
-            wanted.setdefault(block, []).append(round)
+            if block != last:
+                last, run = block, []
+                runs.append((block, run))
+            run.append((id, round, value))
+        for block, run in runs:
+            wanted.setdefault(block, []).extend([round for _, round, _ in run])
         answers: list[Receipt | HoldfastError] = []
         if runs:
             answers = self._changed(lambda rows, again: self._book.tell(rows, runs, wanted, self._now()), wanted)

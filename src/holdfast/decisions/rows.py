@@ -14,7 +14,7 @@ losses are kept as `parts`: a few numbers, as JSON, whose sum is exactly that of
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import groupby
@@ -279,11 +279,12 @@ def as_parts(parts: list[float]) -> str:
     return str(parts)
 
 
-def as_json(numbers: Mapping[str, Any]) -> str:
+def as_json(names: Iterable[str], values: Iterable[Any]) -> str:
     """Values by names as JSON: finite numbers and lists of them, which Python writes in the same way, or such JSON."""
-    text = _form(tuple(numbers)) % tuple(numbers.values())
+    names, values = tuple(names), tuple(values)
+    text = _form(names) % values
     if "nan" in text or "inf" in text:  # in a number, or in a name
-        for name, value in numbers.items():
+        for name, value in zip(names, values, strict=True):
             if not isinstance(value, str) and not np.isfinite(value).all():
                 raise HoldfastError(f"{name} of the policy's kernels must be finite; got {value}: nothing was changed")
     return text

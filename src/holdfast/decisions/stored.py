@@ -42,7 +42,13 @@ def stored_policy(text: str, given: Policy | None) -> Policy:
 
 def state_of(game: Game) -> str:
     """What is kept of a policy's numbers."""
-    return as_json({"state": as_json(game.saved_state()), "stream": game.stream.tolist()})
+    saved = game.saved_state()
+    return as_json(("state", "stream"), (as_json(saved, saved.values()), game.stream.tolist()))
+
+
+def block_of(game: Game) -> str:
+    """What is kept of the block that was begun last."""
+    return as_json(game.block_layout.kinds, game.block.tolist())
 
 
 def stored_game(policy: Policy, name: str, state: State, rows: Rows) -> Game:
