@@ -7,7 +7,8 @@ first is asked for in one go, and what it writes is sent in one go with the comm
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from math import isfinite
 from typing import Any
@@ -41,6 +42,9 @@ LINE = {
     "tcp_user_timeout": "20000",
 }
 """How soon a cut line is noticed; a URL may say otherwise."""
+
+PLAIN = re.compile(r"""[\w .,:+"{}\[\]-]*""", re.ASCII)
+"""Text that means the same between quotes, whatever the server's settings."""
 
 MIGRATING = 0x686F6C64
 """The advisory lock of whoever brings the tables up to date."""
@@ -93,9 +97,11 @@ class PostgresSession:
         return sql.replace("?", "{}").format(*map(self._literal, values)) if values else sql
 
     def _literal(self, value: Any) -> str:
-        """A value in SQL. Finite numbers, nearly all there is to write, are written as Python writes them."""
+        """A value in SQL. Finite numbers and plain words, nearly all there is to write, need no driver's detour."""
         if type(value) is int or (type(value) is float and isfinite(value)):
             return repr(value)
+        if type(value) is str and PLAIN.fullmatch(value):
+            return f"'{value}'"
         return "NULL" if value is None else self._cursor.mogrify("%s", (value,))
 
 
@@ -195,16 +201,16 @@ class PostgresStore(SqlStore):
             (select_from(Head) + "WHERE player = ?" + (" FOR UPDATE" if locked else ""), (player,))
         ]
         several = len(wanted) > 1 or any(len(rounds) > 1 for rounds in wanted.values())
-        blocks = list(wanted)
+        among, places = ("= ?", list(wanted)) if len(wanted) == 1 else ("= ANY(?)", [_array(wanted)])
         if wanted:
-            queries.append((select_from(BlockRow) + "WHERE player = ? AND number = ANY(?)", (player, blocks)))
+            queries.append((select_from(BlockRow) + f"WHERE player = ? AND number {among}", (player, *places)))
             queries.append(_tells_at(player, wanted))
         elif locked:  # an ask is about the current block
             current = f"(SELECT begun FROM {TABLES[Head]} WHERE player = ?)"
             queries.append((select_from(BlockRow) + f"WHERE player = ? AND number = {current}", (player, player)))
         if several:  # some block may be settled, and its arm with it
-            theirs = f"(SELECT arm FROM {TABLES[BlockRow]} WHERE player = ? AND number = ANY(?))"
-            queries.append((select_from(Arm) + f"WHERE player = ? AND arm IN {theirs}", (player, player, blocks)))
+            theirs = f"(SELECT arm FROM {TABLES[BlockRow]} WHERE player = ? AND number {among})"
+            queries.append((select_from(Arm) + f"WHERE player = ? AND arm IN {theirs}", (player, player, *places)))
         heads, *others = session.read_together(queries)
         if not heads:
             raise gone(player, self.url)
@@ -225,9 +231,14 @@ def _tells_at(player: int, wanted: Wanted) -> tuple[str, Sequence[Any]]:
         return select_from(Tell) + TELLS_IN, (player, *each[0])
     places = TELLS_IN.replace("block = ?", "block = w.b").replace("BETWEEN ? AND ?", "BETWEEN w.f AND w.l")
     one = select_from(Tell) + places.replace("LIMIT ?", "LIMIT w.n")
-    columns = [list(column) for column in zip(*each, strict=True)]
+    columns = [_array(column) for column in zip(*each, strict=True)]
     arrays = ", ".join(["?::bigint[]"] * len(columns))
     return f"SELECT t.* FROM unnest({arrays}) AS w (b, f, l, n) CROSS JOIN LATERAL ({one}) AS t", (*columns, player)
+
+
+def _array(numbers: Iterable[int]) -> str:
+    """Whole numbers as text that the server reads as an array."""
+    return "{" + ",".join(map(str, numbers)) + "}"
 
 
 def _without_password(url: str) -> str:
