@@ -32,7 +32,7 @@ class Model:
         self.game = Game(policy, seed)
         self.blocks: list[ModelBlock] = []
         self.asked = 0
-        self.clock = -math.inf
+        self.clock = self.seen = -math.inf
         self.known: dict[int, list[float]] = {}
         """Losses that counted in settled blocks, by arm."""
 
@@ -49,15 +49,20 @@ class Model:
         if rounds or self.policy.waits_for_losses:
             self.game.observe(block.values, min(max(math.fsum(told), 0.0), float(rounds)), float(rounds))
         self.known.setdefault(block.arm, []).extend(block.losses.values())
-        block.settled = True
+        block.settled, self.clock = True, self.seen
 
     def at(self, now: float) -> None:
-        """Time goes on: settle what is due, those due first first."""
-        self.clock = max(self.clock, now)
+        """Time goes on: settle what is due, those due first first. It is kept by what settles a block, and by asks."""
+        self.seen = max(self.clock, now)
         self._settle_due()
 
+    def expire(self, now: float) -> None:
+        """Settle what is due, and keep the time in any case."""
+        self.at(now)
+        self.clock = self.seen
+
     def _settle_due(self) -> None:
-        mark = self.clock if self.seconds is not None else self.asked
+        mark = self.seen if self.seconds is not None else self.asked
         due = [b for b in self.blocks if not b.settled and b.due is not None and b.due <= mark]
         for block in sorted(due, key=lambda b: b.due):
             self._settle(block)
@@ -74,6 +79,7 @@ class Model:
                 self.blocks.append(ModelBlock(arm, int(self.game.block[1]), self.game.block.copy()))
             block = self.blocks[-1]
             given.append((block.arm, len(self.blocks), block.handed))
+            self.clock = self.seen
             block.handed += 1
             self.asked += 1
             if block.handed == block.rounds:

@@ -117,6 +117,7 @@ def test_a_store_with_a_row_for_each_loss_goes_on(kind, request, folder):
             twin.tell(other.id, number / 31)
     with kind(url)._transaction(writing=True) as session:
         session.write("ALTER TABLE holdfast_tells DROP COLUMN more", [()])
+        session.write("ALTER TABLE holdfast_tells RENAME COLUMN first TO round", [()])
         session.write("UPDATE holdfast_schema SET version = ?", [(1,)])
     with hf.open(kind(url), "game") as router:
         assert not any(receipt.new for receipt in router.tell([(d.id, n / 31) for n, d in enumerate(given[:30])]))

@@ -95,8 +95,7 @@ class Machine(RuleBasedStateMachine):
 
     @rule(handle=st.integers(0, 1), loss=st.floats(0, 1, allow_subnormal=False), last=st.booleans())
     def tell_all_that_is_out(self, handle, loss, last):
-        self.now()
-        self.handles[handle].settle()
+        self.expire(handle)
         out = self.handles[handle].open_decisions
         places = self.model.out
         if last:
@@ -112,7 +111,7 @@ class Machine(RuleBasedStateMachine):
     @rule(handle=st.integers(0, 1))
     def expire(self, handle):
         self.handles[handle].settle()
-        self.now()
+        self.model.expire(self.place.clock.now)
 
     @rule(handle=st.integers(0, 1))
     def reopen(self, handle):

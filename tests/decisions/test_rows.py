@@ -28,7 +28,7 @@ def test_losses_told_together_are_read_back_one_by_one(losses, order):
     assert max(1 + len(parts_of(tell.more)) for tell in made) <= rows.MOST_TOGETHER
     runs = sum(number - 1 not in losses for number in losses)
     assert len(made) <= runs + len(losses) // rows.MOST_TOGETHER
-    assert [tell.round for tell in made] == sorted(tell.round for tell in made)
+    assert [tell.first for tell in made] == sorted(tell.first for tell in made)
 
 
 def test_a_late_loss_is_a_row_of_its_own():

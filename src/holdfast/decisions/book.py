@@ -5,7 +5,7 @@
 * `tell` settles a decision once. A block is settled, and observed by the policy, when all its decisions are; or, with a
   patience, when that has run out since its last round was handed out: then with what stands for the missing losses.
 * Blocks that are due are settled before anything else happens, those due first first. Time never runs back: it is
-  the latest that was seen.
+  the latest that an ask saw, or whatever settled a block.
 
 So a game is a function of its seed and of the order of asks and tells (and of their times, where patience is a time),
 whoever makes them.
@@ -331,7 +331,8 @@ class Book:
         rows.set(
             BlockRow, block.number, told=told, parts=as_parts(parts), place=place, settled=clock, total=math.fsum(parts)
         )
-        return self._forget(rows, head._replace(version=version, settled=place, kept=head.kept + block.rounds))
+        kept = head.kept + block.rounds
+        return self._forget(rows, head._replace(version=version, settled=place, kept=kept, clock=clock))
 
     def _with_missing(self, rows: Rows, block: BlockRow, parts: list[float], told: int) -> tuple[list[float], int]:
         arm, gain = rows.need(Arm, block.arm), rows.gains[block.arm]
@@ -349,7 +350,7 @@ class Book:
 
     def _forget(self, rows: Rows, head: Head) -> Head:
         """Drop the single losses of the blocks settled first, beyond what is to be remembered."""
-        while head.kept > self.options.remember:
+        while head.kept > self.options.remember and head.forgotten < head.settled:
             old = rows.settled_at(head.forgotten + 1)
             head = head._replace(forgotten=head.forgotten + 1)
             if old is not None:

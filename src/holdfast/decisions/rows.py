@@ -18,6 +18,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import groupby
+from math import isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -147,7 +148,8 @@ class Tell(NamedTuple):
 
     player: int
     block: int
-    round: int
+    first: int
+    """Its round."""
     loss: float
     at: float
     late: int
@@ -165,7 +167,7 @@ KEYS: dict[type, tuple[str, ...]] = {
     Arm: ("player", "arm"),
     BlockRow: ("player", "number"),
     Ask: ("player", "block", "first"),
-    Tell: ("player", "block", "round"),
+    Tell: ("player", "block", "first"),
 }
 """What tells the rows of a table apart: the first columns, the player first of all."""
 
@@ -257,7 +259,7 @@ def recorded(tells: Iterable[Tell]) -> dict[int, Recorded]:
     """What was told, by round."""
     found = {}
     for tell in tells:
-        for number, loss in enumerate([tell.loss, *parts_of(tell.more)], tell.round):
+        for number, loss in enumerate([tell.loss, *parts_of(tell.more)], tell.first):
             found[number] = (loss, tell.late)
     return found
 
@@ -267,9 +269,10 @@ def parts_of(text: str) -> list[float]:
     if text == NOTHING:
         return []
     try:
-        if text[0] + text[-1] != NOTHING:
+        parts = [float(part) for part in text[1:-1].split(",")]
+        if text[0] + text[-1] != NOTHING or not all(map(isfinite, parts)):
             raise ValueError(text)
-        return [float(part) for part in text[1:-1].split(",")]
+        return parts
     except (ValueError, TypeError, IndexError):
         raise BadStore(f"the store is damaged: a sum of losses cannot be read ({text!r})") from None
 

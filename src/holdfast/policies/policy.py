@@ -179,7 +179,8 @@ class Policy(ABC):
         have changed, the state stays as it is, unless a policy says otherwise; whether arms can come and go, and what a
         new one begins with, each policy says for itself.
         """
-        if list(kept) != list(range(self.n_arms)):
+        before = [len(state[name]) for name, kind in self.kernels.state_layout.saved_kinds.items() if kind.per_arm]
+        if list(kept) != list(range(max([self.n_arms, *before]))):
             rule = f"cannot be added to a game of {self.label}, nor retired"
             raise InvalidParameter("arms", rule, None if self.arms is None else list(self.arms))
         return dict(state)

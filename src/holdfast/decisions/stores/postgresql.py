@@ -88,6 +88,10 @@ class PostgresSession:
             self._cursor.nextset()
         return found
 
+    def by(self, index: str) -> str:
+        """Nothing: the server knows how many rows there are."""
+        return ""
+
     def commit(self) -> None:
         """Write what waits, for good."""
         self.write("COMMIT", [()])

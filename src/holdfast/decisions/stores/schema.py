@@ -58,5 +58,9 @@ MIGRATIONS: tuple[Migration, ...] = (
             player BIGINT NOT NULL, block BIGINT NOT NULL, round BIGINT NOT NULL, loss {float} NOT NULL,
             at {float} NOT NULL, late BIGINT NOT NULL, PRIMARY KEY (player, block, round)) {compact}""",
     ),
-    ("ALTER TABLE holdfast_tells ADD COLUMN more TEXT NOT NULL DEFAULT '[]'",),
+    (
+        "ALTER TABLE holdfast_tells ADD COLUMN more TEXT NOT NULL DEFAULT '[]'",
+        # a process of before that is still connected would take losses in `more` for new ones: now it fails
+        "ALTER TABLE holdfast_tells RENAME COLUMN round TO first",
+    ),
 )

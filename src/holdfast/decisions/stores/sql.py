@@ -37,9 +37,15 @@ from holdfast.errors import BadStore
 SPREAD = 4
 """Rows are read together when at least one in so many is asked for."""
 
+OPEN, SETTLED, REQUESTS = "holdfast_blocks_open", "holdfast_blocks_place", "holdfast_asks_request"
+"""Indexes. SQLite supposes that a player has ten rows, and would read all of them rather than use one."""
+
+LISTED = (Ask, Tell)
+"""Rows that are found in lists and never got by their key."""
+
 Key = tuple[Any, ...]
 
-TELLS_IN = "WHERE player = ? AND block = ? AND round BETWEEN ? AND ? ORDER BY round DESC LIMIT ?"
+TELLS_IN = "WHERE player = ? AND block = ? AND first BETWEEN ? AND ? ORDER BY first DESC LIMIT ?"
 
 
 def spans(wanted: Wanted) -> list[tuple[int, int, int, int]]:
@@ -63,6 +69,9 @@ class Session(Protocol):
 
     def write(self, sql: str, many: Sequence[Sequence[Any]]) -> None:
         """Do something for each of several tuples of values; it may wait until the next `fetch` or the end."""
+
+    def by(self, index: str) -> str:
+        """What makes a query use an index, where that must be said."""
 
 
 @cache
@@ -114,7 +123,9 @@ class SqlRows(Rows):
         """New rows of one table."""
         for row in rows:
             kind, key = key_of(row)
-            self._known[kind][key] = self._new[kind][key] = row
+            self._new[kind][key] = row
+            if kind not in LISTED:
+                self._known[kind][key] = row
 
     def set(self, kind: type[Row], *key: Any, **values: Any) -> None:
         """Other values in some columns."""
@@ -142,7 +153,8 @@ class SqlRows(Rows):
     def read_along(self, kind: Any, found: Iterable[Sequence[Any]]) -> list[Any]:
         """Know rows that were read."""
         rows = [kind(*values) for values in found]
-        self._known[kind].update((key_of(row)[1], row) for row in rows)
+        if kind not in LISTED:
+            self._known[kind].update((key_of(row)[1], row) for row in rows)
         return rows
 
     def tells_read_along(self, blocks: Iterable[int], found: Iterable[Sequence[Any]]) -> None:
@@ -151,9 +163,10 @@ class SqlRows(Rows):
         for tell in self.read_along(Tell, found):
             self._tells[tell.block].append(tell)
 
-    def _find(self, kind: Any, rest: str, *values: Any) -> list[Any]:
+    def _find(self, kind: Any, rest: str, *values: Any, by: str = "") -> list[Any]:
         self.flush()
-        return self.read_along(kind, self._session.fetch(select_from(kind) + rest, values))
+        begins = select_from(kind) + (self._session.by(by) if by else "")
+        return self.read_along(kind, self._session.fetch(begins + rest, values))
 
     def arms(self) -> list[Arm]:
         """All arms."""
@@ -161,22 +174,22 @@ class SqlRows(Rows):
 
     def open_blocks(self) -> list[BlockRow]:
         """Blocks that are not settled."""
-        return self._find(BlockRow, "WHERE player = ? AND place IS NULL ORDER BY number", self._player)
+        return self._find(BlockRow, "WHERE player = ? AND place IS NULL ORDER BY number", self._player, by=OPEN)
 
     def due_blocks(self, mark: float) -> list[BlockRow]:
         """Open blocks whose patience has run out."""
         where = "WHERE player = ? AND place IS NULL AND due <= ? ORDER BY due, number"
-        return self._find(BlockRow, where, self._player, mark)
+        return self._find(BlockRow, where, self._player, mark, by=OPEN)
 
     def earliest_due(self) -> float | None:
         """When the first open block is due."""
         where = "WHERE player = ? AND place IS NULL AND due IS NOT NULL ORDER BY due, number LIMIT 1"
-        found = self._find(BlockRow, where, self._player)
+        found = self._find(BlockRow, where, self._player, by=OPEN)
         return found[0].due if found else None
 
     def settled_at(self, place: int) -> BlockRow | None:
         """The block settled as the how-manieth."""
-        found = self._find(BlockRow, "WHERE player = ? AND place = ?", self._player, place)
+        found = self._find(BlockRow, "WHERE player = ? AND place = ?", self._player, place, by=SETTLED)
         return found[0] if found else None
 
     def blocks(self, after: int, limit: int, *, settled_only: bool = False) -> list[BlockRow]:
@@ -195,11 +208,12 @@ class SqlRows(Rows):
 
     def asks_under(self, request: str) -> list[Ask]:
         """What was handed out under a request."""
-        return self._find(Ask, "WHERE player = ? AND request = ? ORDER BY block, first", self._player, request)
+        where = "WHERE player = ? AND request = ? ORDER BY block, first"
+        return self._find(Ask, where, self._player, request, by=REQUESTS)
 
     def tells_of(self, block: int) -> list[Tell]:
         """What was told of a block."""
-        return self._find(Tell, "WHERE player = ? AND block = ? ORDER BY round", self._player, block)
+        return self._find(Tell, "WHERE player = ? AND block = ? ORDER BY first", self._player, block)
 
     def tells_at(self, block: int, rounds: Sequence[int]) -> list[Tell]:
         """What was told of some rounds of a block."""
@@ -213,7 +227,6 @@ class SqlRows(Rows):
         for kind in (Ask, Tell):
             where = f"DELETE FROM {TABLES[kind]} WHERE player = ? AND block = ?"
             self._session.write(where, [(self._player, block)])
-            self._known[kind] = {key: row for key, row in self._known[kind].items() if key[0] != block}
 
     def remove(self, number: int) -> None:
         """Remove a block."""

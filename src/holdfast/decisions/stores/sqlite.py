@@ -53,6 +53,10 @@ class SqliteSession:
         else:
             self._connection.executemany(sql, many)
 
+    def by(self, index: str) -> str:
+        """What makes a query use an index."""
+        return f"INDEXED BY {index} "
+
 
 class SqliteStore(SqlStore):
     """Games in a file: ``sqlite:///relative.db`` or ``sqlite:////absolute/path.db``."""
@@ -60,7 +64,7 @@ class SqliteStore(SqlStore):
     _connection: sqlite3.Connection | None
 
     words = {  # noqa: RUF012  # never changed
-        "serial": "INTEGER PRIMARY KEY",
+        "serial": "INTEGER PRIMARY KEY AUTOINCREMENT",  # no number twice: somebody may still hold it
         "float": "REAL",
         "compact": "WITHOUT ROWID",
         "hot": "",
