@@ -30,6 +30,8 @@ DAMAGES = {
     "sums of blocks are not JSON": "UPDATE holdfast_blocks SET parts = 'x'",
     "sums of arms are no numbers": """UPDATE holdfast_arms SET parts = '["x"]'""",
     "what was paid is not a list": "UPDATE holdfast_heads SET paid = '7'",
+    "sums of blocks are not finite": "UPDATE holdfast_blocks SET parts = '[nan]'",
+    "sums of arms are not finite": "UPDATE holdfast_arms SET parts = '[inf, -inf]'",
     "a table is gone": "DROP TABLE holdfast_tells",
 }
 
@@ -65,3 +67,17 @@ def test_an_edited_store_is_refused_to_who_gives_the_policy(folder, damage):
     connection.close()
     with pytest.raises(hf.BadStore, match="damaged: the settings of player 'game' cannot be read"):
         hf.open(url, "game", SWITCH)
+
+
+def test_a_count_that_cannot_be_does_not_run_for_ever(folder):
+    """More losses to forget than were ever told: all are forgotten, and the game goes on."""
+    url = f"sqlite:///{folder}/g.db"
+    with hf.open(url, "game", SWITCH, seed=1) as router:
+        router.tell([(d.id, 0.5) for d in router.ask(20)])
+    connection = sqlite3.connect(folder / "g.db")
+    connection.execute("UPDATE holdfast_heads SET kept = 1000000000")
+    connection.commit()
+    connection.close()
+    with hf.open(url, "game") as router:
+        router.tell([(d.id, 0.5) for d in router.ask(20)])
+        assert router.rounds == 40

@@ -120,6 +120,8 @@ def test_a_store_with_a_row_for_each_loss_goes_on(kind, request, folder):
         session.write("ALTER TABLE holdfast_tells RENAME COLUMN first TO round", [()])
         session.write("UPDATE holdfast_schema SET version = ?", [(1,)])
     with hf.open(kind(url), "game") as router:
+        with pytest.raises(hf.StoreError, match="round"), router.store._transaction(writing=False) as session:
+            session.fetch("SELECT round FROM holdfast_tells", ())  # what a process that is still connected would ask
         assert not any(receipt.new for receipt in router.tell([(d.id, n / 31) for n, d in enumerate(given[:30])]))
         with pytest.raises(hf.AlreadyTold, match=re.escape(f"{29 / 31} is recorded; got 0.5")):
             router.tell(given[29].id, 0.5)
@@ -160,6 +162,41 @@ def test_names_creating_and_deleting(place):
     assert store.find("a") is None
     with pytest.raises(hf.BadStore, match="is gone from the store"):
         router.ask()
+    place.open("another", SWITCH)
+    with pytest.raises(hf.BadStore, match="is gone from the store"):
+        router.ask()
+
+
+def test_sqlite_reads_no_more_of_a_long_game_than_of_a_short_one(folder):
+    """Counted in steps of its machine: with single losses forgotten, requests repeated, blocks left open."""
+    router = hf.open(f"sqlite:///{folder}/g.db", "game", hf.Exp3(3), seed=1, remember=50, patience=20)
+    steps = 0
+
+    def step() -> None:
+        nonlocal steps
+        steps += 1
+
+    def counted() -> int:
+        nonlocal steps
+        steps = 0
+        router.store._connected().set_progress_handler(step, 1)
+        decision = router.ask(request=f"at {router.rounds}")
+        router.tell(decision.id, 0.5)
+        assert router.ask(request=f"at {router.rounds - 1}") == decision
+        router.history.totals  # noqa: B018  # it reads open blocks
+        router.store._connected().set_progress_handler(None, 1)
+        return steps
+
+    def play_on(rounds: int) -> None:
+        for _ in range(rounds):
+            decision = router.ask()
+            if decision.block % 7:
+                router.tell(decision.id, 0.5)
+
+    play_on(200)
+    short = max(counted() for _ in range(10))
+    play_on(2000)
+    assert max(counted() for _ in range(10)) < 1.5 * short
 
 
 def test_a_change_that_ends_in_an_error_changes_nothing(place):

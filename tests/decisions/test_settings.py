@@ -4,7 +4,7 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
-from games import POLICIES, SWITCH, arms_of, loss_of, play
+from games import POLICIES, SWITCH, arms_of, loss_of, play, snapshot
 
 import holdfast as hf
 from holdfast.decisions.stores.memory import MemoryStore
@@ -220,3 +220,22 @@ def test_a_change_that_was_not_kept_is_not_gone_on_with():
     other.change(switching_cost=7.0)
     router.ask()
     assert router.policy.switching_cost == 7.0
+
+
+@pytest.mark.parametrize("arm", ["a", "b", "c"])
+def test_a_policy_whose_arms_must_stay_says_so_of_each(place, arm):
+    router = place.open(policy=hf.BaSE(arms=["a", "b", "c"], horizon=300), seed=1)
+    router.tell(router.ask().id, 0.5)
+    before = snapshot(router)
+    with pytest.raises(hf.InvalidParameter, match=r"arms cannot be added to a game of base.*, nor retired"):
+        router.change(retire_arms=[arm])
+    assert snapshot(router) == before
+
+
+@pytest.mark.parametrize("arm", ["\0", "a\ud800", "two\nlines", "x" * 2001])
+def test_arms_have_names_that_every_store_can_keep(place, arm):
+    rule = "must be a name of 1 to 2,000 printable characters"
+    with pytest.raises(hf.InvalidParameter, match=f"arms {rule}"):
+        place.open(policy=hf.TsallisSwitch(arms=["a", arm], switching_cost=1.0))
+    with pytest.raises(hf.InvalidParameter, match=f"add_arms {rule}"):
+        place.open(policy=SWITCH).change(add_arms=[arm])

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from holdfast.checks import address_of, real_number
 from holdfast.decisions.book import Book
+from holdfast.decisions.names import kept_arm
 from holdfast.decisions.options import Options
 from holdfast.decisions.rows import NOTHING, Arm, BlockRow, Identity
 from holdfast.decisions.stored import undamaged
@@ -41,7 +42,7 @@ def _names(parameter: str, arms: object) -> tuple[str, ...]:
     names = tuple(arms)
     if not all(isinstance(name, str) and name for name in names) or len(set(names)) < len(names):
         raise InvalidParameter(parameter, rule, list(names))
-    return names
+    return tuple(kept_arm(parameter, name) for name in names)
 
 
 def same_kind(identity: Identity, policy: Policy) -> None:

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from holdfast.decisions.book import Book
 from holdfast.decisions.fleet import Fleet
 from holdfast.decisions.fleet_kernels import PARTS, SPILLED
-from holdfast.decisions.opening import checked_name, fresh_game
+from holdfast.decisions.names import kept_name
+from holdfast.decisions.opening import fresh_game
 from holdfast.decisions.options import Options
 from holdfast.decisions.rows import BlockRow, Fresh, State, as_parts, parts_of
 from holdfast.decisions.stored import block_of, state_of, stored_block, stored_game
@@ -157,7 +158,7 @@ def to_store(fleet: Fleet, store: Store, name: Callable[[int], str], clock: Call
     taken, given = set(store.names()), set[str]()
     fresh = []
     for i in range(fleet.n):
-        player = checked_name(name(i))
+        player = kept_name("name", name(i))
         if player in given:
             raise InvalidParameter("name", "must give each game a name of its own", player)
         if player in taken:

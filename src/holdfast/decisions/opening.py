@@ -11,6 +11,7 @@ from datetime import timedelta
 from holdfast.checks import real_number
 from holdfast.decisions.book import Book
 from holdfast.decisions.changes import Change, differences, same_kind
+from holdfast.decisions.names import kept_arm, kept_name
 from holdfast.decisions.options import Options, given_options
 from holdfast.decisions.router import Router
 from holdfast.decisions.rows import NOTHING, Arm, Fresh, Head, Identity, State
@@ -74,7 +75,7 @@ def open(
     """
     if policy is not None and not isinstance(policy, Policy):
         raise InvalidParameter("policy", "must be a policy such as holdfast.Exp3(8)", policy)
-    checked_name(name)
+    kept_name("name", name)
     store = url if isinstance(url, Store) else store_at(url)
     patient = real_number("retry", retry, least=0)
     options = given_options(patience, missing, remember)
@@ -90,13 +91,6 @@ def open(
     else:
         differences(book, policy, options)
     return router
-
-
-def checked_name(name: object) -> str:
-    """A name that a player may have."""
-    if not isinstance(name, str) or not 0 < len(name) <= 200 or not name.isprintable():
-        raise InvalidParameter("name", "must be a name of 1 to 200 printable characters", name)
-    return name
 
 
 def _book(store: Store, name: str, policy: Policy | None, fresh: Fresh | None) -> Book:
@@ -146,7 +140,7 @@ def fresh_game(name: str, policy: Policy, options: Options, game: Game, now: flo
         ),
         State(player=0, version=1, data=state_of(game)),
         tuple(
-            Arm(0, i, name if isinstance(name, str) else None, 0, 0, 0, 0, NOTHING, None)
+            Arm(0, i, kept_arm("arms", name) if isinstance(name, str) else None, 0, 0, 0, 0, NOTHING, None)
             for i, name in enumerate(names)
         ),
     )

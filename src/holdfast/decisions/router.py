@@ -12,6 +12,7 @@ from holdfast.decisions.book import Book, Receipt, Told
 from holdfast.decisions.changes import Change, apply_change
 from holdfast.decisions.decision import Decision
 from holdfast.decisions.history import History
+from holdfast.decisions.names import kept_name
 from holdfast.decisions.options import given_options
 from holdfast.decisions.rows import BlockRow, Head, State, recorded
 from holdfast.decisions.stored import stored_block, stored_game
@@ -96,12 +97,11 @@ class Router:
         There are fewer than `n` only where the policy waits for the losses of one block before it begins the next.
         What a policy is told at the start of a block (`policy.announces`) is given here; it is used by the blocks
         that begin. `request` is any name of this call, unique among all calls: made again under the same name, after
-        its answer was lost, it gets the same decisions and not new ones.
+        its answer was lost, it gets the same decisions and not new ones, for as long as their losses are kept one by
+        one (`remember`).
         """
         count = 1 if n is None else whole_number("n", n, least=1, most=MOST_AT_ONCE)
-        if request is not None and not (isinstance(request, str) and 0 < len(request) <= 200 and request.isprintable()):
-            raise InvalidParameter("request", "must be a name of 1 to 200 printable characters", request)
-        name = secrets.token_hex(8) if request is None else request
+        name = secrets.token_hex(8) if request is None else kept_name("request", request)
         told = {"switching_cost": switching_cost, "loss_bound": loss_bound}
 
         def ask_once(rows: Rows, again: bool) -> list[Decision]:
