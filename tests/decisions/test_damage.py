@@ -32,6 +32,16 @@ DAMAGES = {
     "what was paid is not a list": "UPDATE holdfast_heads SET paid = '7'",
     "sums of blocks are not finite": "UPDATE holdfast_blocks SET parts = '[nan]'",
     "sums of arms are not finite": "UPDATE holdfast_arms SET parts = '[inf, -inf]'",
+    "a count of rounds is a word": "UPDATE holdfast_blocks SET told = 'x'",
+    "a count of an arm is a word": "UPDATE holdfast_arms SET told = 'x'",
+    "time is a word": "UPDATE holdfast_heads SET clock = 'x'",
+    "a probability is a word": "UPDATE holdfast_blocks SET probability = 'x'",
+    "a loss is a word": "UPDATE holdfast_tells SET loss = 'x'",
+    "a sum is a number": "UPDATE holdfast_blocks SET parts = 7",
+    "a name is a number": "UPDATE holdfast_arms SET name = x'00'",
+    "a count is not whole": "UPDATE holdfast_heads SET asked = 2.5",
+    "there is no such arm": "UPDATE holdfast_blocks SET arm = 9",
+    "there is no such current arm": "UPDATE holdfast_heads SET arm = 9",
     "a table is gone": "DROP TABLE holdfast_tells",
 }
 
@@ -49,6 +59,7 @@ def test_an_edited_store_is_refused(folder, damage):
 
     def go_on():
         with hf.open(url, "game") as router:
+            repr(router)
             router.tell([(d.id, 0.5) for d in out])
             router.ask(20)
             router.history.totals  # noqa: B018  # it reads what the others do not

@@ -85,7 +85,7 @@ class Book:
         with undamaged(f"the settings of player {identity.name!r}", BadSavedState):  # that names a policy to give
             self.options = Options.from_json(identity.options)
             self.policy = stored_policy(identity.policy, self._given)
-        self.names = [arm.arm if arm.name is None else arm.name for arm in arms]
+        self._names = [arm.arm if arm.name is None else arm.name for arm in arms]
         self.active = [arm.arm for arm in arms if not arm.retired]
 
     def follow(self, rows: Rows) -> None:
@@ -187,7 +187,14 @@ class Book:
     def decisions(self, block: BlockRow, ask: Ask) -> list[Decision]:
         """What one ask handed out of a block."""
         ids = self.ids.of(block.number, range(ask.first, ask.first + ask.rounds))
-        return [Decision(id, self.names[block.arm], block.probability, block.number, ask.at) for id in ids]
+        name = self.name_of(block.arm)
+        return [Decision(id, name, block.probability, block.number, ask.at) for id in ids]
+
+    def name_of(self, arm: int) -> int | str:
+        """The name of an arm, or its number where arms have none."""
+        if not 0 <= arm < len(self._names):
+            raise BadStore(f"the store is damaged: player {self.identity.name!r} has no arm {arm}")
+        return self._names[arm]
 
     def _begin(self, rows: Rows, head: Head, clock: float, announced: tuple[float, tuple[float, float]]) -> BlockRow:
         value, bounds = announced

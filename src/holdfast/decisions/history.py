@@ -94,7 +94,7 @@ class History:
         known: list[Arm | BlockRow] = [arm, *unsettled]
         losses = math.fsum(part for row in known for part in parts_of(row.parts))
         return ArmTotals(
-            arm=self._book.names[arm.arm],
+            arm=self._book.name_of(arm.arm),
             retired=bool(arm.retired),
             blocks=arm.blocks + len(unsettled),
             rounds=arm.rounds + sum(_handed(rows, block) for block in unsettled),
@@ -122,12 +122,11 @@ class History:
         """One row per block."""
         import polars as pl
 
-        names = self._book.names
         told = [
             {
                 "block": b.number,
                 "began": b.began,
-                "arm": names[b.arm],
+                "arm": self._book.name_of(b.arm),
                 "rounds": b.rounds,
                 "probability": b.probability,
                 "told": b.told,
@@ -154,7 +153,7 @@ class History:
         columns: dict[str, list[Any]] = {name: [] for name in ("time", "arm", "loss", "probability", "block", "single")}
         for block, losses, single in self._seen_losses():
             columns["time"] += [block.began] * len(losses)
-            columns["arm"] += [self._book.names[block.arm]] * len(losses)
+            columns["arm"] += [self._book.name_of(block.arm)] * len(losses)
             columns["loss"] += losses
             columns["probability"] += [block.probability] * len(losses)
             columns["block"] += [block.number] * len(losses)

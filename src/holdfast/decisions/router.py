@@ -200,7 +200,7 @@ class Router:
         return self._arm(self._head())
 
     def _arm(self, head: Head) -> int | str | None:
-        return None if head.arm < 0 else self._book.names[head.arm]
+        return None if head.arm < 0 else self._book.name_of(head.arm)
 
     def _head(self) -> Head:
         return self._seen(lambda rows: rows.head)

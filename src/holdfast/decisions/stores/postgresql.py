@@ -16,7 +16,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from holdfast.decisions.rows import Arm, BlockRow, Head, Tell
 from holdfast.decisions.stores.schema import MIGRATIONS, TABLES, VERSION_TABLE, Migration
-from holdfast.decisions.stores.sql import TELLS_IN, SqlRows, SqlStore, select_from, spans
+from holdfast.decisions.stores.sql import TELLS_IN, SqlRows, SqlStore, row_of, select_from, spans
 from holdfast.decisions.stores.store import ConnectionLost, Wanted, gone
 from holdfast.errors import BadStore, InvalidParameter, MissingExtra, StoreError
 
@@ -218,7 +218,7 @@ class PostgresStore(SqlStore):
         heads, *others = session.read_together(queries)
         if not heads:
             raise gone(player, self.url)
-        rows, found = SqlRows(session, Head(*heads[0])), iter(others)
+        rows, found = SqlRows(session, row_of(Head, heads[0])), iter(others)
         if locked:
             rows.read_along(BlockRow, next(found))
         if wanted:

@@ -12,7 +12,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, cast, get_type_hints
 
 from holdfast.decisions.rows import (
     KEYS,
@@ -96,6 +96,21 @@ def _update(kind: Any, columns: tuple[str, ...]) -> str:
     return f"UPDATE {TABLES[kind]} SET {changes} WHERE {' AND '.join(f'{name} = ?' for name in KEYS[kind])}"
 
 
+_seen_types: dict[Any, set[tuple[type, ...]]] = {kind: set() for kind in KEYS}
+
+
+def row_of(kind: Any, values: Sequence[Any]) -> Any:
+    """A row that was read: SQLite keeps whatever somebody writes into a column, so types are looked at."""
+    types = tuple(map(type, values))
+    if types not in _seen_types[kind]:
+        for name, hint in get_type_hints(kind).items():
+            value = values[kind._fields.index(name)]
+            if not isinstance(value, hint) or isinstance(value, bool):
+                raise BadStore(f"the store is damaged: {name} in {TABLES[kind]} is {value!r}")
+        _seen_types[kind].add(types)
+    return kind(*values)
+
+
 class SqlRows(Rows):
     """The rows of one game in a transaction."""
 
@@ -116,7 +131,7 @@ class SqlRows(Rows):
         if key not in known:
             one = _select_one(cast(Any, kind))
             found = self._session.fetch(one, (self._player, *key))  # what waits to be written has other keys
-            known[key] = kind(*found[0]) if found else None
+            known[key] = row_of(kind, found[0]) if found else None
         return cast("R | None", known[key])
 
     def add(self, *rows: Row) -> None:
@@ -152,7 +167,7 @@ class SqlRows(Rows):
 
     def read_along(self, kind: Any, found: Iterable[Sequence[Any]]) -> list[Any]:
         """Know rows that were read."""
-        rows = [kind(*values) for values in found]
+        rows = [row_of(kind, values) for values in found]
         if kind not in LISTED:
             self._known[kind].update((key_of(row)[1], row) for row in rows)
         return rows
@@ -307,7 +322,7 @@ class SqlStore(Store):
 
     def _named(self, session: Session, name: str) -> Identity | None:
         found = session.fetch(select_from(Identity) + "WHERE name = ?", (name,))
-        return Identity(*found[0]) if found else None
+        return row_of(Identity, found[0]) if found else None
 
     def create(self, fresh: Sequence[Fresh]) -> list[Identity]:
         """Begin games."""

@@ -15,7 +15,7 @@ from typing import Any
 
 from holdfast.decisions.rows import Arm, BlockRow, Head
 from holdfast.decisions.stores.schema import MIGRATIONS, TABLES, VERSION_TABLE, Migration
-from holdfast.decisions.stores.sql import SPREAD, SqlRows, SqlStore, select_from
+from holdfast.decisions.stores.sql import SPREAD, SqlRows, SqlStore, row_of, select_from
 from holdfast.decisions.stores.store import Wanted, gone
 from holdfast.errors import BadStore, InvalidParameter, StoreError
 
@@ -161,7 +161,7 @@ class SqliteStore(SqlStore):
         found = session.fetch(select_from(Head) + "WHERE player = ?", (player,))
         if not found:
             raise gone(player, self.url)
-        rows = SqlRows(session, Head(*found[0]))
+        rows = SqlRows(session, row_of(Head, found[0]))
         if len(wanted) > 1 and (spread := max(wanted) - min(wanted) + 1) <= SPREAD * len(wanted):
             rows.blocks(min(wanted) - 1, spread)  # by one query, while others are read when they are asked for
             theirs = f"(SELECT arm FROM {TABLES[BlockRow]} WHERE player = ? AND number BETWEEN ? AND ?)"
