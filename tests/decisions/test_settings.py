@@ -1,10 +1,14 @@
 """What a game goes on with: settings refused, costs changed, arms that come and go."""
 
-from contextlib import contextmanager
+import copy
+import random
+from contextlib import contextmanager, suppress
+from datetime import timedelta
 
 import numpy as np
 import pytest
 from games import POLICIES, SWITCH, arms_of, loss_of, play, snapshot
+from places import Clock
 
 import holdfast as hf
 from holdfast.decisions.stores.memory import MemoryStore
@@ -220,6 +224,38 @@ def test_a_change_that_was_not_kept_is_not_gone_on_with():
     other.change(switching_cost=7.0)
     router.ask()
     assert router.policy.switching_cost == 7.0
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_is_put_back_is_what_was_there(seed):
+    """Each call is made first while the store is full: rows and everything that finds them are as before."""
+    store, choose, clock = FullNow(), random.Random(seed), Clock()
+    options = {"seed": seed, "patience": timedelta(seconds=30), "remember": 20, "clock": clock}
+    router = hf.open(store, "chat", SWITCH, **options)
+    out: list[hf.Decision] = []
+
+    def call(name: str, step: int) -> None:
+        if name == "ask":
+            out.extend(router.ask(1 + step % 8, request=f"request {step}"))
+        elif name == "tell":
+            router.tell([(d.id, 0.5) for d in choose.sample(out, min(len(out), 9))])
+        elif name == "change":
+            router.change(switching_cost=step / 10, add_arms=[f"new {step}"])
+        else:
+            router.history.compact(3)
+
+    for step in range(60):
+        name = choose.choice(["ask", "ask", "tell", "tell", "change", "compact"]) if out else "ask"
+        clock.now += choose.randrange(10)
+        before = copy.deepcopy(store._games[1])
+        store.full = True
+        with pytest.raises(hf.StoreError):
+            call(name, step)
+        assert store._games[1] == before
+        store.full = False
+        with suppress(hf.SomeRefused):
+            call(name, step)
+    assert router.history.totals.missing > 0
 
 
 @pytest.mark.parametrize("arm", ["a", "b", "c"])
