@@ -92,7 +92,7 @@ class Book:
         """Take over settings that somebody changed."""
         if rows.head.edition != self.identity.edition:
             identity = rows.get(Identity)
-            if identity is None:
+            if identity is None or identity.uid != self.identity.uid:  # another may have got its number
                 raise BadStore(f"player {self.identity.name!r} is gone from the store")
             self.lose_track()
             self._read(identity, rows.arms())

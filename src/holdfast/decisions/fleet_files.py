@@ -186,7 +186,7 @@ def _as_player(fleet: Fleet, i: int, name: str, now: float) -> Fresh:
         switches=int(games.switches[i]),
         settled=begun - (left > 0),
         forgotten=begun - (left > 0),
-        compacted=begun - (left > 0),
+        removed=begun - (left > 0),
     )
     block = BlockRow(
         player=0, number=begun, arm=head.arm, rounds=rounds, probability=float(games.blocks[i, 2]), began=now,

@@ -214,7 +214,7 @@ class History:
                 rows.forget(block.number)
                 head = head._replace(kept=head.kept - block.rounds)
             rows.remove(block.number)
-        rows.head = head._replace(compacted=head.compacted + len(blocks))
+        rows.head = head._replace(removed=head.removed + len(blocks))
         return len(blocks)
 
 

@@ -109,6 +109,7 @@ def _book(store: Store, name: str, policy: Policy | None, fresh: Fresh | None) -
 def fresh_game(name: str, policy: Policy, options: Options, game: Game, now: float) -> Fresh:
     """All rows of a game that begins."""
     names = range(policy.n_arms) if policy.arms is None else policy.arms
+    edition = 1 + secrets.randbelow(2**40)
     return Fresh(
         Identity(
             player=0,
@@ -118,11 +119,11 @@ def fresh_game(name: str, policy: Policy, options: Options, game: Game, now: flo
             made=now,
             policy=json.dumps(described(policy)),
             options=options.as_json(),
-            edition=1,
+            edition=edition,
         ),
         Head(
             player=0,
-            edition=1,
+            edition=edition,
             version=1,
             begun=0,
             arm=-1,
@@ -134,7 +135,7 @@ def fresh_game(name: str, policy: Policy, options: Options, game: Game, now: flo
             settled=0,
             forgotten=0,
             kept=0,
-            compacted=0,
+            removed=0,
             clock=now,
             next_due=None,
         ),

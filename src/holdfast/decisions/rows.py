@@ -45,7 +45,7 @@ class Identity(NamedTuple):
     options: str
     """Patience, missing and remember as JSON."""
     edition: int
-    """How often policy or options were changed."""
+    """Another one when policy or options change; a random number at first, so that two games never have the same."""
 
 
 class Head(NamedTuple):
@@ -75,7 +75,7 @@ class Head(NamedTuple):
     """How many of them, in the order of settling, have lost their single losses."""
     kept: int
     """Rounds of settled blocks whose losses are still kept one by one."""
-    compacted: int
+    removed: int
     """Blocks whose rows were removed."""
     clock: float
     """The latest time seen: time never runs back."""

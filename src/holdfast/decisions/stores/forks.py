@@ -7,9 +7,13 @@ would be as that thread left it.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from threading import RLock
 from typing import Any
 from weakref import WeakSet
+
+from holdfast.errors import StoreError
 
 ROUTER, STORE = range(2)
 """In this order they are taken: a router's lock is held while a store's is waited for."""
@@ -25,6 +29,15 @@ def lock_across_forks(rank: int) -> Any:
     with _registering:
         _known[rank].add(lock)
     return lock
+
+
+@contextmanager
+def alone(lock: Any, url: str) -> Iterator[None]:
+    """Hold the lock of a store. A call within a call, from a clock or a signal handler, would see half of the other."""
+    if lock._is_owned():
+        raise StoreError(f"{url} cannot be used from within a call that uses it, as by a clock or a signal handler")
+    with lock:
+        yield
 
 
 def _take_all() -> None:

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any
 
 from holdfast.decisions.rows import Arm, Ask, BlockRow, Fresh, Head, Identity, Row, RowKey, Tell, key_of
-from holdfast.decisions.stores.forks import STORE, lock_across_forks
+from holdfast.decisions.stores.forks import STORE, alone, lock_across_forks
 from holdfast.decisions.stores.store import NOTHING_WANTED, R, Rows, Store, Wanted, gone
 
 
@@ -31,20 +31,44 @@ class Tables:
     """Block and first round of what was handed out under a request."""
     tells: dict[int, list[Tell]] = field(default_factory=dict)
     """By block, in order."""
+    journal: list[tuple[RowKey, Any]] = field(default_factory=list)
+    """What was there before each change of the transaction under way."""
 
-    def put(self, place: RowKey, row: Any) -> Any:
-        """Another row in this place, or None for none; what was there."""
-        before = self.rows.pop(place, None)
-        if row is not None:
+    def put(self, place: RowKey, row: Any) -> None:
+        """Another row in this place, or None for none."""
+        before = self.rows.get(place)
+        self.journal.append((place, before))
+        self._set(place, row)
+        self._index(place[0], before, row)
+
+    def keep(self) -> None:
+        """The transaction has ended well."""
+        self.journal.clear()
+
+    def put_back(self) -> None:
+        """Undo what was not kept, wherever it broke off: rows first, the last change first, then what finds them."""
+        if self.journal:
+            for place, row in reversed(self.journal):
+                self._set(place, row)
+            for index in (self.open, self.numbers, self.places, self.asks, self.requests, self.tells):
+                index.clear()
+            for (kind, _), row in self.rows.items():
+                self._index(kind, None, row)
+            self.journal.clear()
+
+    def _set(self, place: RowKey, row: Any) -> None:
+        if row is None:
+            self.rows.pop(place, None)
+        else:
             self.rows[place] = row
-        kind = place[0]
+
+    def _index(self, kind: type, before: Any, row: Any) -> None:
         if kind is BlockRow:
             self._index_block(before, row)
         elif kind is Ask:
             self._index_ask(before, row)
         elif kind is Tell:
             self._index_tell(before, row)
-        return before
 
     def _index_block(self, before: BlockRow | None, row: BlockRow | None) -> None:
         if before is not None:
@@ -90,16 +114,7 @@ class MemoryRows(Rows):
 
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
-        self._before: list[tuple[RowKey, Any]] = []
         super().__init__(self.need(Head))
-
-    def _put(self, place: RowKey, row: Any) -> None:
-        self._before.append((place, self._tables.put(place, row)))
-
-    def put_back(self) -> None:
-        """Undo all changes, the last first."""
-        for place, row in reversed(self._before):
-            self._tables.put(place, row)
 
     def get(self, kind: type[R], *key: Any) -> R | None:
         """The row with this key."""
@@ -109,12 +124,12 @@ class MemoryRows(Rows):
     def add(self, *rows: Row) -> None:
         """New rows of one table."""
         for row in rows:
-            self._put(key_of(row), row)
+            self._tables.put(key_of(row), row)
 
     def set(self, kind: type[Row], *key: Any, **values: Any) -> None:
         """Other values in some columns."""
         whole: Any = self.get(kind, *key)
-        self._put((kind, key), whole._replace(**values))
+        self._tables.put((kind, key), whole._replace(**values))
 
     def arms(self) -> list[Arm]:
         """All arms."""
@@ -174,11 +189,11 @@ class MemoryRows(Rows):
         """Remove asks and tells."""
         rows: list[Row] = [*self.asks_of(block), *self.tells_of(block)]
         for row in rows:
-            self._put(key_of(row), None)
+            self._tables.put(key_of(row), None)
 
     def remove(self, number: int) -> None:
         """Remove a block."""
-        self._put((BlockRow, (number,)), None)
+        self._tables.put((BlockRow, (number,)), None)
 
 
 class MemoryStore(Store):
@@ -193,18 +208,18 @@ class MemoryStore(Store):
 
     def names(self) -> list[str]:
         """All players."""
-        with self._lock:
+        with alone(self._lock, self.url):
             return sorted(self._numbers)
 
     def find(self, name: str) -> Identity | None:
         """The player of this name."""
-        with self._lock:
+        with alone(self._lock, self.url):
             number = self._numbers.get(name)
-            return None if number is None else self._games[number].rows[Identity, ()]
+            return None if number is None else self._tables(number).rows[Identity, ()]
 
     def create(self, fresh: Sequence[Fresh]) -> list[Identity]:
         """Begin games."""
-        with self._lock:
+        with alone(self._lock, self.url):
             found = []
             for game in fresh:
                 name = game.identity.name
@@ -215,41 +230,41 @@ class MemoryStore(Store):
                     rows: list[Row] = [numbered.identity, numbered.head, numbered.state, *numbered.arms]
                     for row in [*rows, *numbered.blocks]:
                         tables.put(key_of(row), row)
+                    tables.keep()
                     self._numbers[name] = self._last
                 found.append(self._games[self._numbers[name]].rows[Identity, ()])
             return found
 
     def delete(self, player: int) -> None:
         """Remove a game."""
-        with self._lock:
+        with alone(self._lock, self.url):
             self._numbers = {name: number for name, number in self._numbers.items() if number != player}
             self._games.pop(player, None)
 
     def _tables(self, player: int) -> Tables:
         if player not in self._games:
             raise gone(player, self.url)
-        return self._games[player]
+        tables = self._games[player]
+        tables.put_back()  # what an interrupt left
+        return tables
 
     @contextmanager
     def change(self, player: int, wanted: Wanted = NOTHING_WANTED) -> Iterator[Rows]:
         """Rows to be changed."""
-        with self._lock:
-            rows = MemoryRows(self._tables(player))
+        with alone(self._lock, self.url):
+            tables = self._tables(player)
             try:
-                yield rows
+                yield MemoryRows(tables)
             except BaseException:
-                rows.put_back()
+                tables.put_back()
                 raise
+            tables.keep()
 
     @contextmanager
     def look(self, player: int) -> Iterator[Rows]:
         """Rows to be read."""
-        with self._lock:
-            rows = MemoryRows(self._tables(player))
-            try:
-                yield rows
-            finally:
-                rows.put_back()
+        with alone(self._lock, self.url):
+            yield MemoryRows(self._tables(player))
 
     def close(self) -> None:
         """Nothing to let go of."""

@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from holdfast.decisions.rows import Arm, BlockRow, Head, Tell
+from holdfast.decisions.stores.forks import alone
 from holdfast.decisions.stores.schema import MIGRATIONS, TABLES, VERSION_TABLE, Migration
 from holdfast.decisions.stores.sql import TELLS_IN, SqlRows, SqlStore, row_of, select_from, spans
 from holdfast.decisions.stores.store import ConnectionLost, Wanted, gone
@@ -162,7 +163,7 @@ class PostgresStore(SqlStore):
 
     @contextmanager
     def _transaction(self, *, writing: bool) -> Iterator[PostgresSession]:
-        with self._lock:
+        with alone(self._lock, self.url):
             try:
                 session = PostgresSession(self._connected())
                 session.write("BEGIN" if writing else "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", [()])

@@ -60,7 +60,8 @@ MIGRATIONS: tuple[Migration, ...] = (
     ),
     (
         "ALTER TABLE holdfast_tells ADD COLUMN more TEXT NOT NULL DEFAULT '[]'",
-        # a process of before that is still connected would take losses in `more` for new ones: now it fails
         "ALTER TABLE holdfast_tells RENAME COLUMN round TO first",
+        # a process of before that is still connected would take losses in `more` for new ones: now its calls fail
+        "ALTER TABLE holdfast_heads RENAME COLUMN compacted TO removed",
     ),
 )

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.decisions.rows import Arm, BlockRow, Head
+from holdfast.decisions.stores.forks import alone
 from holdfast.decisions.stores.schema import MIGRATIONS, TABLES, VERSION_TABLE, Migration
 from holdfast.decisions.stores.sql import SPREAD, SqlRows, SqlStore, row_of, select_from
 from holdfast.decisions.stores.store import Wanted, gone
@@ -64,7 +65,7 @@ class SqliteStore(SqlStore):
     _connection: sqlite3.Connection | None
 
     words = {  # noqa: RUF012  # never changed
-        "serial": "INTEGER PRIMARY KEY AUTOINCREMENT",  # no number twice: somebody may still hold it
+        "serial": "INTEGER PRIMARY KEY",
         "float": "REAL",
         "compact": "WITHOUT ROWID",
         "hot": "",
@@ -134,7 +135,7 @@ class SqliteStore(SqlStore):
 
     @contextmanager
     def _transaction(self, *, writing: bool) -> Iterator[SqliteSession]:
-        with self._lock:
+        with alone(self._lock, self.url):
             try:
                 connection = self._connected()
                 connection.execute("BEGIN IMMEDIATE" if writing else "BEGIN")
@@ -154,6 +155,8 @@ class SqliteStore(SqlStore):
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         if code in USELESS:
             return BadStore(f"{self.path} cannot be used: {USELESS[code]} ({error})")
+        if str(error).startswith("no such"):
+            return BadStore(f"{self.path} cannot be used: its tables are not Holdfast's ({error})")
         reason = REASONS.get(code, "SQLite reports an error")
         return StoreError(f"{self.path}: {reason} ({error}); nothing was changed")
 
