@@ -64,7 +64,7 @@ def durable(name: str, url: str, bare: Callable[[], object], count: int) -> None
     for label, policy in YOUNG.items():
         games = [hf.open(url, f"{label} {seed}", policy, seed=seed) for seed in range(count // 60)]
         in_one_call(f"{name}, {label}", games, 5)
-    very_first(f"{name}, {label}", url, policy, count // 20)
+        by_age(f"{name}, {label}", url, policy, count // 20)
 
 
 def in_one_call(name: str, games: list[hf.Router], count: int) -> None:
@@ -83,13 +83,14 @@ def in_one_call(name: str, games: list[hf.Router], count: int) -> None:
     line(what, f"{median(many) * 1e3:.2f} ms", ratio, "x as fast (≥ 20)")
 
 
-def very_first(name: str, url: str, policy: hf.Policy, count: int) -> None:
-    """The first 64 rounds of games, in which blocks are the shortest."""
-    pairs = [[hf.open(url, f"{kind} {i}", policy, seed=i) for kind in ("single", "many")] for i in range(count)]
-    single = [timed(lambda game=game: one_by_one(game)) for game, _ in pairs]
-    many = [timed(lambda game=game: at_once(game)) for _, game in pairs]
-    what = f"{name}: the very first 64 of a game"
-    line(what, f"{median(many) * 1e3:.2f} ms", f"{median(single) / median(many):.1f}", "x as fast")
+def by_age(name: str, url: str, policy: hf.Policy, count: int) -> None:
+    """The same, 64 rounds after 64 rounds from the first on: blocks are the shortest when a game begins."""
+    pairs = [[hf.open(url, f"{name} {kind} {i}", policy, seed=i) for kind in ("single", "many")] for i in range(count)]
+    ratios = []
+    for _ in range(8):
+        single = median([timed(lambda game=game: one_by_one(game)) for game, _ in pairs])
+        ratios.append(single / median([timed(lambda game=game: at_once(game)) for _, game in pairs]))
+    line(f"{name}: from round 0, 64, 128, …", " ".join(f"{ratio:.0f}" for ratio in ratios), "", "x as fast")
 
 
 def one_by_one(game: hf.Router) -> None:

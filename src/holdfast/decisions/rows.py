@@ -16,14 +16,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import cache
 from itertools import groupby
 from math import isfinite
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from holdfast.errors import BadStore, HoldfastError
+from holdfast.errors import BadStore
 from holdfast.players.losses import exact_sum
 
 NOTHING = "[]"
@@ -280,19 +277,3 @@ def parts_of(text: str) -> list[float]:
 def as_parts(parts: list[float]) -> str:
     """Finite numbers as JSON, exactly: Python writes a list of them in the same way."""
     return str(parts)
-
-
-def as_json(names: Iterable[str], values: Iterable[Any]) -> str:
-    """Values by names as JSON: finite numbers and lists of them, which Python writes in the same way, or such JSON."""
-    names, values = tuple(names), tuple(values)
-    text = _form(names) % values
-    if "nan" in text or "inf" in text:  # in a number, or in a name
-        for name, value in zip(names, values, strict=True):
-            if not isinstance(value, str) and not np.isfinite(value).all():
-                raise HoldfastError(f"{name} of the policy's kernels must be finite; got {value}: nothing was changed")
-    return text
-
-
-@cache
-def _form(names: tuple[str, ...]) -> str:
-    return "{" + ", ".join(f'"{name}": %s' for name in names) + "}"

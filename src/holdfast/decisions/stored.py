@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
+from typing import Any
 
 import numpy as np
 
-from holdfast.decisions.rows import BlockRow, State, as_json
+from holdfast.decisions.rows import BlockRow, State
 from holdfast.decisions.stores.store import Rows
-from holdfast.errors import BadStore
+from holdfast.errors import BadStore, HoldfastError
 from holdfast.layouts import Array
 from holdfast.players.document import named_numbers, policy_of
 from holdfast.players.game import Game
@@ -71,3 +73,19 @@ def stored_block(policy: Policy, name: str, block: BlockRow) -> Array:
     with undamaged(f"block {block.number} of player {name!r}"):
         layout.restore(named_numbers(json.loads(block.data), layout, 0, "block"), values, np.zeros(0))
     return values
+
+
+def as_json(names: Iterable[str], values: Iterable[Any]) -> str:
+    """Values by names as JSON: finite numbers and lists of them, which Python writes in the same way, or such JSON."""
+    names, values = tuple(names), tuple(values)
+    text = _form(names) % values
+    if "nan" in text or "inf" in text:  # in a number, or in a name
+        for name, value in zip(names, values, strict=True):
+            if not isinstance(value, str) and not np.isfinite(value).all():
+                raise HoldfastError(f"{name} of the policy's kernels must be finite; got {value}: nothing was changed")
+    return text
+
+
+@cache
+def _form(names: tuple[str, ...]) -> str:
+    return "{" + ", ".join(f'"{name}": %s' for name in names) + "}"
