@@ -21,7 +21,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 import holdfast as hf
-from holdfast.decisions.rows import recorded
+from holdfast.decisions.records import losses_of
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "decisions"))
@@ -73,9 +73,9 @@ def check(url: str, journal: Path) -> tuple[int, int]:
             known = {
                 (block.number, number): loss
                 for block in rows.blocks(0, 10**9)
-                for number, (loss, _) in recorded(rows.tells_of(block.number)).items()
+                for number, (loss, _) in losses_of(rows, block).items()
             }
-            handed_out = sum(ask.rounds for block in rows.blocks(0, 10**9) for ask in rows.asks_of(block.number))
+            handed_out = sum(ask.handed for block in rows.blocks(0, 10**9) for ask in rows.asks_of(block.number))
         places = {tuple(map(int, id.split("-")[1:3])) for id in asked}
         missing = [id for id in told if known.get(tuple(map(int, id.split("-")[1:3]))) != loss_of(id)]
         assert not missing, f"acknowledged losses are not recorded: {missing[:3]}"

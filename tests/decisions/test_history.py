@@ -7,6 +7,9 @@ import pytest
 from games import SWITCH, arms_of, play
 
 import holdfast as hf
+from holdfast.decisions.book import summed
+from holdfast.decisions.records import handed_out, losses_of
+from holdfast.decisions.rows import Ask, BlockRow, Tell, as_parts
 from holdfast.decisions.stores.postgresql import PostgresStore
 from holdfast.decisions.stores.schema import MIGRATIONS
 from holdfast.decisions.stores.sqlite import SqliteStore
@@ -103,30 +106,53 @@ def test_an_older_store_is_brought_up_to_date_and_a_newer_one_refused(kind, requ
         assert router.rounds == 15
 
 
+def made_older(store, schema):
+    """The game as an older schema has it: a row for each loss, and for each block that an ask reached."""
+    with store.look(1) as rows:
+        blocks = rows.blocks(0, 1000)
+        asks = [(b.number, rounds, at) for b in blocks for rounds, at in handed_out(rows, b)]
+        tells = [(b, round, loss) for b in blocks for round, (loss, _) in losses_of(rows, b).items()]
+        request = rows.asks_of(1)[0].request
+    with store._transaction(writing=True) as session:
+        session.write("DELETE FROM holdfast_asks")
+        session.write("DELETE FROM holdfast_tells")
+        session.insert(Ask, [Ask(1, number, r.start, len(r), at, request) for number, r, at in asks])
+        session.insert(Tell, [Tell(1, b.number, round, loss, b.began, 0) for b, round, loss in tells])
+        session.update(BlockRow, ("parts",), [(as_parts(summed(b)), 1, b.number) for b in blocks])
+        session.write("ALTER TABLE holdfast_asks RENAME COLUMN handed TO rounds")
+        if schema == 1:
+            session.write("ALTER TABLE holdfast_tells DROP COLUMN more")
+            session.write("ALTER TABLE holdfast_tells RENAME COLUMN first TO round")
+            session.write("ALTER TABLE holdfast_heads RENAME COLUMN removed TO compacted")
+        session.write("UPDATE holdfast_schema SET version = ?", (schema,))
+    store.close()
+
+
+@pytest.mark.parametrize("schema", [1, 2])
 @pytest.mark.parametrize("kind", [SqliteStore, PostgresStore])
-def test_a_store_with_a_row_for_each_loss_goes_on(kind, request, folder):
-    """Schema 1: what was told is known, and the game is the one it would have been."""
+def test_a_store_of_an_older_schema_goes_on(kind, schema, request, folder):
+    """What was handed out and told is known, and the game is the one it would have been."""
     from places import fresh_schema
 
     url = f"sqlite:///{folder}/g.db" if kind is SqliteStore else fresh_schema(request.getfixturevalue("postgres"))
     twin = hf.open("memory:", "game", SWITCH, seed=1)
     with hf.open(kind(url), "game", SWITCH, seed=1) as router:
-        given, others = router.ask(40), twin.ask(40)
-        for number, (decision, other) in enumerate(zip(given[:30], others[:30], strict=True)):
-            router.tell(decision.id, number / 31)
-            twin.tell(other.id, number / 31)
-    with kind(url)._transaction(writing=True) as session:
-        session.write("ALTER TABLE holdfast_tells DROP COLUMN more", [()])
-        session.write("ALTER TABLE holdfast_tells RENAME COLUMN first TO round", [()])
-        session.write("ALTER TABLE holdfast_heads RENAME COLUMN removed TO compacted", [()])
-        session.write("UPDATE holdfast_schema SET version = ?", [(1,)])
+        given, others = router.ask(40, request="first"), twin.ask(40)
+        told = [(d.id, number / 31) for number, d in enumerate(given[:30])]
+        router.tell(told)
+        twin.tell([(other.id, loss) for other, (_, loss) in zip(others, told, strict=False)])
+        log = router.history.log
+    made_older(kind(url), schema)
     with hf.open(kind(url), "game") as router:
-        with pytest.raises(hf.BadStore, match="compacted"), router.store._transaction(writing=False) as session:
-            session.fetch("SELECT compacted FROM holdfast_heads", ())  # as a process that is still connected would
-        assert not any(receipt.new for receipt in router.tell([(d.id, n / 31) for n, d in enumerate(given[:30])]))
+        gone = "SELECT compacted FROM holdfast_heads" if schema == 1 else "SELECT rounds FROM holdfast_asks"
+        with pytest.raises(hf.BadStore), router.store._transaction(writing=False) as session:
+            session.fetch(gone, ())  # as a process that is still connected would
+        assert not any(receipt.new for receipt in router.tell(told))
         with pytest.raises(hf.AlreadyTold, match=re.escape(f"{29 / 31} is recorded; got 0.5")):
             router.tell(given[29].id, 0.5)
-        assert [d.id for d in router.open_decisions] == [d.id for d in given[30:]]
+        assert router.ask(40, request="first") == given
+        assert router.open_decisions == given[30:]
+        assert router.history.log.equals(log)
         router.tell([(d.id, 0.25) for d in given[30:]])
         twin.tell([(d.id, 0.25) for d in others[30:]])
         assert play(router, 50) == play(twin, 50)

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 import holdfast as hf
 from holdfast.decisions import decision, rows
 from holdfast.decisions.decision import Ids
-from holdfast.decisions.rows import Tell, as_parts, parts_of, recorded, told_together
+from holdfast.decisions.records import recorded, told_together
+from holdfast.decisions.rows import Tell, as_parts, parts_of
 from holdfast.decisions.stored import as_json
 from holdfast.errors import BadStore, HoldfastError, UnknownDecision
 

@@ -263,7 +263,7 @@ def test_an_interrupt_anywhere_leaves_the_memory_store_whole(where, monkeypatch)
     """Ctrl-C in the middle of a change: it did not happen, and the game goes on."""
     store, twin = MemoryStore(), hf.open("memory:", "chat", SWITCH, seed=1)
     router = hf.open(store, "chat", SWITCH, seed=1)
-    mine, others = router.ask(30), twin.ask(30)
+    mine, others = router.ask(90), twin.ask(90)
     before, whole, left = copy.deepcopy(store._games[1]), Tables._index, where
 
     def interrupted(self, *change):
@@ -277,7 +277,7 @@ def test_an_interrupt_anywhere_leaves_the_memory_store_whole(where, monkeypatch)
     with pytest.raises(KeyboardInterrupt):
         router.tell([(d.id, 0.5) for d in mine])
     monkeypatch.setattr(Tables, "_index", whole)
-    assert router.rounds == 30
+    assert router.rounds == 90
     assert store._games[1] == before
     router.tell([(d.id, 0.5) for d in mine])
     twin.tell([(d.id, 0.5) for d in others])

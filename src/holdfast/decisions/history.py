@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.checks import whole_number
 from holdfast.decisions.book import Book
-from holdfast.decisions.rows import Arm, BlockRow, parts_of, recorded
+from holdfast.decisions.records import losses_of
+from holdfast.decisions.rows import Arm, BlockRow, parts_of
 from holdfast.decisions.stores.store import Rows
 from holdfast.errors import InvalidParameter
 
@@ -175,7 +176,7 @@ class History:
                 mean = (block.total or 0.0) / block.told if block.told else 0.0
                 found.append((block, [mean] * block.told, False))
             else:
-                losses = [loss for loss, late in recorded(rows.tells_of(block.number)).values() if not late]
+                losses = [loss for loss, late in losses_of(rows, block).values() if not late]
                 found.append((block, losses, True))
         return found
 

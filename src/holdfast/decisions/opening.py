@@ -14,7 +14,7 @@ from holdfast.decisions.changes import Change, differences, same_kind
 from holdfast.decisions.names import kept_arm, kept_name
 from holdfast.decisions.options import Options, given_options
 from holdfast.decisions.router import Router
-from holdfast.decisions.rows import NOTHING, Arm, Fresh, Head, Identity, State
+from holdfast.decisions.rows import FIRST_VERSION, NOTHING, Arm, Fresh, Head, Identity, State
 from holdfast.decisions.stored import state_of
 from holdfast.decisions.stores import store_at
 from holdfast.decisions.stores.store import Store, persistently
@@ -79,11 +79,13 @@ def open(
     store = url if isinstance(url, Store) else store_at(url)
     patient = real_number("retry", retry, least=0)
     options = given_options(patience, missing, remember)
-    fresh = None
+    fresh = game = None
     if policy is not None:
-        now = real_number("clock", clock())
-        fresh = fresh_game(name, policy, Options().changed(policy, options), Game(policy, seed), now)
+        now, game = real_number("clock", clock()), Game(policy, seed)
+        fresh = fresh_game(name, policy, Options().changed(policy, options), game, now)
     book = persistently(lambda again: _book(store, name, policy, fresh), patient)
+    if fresh is not None and game is not None and book.identity.uid == fresh.identity.uid:
+        book.has_begun(game)
     router = Router(store, book, clock=clock, retry=patient)
     change = Change.of(change_switching_cost, add_arms, retire_arms, {})
     if change != Change.of(None, (), (), {}):
@@ -124,7 +126,7 @@ def fresh_game(name: str, policy: Policy, options: Options, game: Game, now: flo
         Head(
             player=0,
             edition=edition,
-            version=1,
+            version=FIRST_VERSION,
             begun=0,
             arm=-1,
             rounds=0,
@@ -139,7 +141,7 @@ def fresh_game(name: str, policy: Policy, options: Options, game: Game, now: flo
             clock=now,
             next_due=None,
         ),
-        State(player=0, version=1, data=state_of(game)),
+        State(player=0, version=FIRST_VERSION, data=state_of(game)),
         tuple(
             Arm(0, i, kept_arm("arms", name) if isinstance(name, str) else None, 0, 0, 0, 0, NOTHING, None)
             for i, name in enumerate(names)

@@ -63,6 +63,12 @@ class Options:
         """Now, as `due` counts."""
         return clock if self.seconds is not None else float(asked)
 
+    def until_due(self, asked: int, next_due: float | None) -> float:
+        """Rounds after which the first block may run out of patience, where none has by now."""
+        if self.rounds is None:
+            return math.inf
+        return self.rounds if next_due is None else min(self.rounds, next_due - asked)
+
     def as_json(self) -> str:
         """For a store."""
         return json.dumps(asdict(self))

@@ -8,13 +8,15 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn, TypeVar, overload
 
 from holdfast.checks import real_number, whole_number
-from holdfast.decisions.book import Book, Receipt, Told
+from holdfast.decisions.book import Book
 from holdfast.decisions.changes import Change, apply_change
 from holdfast.decisions.decision import Decision
+from holdfast.decisions.hearing import Answers, Receipt, Told, hear
 from holdfast.decisions.history import History
 from holdfast.decisions.names import kept_name
 from holdfast.decisions.options import given_options
-from holdfast.decisions.rows import BlockRow, Head, State, recorded
+from holdfast.decisions.records import handed_out, losses_of
+from holdfast.decisions.rows import BlockRow, Head, State
 from holdfast.decisions.stored import stored_block, stored_game
 from holdfast.decisions.stores.forks import ROUTER, lock_across_forks
 from holdfast.decisions.stores.store import NOTHING_WANTED, Rows, Store, Wanted, persistently
@@ -145,7 +147,7 @@ class Router:
             raise SomeRefused(len(answers), refused)
         return answers  # type: ignore[return-value]  # no error is left
 
-    def _tell(self, pairs: list[tuple[Any, Any]]) -> list[Receipt | HoldfastError]:
+    def _tell(self, pairs: list[tuple[Any, Any]]) -> Answers:
         runs: list[tuple[int, list[Told]]] = []
         wanted: dict[int, list[int]] = {}
         refused: dict[int, HoldfastError] = {}
@@ -165,9 +167,9 @@ class Router:
             run.append((id, round, value))
         for block, run in runs:
             wanted.setdefault(block, []).extend([round for _, round, _ in run])
-        answers: list[Receipt | HoldfastError] = []
+        answers: Answers = []
         if runs:
-            answers = self._changed(lambda rows, again: self._book.tell(rows, runs, wanted, self._now()), wanted)
+            answers = self._changed(lambda rows, again: hear(self._book, rows, runs, wanted, self._now()), wanted)
         for number, reason in refused.items():
             answers.insert(number, reason)
         return answers
@@ -234,10 +236,10 @@ class Router:
         def look(rows: Rows) -> list[Decision]:
             found = []
             for block in rows.open_blocks():
-                told = recorded(rows.tells_of(block.number))
-                for ask in rows.asks_of(block.number):
-                    decisions = self._book.decisions(block, ask)
-                    found += [d for i, d in enumerate(decisions, ask.first) if i not in told]
+                told = losses_of(rows, block)
+                for rounds, at in handed_out(rows, block):
+                    decisions = self._book.decisions(block, rounds, at)
+                    found += [d for round, d in zip(rounds, decisions, strict=True) if round not in told]
             return found
 
         return self._seen(look)

@@ -5,8 +5,9 @@
     State      the policy's numbers and the random stream; rewritten when a block begins or is observed
     Arm        what became of one arm so far
     BlockRow   one block: its draw, what was told of it, when it was settled
-    Ask        rounds of one block handed out by one call
-    Tell       the loss of one decision, and of those after it that were told in the same call
+    Ask        rounds handed out by one call
+    Tell       the loss of one decision, and of those after it that were told in the same call (`records.py` says when
+               there is none)
 
 Asks and tells of settled blocks are forgotten in time (`remember`), so that what is kept grows by blocks. Sums of
 losses are kept as `parts`: a few numbers, as JSON, whose sum is exactly that of all losses told.
@@ -14,9 +15,7 @@ losses are kept as `parts`: a few numbers, as JSON, whose sum is exactly that of
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
-from itertools import groupby
 from math import isfinite
 from typing import Any, NamedTuple
 
@@ -80,6 +79,10 @@ class Head(NamedTuple):
     """No open block runs out of patience before this."""
 
 
+FIRST_VERSION = 1
+"""Of the state of a game that begins."""
+
+
 class State(NamedTuple):
     """The policy's numbers."""
 
@@ -130,14 +133,19 @@ class BlockRow(NamedTuple):
 
 
 class Ask(NamedTuple):
-    """So many rounds of a block from `first` on, handed out together."""
+    """Rounds from the `first` of a block on, those of the blocks after it too, handed out together."""
 
     player: int
     block: int
     first: int
-    rounds: int
+    handed: int
+    """How many."""
     at: float
     request: str
+
+
+MOST_TOGETHER = 100
+"""Losses in one row: so many are read to know one of them."""
 
 
 class Tell(NamedTuple):
@@ -229,36 +237,12 @@ class Fresh(NamedTuple):
         )
 
 
-MOST_TOGETHER = 100
-"""Losses in one row: so many are read to know one of them."""
-
-
 RoundLoss = tuple[int, float]
 """A round of a block and its loss."""
 
 
 Recorded = tuple[float, int]
 """What is known of a decision that was told: its loss, and whether it came late."""
-
-
-def told_together(player: int, block: int, losses: Iterable[RoundLoss], at: float) -> list[Tell]:
-    """Rows for rounds of a block and their losses, told in time in one call."""
-    ordered = sorted(losses)
-    if ordered[-1][0] - ordered[0][0] >= len(ordered) or len(ordered) > MOST_TOGETHER:
-        runs = groupby(enumerate(ordered), lambda place: (place[1][0] - place[0], place[0] // MOST_TOGETHER))
-        rows = (told_together(player, block, [told for _, told in run], at) for _, run in runs)
-        return [row for together in rows for row in together]
-    (first, loss), *others = ordered
-    return [Tell(player, block, first, loss, at, 0, as_parts([loss for _, loss in others]))]
-
-
-def recorded(tells: Iterable[Tell]) -> dict[int, Recorded]:
-    """What was told, by round."""
-    found = {}
-    for tell in tells:
-        for number, loss in enumerate([tell.loss, *parts_of(tell.more)], tell.first):
-            found[number] = (loss, tell.late)
-    return found
 
 
 def parts_of(text: str) -> list[float]:

@@ -14,8 +14,8 @@ import json
 from typing import Any
 
 from holdfast import errors
-from holdfast.decisions.book import Receipt
 from holdfast.decisions.decision import Decision
+from holdfast.decisions.hearing import Receipt
 from holdfast.errors import HoldfastError, InvalidParameter, OtherSettings, SomeRefused, UnknownPlayer
 
 FIELDS: dict[type[HoldfastError], tuple[str, ...]] = {

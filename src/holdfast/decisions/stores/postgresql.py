@@ -10,14 +10,24 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import cache
 from math import isfinite
-from typing import Any
+from typing import Any, get_args, get_type_hints
 from urllib.parse import urlsplit, urlunsplit
 
-from holdfast.decisions.rows import Arm, BlockRow, Head, Tell
+from holdfast.decisions.rows import KEYS, Arm, BlockRow, Head, Row, Tell
 from holdfast.decisions.stores.forks import alone
 from holdfast.decisions.stores.schema import MIGRATIONS, TABLES, VERSION_TABLE, Migration
-from holdfast.decisions.stores.sql import TELLS_IN, SqlRows, SqlStore, row_of, select_from, spans
+from holdfast.decisions.stores.sql import (
+    TELLS_IN,
+    SqlRows,
+    SqlStore,
+    insert_into,
+    row_of,
+    select_from,
+    spans,
+    update_of,
+)
 from holdfast.decisions.stores.store import ConnectionLost, Wanted, gone
 from holdfast.errors import BadStore, InvalidParameter, MissingExtra, StoreError
 
@@ -47,6 +57,8 @@ LINE = {
 PLAIN = re.compile(r"""[\w .,:+"{}\[\]-]*""", re.ASCII)
 """Text that means the same between quotes, whatever the server's settings."""
 
+TYPES = {int: "bigint", float: "double precision", str: "text"}
+
 MIGRATING = 0x686F6C64
 """The advisory lock of whoever brings the tables up to date."""
 
@@ -69,13 +81,22 @@ class PostgresSession:
         """The rows that a query finds."""
         return self.read_together([(sql, values)])[0]
 
-    def write(self, sql: str, many: Sequence[Sequence[Any]]) -> None:
-        """Do something for each tuple of values, later."""
-        one, insert, group = sql.partition(" VALUES ")
-        if insert:  # one statement for all new rows of a table
-            self._waiting.append(f"{one}{insert}{', '.join(self._text(group, values) for values in many)}")
+    def write(self, sql: str, values: Sequence[Any] = ()) -> None:
+        """Do something, later."""
+        self._waiting.append(self._text(sql, values))
+
+    def insert(self, kind: Any, rows: Sequence[Row]) -> None:
+        """New rows of one table."""
+        before, values, _ = insert_into(kind).partition("VALUES ")
+        self._waiting.append(f"{before}{values}{self._groups(rows)}")
+
+    def update(self, kind: Any, columns: tuple[str, ...], many: Sequence[Sequence[Any]]) -> None:
+        """Other values in some columns of rows."""
+        if len(many) == 1:
+            self.write(update_of(kind, columns), many[0])
         else:
-            self._waiting += [self._text(sql, values) for values in many]
+            before, after = _update_each(kind, columns)
+            self._waiting.append(f"{before}{self._groups(many)}{after}")
 
     def read_together(self, queries: Sequence[tuple[str, Sequence[Any]]]) -> list[list[tuple[Any, ...]]]:
         """Write what waits and read what several queries find, in one journey."""
@@ -95,11 +116,15 @@ class PostgresSession:
 
     def commit(self) -> None:
         """Write what waits, for good."""
-        self.write("COMMIT", [()])
+        self.write("COMMIT")
         self.read_together([])
 
     def _text(self, sql: str, values: Sequence[Any]) -> str:
         return sql.replace("?", "{}").format(*map(self._literal, values)) if values else sql
+
+    def _groups(self, rows: Iterable[Sequence[Any]]) -> str:
+        """Rows between brackets."""
+        return ", ".join(f"({', '.join(map(self._literal, values))})" for values in rows)
 
     def _literal(self, value: Any) -> str:
         """A value in SQL. Finite numbers and plain words, nearly all there is to write, need no driver's detour."""
@@ -166,7 +191,7 @@ class PostgresStore(SqlStore):
         with alone(self._lock, self.url):
             try:
                 session = PostgresSession(self._connected())
-                session.write("BEGIN" if writing else "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", [()])
+                session.write("BEGIN" if writing else "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
                 yield session
                 session.commit()
             except BaseException as error:
@@ -227,6 +252,16 @@ class PostgresStore(SqlStore):
         if several:
             rows.read_along(Arm, next(found))
         return rows
+
+
+@cache
+def _update_each(kind: Any, columns: tuple[str, ...]) -> tuple[str, str]:
+    """What stands before and after values and keys of several rows."""
+    types = {name: next(iter(get_args(hint)), hint) for name, hint in get_type_hints(kind).items()}
+    changes = ", ".join(f"{name} = each.{name}::{TYPES[types[name]]}" for name in columns)  # all of it may be NULL
+    same = " AND ".join(f"{TABLES[kind]}.{name} = each.{name}" for name in KEYS[kind])
+    names = ", ".join((*columns, *KEYS[kind]))
+    return f"UPDATE {TABLES[kind]} SET {changes} FROM (VALUES ", f") AS each ({names}) WHERE {same}"
 
 
 def _tells_at(player: int, wanted: Wanted) -> tuple[str, Sequence[Any]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from typing import Any, Protocol, cast, get_type_hints
@@ -67,8 +67,14 @@ class Session(Protocol):
     def fetch(self, sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
         """The rows that a query finds."""
 
-    def write(self, sql: str, many: Sequence[Sequence[Any]]) -> None:
-        """Do something for each of several tuples of values; it may wait until the next `fetch` or the end."""
+    def write(self, sql: str, values: Sequence[Any] = ()) -> None:
+        """Do something; it may wait until the next `fetch` or the end, and so may the next two."""
+
+    def insert(self, kind: Any, rows: Sequence[Row]) -> None:
+        """New rows of one table."""
+
+    def update(self, kind: Any, columns: tuple[str, ...], many: Sequence[Sequence[Any]]) -> None:
+        """Other values in some columns of rows: for each row these values and its key."""
 
     def by(self, index: str) -> str:
         """What makes a query use an index, where that must be said."""
@@ -86,12 +92,14 @@ def _select_one(kind: Any) -> str:
 
 
 @cache
-def _insert(kind: Any) -> str:
+def insert_into(kind: Any) -> str:
+    """A new row."""
     return f"INSERT INTO {TABLES[kind]} ({', '.join(kind._fields)}) VALUES ({', '.join('?' * len(kind._fields))})"
 
 
 @cache
-def _update(kind: Any, columns: tuple[str, ...]) -> str:
+def update_of(kind: Any, columns: tuple[str, ...]) -> str:
+    """A change of some columns of a row."""
     changes = ", ".join(f"{name} = ?" for name in columns)
     return f"UPDATE {TABLES[kind]} SET {changes} WHERE {' AND '.join(f'{name} = ?' for name in KEYS[kind])}"
 
@@ -132,7 +140,9 @@ class SqlRows(Rows):
             one = _select_one(cast(Any, kind))
             found = self._session.fetch(one, (self._player, *key))  # what waits to be written has other keys
             known[key] = row_of(kind, found[0]) if found else None
-        return cast("R | None", known[key])
+        row = known[key]
+        changes = self._changed.get((kind, key))
+        return cast("R | None", row._replace(**changes) if changes and row is not None else row)
 
     def add(self, *rows: Row) -> None:
         """New rows of one table."""
@@ -144,26 +154,27 @@ class SqlRows(Rows):
 
     def set(self, kind: type[Row], *key: Any, **values: Any) -> None:
         """Other values in some columns."""
-        known, new = self._known[kind], self._new[kind]
-        if key in known:
-            known[key] = known[key]._replace(**values)
+        new = self._new[kind]
         if key in new:
-            new[key] = known[key]
+            new[key] = self._known[kind][key] = new[key]._replace(**values)
+        elif (changes := self._changed.get((kind, key))) is not None:
+            changes.update(values)
         else:
-            self._changed.setdefault((kind, key), {}).update(values)
+            self._changed[kind, key] = values
 
     def flush(self) -> None:
         """Write what has changed."""
         for kind, new in self._new.items():
             if new:
-                self._session.write(_insert(kind), list(new.values()))
+                self._session.insert(kind, list(new.values()))
                 self._new[kind] = {}
         updates: dict[tuple[type, tuple[str, ...]], list[Any]] = {}
         for (kind, key), changes in self._changed.items():
             updates.setdefault((kind, tuple(changes)), []).append((*changes.values(), self._player, *key))
+            self._known[kind].pop(key, None)
         self._changed = {}
         for (kind, names), values in updates.items():
-            self._session.write(_update(kind, names), values)
+            self._session.update(kind, names, values)
 
     def read_along(self, kind: Any, found: Iterable[Sequence[Any]]) -> list[Any]:
         """Know rows that were read."""
@@ -171,6 +182,13 @@ class SqlRows(Rows):
         if kind not in LISTED:
             self._known[kind].update((key_of(row)[1], row) for row in rows)
         return rows
+
+    def read_near(self, kind: Any, column: str, numbers: Collection[int]) -> list[Any]:
+        """Read rows by one query, and perhaps some between them, if there are several near each other."""
+        if len(numbers) < 2 or max(numbers) - min(numbers) >= SPREAD * len(numbers):
+            return []
+        where = f"WHERE player = ? AND {column} BETWEEN ? AND ?"
+        return self._find(kind, where, self._player, min(numbers), max(numbers))
 
     def tells_read_along(self, blocks: Iterable[int], found: Iterable[Sequence[Any]]) -> None:
         """Know all that was told of what is wanted of some blocks."""
@@ -241,12 +259,12 @@ class SqlRows(Rows):
         self.flush()
         for kind in (Ask, Tell):
             where = f"DELETE FROM {TABLES[kind]} WHERE player = ? AND block = ?"
-            self._session.write(where, [(self._player, block)])
+            self._session.write(where, (self._player, block))
 
     def remove(self, number: int) -> None:
         """Remove a block."""
         self.flush()
-        self._session.write(f"DELETE FROM {TABLES[BlockRow]} WHERE player = ? AND number = ?", [(self._player, number)])
+        self._session.write(f"DELETE FROM {TABLES[BlockRow]} WHERE player = ? AND number = ?", (self._player, number))
         self._known[BlockRow].pop((number,), None)
 
 
@@ -297,13 +315,13 @@ class SqlStore(Store):
                 f"this one has schema {done}: a newer Holdfast wrote it"
             )
         if version is None:
-            session.write(f"CREATE TABLE {VERSION_TABLE} (version BIGINT NOT NULL)", [()])
-            session.write(f"INSERT INTO {VERSION_TABLE} (version) VALUES (?)", [(0,)])
+            session.write(f"CREATE TABLE {VERSION_TABLE} (version BIGINT NOT NULL)")
+            session.write(f"INSERT INTO {VERSION_TABLE} (version) VALUES (?)", (0,))
         for migration in self._migrations[done:]:
             for statement in migration:
-                session.write(statement.format(**self.words), [()])
+                session.write(statement.format(**self.words))
         if done < len(self._migrations):
-            session.write(f"UPDATE {VERSION_TABLE} SET version = ?", [(len(self._migrations),)])
+            session.write(f"UPDATE {VERSION_TABLE} SET version = ?", (len(self._migrations),))
 
     def names(self) -> list[str]:
         """All players."""
@@ -346,18 +364,18 @@ class SqlStore(Store):
                 raise BadStore(f"player {game.identity.name!r} came and went while it was being made")
             return other
         numbered = game.numbered(taken[0][0])
-        session.write(_insert(Head), [tuple(numbered.head)])
-        session.write(_insert(State), [tuple(numbered.state)])
-        session.write(_insert(Arm), [tuple(arm) for arm in numbered.arms])
+        session.insert(Head, [numbered.head])
+        session.insert(State, [numbered.state])
+        session.insert(Arm, numbered.arms)
         if numbered.blocks:
-            session.write(_insert(BlockRow), [tuple(block) for block in numbered.blocks])
+            session.insert(BlockRow, numbered.blocks)
         return numbered.identity
 
     def delete(self, player: int) -> None:
         """Remove a game."""
         with self._transaction(writing=True) as session:
             for table in TABLES.values():
-                session.write(f"DELETE FROM {table} WHERE player = ?", [(player,)])
+                session.write(f"DELETE FROM {table} WHERE player = ?", (player,))
 
     @contextmanager
     def change(self, player: int, wanted: Wanted = NOTHING_WANTED) -> Iterator[Rows]:

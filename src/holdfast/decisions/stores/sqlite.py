@@ -13,10 +13,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from holdfast.decisions.rows import Arm, BlockRow, Head
+from holdfast.decisions.rows import Arm, BlockRow, Head, Row
 from holdfast.decisions.stores.forks import alone
-from holdfast.decisions.stores.schema import MIGRATIONS, TABLES, VERSION_TABLE, Migration
-from holdfast.decisions.stores.sql import SPREAD, SqlRows, SqlStore, row_of, select_from
+from holdfast.decisions.stores.schema import MIGRATIONS, VERSION_TABLE, Migration
+from holdfast.decisions.stores.sql import SqlRows, SqlStore, insert_into, row_of, select_from, update_of
 from holdfast.decisions.stores.store import Wanted, gone
 from holdfast.errors import BadStore, InvalidParameter, StoreError
 
@@ -47,12 +47,17 @@ class SqliteSession:
         """The rows that a query finds."""
         return self._connection.execute(sql, values).fetchall()
 
-    def write(self, sql: str, many: Sequence[Sequence[Any]]) -> None:
-        """Do something for each tuple of values."""
-        if len(many) == 1:
-            self._connection.execute(sql, many[0])
-        else:
-            self._connection.executemany(sql, many)
+    def write(self, sql: str, values: Sequence[Any] = ()) -> None:
+        """Do something."""
+        self._connection.execute(sql, values)
+
+    def insert(self, kind: Any, rows: Sequence[Row]) -> None:
+        """New rows of one table."""
+        self._connection.executemany(insert_into(kind), map(tuple, rows))  # tuples with names are bound more slowly
+
+    def update(self, kind: Any, columns: tuple[str, ...], many: Sequence[Sequence[Any]]) -> None:
+        """Other values in some columns of rows."""
+        self._connection.executemany(update_of(kind, columns), many)
 
     def by(self, index: str) -> str:
         """What makes a query use an index."""
@@ -165,9 +170,6 @@ class SqliteStore(SqlStore):
         if not found:
             raise gone(player, self.url)
         rows = SqlRows(session, row_of(Head, found[0]))
-        if len(wanted) > 1 and (spread := max(wanted) - min(wanted) + 1) <= SPREAD * len(wanted):
-            rows.blocks(min(wanted) - 1, spread)  # by one query, while others are read when they are asked for
-            theirs = f"(SELECT arm FROM {TABLES[BlockRow]} WHERE player = ? AND number BETWEEN ? AND ?)"
-            arms = select_from(Arm) + f"WHERE player = ? AND arm IN {theirs}"
-            rows.read_along(Arm, session.fetch(arms, (player, player, min(wanted), max(wanted))))
+        blocks = rows.read_near(BlockRow, "number", wanted)  # others are read when they are asked for
+        rows.read_near(Arm, "arm", {block.arm for block in blocks})
         return rows

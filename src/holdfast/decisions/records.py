@@ -1,0 +1,69 @@
+"""What is kept of single decisions: when each was handed out, and its loss.
+
+A row for each would be many. So the rounds that one call hands out have one row; those of a block that began with that
+call were handed out when it began. Losses of rounds that follow each other share a row if they were told in one call,
+and a block of which all was told in one call needs none: its `parts` are its losses, until single ones are forgotten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby, pairwise
+
+from holdfast.decisions.rows import MOST_TOGETHER, BlockRow, Recorded, RoundLoss, Tell, as_parts, parts_of
+from holdfast.decisions.stores.store import Rows
+from holdfast.errors import BadStore
+
+
+def told_together(player: int, block: int, losses: Iterable[RoundLoss], at: float) -> list[Tell]:
+    """Rows for rounds of a block and their losses, told in time in one call."""
+    ordered = sorted(losses)
+    if not ordered:
+        return []
+    if ordered[-1][0] - ordered[0][0] >= len(ordered) or len(ordered) > MOST_TOGETHER:
+        runs = groupby(enumerate(ordered), lambda place: (place[1][0] - place[0], place[0] // MOST_TOGETHER))
+        rows = (told_together(player, block, [told for _, told in run], at) for _, run in runs)
+        return [row for together in rows for row in together]
+    (first, loss), *others = ordered
+    return [Tell(player, block, first, loss, at, 0, as_parts([loss for _, loss in others]))]
+
+
+def recorded(tells: Iterable[Tell]) -> dict[int, Recorded]:
+    """What was told, by round."""
+    found = {}
+    for tell in tells:
+        for number, loss in enumerate([tell.loss, *parts_of(tell.more)], tell.first):
+            found[number] = (loss, tell.late)
+    return found
+
+
+def losses_of(rows: Rows, block: BlockRow, rounds: Sequence[int] | None = None) -> dict[int, Recorded]:
+    """What was told of a block and is not forgotten, by round; of some `rounds` and perhaps others, if given."""
+    forgotten = block.place is not None and block.place <= rows.head.forgotten
+    if forgotten or not (block.told or block.late):
+        return {}
+    tells = rows.tells_of(block.number) if rounds is None else rows.tells_at(block.number, rounds)
+    if tells or block.told < block.rounds:
+        return recorded(tells)
+    losses = parts_of(block.parts)
+    if len(losses) != block.rounds:
+        raise BadStore(f"the store is damaged: the losses of block {block.number} are missing")
+    return {round: (loss, 0) for round, loss in enumerate(losses)}
+
+
+def handed_out(rows: Rows, block: BlockRow) -> Iterator[tuple[range, float]]:
+    """Rounds of a block that were handed out together, and when."""
+    later = [(ask.first, ask.at) for ask in rows.asks_of(block.number) if ask.first]
+    end = rows.head.handed if block.number == rows.head.begun else block.rounds
+    for (first, at), (after, _) in pairwise([(0, block.began), *later, (end, 0.0)]):
+        yield range(first, after), at
+
+
+def under(rows: Rows, request: str) -> Iterator[tuple[BlockRow, range, float]]:
+    """Rounds that were handed out under a request, by block, and when."""
+    for ask in rows.asks_under(request):
+        number, first, left = ask.block, ask.first, ask.handed
+        while left > 0 and (block := rows.get(BlockRow, number)) is not None:
+            count = min(left, block.rounds - first)
+            yield block, range(first, first + count), ask.at
+            number, first, left = number + 1, 0, left - count
