@@ -9,7 +9,9 @@ import psycopg
 from postgres_server import PrivateServer
 
 import holdfast as hf
-from holdfast.decisions.stores import Store, store_at
+from holdfast.decisions.stores import Store
+from holdfast.decisions.stores.postgresql import PostgresStore
+from holdfast.decisions.stores.sqlite import SqliteStore
 
 KINDS = ("memory", "sqlite", "postgresql")
 NUMBERS = itertools.count()
@@ -42,8 +44,10 @@ class Place:
     clock: Clock = field(default_factory=Clock)
 
     def open(self, name: str = "chat", policy: hf.Policy | None = None, **options: Any) -> hf.Router:
-        """A handle of its own on a game; `memory:` lives in one store object."""
-        return hf.open(self.at, name, policy, **{"clock": self.clock, **options})
+        """A handle of its own on a game, as in a process of its own; `memory:` lives in one store object."""
+        return hf.open(self.store(), name, policy, **{"clock": self.clock, **options})
 
     def store(self) -> Store:
-        return self.at if isinstance(self.at, Store) else store_at(self.at)
+        if isinstance(self.at, Store):
+            return self.at
+        return SqliteStore(self.at) if self.kind == "sqlite" else PostgresStore(self.at)

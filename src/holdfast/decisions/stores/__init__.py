@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from holdfast.decisions.stores.shared import shared
 from holdfast.decisions.stores.store import Store
 from holdfast.errors import InvalidParameter
 
@@ -20,11 +21,11 @@ def store_at(url: object) -> Store:
     if scheme == "sqlite":
         from holdfast.decisions.stores.sqlite import SqliteStore
 
-        return SqliteStore(url)
+        return shared(SqliteStore(url))
     if scheme in ("postgresql", "postgres"):
         from holdfast.decisions.stores.postgresql import PostgresStore
 
-        return PostgresStore(url)
+        return shared(PostgresStore(url))
     raise InvalidParameter("url", RULE, url)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import RLock
+from threading import RLock, local
 from typing import Any
 from weakref import WeakSet
 
@@ -33,11 +33,28 @@ def lock_across_forks(rank: int) -> Any:
 
 @contextmanager
 def alone(lock: Any, url: str) -> Iterator[None]:
-    """Hold the lock of a store. A call within a call, from a clock or a signal handler, would see half of the other."""
+    """Hold the lock of a store, once: a call within a call would see half of the other."""
     if lock._is_owned():
-        raise StoreError(f"{url} cannot be used from within a call that uses it, as by a clock or a signal handler")
+        raise within_a_call(url)
     with lock:
         yield
+
+
+@contextmanager
+def never_within(calls: local, url: str) -> Iterator[None]:
+    """The same of a thread, where several may call at once."""
+    if getattr(calls, "is_in_one", False):
+        raise within_a_call(url)
+    calls.is_in_one = True
+    try:
+        yield
+    finally:
+        calls.is_in_one = False
+
+
+def within_a_call(url: str) -> StoreError:
+    """What is said of a call that would see half of another."""
+    return StoreError(f"{url} cannot be used from within a call that uses it, as by a clock or a signal handler")
 
 
 def _take_all() -> None:

@@ -7,7 +7,6 @@ few small rows, however much a caller changes on the way.
 
 from __future__ import annotations
 
-import os
 from abc import abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -29,7 +28,6 @@ from holdfast.decisions.rows import (
     Tell,
     key_of,
 )
-from holdfast.decisions.stores.forks import STORE, lock_across_forks
 from holdfast.decisions.stores.schema import MIGRATIONS, TABLES, VERSION_TABLE, Migration
 from holdfast.decisions.stores.store import NOTHING_WANTED, R, Rows, Store, Wanted
 from holdfast.errors import BadStore
@@ -269,7 +267,7 @@ class SqlRows(Rows):
 
 
 class SqlStore(Store):
-    """A store behind one connection of this process, which is opened when needed and opened anew when lost."""
+    """A store behind connections of this process, which are opened when needed and opened anew when lost."""
 
     words: dict[str, str]
     """What stands for the words in braces in a migration."""
@@ -277,20 +275,18 @@ class SqlStore(Store):
     def __init__(self, url: str, migrations: Sequence[Migration] = MIGRATIONS) -> None:
         self.url = url
         self._migrations = migrations
-        self._lock = lock_across_forks(STORE)
-        self._connection: Any = None
-        self._process = 0  # whose connection it is: one from before a fork is left alone
 
     def __del__(self) -> None:
         with suppress(Exception):  # whatever state the interpreter is in
             self.close()
 
-    def close(self) -> None:
-        """Close the connection, if this process opened it."""
-        with self._lock:
-            if self._connection is not None and self._process == os.getpid():
-                self._connection.close()
-            self._connection = None
+    def is_shared_as(self) -> tuple[Any, ...]:
+        """What two stores have in common that need not be two."""
+        return (self.url,)
+
+    def replaced(self) -> bool:
+        """Whether what was in use is there no more, so that it must be opened anew."""
+        return False
 
     @abstractmethod
     @contextmanager

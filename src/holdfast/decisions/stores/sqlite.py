@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.decisions.rows import Arm, BlockRow, Head, Row
-from holdfast.decisions.stores.forks import alone
+from holdfast.decisions.stores.forks import STORE, alone, lock_across_forks
 from holdfast.decisions.stores.schema import MIGRATIONS, VERSION_TABLE, Migration
 from holdfast.decisions.stores.sql import SqlRows, SqlStore, insert_into, row_of, select_from, update_of
 from holdfast.decisions.stores.store import Wanted, gone
@@ -65,9 +65,10 @@ class SqliteSession:
 
 
 class SqliteStore(SqlStore):
-    """Games in a file: ``sqlite:///relative.db`` or ``sqlite:////absolute/path.db``."""
+    """Games in a file: ``sqlite:///relative.db`` or ``sqlite:////absolute/path.db``.
 
-    _connection: sqlite3.Connection | None
+    One connection: the file has one writer at a time in any case.
+    """
 
     words = {  # noqa: RUF012  # never changed
         "serial": "INTEGER PRIMARY KEY",
@@ -82,20 +83,39 @@ class SqliteStore(SqlStore):
         if not url.startswith(prefix) or len(url) == len(prefix) or "?" in url or "\0" in url:
             raise InvalidParameter("url", "must be 'sqlite:///file', or 'sqlite:////folder/file' from the root", url)
         self.path = Path(url[len(prefix) :])
+        self.place = Path(os.path.abspath(self.path))  # wherever the process goes
         self._busy = busy
+        self._lock = lock_across_forks(STORE)
+        self._connection: sqlite3.Connection | None = None
+        self._process = 0  # whose connection it is: one from before a fork is left alone
         self._file: tuple[int, int] | None = None  # which one it was when it was first opened
+
+    def close(self) -> None:
+        """Close the connection, if this process opened it."""
+        with self._lock:
+            if self._connection is not None and self._process == os.getpid():
+                self._connection.close()
+            self._connection = None
+
+    def is_shared_as(self) -> tuple[Any, ...]:
+        """By the same words, the same file."""
+        return self.url, self.place
 
     def exists(self) -> bool:
         """Whether the file is there."""
-        return self.path.exists()
+        return self.place.exists()
+
+    def replaced(self) -> bool:
+        """Whether the file that was in use is there no more."""
+        return self._file is not None and self._file != self._file_now()
 
     def _connected(self) -> sqlite3.Connection:
         """The connection of this process; one from before a fork is left alone."""
-        if self._file is not None and self._file != self._file_now():
+        if self.replaced():
             raise BadStore(f"{self.path} was deleted or replaced while it was in use; open the player anew")
         if self._connection is not None and self._process == os.getpid():
             return self._connection
-        connection = sqlite3.connect(self.path, timeout=self._busy, isolation_level=None, check_same_thread=False)
+        connection = sqlite3.connect(self.place, timeout=self._busy, isolation_level=None, check_same_thread=False)
         try:
             connection.execute("PRAGMA synchronous = FULL")
             self._version(connection)  # before anything is written: the file may be another program's
@@ -111,7 +131,7 @@ class SqliteStore(SqlStore):
 
     def _file_now(self) -> tuple[int, int] | None:
         try:
-            found = os.stat(self.path)
+            found = os.stat(self.place)
         except OSError:
             return None
         return found.st_dev, found.st_ino
