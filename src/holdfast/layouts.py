@@ -55,6 +55,11 @@ class Layout:
     kinds: Mapping[str, Kind]
 
     @cached_property
+    def names(self) -> tuple[str, ...]:
+        """All names, in order."""
+        return tuple(self.kinds)
+
+    @cached_property
     def n_numbers(self) -> int:
         """Rows of `numbers`."""
         return sum(not kind.per_arm for kind in self.kinds.values())

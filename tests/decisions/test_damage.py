@@ -10,14 +10,16 @@ import holdfast as hf
 DAMAGES = {
     "state is not JSON": "UPDATE holdfast_states SET data = 'x'",
     "state has no numbers": "UPDATE holdfast_states SET data = '{}'",
-    "state is of another length": """UPDATE holdfast_states SET data = replace(data, '"C": [', '"C": [1.0, ')""",
-    "state has words": """UPDATE holdfast_states SET data = replace(data, '"C": [', '"C": ["a", ')""",
+    "state is of another length": """UPDATE holdfast_states SET data = replace(data, '"C":[', '"C":[1.0, ')""",
+    "state has words": """UPDATE holdfast_states SET data = replace(data, '"C":[', '"C":["a", ')""",
     "state is older": "UPDATE holdfast_states SET version = 1",
     "state is gone": "DELETE FROM holdfast_states",
-    "stream is short": """UPDATE holdfast_states SET data = replace(data, '"stream": [', '"stream": [-1, ')""",
+    "stream is short": """UPDATE holdfast_states SET data = replace(data, '"stream":[', '"stream":[-1, ')""",
     "arms are gone": "DELETE FROM holdfast_arms",
-    "blocks are not JSON": "UPDATE holdfast_blocks SET data = '['",
-    "blocks have no arm": """UPDATE holdfast_blocks SET data = replace(data, '"arm"', '"harm"')""",
+    "blocks are neither numbers nor JSON": "UPDATE holdfast_blocks SET data = '['",
+    "blocks have words": "UPDATE holdfast_blocks SET data = '{}'",
+    "blocks have more numbers": "UPDATE holdfast_blocks SET data = 'AAAAAAAAAAAA' || data",
+    "blocks are of another policy": "UPDATE holdfast_blocks SET data = 'AAAA' || substr(data, 5)",
     "current block is gone": "DELETE FROM holdfast_blocks",
     "head is gone": "DELETE FROM holdfast_heads",
     "version is gone": "DELETE FROM holdfast_schema",
@@ -40,6 +42,7 @@ DAMAGES = {
     "a sum is a number": "UPDATE holdfast_blocks SET parts = 7",
     "a name is a number": "UPDATE holdfast_arms SET name = x'00'",
     "a count is not whole": "UPDATE holdfast_heads SET asked = 2.5",
+    "a count of an ask is a word": "UPDATE holdfast_asks SET handed = 'x'",
     "there is no such arm": "UPDATE holdfast_blocks SET arm = 9",
     "there is no such current arm": "UPDATE holdfast_heads SET arm = 9",
     "an index is gone": "DROP INDEX holdfast_blocks_open",
@@ -61,6 +64,7 @@ def test_an_edited_store_is_refused(folder, damage):
     def go_on():
         with hf.open(url, "game") as router:
             repr(router)
+            router.open_decisions  # noqa: B018  # it reads what the others do not
             router.tell([(d.id, 0.5) for d in out])
             router.ask(20)
             router.history.totals  # noqa: B018  # it reads what the others do not

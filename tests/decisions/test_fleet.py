@@ -249,6 +249,27 @@ def test_a_game_of_eight_arms_takes_at_most_600_bytes():
     assert hf.Fleet(hf.TsallisSwitch(8, switching_cost=1.0), 100).bytes_per_game <= 600
 
 
+def test_what_a_fleet_has_told_of_a_block_is_not_out_in_a_store(place):
+    fleet = hf.Fleet(hf.BlockExp3(2, switching_cost=30.0, horizon=1000), 3, seed=1)
+    for _ in range(5):
+        fleet.ask()
+        fleet.tell([0.5, 0.25, 0.0])
+    store = place.store()
+    fleet.to_store(store, "device {}".format)
+    for i in range(3):
+        router = hf.open(store, f"device {i}")
+        assert router.hold > 3
+        assert router.open_decisions == []
+        given = router.ask(3)
+        assert router.open_decisions == given
+        router.tell(given[1].id, 0.5)
+        assert router.open_decisions == [given[0], given[2]]
+        router.tell([(d.id, 0.5) for d in [*given[::2], *router.ask(router.hold)]])
+        assert router.open_decisions == []
+        with pytest.raises(hf.AlreadyTold, match=r"0\.5 is recorded"):
+            router.tell(given[0].id, 0.75)
+
+
 def test_no_game_of_a_fleet_is_lost_on_the_way_into_a_store(place):
     store = place.store()
     fleet = played(hf.Exp3(3))

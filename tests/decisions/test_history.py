@@ -1,5 +1,6 @@
 """One row per block, totals that never depend on rows, and schemas that move on."""
 
+import json
 import math
 import re
 
@@ -10,6 +11,7 @@ import holdfast as hf
 from holdfast.decisions.book import summed
 from holdfast.decisions.records import handed_out, losses_of
 from holdfast.decisions.rows import Ask, BlockRow, Tell, as_parts
+from holdfast.decisions.stored import numbers_of
 from holdfast.decisions.stores.postgresql import PostgresStore
 from holdfast.decisions.stores.schema import MIGRATIONS
 from holdfast.decisions.stores.sqlite import SqliteStore
@@ -118,7 +120,13 @@ def made_older(store, schema):
         session.write("DELETE FROM holdfast_tells")
         session.insert(Ask, [Ask(1, number, r.start, len(r), at, request) for number, r, at in asks])
         session.insert(Tell, [Tell(1, b.number, round, loss, b.began, 0) for b, round, loss in tells])
-        session.update(BlockRow, ("parts",), [(as_parts(summed(b)), 1, b.number) for b in blocks])
+        layout = SWITCH.kernels.block_layout
+        texts = [json.dumps(numbers_of(b.data, layout)) for b in blocks]
+        session.update(
+            BlockRow,
+            ("parts", "data"),
+            [(as_parts(summed(b)), text, 1, b.number) for b, text in zip(blocks, texts, strict=True)],
+        )
         session.write("ALTER TABLE holdfast_asks RENAME COLUMN handed TO rounds")
         if schema == 1:
             session.write("ALTER TABLE holdfast_tells DROP COLUMN more")

@@ -29,12 +29,11 @@ from holdfast.decisions.rows import (
     Gain,
     Head,
     Identity,
-    RoundLoss,
     State,
     as_parts,
     parts_of,
 )
-from holdfast.decisions.stored import block_of, state_of, stored_block, stored_game, stored_policy, undamaged
+from holdfast.decisions.stored import blocks_of, state_of, stored_block, stored_game, stored_policy, undamaged
 from holdfast.decisions.stores.store import Rows
 from holdfast.errors import BadSavedState, BadStore, OutOfTurn
 from holdfast.players.game import Game
@@ -133,16 +132,18 @@ class Book:
         bound = None if bounds == self.policy.bounds else bounds[1]
         left = min(wanted, 1 if self.policy.waits_for_losses else self.options.until_due(head.asked, head.next_due))
         game = self._loaded(rows)
+        drawn = game.begin_some(value, left)
         blocks: list[BlockRow] = []
-        while left > 0:
-            drawn, rounds = game.begin(value)
-            data = block_of(game)
-            if len(self._drawn) >= MOST_DRAWN:
-                self._drawn.clear()
-            self._drawn[data] = game.block.copy()
-            number, arm, probability = head.begun + len(blocks) + 1, self.active[drawn], game.block.item(2)
-            blocks.append(BlockRow(head.player, number, arm, rounds, probability, clock, bound, data))
-            left -= rounds
+        for values, (arm, rounds, probability), data in zip(
+            drawn, drawn[:, :3].tolist(), blocks_of(game, drawn), strict=True
+        ):
+            number = head.begun + len(blocks) + 1
+            blocks.append(
+                BlockRow(head.player, number, self.active[int(arm)], int(rounds), probability, clock, bound, data)
+            )
+            self._drawn[data] = values
+        while len(self._drawn) > MOST_DRAWN:
+            del self._drawn[next(iter(self._drawn))]
         rows.add(*blocks)
         rows.head = head._replace(version=head.version + 1)
         return blocks
@@ -189,7 +190,8 @@ class Book:
     def decisions(self, block: BlockRow, rounds: range, at: float) -> list[Decision]:
         """Rounds of a block that were handed out together."""
         name = self.name_of(block.arm)
-        return [Decision(id, name, block.probability, block.number, at) for id in self.ids.of(block.number, rounds)]
+        id_of, number, probability = self.ids.of, block.number, block.probability
+        return [Decision(id_of(number, round), name, probability, number, at) for round in rounds]
 
     def name_of(self, arm: int) -> int | str:
         """The name of an arm, or its number where arms have none."""
@@ -219,24 +221,25 @@ class Book:
     def _settle_due(self, rows: Rows, clock: float) -> None:
         mark, next_due = self.options.mark(clock, rows.head.asked), rows.head.next_due
         if next_due is not None and mark >= next_due:
-            self.settle(rows, [(block, ()) for block in rows.due_blocks(mark)], clock)
+            self.settle(rows, [(block, {}) for block in rows.due_blocks(mark)], clock)
             rows.head = rows.head._replace(next_due=rows.earliest_due(), clock=clock)
 
-    def settle(self, rows: Rows, ready: Sequence[tuple[BlockRow, Sequence[RoundLoss]]], clock: float) -> None:
-        """Settle blocks, one after the other, each with what was told of it before and what is new."""
+    def settle(self, rows: Rows, ready: Sequence[tuple[BlockRow, Mapping[int, float]]], clock: float) -> None:
+        """Settle blocks, one after the other, each with what was told of it before and, by round, what is new."""
         head, game = rows.head, None
         kept = head.kept
+        retired = {arm for arm in {block.arm for block, _ in ready} if rows.need(Arm, arm).retired}
         for place, (block, new) in enumerate(ready, head.settled + 1):
             told = block.told + len(new)
             if len(new) == block.rounds <= MOST_TOGETHER:
-                parts = [loss for _, loss in sorted(new)]
+                parts = [new[round] for round in range(block.rounds)]
             else:
-                parts = summed(block, new)
+                parts = summed(block, new.values())
                 rows.add(*told_together(block.player, block.number, new, clock))
             gain = rows.gains.get(block.arm)
             if gain is None:
                 gain = rows.gains[block.arm] = Gain()
-            if not rows.need(Arm, block.arm).retired:
+            if block.arm not in retired:
                 pieces, rounds = (parts, told) if told == block.rounds else self._with_missing(rows, block, parts, told)
                 if rounds or self.policy.waits_for_losses:  # else all of it was dropped: it did not take place
                     game = game or self._loaded(rows)
@@ -270,7 +273,8 @@ class Book:
             old = rows.settled_at(place)
             if old is not None:
                 rows.forget(old.number)
-                rows.set(BlockRow, old.number, parts=as_parts(summed(old)))
+                if (parts := as_parts(summed(old))) != old.parts:
+                    rows.set(BlockRow, old.number, parts=parts)
                 kept -= old.rounds
             rows.head = rows.head._replace(forgotten=place, kept=kept)
 
@@ -301,6 +305,6 @@ class Book:
             rows.replace(before, **changes)
 
 
-def summed(block: BlockRow, new: Iterable[RoundLoss] = ()) -> list[float]:
+def summed(block: BlockRow, new: Iterable[float] = ()) -> list[float]:
     """The losses told of a block, `new` ones too, as parts of their sum."""
-    return exact_sum(parts_of(block.parts) + [loss for _, loss in new])
+    return exact_sum([*parts_of(block.parts), *new])

@@ -157,7 +157,7 @@ def _retire(book: Book, rows: Rows, arm: Arm, clock: float) -> None:
             due = block.due if head.next_due is None else min(block.due, head.next_due)
             rows.head = rows.head._replace(next_due=due)
         if block.told == block.rounds:
-            book.settle(rows, [(block, ())], clock)
+            book.settle(rows, [(block, {})], clock)
 
 
 def _wait_anew(rows: Rows, options: Options) -> None:

@@ -37,21 +37,15 @@ class Ids:
         self._signing = hashlib.blake2b(key=secret.encode(), digest_size=8)
         self._recent: dict[str, tuple[int, int]] = {}  # what this process gave out lately, for it to be told soon
 
-    def of(self, block: int, rounds: range) -> list[str]:
-        """The ids of decisions of one block."""
-        begun, prefix = self._signing.copy(), f"{self._uid}-{block}-"
-        begun.update(b"%d-" % block)
-        if len(self._recent) + len(rounds) > RECENT:
+    def of(self, block: int, number: int) -> str:
+        """The id of the decision that is this round of a block."""
+        signing = self._signing.copy()
+        signing.update(b"%d-%d" % (block, number))
+        id = f"{self._uid}-{block}-{number}-{signing.hexdigest()}"
+        if len(self._recent) >= RECENT:
             self._recent.clear()
-        recent = self._recent if len(rounds) <= RECENT else {}
-        ids = []
-        for number in rounds:
-            signing = begun.copy()
-            signing.update(b"%d" % number)
-            id = f"{prefix}{number}-{signing.hexdigest()}"
-            recent[id] = (block, number)
-            ids.append(id)
-        return ids
+        self._recent[id] = (block, number)
+        return id
 
     def place_of(self, text: object) -> tuple[int, int]:
         """The block and the round that an id names; an error unless this player gave it out."""

@@ -11,10 +11,9 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from holdfast._numba.compile import frozen, kernel
-from holdfast.players.game import one_game
+from holdfast.players.game import keeps_rules, one_game
 from holdfast.policies.policy import Kernel, Kernels
 from holdfast.rng import start_stream
-from holdfast.schedules import LONGEST
 
 PARTS = 5
 """Numbers in which the losses of a block are added up."""
@@ -97,7 +96,7 @@ def start_streams(key: Any, first: int, streams: Any) -> None:
 
 @cache
 def _composed(kernels: Kernels, values: tuple[str, ...]) -> tuple[Kernel, Kernel]:
-    choose, observe = one_game(kernels)
+    choose, _, observe = one_game(kernels)
 
     @kernel
     def ask_all(params: Any, games: Any, K: int, chosen: Any, announced: Any, arms: Any, numbers: Any) -> int:
@@ -116,13 +115,12 @@ def _composed(kernels: Kernels, values: tuple[str, ...]) -> tuple[Kernel, Kernel
                     games.streams[g],
                     block,
                 )
-                arm, rounds = block[0], block[1]
-                if not (0.0 <= arm < K and 1.0 <= rounds <= LONGEST and rounds == int(rounds) and arm == int(arm)):
+                if not keeps_rules(block, K):
                     return BROKEN
-                if games.begun[g] == 0 or arm != before:
+                if games.begun[g] == 0 or block[0] != before:
                     games.switches[g] += 1
                 games.begun[g] += 1
-                games.left[g] = int(rounds)
+                games.left[g] = int(block[1])
             arms[j] = int(block[0])
             numbers[j] = games.begun[g]
         return DONE

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from holdfast.decisions.book import Book, summed
 from holdfast.decisions.records import losses_of, told_together
-from holdfast.decisions.rows import BlockRow, Recorded, RoundLoss, Tell, as_parts
+from holdfast.decisions.rows import BlockRow, Recorded, Tell, as_parts
 from holdfast.decisions.stores.store import Rows, Wanted
 from holdfast.errors import AlreadyTold, Forgotten, HoldfastError, TooLate, UnknownDecision
 from holdfast.players.losses import outside_range
@@ -43,8 +43,13 @@ class Page(NamedTuple):
     bounds: tuple[float, float]
     known: dict[int, Recorded]
     """What was told of it, by round."""
-    new: list[RoundLoss]
-    """What is to be added."""
+    new: dict[int, float]
+    """What is to be added, by round."""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether this call told what was missing."""
+        return len(self.new) == self.block.rounds - self.block.told > 0
 
 
 def hear(book: Book, rows: Rows, runs: Sequence[tuple[int, Sequence[Told]]], wanted: Wanted, now: float) -> Answers:
@@ -66,7 +71,7 @@ class Hearing:
         self.answers: Answers = []
         self._book, self._rows, self._clock = book, rows, clock
         self._pages: dict[int, Page] = {}
-        self._complete: list[Page] = []
+        self._complete: dict[int, Page] = {}
 
     def take(self, number: int, losses: Sequence[Told], rounds: Sequence[int]) -> None:
         """Losses of one block, one after the other; `rounds` are all its rounds of which this call tells."""
@@ -75,18 +80,17 @@ class Hearing:
             self.answers += [self._unknown(number, id) for id, _, _ in losses]
             return
         block, handed, (low, high), known, new = page
-        is_open, left = block.place is None, block.rounds - block.told
+        is_open = block.place is None
         for told in losses:
             id, round, loss = told
-            if is_open and low <= loss <= high and round < handed and round not in known:
-                known[round] = (loss, 0)
-                new.append((round, loss))
+            if is_open and low <= loss <= high and round < handed and round not in known and round not in new:
+                new[round] = loss
                 self.answers.append(Receipt(id, True))
-                if len(new) == left:
-                    self._complete.append(page)
             else:
-                self._settle()
+                self._settle(page)
                 self.answers.append(self._repeated_or_refused(page, told))
+        if page.is_complete:
+            self._complete[number] = page
 
     def end(self) -> None:
         """Write what was added."""
@@ -94,7 +98,8 @@ class Hearing:
         for number, (block, _, _, _, new) in self._pages.items():
             if new:
                 self._rows.add(*told_together(block.player, number, new, self._clock))
-                self._rows.set(BlockRow, number, told=block.told + len(new), parts=as_parts(summed(block, new)))
+                parts = as_parts(summed(block, new.values()))
+                self._rows.set(BlockRow, number, told=block.told + len(new), parts=parts)
 
     def _turned_to(self, number: int, rounds: Sequence[int]) -> Page | None:
         rows, head = self._rows, self._rows.head
@@ -102,7 +107,7 @@ class Hearing:
         if block is None:
             return None
         handed = head.handed if number == head.begun else block.rounds
-        page = Page(block, handed, self._book.bounds_of(block), losses_of(rows, block, rounds), [])
+        page = Page(block, handed, self._book.bounds_of(block), losses_of(rows, block, rounds), {})
         self._pages[number] = page
         return page
 
@@ -111,10 +116,14 @@ class Hearing:
             return Forgotten(id, "the row of its block was compacted")
         return UnknownDecision(id, NOT_HANDED_OUT)
 
-    def _settle(self) -> None:
+    def _settle(self, page: Page | None = None) -> None:
+        """Settle what is complete, this block too if it is."""
+        if page is not None and page.is_complete:
+            self._complete[page.block.number] = page
         if self._complete:
-            self._book.settle(self._rows, [(page.block, page.new) for page in self._complete], self._clock)
-            for page in self._complete:
+            self._book.settle(self._rows, [(page.block, page.new) for page in self._complete.values()], self._clock)
+            for page in self._complete.values():
+                page.known.update((round, (loss, 0)) for round, loss in page.new.items())
                 page.new.clear()
             self._complete.clear()
 
@@ -124,7 +133,7 @@ class Hearing:
         rows, number = self._rows, page.block.number
         block = rows.need(BlockRow, number)
         low, high = page.bounds
-        before = page.known.get(round)
+        before = (page.new[round], 0) if round in page.new else page.known.get(round)
         if round >= page.handed:
             return UnknownDecision(id, NOT_HANDED_OUT)
         if not low <= loss <= high:

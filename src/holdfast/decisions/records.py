@@ -7,25 +7,23 @@ and a block of which all was told in one call needs none: its `parts` are its lo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, pairwise
 
-from holdfast.decisions.rows import MOST_TOGETHER, BlockRow, Recorded, RoundLoss, Tell, as_parts, parts_of
+from holdfast.decisions.rows import MOST_TOGETHER, BlockRow, Recorded, Tell, as_parts, parts_of
 from holdfast.decisions.stores.store import Rows
 from holdfast.errors import BadStore
 
 
-def told_together(player: int, block: int, losses: Iterable[RoundLoss], at: float) -> list[Tell]:
-    """Rows for rounds of a block and their losses, told in time in one call."""
-    ordered = sorted(losses)
-    if not ordered:
-        return []
-    if ordered[-1][0] - ordered[0][0] >= len(ordered) or len(ordered) > MOST_TOGETHER:
-        runs = groupby(enumerate(ordered), lambda place: (place[1][0] - place[0], place[0] // MOST_TOGETHER))
-        rows = (told_together(player, block, [told for _, told in run], at) for _, run in runs)
-        return [row for together in rows for row in together]
-    (first, loss), *others = ordered
-    return [Tell(player, block, first, loss, at, 0, as_parts([loss for _, loss in others]))]
+def told_together(player: int, block: int, losses: Mapping[int, float], at: float) -> list[Tell]:
+    """Rows for losses of a block, by round, told in time in one call."""
+    ordered = sorted(losses.items())
+    runs = groupby(enumerate(ordered), lambda place: (place[1][0] - place[0], place[0] // MOST_TOGETHER))
+    tells = []
+    for _, run in runs:
+        (first, loss), *others = [told for _, told in run]
+        tells.append(Tell(player, block, first, loss, at, 0, as_parts([loss for _, loss in others])))
+    return tells
 
 
 def recorded(tells: Iterable[Tell]) -> dict[int, Recorded]:

@@ -237,9 +237,11 @@ class Router:
             found = []
             for block in rows.open_blocks():
                 told = losses_of(rows, block)
+                here = block.told - len(told)  # a fleet may have played it up to this round
                 for rounds, at in handed_out(rows, block):
                     decisions = self._book.decisions(block, rounds, at)
-                    found += [d for round, d in zip(rounds, decisions, strict=True) if round not in told]
+                    pairs = zip(rounds, decisions, strict=True)
+                    found += [d for round, d in pairs if round >= here and round not in told]
             return found
 
         return self._seen(look)

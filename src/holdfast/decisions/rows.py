@@ -237,10 +237,6 @@ class Fresh(NamedTuple):
         )
 
 
-RoundLoss = tuple[int, float]
-"""A round of a block and its loss."""
-
-
 Recorded = tuple[float, int]
 """What is known of a decision that was told: its loss, and whether it came late."""
 

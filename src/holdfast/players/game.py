@@ -22,14 +22,25 @@ from holdfast.policies.policy import Kernel, Kernels, Policy, checked_parameters
 from holdfast.rng import LAST_REPLICATION, check_seed, started, stream_key
 from holdfast.schedules import LONGEST
 
+BROKEN = -1
+MANY = 64
+"""Blocks begun together at most."""
+
 
 def policy_key(seed: int, label: str) -> np.ndarray[Any, np.dtype[np.uint64]]:
     """The streams of the policy called `label` under `seed`, in online play and in simulation."""
     return stream_key(seed, f"policy/{label}")
 
 
+@kernel
+def keeps_rules(block: Any, K: int) -> bool:
+    """Whether a block that was begun can be: a user's own kernel may be wrong."""
+    arm, rounds = block[0], block[1]
+    return bool(0.0 <= arm < K and 1.0 <= rounds <= LONGEST and arm == int(arm) and rounds == int(rounds))
+
+
 @cache
-def _composed(kernels: Kernels, values: tuple[str, ...]) -> tuple[Kernel, Kernel]:
+def _composed(kernels: Kernels, values: tuple[str, ...]) -> tuple[Kernel, Kernel, Kernel]:
     choose, observe, *_ = kernels
     view_state, view_block = kernels.state_layout.view, kernels.block_layout.view
 
@@ -42,6 +53,24 @@ def _composed(kernels: Kernels, values: tuple[str, ...]) -> tuple[Kernel, Kernel
         choose(params, state, announced, as_rows(stream, 1), view_block(as_rows(block, 1), rows, K))
 
     @kernel
+    def choose_some(
+        params: Any, numbers: Any, vectors: Any, K: int, announced: float, stream: Any, blocks: Any, wanted: float
+    ) -> int:
+        """Blocks that begin one after the other, until they have as many rounds as wanted or fill the rows of `blocks`:
+
+        how many, or BROKEN.
+        """
+        count, rounds = 0, 0.0
+        while count < blocks.shape[0] and rounds < wanted:
+            block = blocks[count]
+            choose_alone(params, numbers, vectors, K, announced, stream, block)
+            if not keeps_rules(block, K):
+                return BROKEN
+            count += 1
+            rounds += block[1]
+        return count
+
+    @kernel
     def observe_alone(params: Any, numbers: Any, vectors: Any, K: int, block: Any, total: float, rounds: float) -> None:
         totals = local_rows(1, 1)
         totals[0, 0] = total
@@ -49,13 +78,13 @@ def _composed(kernels: Kernels, values: tuple[str, ...]) -> tuple[Kernel, Kernel
         state = view_state(as_rows(numbers, 1), rows, K)
         observe(params, state, view_block(as_rows(block, 1), rows, K), totals[0], rounds)
 
-    return choose_alone, observe_alone
+    return choose_alone, choose_some, observe_alone
 
 
-def one_game(kernels: Kernels) -> tuple[Kernel, Kernel]:
-    """The two kernels over flat arrays, as online play calls them:
+def one_game(kernels: Kernels) -> tuple[Kernel, Kernel, Kernel]:
+    """The kernels over flat arrays, as online play calls them:
 
-    ``choose(params, numbers, vectors, K, announced, stream, block)`` and
+    ``choose(params, numbers, vectors, K, announced, stream, block)``, ``choose_some``, the same for several blocks, and
     ``observe(params, numbers, vectors, K, block, total, rounds)``.
     """
     parts = (kernels.choose, kernels.observe)
@@ -87,6 +116,7 @@ class Game:
         "_choose",
         "_covered",
         "_observe",
+        "_row",
         "begun",
         "block",
         "numbers",
@@ -100,13 +130,14 @@ class Game:
         kernels = policy.kernels
         self.policy = policy
         self.K = policy.n_arms
-        self._choose, self._observe = one_game(kernels)
+        _, self._choose, self._observe = one_game(kernels)
         self.params = checked_parameters(policy)
         self._covered = policy.blocks_covered(self.params)
         self.numbers = np.zeros(kernels.state_layout.n_numbers)
         self.vectors = np.zeros(kernels.state_layout.n_vectors * self.K)
         self.block = np.zeros(kernels.block_layout.n_numbers)
         """The block that was begun last; arm, rounds and probability come first."""
+        self._row = self.block.reshape(1, -1)
         self.begun = 0
         """Blocks begun."""
         number = whole_number("replication", replication, least=0, most=LAST_REPLICATION)
@@ -124,15 +155,26 @@ class Game:
 
     def begin(self, announced: float = 0.0) -> tuple[int, int]:
         """Begin a block, which then lies in `block`: its arm and its rounds."""
+        self._begin_in(self._row, announced, 1.0)
+        return int(self.block.item(0)), int(self.block.item(1))
+
+    def begin_some(self, announced: float, rounds: float) -> Array:
+        """Begin blocks with so many rounds together, or MANY of them; each is a row."""
+        blocks = np.zeros((MANY, len(self.block)))
+        blocks = blocks[: self._begin_in(blocks, announced, rounds)]
+        self.block[:] = blocks[-1]
+        return blocks
+
+    def _begin_in(self, blocks: Array, announced: float, rounds: float) -> int:
         if self.begun >= self._covered:
             self._extend_schedule()
-        block = self.block
-        self._choose(self.params, self.numbers, self.vectors, self.K, announced, self.stream, block)
-        self.begun += 1
-        arm, rounds = block.item(0), block.item(1)
-        if not (0.0 <= arm < self.K and 1.0 <= rounds <= LONGEST and arm.is_integer() and rounds.is_integer()):
+        if len(blocks) > self._covered - self.begun:
+            blocks = blocks[: int(self._covered - self.begun)]
+        count = self._choose(self.params, self.numbers, self.vectors, self.K, announced, self.stream, blocks, rounds)
+        if count == BROKEN:
             raise broken_rules(self.policy.label, self.K)
-        return int(arm), int(rounds)
+        self.begun += count
+        return int(count)
 
     def observe(self, block: Array, total: float, rounds: float) -> None:
         """What a block lost, in normalised units, over so many of its rounds."""
@@ -149,6 +191,7 @@ class Game:
         for name in self.__slots__:
             value = getattr(self, name)
             setattr(other, name, value.copy() if isinstance(value, np.ndarray) and name != "params" else value)
+        other._row = other.block.reshape(1, -1)
         return other
 
     def _extend_schedule(self) -> None:

@@ -14,6 +14,7 @@ from functools import cache
 from typing import Any, Protocol, cast, get_type_hints
 
 from holdfast.decisions.rows import (
+    KEY_ENDS,
     KEYS,
     MOST_TOGETHER,
     Arm,
@@ -26,7 +27,6 @@ from holdfast.decisions.rows import (
     RowKey,
     State,
     Tell,
-    key_of,
 )
 from holdfast.decisions.stores.schema import MIGRATIONS, TABLES, VERSION_TABLE, Migration
 from holdfast.decisions.stores.store import NOTHING_WANTED, R, Rows, Store, Wanted
@@ -114,7 +114,13 @@ def row_of(kind: Any, values: Sequence[Any]) -> Any:
             if not isinstance(value, hint) or isinstance(value, bool):
                 raise BadStore(f"the store is damaged: {name} in {TABLES[kind]} is {value!r}")
         _seen_types[kind].add(types)
-    return kind(*values)
+    return kind._make(values)
+
+
+def _by_key(kind: Any, rows: Iterable[Any]) -> dict[Key, Any]:
+    """Rows of one table, by what tells them apart in their game."""
+    end = KEY_ENDS[kind]
+    return {row[1:end]: row for row in rows}
 
 
 class SqlRows(Rows):
@@ -144,11 +150,12 @@ class SqlRows(Rows):
 
     def add(self, *rows: Row) -> None:
         """New rows of one table."""
-        for row in rows:
-            kind, key = key_of(row)
-            self._new[kind][key] = row
+        if rows:
+            kind = type(rows[0])
+            new = _by_key(kind, rows)
+            self._new[kind].update(new)
             if kind not in LISTED:
-                self._known[kind][key] = row
+                self._known[kind].update(new)
 
     def set(self, kind: type[Row], *key: Any, **values: Any) -> None:
         """Other values in some columns."""
@@ -178,7 +185,7 @@ class SqlRows(Rows):
         """Know rows that were read."""
         rows = [row_of(kind, values) for values in found]
         if kind not in LISTED:
-            self._known[kind].update((key_of(row)[1], row) for row in rows)
+            self._known[kind].update(_by_key(kind, rows))
         return rows
 
     def read_near(self, kind: Any, column: str, numbers: Collection[int]) -> list[Any]:
