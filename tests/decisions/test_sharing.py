@@ -1,0 +1,157 @@
+"""Routers that a process opens by one URL: one store, few connections, and each its own game."""
+
+import gc
+import os
+import threading
+import time
+from pathlib import Path
+
+import psycopg
+import pytest
+from games import SWITCH, arms_of, play
+
+import holdfast as hf
+from holdfast.decisions.stores import store_at
+
+
+def connections(place):
+    """Open by this process to the place."""
+    if place.kind == "sqlite":
+        file = place.at.removeprefix("sqlite:///")
+        links = [Path("/proc/self/fd") / name for name in os.listdir("/proc/self/fd")]
+        return sum(link.exists() and os.readlink(link) == file for link in links)
+    schema = place.at.rpartition("=")[2]
+    with psycopg.connect(place.at.partition("?")[0], autocommit=True) as connection:
+        query = "SELECT count(*) FROM pg_stat_activity WHERE application_name = %s"
+        return connection.execute(query, (schema,)).fetchone()[0]
+
+
+@pytest.fixture
+def url(lasting_place):
+    if lasting_place.kind == "postgresql":
+        lasting_place.at += f"&application_name={lasting_place.at.rpartition('%3D')[2]}"
+    return lasting_place.at
+
+
+def test_many_games_are_one_connection(lasting_place, url):
+    routers = [hf.open(url, f"game {i}", SWITCH, seed=i) for i in range(60)]
+    twins = [hf.open("memory:", "twin", SWITCH, seed=i) for i in range(60)]
+    for router, twin in zip(routers, twins, strict=True):
+        assert play(router, 5) == play(twin, 5)
+    assert len({router.store for router in routers}) == 1
+    assert connections(lasting_place) == 1
+    routers[0].close()
+    assert [router.rounds for router in routers] == [5] * 60
+    del routers, router
+    gc.collect()
+    for _ in range(100):  # a server takes a moment to let go
+        if not connections(lasting_place):
+            break
+        time.sleep(0.02)
+    assert connections(lasting_place) == 0
+
+
+def test_threads_play_their_games_at_once(lasting_place, url):
+    watching = hf.open(url, "game 0", SWITCH, seed=0)
+    played: dict[int, list[object]] = {}
+
+    def play_one(number: int) -> None:
+        router = hf.open(url, f"game {number % 4}", SWITCH, seed=number % 4)
+        played[number] = [play(router, 40), router.history.totals.told]
+        if number % 3 == 0:
+            router.close()
+
+    threads = [threading.Thread(target=play_one, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(played) == 8
+    for number in range(4):
+        totals = hf.open(url, f"game {number}").history.totals
+        assert (totals.rounds, totals.told, totals.out) == (80, 80, 0)
+    assert watching.rounds == 80
+    assert 1 <= connections(lasting_place) <= (8 if lasting_place.kind == "postgresql" else 1)
+
+
+def test_a_call_that_failed_leaves_a_clean_connection(lasting_place, url):
+    wrong = []
+
+    def clock() -> float:
+        if wrong:
+            raise wrong.pop()
+        return 1000.0
+
+    router, other = hf.open(url, "game", SWITCH, seed=1, clock=clock), hf.open(url, "other", SWITCH, seed=2)
+    twin = hf.open("memory:", "twin", SWITCH, seed=1)
+    for error in (ZeroDivisionError(), KeyboardInterrupt(), RuntimeError()):
+        wrong.append(error)
+        with pytest.raises(type(error)):
+            router.ask(7)
+        assert arms_of(router.ask(5)) == arms_of(twin.ask(5))
+        play(other, 3)
+    assert (router.rounds, other.rounds) == (15, 9)
+
+
+def test_a_clock_may_not_use_the_store_that_waits_for_it(lasting_place, url):
+    other = hf.open(url, "other", SWITCH, seed=2)
+    router = hf.open(url, "game", SWITCH, seed=1, clock=lambda: other.ask().asked)
+    with pytest.raises(hf.StoreError, match="from within a call that uses it"):
+        router.ask()
+    assert (router.rounds, other.rounds) == (0, 1)  # at its opening no call was under way
+
+
+def test_a_file_that_was_replaced_is_opened_anew_beside_the_old_router(folder):
+    url = f"sqlite:///{folder}/g.db"
+    before = hf.open(url, "game", SWITCH, seed=1)
+    before.ask(3)
+    for name in ("g.db", "g.db-wal", "g.db-shm"):
+        (folder / name).unlink(missing_ok=True)
+    after = hf.open(url, "game", SWITCH, seed=1)
+    after.ask(5)
+    with pytest.raises(hf.BadStore, match="deleted or replaced"):
+        before.ask()
+    assert after.rounds == hf.open(url, "game").rounds == 5
+
+
+def test_a_relative_file_stays_where_it_was(folder, monkeypatch):
+    (folder / "a").mkdir()
+    (folder / "b").mkdir()
+    monkeypatch.chdir(folder / "a")
+    first = hf.open("sqlite:///g.db", "game", SWITCH, seed=1)
+    first.ask(3)
+    monkeypatch.chdir(folder / "b")
+    second = hf.open("sqlite:///g.db", "game", SWITCH, seed=1)
+    second.ask(4)
+    first.close()
+    assert (first.rounds, second.rounds) == (3, 4)
+    monkeypatch.chdir(folder / "a")
+    assert hf.open("sqlite:///g.db", "game").rounds == 3
+
+
+def test_a_server_that_was_restarted_is_found_again_by_all(postgres):
+    from places import fresh_schema
+    from postgres_server import PrivateServer
+
+    assert postgres
+    with PrivateServer() as server:
+        url = fresh_schema(server)
+        routers = [hf.open(url, f"game {i}", SWITCH, seed=i) for i in range(3)]
+        meet = threading.Barrier(3, timeout=60)
+
+        def held() -> float:
+            meet.wait()
+            return 1000.0
+
+        together = [hf.open(url, f"game {i}", clock=held) for i in range(3)]
+        threads = [threading.Thread(target=router.ask) for router in together]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(store_at(url)._idle) == 3
+        server.kill()
+        server.start()
+        for router in routers:
+            router.ask(4)
+        assert [router.rounds for router in routers] == [5, 5, 5]
