@@ -99,8 +99,8 @@ class Router:
         There are fewer than `n` only where the policy waits for the losses of one block before it begins the next.
         What a policy is told at the start of a block (`policy.announces`) is given here; it is used by the blocks
         that begin. `request` is any name of this call, unique among all calls: made again under the same name, after
-        its answer was lost, it gets the same decisions and not new ones, for as long as their losses are kept one by
-        one (`remember`).
+        its answer was lost, it gets the same decisions and not new ones, for as long as the losses of its first block
+        are kept one by one (`remember`).
         """
         count = 1 if n is None else whole_number("n", n, least=1, most=MOST_AT_ONCE)
         name = secrets.token_hex(8) if request is None else kept_name("request", request)
@@ -281,7 +281,7 @@ class Router:
         self._changed(apply)
 
     def close(self) -> None:
-        """Let go of the store's files and connections."""
+        """Let go of the store's files and connections; other routers that share them open them anew."""
         with self._lock:
             self.store.close()
 
