@@ -128,6 +128,7 @@ def made_older(store, schema):
             [(as_parts(summed(b)), text, 1, b.number) for b, text in zip(blocks, texts, strict=True)],
         )
         session.write("ALTER TABLE holdfast_asks RENAME COLUMN handed TO rounds")
+        session.write("ALTER TABLE holdfast_blocks DROP COLUMN whole")
         if schema == 1:
             session.write("ALTER TABLE holdfast_tells DROP COLUMN more")
             session.write("ALTER TABLE holdfast_tells RENAME COLUMN first TO round")

@@ -93,12 +93,17 @@ def test_a_call_that_failed_leaves_a_clean_connection(lasting_place, url):
     assert (router.rounds, other.rounds) == (15, 9)
 
 
-def test_a_clock_may_not_use_the_store_that_waits_for_it(lasting_place, url):
+def test_a_clock_may_use_other_routers(lasting_place, url):
+    """Also while another thread uses them: the clock is looked at before a call locks anything."""
     other = hf.open(url, "other", SWITCH, seed=2)
-    router = hf.open(url, "game", SWITCH, seed=1, clock=lambda: other.ask().asked)
-    with pytest.raises(hf.StoreError, match="from within a call that uses it"):
-        router.ask()
-    assert (router.rounds, other.rounds) == (0, 1)  # at its opening no call was under way
+    router = hf.open(url, "game", SWITCH, seed=1, clock=lambda: 1000.0 + other.ask().block)
+    threads = [threading.Thread(target=lambda game=game: [game.ask() for _ in range(100)]) for game in (router, other)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=60)
+        assert not thread.is_alive()
+    assert (router.rounds, other.rounds) == (100, 201)  # at the opening too
 
 
 def test_a_file_that_was_replaced_is_opened_anew_beside_the_old_router(folder):

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 from holdfast.decisions.decision import Decision, Ids
@@ -94,8 +95,20 @@ class Book:
 
     # ---- ask
 
-    def ask(self, rows: Rows, n: int, now: float, told: Mapping[str, float | None], request: str) -> list[Decision]:
-        """Up to `n` decisions; fewer only where the policy waits for losses."""
+    def ask(
+        self,
+        rows: Rows,
+        n: int,
+        now: float,
+        told: Mapping[str, float | None],
+        request: str,
+        *,
+        by_block: bool = False,
+    ) -> list[Decision]:
+        """Up to `n` decisions; fewer only where the policy waits for losses.
+
+        `by_block` keeps the request with each of its blocks, and not with the first alone.
+        """
         if any(value is not None for value in told.values()) and self.policy.announces is None:
             announced_value(self.policy, told)
         clock = self.on_time(rows, now)
@@ -118,9 +131,11 @@ class Book:
                 f"{self.policy.label} cannot begin its next block before every loss of the last one is told: "
                 "see open_decisions"
             )
-        goes_on = before.handed < before.rounds
-        begun, first = (before.begun, before.handed) if goes_on else (before.begun + 1, 0)
-        rows.add(Ask(before.player, begun, first, len(given), clock, request))
+        first = before.handed if before.handed < before.rounds else 0
+        together = [list(some) for _, some in groupby(given, lambda d: d.block)] if by_block else [given]
+        for some in together:
+            rows.add(Ask(before.player, some[0].block, first, len(some), clock, request))
+            first = 0
         rows.head = rows.head._replace(clock=clock, paid=self._paid(before, rows.head, told))
         return given
 
@@ -231,7 +246,8 @@ class Book:
         retired = {arm for arm in {block.arm for block, _ in ready} if rows.need(Arm, arm).retired}
         for place, (block, new) in enumerate(ready, head.settled + 1):
             told = block.told + len(new)
-            if len(new) == block.rounds <= MOST_TOGETHER:
+            whole = int(len(new) == block.rounds <= MOST_TOGETHER)
+            if whole:
                 parts = [new[round] for round in range(block.rounds)]
             else:
                 parts = summed(block, new.values())
@@ -247,7 +263,9 @@ class Book:
             gain.add(block, told, parts)
             kept += block.rounds
             total, text = math.fsum(parts), as_parts(parts)
-            rows.set(BlockRow, block.number, told=told, parts=text, place=place, settled=clock, total=total)
+            rows.set(
+                BlockRow, block.number, told=told, parts=text, place=place, settled=clock, total=total, whole=whole
+            )
         version, settled = head.version + (game is not None), head.settled + len(ready)
         rows.head = head._replace(version=version, settled=settled, kept=kept, clock=clock)
         self._forget(rows)
@@ -273,8 +291,8 @@ class Book:
             old = rows.settled_at(place)
             if old is not None:
                 rows.forget(old.number)
-                if (parts := as_parts(summed(old))) != old.parts:
-                    rows.set(BlockRow, old.number, parts=parts)
+                if old.whole:
+                    rows.set(BlockRow, old.number, parts=as_parts(summed(old)), whole=0)
                 kept -= old.rounds
             rows.head = rows.head._replace(forgotten=place, kept=kept)
 

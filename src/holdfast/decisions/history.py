@@ -147,7 +147,7 @@ class History:
     def log(self) -> pl.DataFrame:
         """One row per loss that counted: time, arm, loss, probability, block.
 
-        Where single losses are no longer remembered, each round of the block has its mean, and `single` is false.
+        Where single losses are no longer known, each round of the block has its mean, and `single` is false.
         """
         import polars as pl
 
@@ -172,12 +172,11 @@ class History:
     def _losses(self, rows: Rows, after: int) -> list[tuple[BlockRow, list[float], bool]]:
         found = []
         for block in rows.blocks(after, AT_ONCE):
-            if block.place is not None and block.place <= rows.head.forgotten:
-                mean = (block.total or 0.0) / block.told if block.told else 0.0
-                found.append((block, [mean] * block.told, False))
-            else:
-                losses = [loss for loss, late in losses_of(rows, block).values() if not late]
-                found.append((block, losses, True))
+            losses = [loss for loss, late in losses_of(rows, block).values() if not late]
+            single = len(losses) == block.told
+            if not single:
+                losses = [math.fsum(parts_of(block.parts)) / block.told] * block.told
+            found.append((block, losses, single))
         return found
 
     def export(self, out: str | Path) -> None:

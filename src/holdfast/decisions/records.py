@@ -36,17 +36,19 @@ def recorded(tells: Iterable[Tell]) -> dict[int, Recorded]:
 
 
 def losses_of(rows: Rows, block: BlockRow, rounds: Sequence[int] | None = None) -> dict[int, Recorded]:
-    """What was told of a block and is not forgotten, by round; of some `rounds` and perhaps others, if given."""
+    """What was told of a block and is known, by round; of some `rounds` and perhaps others, if given.
+
+    Single losses are not known once they are forgotten, or of rounds that a fleet played.
+    """
+    if block.whole:
+        losses = parts_of(block.parts)
+        if len(losses) != block.rounds:
+            raise BadStore(f"the store is damaged: the losses of block {block.number} are missing")
+        return {round: (loss, 0) for round, loss in enumerate(losses)}
     forgotten = block.place is not None and block.place <= rows.head.forgotten
     if forgotten or not (block.told or block.late):
         return {}
-    tells = rows.tells_of(block.number) if rounds is None else rows.tells_at(block.number, rounds)
-    if tells or block.told < block.rounds:
-        return recorded(tells)
-    losses = parts_of(block.parts)
-    if len(losses) != block.rounds:
-        raise BadStore(f"the store is damaged: the losses of block {block.number} are missing")
-    return {round: (loss, 0) for round, loss in enumerate(losses)}
+    return recorded(rows.tells_of(block.number) if rounds is None else rows.tells_at(block.number, rounds))
 
 
 def handed_out(rows: Rows, block: BlockRow) -> Iterator[tuple[range, float]]:

@@ -99,19 +99,20 @@ class Router:
         There are fewer than `n` only where the policy waits for the losses of one block before it begins the next.
         What a policy is told at the start of a block (`policy.announces`) is given here; it is used by the blocks
         that begin. `request` is any name of this call, unique among all calls: made again under the same name, after
-        its answer was lost, it gets the same decisions and not new ones, for as long as the losses of its first block
-        are kept one by one (`remember`).
+        its answer was lost, it gets the same decisions and not new ones, for as long as their losses are kept one by
+        one (`remember`).
         """
         count = 1 if n is None else whole_number("n", n, least=1, most=MOST_AT_ONCE)
         name = secrets.token_hex(8) if request is None else kept_name("request", request)
         told = {"switching_cost": switching_cost, "loss_bound": loss_bound}
+        now = self._now()
 
         def ask_once(rows: Rows, again: bool) -> list[Decision]:
             if request is not None or again:
                 before = self._book.handed_out_before(rows, name)
                 if before:
                     return before
-            return self._book.ask(rows, count, self._now(), told, name)
+            return self._book.ask(rows, count, now, told, name, by_block=request is not None)
 
         given = self._changed(ask_once)
         return given[0] if n is None else given
@@ -169,14 +170,16 @@ class Router:
             wanted.setdefault(block, []).extend([round for _, round, _ in run])
         answers: Answers = []
         if runs:
-            answers = self._changed(lambda rows, again: hear(self._book, rows, runs, wanted, self._now()), wanted)
+            now = self._now()
+            answers = self._changed(lambda rows, again: hear(self._book, rows, runs, wanted, now), wanted)
         for number, reason in refused.items():
             answers.insert(number, reason)
         return answers
 
     def settle(self) -> int:
         """Settle the blocks whose patience has run out, as every ask and tell does; returns how many."""
-        return self._changed(lambda rows, again: self._book.settle_due(rows, self._now()))
+        now = self._now()
+        return self._changed(lambda rows, again: self._book.settle_due(rows, now))
 
     # ---- where the game stands
 
@@ -274,8 +277,10 @@ class Router:
     def go_on_with(self, change: Change, check: Callable[[], None] = lambda: None) -> None:
         """Make a change, unless `check`, done when the settings are the new ones, raises an error."""
 
+        now = self._now()
+
         def apply(rows: Rows, again: bool) -> None:
-            apply_change(self._book, rows, change, self._now())
+            apply_change(self._book, rows, change, now)
             check()
 
         self._changed(apply)
@@ -292,6 +297,7 @@ class Router:
         self.close()
 
     def _now(self) -> float:
+        """The time by the clock, which is the user's and may do anything: it is looked at before a call locks."""
         return real_number("clock", self._clock())
 
     # ---- transactions

@@ -130,6 +130,8 @@ class BlockRow(NamedTuple):
     settled: float | None = None
     total: float | None = None
     """The sum of the losses told, rounded once."""
+    whole: int = 0
+    """1 when all losses were told in one call: then `parts` are the losses, by round."""
 
 
 class Ask(NamedTuple):

@@ -1,7 +1,8 @@
 """Locks and forks: a fork waits until no call is under way, so that no child inherits half of one.
 
 A lock that a thread holds at a fork would be held in the child for ever, which has no such thread, and what it guards
-would be as that thread left it.
+would be as that thread left it. And SQLite must not have a file open at a fork: the child would believe to hold locks
+that are its parent's, which then removes the log that the child writes.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ ROUTER, STORE = range(2)
 """In this order they are taken: a router's lock is held while a store's is waited for."""
 
 _known: tuple[WeakSet[Any], ...] = (WeakSet(), WeakSet())
+_closed_before: WeakSet[Any] = WeakSet()
 _registering = RLock()
 _held: list[Any] = []
 
@@ -29,6 +31,12 @@ def lock_across_forks(rank: int) -> Any:
     with _registering:
         _known[rank].add(lock)
     return lock
+
+
+def close_before_forks(store: Any) -> None:
+    """Close a store before each fork; whoever uses it next, in the parent or the child, opens it anew."""
+    with _registering:
+        _closed_before.add(store)
 
 
 @contextmanager
@@ -62,6 +70,8 @@ def _take_all() -> None:
     for lock in [lock for locks in _known for lock in locks]:
         lock.acquire()
         _held.append(lock)
+    for store in list(_closed_before):
+        store.close()
 
 
 def _free_all() -> None:

@@ -64,6 +64,9 @@ MIGRATIONS: tuple[Migration, ...] = (
         # a process of before that is still connected would take losses in `more` for new ones: now its calls fail
         "ALTER TABLE holdfast_heads RENAME COLUMN compacted TO removed",
     ),
-    # one row for all that a call hands out; a process of before, which would look for more of them, fails
-    ("ALTER TABLE holdfast_asks RENAME COLUMN rounds TO handed",),
+    (
+        "ALTER TABLE holdfast_blocks ADD COLUMN whole BIGINT NOT NULL DEFAULT 0",
+        # one row for all that a call hands out; a process of before, which would look for more of them, fails
+        "ALTER TABLE holdfast_asks RENAME COLUMN rounds TO handed",
+    ),
 )

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.decisions.rows import Arm, BlockRow, Head, Row
-from holdfast.decisions.stores.forks import STORE, alone, lock_across_forks
+from holdfast.decisions.stores.forks import STORE, alone, close_before_forks, lock_across_forks
 from holdfast.decisions.stores.schema import MIGRATIONS, VERSION_TABLE, Migration
 from holdfast.decisions.stores.sql import SqlRows, SqlStore, insert_into, row_of, select_from, update_of
 from holdfast.decisions.stores.store import Wanted, gone
@@ -86,14 +86,14 @@ class SqliteStore(SqlStore):
         self.place = Path(os.path.abspath(self.path))  # wherever the process goes
         self._busy = busy
         self._lock = lock_across_forks(STORE)
+        close_before_forks(self)
         self._connection: sqlite3.Connection | None = None
-        self._process = 0  # whose connection it is: one from before a fork is left alone
         self._file: tuple[int, int] | None = None  # which one it was when it was first opened
 
     def close(self) -> None:
-        """Close the connection, if this process opened it."""
+        """Close the connection."""
         with self._lock:
-            if self._connection is not None and self._process == os.getpid():
+            if self._connection is not None:
                 self._connection.close()
             self._connection = None
 
@@ -110,10 +110,9 @@ class SqliteStore(SqlStore):
         return self._file is not None and self._file != self._file_now()
 
     def _connected(self) -> sqlite3.Connection:
-        """The connection of this process; one from before a fork is left alone."""
         if self.replaced():
             raise BadStore(f"{self.path} was deleted or replaced while it was in use; open the player anew")
-        if self._connection is not None and self._process == os.getpid():
+        if self._connection is not None:
             return self._connection
         connection = sqlite3.connect(self.place, timeout=self._busy, isolation_level=None, check_same_thread=False)
         try:
@@ -126,7 +125,7 @@ class SqliteStore(SqlStore):
         except BaseException:
             connection.close()
             raise
-        self._connection, self._process, self._file = connection, os.getpid(), self._file_now()
+        self._connection, self._file = connection, self._file_now()
         return connection
 
     def _file_now(self) -> tuple[int, int] | None:
@@ -163,15 +162,15 @@ class SqliteStore(SqlStore):
         with alone(self._lock, self.url):
             try:
                 connection = self._connected()
-                connection.execute("BEGIN IMMEDIATE" if writing else "BEGIN")
             except sqlite3.Error as error:
                 raise self._explained(error) from error
             try:
+                connection.execute("BEGIN IMMEDIATE" if writing else "BEGIN")
                 yield SqliteSession(connection)
                 connection.execute("COMMIT")
             except BaseException as error:
                 with suppress(sqlite3.Error):
-                    connection.execute("ROLLBACK")
+                    connection.rollback()  # nothing, where it had not begun
                 if isinstance(error, sqlite3.Error):
                     raise self._explained(error) from error
                 raise
