@@ -270,6 +270,25 @@ def test_what_a_fleet_has_told_of_a_block_is_not_out_in_a_store(place):
             router.tell(given[0].id, 0.75)
 
 
+@pytest.mark.parametrize("rounds", [2, 3])
+def test_losses_that_a_fleet_took_are_means_in_the_log(place, rounds):
+    """They are known as a sum only, also when their arm is retired and the block ends with them."""
+    policy = hf.TsallisSwitch(arms=["a", "b", "c"], switching_cost=30.0)
+    fleet = hf.Fleet(policy, 1, seed=1)
+    for t in range(rounds):
+        fleet.ask()
+        fleet.tell([0.1 * (t + 1)])
+    store = place.store()
+    fleet.to_store(store, lambda i: "game")
+    router = hf.open(store, "game")
+    mean = sum(0.1 * (t + 1) for t in range(rounds)) / rounds
+    assert router.history.log["loss"].to_list() == pytest.approx([mean] * rounds)
+    router.change(retire_arms=[router.arm])
+    log = router.history.log
+    assert log["loss"].to_list() == pytest.approx([mean] * rounds)
+    assert not log["single"].any()
+
+
 def test_no_game_of_a_fleet_is_lost_on_the_way_into_a_store(place):
     store = place.store()
     fleet = played(hf.Exp3(3))

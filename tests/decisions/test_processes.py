@@ -120,6 +120,110 @@ def test_a_router_made_before_a_fork_goes_on_in_both(lasting_place):
     assert router.rounds == 2
 
 
+@pytest.mark.parametrize("own", [False, True], ids=["inherited", "opened by the child"])
+def test_what_a_child_is_acknowledged_stays_when_the_parent_closes(lasting_place, own):
+    """Two connections to one file across a fork: SQLite's parent removed the log that the child wrote."""
+    url = lasting_place.at
+    ready, go = FORK.Event(), FORK.Event()
+    router = hf.open(url, "game", SWITCH, seed=1)
+    router.ask()
+
+    def child():
+        mine = hf.open(url, "game") if own else router
+        mine.ask()
+        ready.set()
+        assert go.wait(60)
+        for _ in range(10):
+            mine.ask()
+
+    worker = FORK.Process(target=child)
+    worker.start()
+    assert ready.wait(60)
+    router.close()
+    go.set()
+    worker.join()
+    assert worker.exitcode == 0
+    assert hf.open(url, "game").rounds == 12
+
+
+def test_children_of_a_process_with_threads_find_the_file_whole(folder):
+    """Forks, closes and calls at once: no call fails, and every acknowledged loss is there."""
+    url = f"sqlite:///{folder}/g.db"
+    routers = [hf.open(url, f"game {i}", SWITCH, seed=i) for i in range(8)]
+    over = threading.Event()
+    told = [0] * 4
+    errors = []
+
+    def decide(number):
+        chance = random.Random(number)
+        try:
+            while not over.is_set():
+                router = chance.choice(routers)
+                router.tell(router.ask().id, 0.5)
+                told[number] += 1
+                if chance.random() < 0.1:
+                    router.close()
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=decide, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    children = [FORK.Process(target=lambda i=i: play(routers[i % 8], 1)) for i in range(12)]
+    for child in children:
+        child.start()
+        time.sleep(0.02)
+    for child in children:
+        child.join(timeout=60)
+    over.set()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    assert [child.exitcode for child in children] == [0] * 12
+    assert sum(router.history.totals.told for router in routers) == sum(told) + 12
+    routers[0].close()
+    connection = sqlite3.connect(folder / "g.db")
+    assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    connection.close()
+
+
+def test_a_call_that_is_interrupted_while_it_waits_for_the_file_leaves_it_free(folder):
+    """By a signal handler that raises, such as Ctrl-C's."""
+    url = f"sqlite:///{folder}/g.db"
+    router, other = hf.open(url, "game", SWITCH, seed=1), hf.open(url, "other", SWITCH, seed=2)
+    router.ask()
+    locked = FORK.Event()
+
+    def hold():
+        connection = sqlite3.connect(folder / "g.db", isolation_level=None)
+        connection.execute("BEGIN IMMEDIATE")
+        locked.set()
+        time.sleep(0.6)
+        connection.execute("COMMIT")
+
+    def stop(*_):
+        raise TimeoutError("enough")
+
+    worker = FORK.Process(target=hold)
+    worker.start()
+    assert locked.wait(60)
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, 0.1)
+    try:
+        with pytest.raises(TimeoutError, match="enough"):
+            router.ask()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+    worker.join()
+    assert router.rounds == 1
+    play(router, 3)
+    play(other, 3)
+    connection = sqlite3.connect(folder / "g.db", isolation_level=None, timeout=1.0)
+    connection.execute("BEGIN IMMEDIATE")
+    connection.close()
+
+
 @pytest.mark.parametrize("store", ["sqlite", "postgresql"])
 def test_workers_killed_at_random_moments_lose_and_double_nothing(store, request, folder):
     """scripts/kill_trials.py does this a thousand times."""

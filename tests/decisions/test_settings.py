@@ -284,6 +284,34 @@ def test_an_interrupt_anywhere_leaves_the_memory_store_whole(where, monkeypatch)
     assert arms_of(router.ask(50)) == arms_of(twin.ask(50))
 
 
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_game_whose_arms_come_and_go_can_be_opened_at_any_time(name, seed):
+    """With blocks out that were drawn among other arms, down to one arm, and with none of the first left."""
+    store, chance = MemoryStore(), random.Random(seed)
+    router = hf.open(store, "game", with_names(name), seed=seed)
+    out = []
+    for step in range(40):
+        arms, new = list(router.policy.arms), f"n{step}"
+        change = chance.randrange(8)
+        if change == 0:
+            router.change(add_arms=[new])
+        elif change == 1 and len(arms) > 1:
+            router.change(retire_arms=chance.sample(arms, chance.randrange(1, len(arms))))
+        elif change == 2:
+            router.change(add_arms=[new], retire_arms=arms)
+        out += router.ask(chance.choice([1, 2, 7]))
+        chance.shuffle(out)
+        while out and chance.random() < 0.8:
+            decision = out.pop()
+            with suppress(hf.TooLate):
+                router.tell(decision.id, chance.random())
+        again = hf.open(store, "game")
+        assert again.probabilities.tolist() == router.probabilities.tolist()
+        assert again.probabilities.sum() == pytest.approx(1.0)
+        router = chance.choice([router, again])
+
+
 class Nosy(hf.TsallisSwitch):
     """Asks in the middle of a call."""
 

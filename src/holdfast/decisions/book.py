@@ -302,12 +302,17 @@ class Book:
         """The game as of `rows.head`, to be changed. Within a transaction it is ahead of the stored one."""
         head = rows.head
         if self._game is None or self._version != head.version:
-            state = rows.get(State)
-            if state is None or state.version != head.version:
-                raise BadStore(f"player {self.identity.name!r} is damaged: its state is not that of its last block")
-            self._game = stored_game(self.policy, self.identity.name, state, rows)
+            self._game = self.stored(rows)
         self._version = head.version + 1  # whoever asks for it changes it, and counts that in `rows.head`
         return self._game
+
+    def stored(self, rows: Rows) -> Game:
+        """The game as it is in the store."""
+        state = rows.get(State)
+        if state is None or state.version != rows.head.version:
+            raise BadStore(f"player {self.identity.name!r} is damaged: its state is not that of its last block")
+        arms_left = len(self.active) < len(self._names)
+        return stored_game(self.policy, self.identity.name, state, rows, arms_left=arms_left)
 
     def save(self, rows: Rows) -> None:
         """Write what arms gained, the state if it was changed, and the head: the last thing in a transaction."""

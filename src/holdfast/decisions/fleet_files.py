@@ -20,7 +20,7 @@ from holdfast.decisions.names import kept_name
 from holdfast.decisions.opening import fresh_game
 from holdfast.decisions.options import Options
 from holdfast.decisions.rows import BlockRow, Fresh, State, as_parts, parts_of
-from holdfast.decisions.stored import blocks_of, state_of, stored_block, stored_game
+from holdfast.decisions.stored import blocks_of, state_of, stored_block
 from holdfast.decisions.stores.store import Store
 from holdfast.errors import BadSavedState, InvalidParameter, OutOfTurn, UnknownPlayer
 from holdfast.layouts import Layout
@@ -207,8 +207,7 @@ def from_store(store: Store, names: Sequence[str], *, policy: Policy | None = No
             raise UnknownPlayer(name, store.names())
         with store.look(identity.player) as rows:
             book = Book(identity, rows.arms(), policy)
-            state, head, blocks = rows.need(State), rows.head, rows.open_blocks()
-            game = stored_game(book.policy, name, state, rows)
+            game, head, blocks = book.stored(rows), rows.head, rows.open_blocks()
             if any(block.number < head.begun or block.told < head.handed for block in blocks):
                 raise OutOfTurn(f"player {name!r} has decisions that are out: see open_decisions")
             if fleet is None:

@@ -16,8 +16,8 @@ from holdfast.decisions.history import History
 from holdfast.decisions.names import kept_name
 from holdfast.decisions.options import given_options
 from holdfast.decisions.records import handed_out, losses_of
-from holdfast.decisions.rows import BlockRow, Head, State
-from holdfast.decisions.stored import stored_block, stored_game
+from holdfast.decisions.rows import BlockRow, Head
+from holdfast.decisions.stored import stored_block
 from holdfast.decisions.stores.forks import ROUTER, lock_across_forks
 from holdfast.decisions.stores.store import NOTHING_WANTED, Rows, Store, Wanted, persistently
 from holdfast.errors import HoldfastError, InvalidParameter, OutOfTurn, SomeRefused
@@ -218,8 +218,7 @@ class Router:
         """
 
         def look(rows: Rows) -> Array:
-            head, state = rows.head, rows.need(State)
-            game = stored_game(self.policy, self.name, state, rows)
+            head, game = rows.head, self._book.stored(rows)
             block = rows.get(BlockRow, head.begun)
             waiting = self.policy.waits_for_losses and head.settled < head.begun
             if block is not None and (head.handed < head.rounds or waiting):

@@ -28,7 +28,7 @@ def undamaged(what: str, passing: type[Exception] | None = None) -> Iterator[Non
     """An error of the store for what no game can have come to; one of the type `passing` stays as it is."""
     try:
         yield
-    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, struct.error) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         if passing is not None and isinstance(error, passing):
             raise
         raise BadStore(f"the store is damaged: {what} cannot be read ({error})") from None
@@ -68,9 +68,10 @@ def numbers_of(text: str, layout: Layout) -> dict[str, Any]:
     """The numbers of a block by name. They were JSON once."""
     if text.startswith("{"):
         return named_numbers(json.loads(text), layout, 0, "block")
-    mark, *numbers = struct.unpack(f"<I{len(layout.names)}d", b64decode(text, validate=True))
-    if mark != _mark(layout.names):
-        raise ValueError("it is one of another policy")
+    content, form = b64decode(text, validate=True), struct.Struct(f"<I{len(layout.names)}d")
+    if len(content) != form.size or form.unpack(content)[0] != _mark(layout.names):
+        raise ValueError("it is not one of this policy")
+    _, *numbers = form.unpack(content)
     return named_numbers(dict(zip(layout.names, numbers, strict=True)), layout, 0, "block")
 
 
@@ -79,8 +80,11 @@ def _mark(names: tuple[str, ...]) -> int:
     return crc32(",".join(names).encode())
 
 
-def stored_game(policy: Policy, name: str, state: State, rows: Rows) -> Game:
-    """The game of a player that a stored state goes on with; its block is the current one."""
+def stored_game(policy: Policy, name: str, state: State, rows: Rows, *, arms_left: bool) -> Game:
+    """The game of a player that a stored state goes on with; its block is the current one.
+
+    Where arms have left the game, the block may have been drawn among them, and is not what the policy expects of one.
+    """
     begun, current = rows.head.begun, rows.get(BlockRow, rows.head.begun)
     game = Game(policy, seed=0)
     with undamaged(f"the state of player {name!r}"):
@@ -91,7 +95,8 @@ def stored_game(policy: Policy, name: str, state: State, rows: Rows) -> Game:
             if current is None or current.place is not None
             else numbers_of(current.data, policy.kernels.block_layout)
         )
-        policy.check_saved(numbers, block)
+        if not arms_left:
+            policy.check_saved(numbers, block)
         game.restore(numbers, None, begun, np.array(content["stream"], dtype=np.uint64))
     return game
 

@@ -271,7 +271,8 @@ def carried_over(state: Mapping[str, Any], kept: Sequence[int | None]) -> dict[s
 
     Nothing but the estimates is needed: the next solution starts from s alone, as after a block observed late.
     """
-    new = {"C": min(state["C"]), "w": 1e-200}  # w² = 0: it was not in the last draw
+    stays = any(arm is not None for arm in kept)
+    new = {"C": min(state["C"]), "w": 1e-200 if stays else len(kept) ** -0.5}  # w² = 0: it was not in the last draw
     after = rearranged(layout_of(TsallisState), state, kept, new)
     least = min(after["C"])
     begun = state["n"] > 0
