@@ -300,6 +300,7 @@ def test_a_game_whose_arms_come_and_go_can_be_opened_at_any_time(name, seed):
             router.change(retire_arms=chance.sample(arms, chance.randrange(1, len(arms))))
         elif change == 2:
             router.change(add_arms=[new], retire_arms=arms)
+        router = chance.choice([router, hf.open(store, "game")])
         out += router.ask(chance.choice([1, 2, 7]))
         chance.shuffle(out)
         while out and chance.random() < 0.8:
