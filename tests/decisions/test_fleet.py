@@ -270,6 +270,31 @@ def test_what_a_fleet_has_told_of_a_block_is_not_out_in_a_store(place):
             router.tell(given[0].id, 0.75)
 
 
+@pytest.mark.parametrize(
+    "change", [{"retire_arms": ["a"]}, {"retire_arms": ["b"], "add_arms": ["z"]}, {"add_arms": ["z"]}]
+)
+@pytest.mark.parametrize("name", ["adaptive", "tsallis-switch", "exp3-blocks"])
+def test_a_fleet_goes_on_with_the_arm_that_a_player_holds(place, name, change):
+    """Also where that arm has another number by now."""
+    policy = {
+        "adaptive": hf.AdaptiveTsallisSwitch(arms=["a", "b", "c"], switching_cost=20.0),
+        "tsallis-switch": hf.TsallisSwitch(arms=["a", "b", "c"], switching_cost=20.0),
+        "exp3-blocks": hf.BlockExp3(arms=["a", "b", "c"], switching_cost=20.0, horizon=10_000),
+    }[name]
+    store = place.store()
+    router = hf.open(store, "game", policy, seed=2)
+    while router.arm != "c" or router.hold < 3:
+        router.tell(router.ask().id, 0.5)
+    router.change(**change)
+    fleet = hf.Fleet.from_store(store, ["game"])
+    for t in range(60):
+        decision = router.ask()
+        assert fleet.policy.arms[fleet.ask().arms[0]] == decision.arm
+        router.tell(decision.id, t % 7 / 7)
+        fleet.tell([t % 7 / 7])
+    assert fleet.probabilities(0).tolist() == router.probabilities.tolist()
+
+
 @pytest.mark.parametrize("rounds", [2, 3])
 def test_losses_that_a_fleet_took_are_means_in_the_log(place, rounds):
     """They are known as a sum only, also when their arm is retired and the block ends with them."""

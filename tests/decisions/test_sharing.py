@@ -2,6 +2,8 @@
 
 import gc
 import os
+import random
+import signal
 import threading
 import time
 from pathlib import Path
@@ -12,6 +14,7 @@ from games import SWITCH, arms_of, play
 
 import holdfast as hf
 from holdfast.decisions.stores import store_at
+from holdfast.decisions.stores.sqlite import SqliteStore
 
 
 def connections(place):
@@ -160,3 +163,69 @@ def test_a_server_that_was_restarted_is_found_again_by_all(postgres):
         for router in routers:
             router.ask(4)
         assert [router.rounds for router in routers] == [5, 5, 5]
+
+
+def test_tables_that_were_taken_away_are_made_anew(postgres):
+    from places import fresh_schema
+
+    url = fresh_schema(postgres)
+    before = hf.open(url, "game", SWITCH, seed=1)
+    before.ask(5)
+    with psycopg.connect(url, autocommit=True) as connection:
+        tables = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = current_schema()").fetchall()
+        connection.execute(f"DROP TABLE {', '.join(name for (name,) in tables)}")
+    after = hf.open(url, "other", SWITCH, seed=1)
+    assert after.rounds == 0
+    with pytest.raises(hf.BadStore, match="is gone from the store"):
+        before.ask()
+
+
+def test_a_fork_in_the_middle_of_a_call_does_not_break_it(lasting_place, url):
+    """A signal handler may fork at any moment."""
+    router, chance = hf.open(url, "game", SWITCH, seed=1), random.Random(1)
+    forks, ids = 0, set()
+
+    def fork(*_):
+        nonlocal forks
+        child = os.fork()
+        if child == 0:
+            os._exit(0)
+        os.waitpid(child, 0)
+        forks += 1
+
+    before = signal.signal(signal.SIGALRM, fork)
+    try:
+        for _ in range(40):
+            signal.setitimer(signal.ITIMER_REAL, chance.uniform(0.0001, 0.002))
+            ids |= {d.id for d in router.ask(16)}
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+    assert forks > 3
+    assert len(ids) == router.rounds == 40 * 16
+
+
+def test_a_store_that_nobody_uses_any_more_goes_without_waiting(folder):
+    """Garbage is collected anywhere, also by a thread that a fork waits for."""
+    url, over = f"sqlite:///{folder}/g.db", threading.Event()
+    router = hf.open(url, "game", SWITCH, seed=1)
+
+    def leave_cycles() -> None:
+        while not over.is_set():
+            cycle = [hf.open(SqliteStore(url), "game")]
+            cycle.append(cycle)
+
+    threads = [threading.Thread(target=leave_cycles) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for _ in range(40):
+        child = os.fork()
+        if child == 0:
+            os._exit(0)
+        os.waitpid(child, 0)
+        gc.collect()
+    over.set()
+    for thread in threads:
+        thread.join(timeout=60)
+        assert not thread.is_alive()
+    assert router.rounds == 0

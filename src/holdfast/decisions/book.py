@@ -15,17 +15,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import groupby
 from typing import Any
 
 from holdfast.decisions.decision import Decision, Ids
 from holdfast.decisions.options import Options, with_missing
-from holdfast.decisions.records import told_together, under
+from holdfast.decisions.records import handed_together, told_together, under
 from holdfast.decisions.rows import (
     FIRST_VERSION,
     MOST_TOGETHER,
     Arm,
-    Ask,
     BlockRow,
     Gain,
     Head,
@@ -37,6 +35,7 @@ from holdfast.decisions.rows import (
 from holdfast.decisions.stored import blocks_of, state_of, stored_block, stored_game, stored_policy, undamaged
 from holdfast.decisions.stores.store import Rows
 from holdfast.errors import BadSavedState, BadStore, OutOfTurn
+from holdfast.layouts import Array
 from holdfast.players.game import Game
 from holdfast.players.losses import announced_value, exact_sum, normalised_total
 from holdfast.policies.policy import Policy
@@ -125,17 +124,15 @@ class Book:
                 self._settle_due(rows, clock)
                 announced = announced or announced_value(self.policy, told)
                 blocks = self._begin(rows, clock, announced, wanted)
-            given += self._hand_out(rows, blocks, wanted, clock)
+            some = self._hand_out(rows, blocks, wanted, clock)
+            first = head.handed if some[0].block == head.begun else 0
+            rows.add(*handed_together(head.player, some, first, request, by_block=by_block))
+            given += some
         if not given:
             raise OutOfTurn(
                 f"{self.policy.label} cannot begin its next block before every loss of the last one is told: "
                 "see open_decisions"
             )
-        first = before.handed if before.handed < before.rounds else 0
-        together = [list(some) for _, some in groupby(given, lambda d: d.block)] if by_block else [given]
-        for some in together:
-            rows.add(Ask(before.player, some[0].block, first, len(some), clock, request))
-            first = 0
         rows.head = rows.head._replace(clock=clock, paid=self._paid(before, rows.head, told))
         return given
 
@@ -279,7 +276,7 @@ class Book:
     def _observe(self, game: Game, block: BlockRow, pieces: list[float], rounds: int) -> None:
         values = self._drawn.pop(block.data, None)
         if values is None:
-            values = stored_block(self.policy, self.identity.name, block)
+            values = self.values_of(block)
         values[0] = self.active.index(block.arm)
         total = normalised_total(self.policy, self.bounds_of(block), pieces, float(rounds))
         game.observe(values, total, float(rounds))
@@ -305,6 +302,13 @@ class Book:
             self._game = self.stored(rows)
         self._version = head.version + 1  # whoever asks for it changes it, and counts that in `rows.head`
         return self._game
+
+    def values_of(self, block: BlockRow) -> Array:
+        """A block as the policy's kernels take it: with the number that its arm has by now, if it is still played."""
+        values = stored_block(self.policy, self.identity.name, block)
+        if block.arm in self.active:
+            values[0] = self.active.index(block.arm)
+        return values
 
     def stored(self, rows: Rows) -> Game:
         """The game as it is in the store."""

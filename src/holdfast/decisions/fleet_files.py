@@ -20,7 +20,7 @@ from holdfast.decisions.names import kept_name
 from holdfast.decisions.opening import fresh_game
 from holdfast.decisions.options import Options
 from holdfast.decisions.rows import BlockRow, Fresh, State, as_parts, parts_of
-from holdfast.decisions.stored import blocks_of, state_of, stored_block
+from holdfast.decisions.stored import blocks_of, state_of
 from holdfast.decisions.stores.store import Store
 from holdfast.errors import BadSavedState, InvalidParameter, OutOfTurn, UnknownPlayer
 from holdfast.layouts import Layout
@@ -215,7 +215,7 @@ def from_store(store: Store, names: Sequence[str], *, policy: Policy | None = No
             if book.policy != fleet.policy:
                 raise InvalidParameter("names", f"must be players of one policy, {fleet.policy}", name)
             if blocks:
-                game.block[:] = stored_block(book.policy, name, blocks[0])
+                game.block[:] = book.values_of(blocks[0])
             else:
                 game.block[0] = max(book.active.index(head.arm), 0) if head.arm in book.active else 0
         games = fleet._games

@@ -1,8 +1,9 @@
 """What is kept of single decisions: when each was handed out, and its loss.
 
-A row for each would be many. So the rounds that one call hands out have one row; those of a block that began with that
-call were handed out when it began. Losses of rounds that follow each other share a row if they were told in one call,
-and a block of which all was told in one call needs none: its `parts` are its losses, until single ones are forgotten.
+A row for each would be many. So the rounds of blocks that begin together have one row, and so have those of a block
+that goes on; rounds of a block that began with a call were handed out when it began. Losses of rounds that follow each
+other share a row if they were told in one call, and a block of which all was told in one call needs none: its `parts`
+are its losses, until single ones are forgotten.
 """
 
 from __future__ import annotations
@@ -10,9 +11,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, pairwise
 
-from holdfast.decisions.rows import MOST_TOGETHER, BlockRow, Recorded, Tell, as_parts, parts_of
+from holdfast.decisions.decision import Decision
+from holdfast.decisions.rows import MOST_TOGETHER, Ask, BlockRow, Recorded, Tell, as_parts, parts_of
 from holdfast.decisions.stores.store import Rows
 from holdfast.errors import BadStore
+
+
+def handed_together(player: int, given: Sequence[Decision], first: int, request: str, *, by_block: bool) -> list[Ask]:
+    """Rows for decisions that one call handed out one after the other, beginning with round `first` of a block."""
+    together = [list(some) for _, some in groupby(given, lambda d: d.block)] if by_block else [given]
+    firsts = (first if some is together[0] else 0 for some in together)
+    return [
+        Ask(player, some[0].block, first, len(some), some[0].asked, request)
+        for first, some in zip(firsts, together, strict=True)
+    ]
 
 
 def told_together(player: int, block: int, losses: Mapping[int, float], at: float) -> list[Tell]:

@@ -17,7 +17,6 @@ from holdfast.decisions.names import kept_name
 from holdfast.decisions.options import given_options
 from holdfast.decisions.records import handed_out, losses_of
 from holdfast.decisions.rows import BlockRow, Head
-from holdfast.decisions.stored import stored_block
 from holdfast.decisions.stores.forks import ROUTER, lock_across_forks
 from holdfast.decisions.stores.store import NOTHING_WANTED, Rows, Store, Wanted, persistently
 from holdfast.errors import HoldfastError, InvalidParameter, OutOfTurn, SomeRefused
@@ -222,7 +221,7 @@ class Router:
             block = rows.get(BlockRow, head.begun)
             waiting = self.policy.waits_for_losses and head.settled < head.begun
             if block is not None and (head.handed < head.rounds or waiting):
-                game.block[:] = stored_block(self.policy, self.name, block)
+                game.block[:] = self._book.values_of(block)
                 return game.probabilities()
             if self.policy.announces is not None:
                 raise OutOfTurn(f"the probabilities of the next block depend on its {self.policy.announces}")

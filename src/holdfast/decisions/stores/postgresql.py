@@ -63,6 +63,9 @@ PASSING = (failures.DeadlockDetected, failures.SerializationFailure, failures.Ad
 LASTING = (failures.DiskFull, failures.InvalidPassword, failures.InvalidCatalogName, failures.LockNotAvailable)
 
 
+NOT_OURS = (failures.UndefinedTable, failures.UndefinedColumn)
+
+
 class PostgresSession:
     """A connection inside a transaction; what is written waits until something is read.
 
@@ -166,17 +169,22 @@ class PostgresStore(SqlStore):
 
     def close(self) -> None:
         """Close the connections that no call uses."""
+        self._let_go()
+
+    def _let_go(self) -> None:
         while self._idle:
             connection = self._idle.pop()
             if self._process == os.getpid():
                 connection.close()
 
-    def _connected(self) -> psycopg.Connection[Any]:
-        """A connection that no other call uses."""
+    def _idle_connection(self) -> psycopg.Connection[Any] | None:
         if self._process != os.getpid():
             self._idle, self._process = [], os.getpid()
         with suppress(IndexError):
             return self._idle.pop()
+        return None
+
+    def _connect(self) -> psycopg.Connection[Any]:
         connection = psycopg.connect(**self._line, autocommit=True)
         try:
             self._bring_up_to_date(connection)
@@ -204,8 +212,9 @@ class PostgresStore(SqlStore):
     @contextmanager
     def _transaction(self, *, writing: bool) -> Iterator[PostgresSession]:
         with never_within(self._calls, self.url):
+            known = self._idle_connection()
             try:
-                connection = self._connected()
+                connection = known or self._connect()
             except psycopg.Error as error:
                 raise self._explained(error) from error
             try:
@@ -216,6 +225,9 @@ class PostgresStore(SqlStore):
             except BaseException as error:
                 with suppress(psycopg.Error):
                     connection.execute("ROLLBACK")
+                if known is not None and isinstance(error, NOT_OURS):
+                    connection.close()  # somebody took the tables away: a new one makes them
+                    raise ConnectionLost(f"{self.url}: its tables are gone ({str(error).strip()})") from error
                 if isinstance(error, psycopg.Error):
                     raise self._explained(error) from error
                 raise
@@ -239,7 +251,7 @@ class PostgresStore(SqlStore):
             return StoreError(f"{self.url}: the server's disk is full ({str(error).strip()}); nothing was changed")
         if isinstance(error, failures.LockNotAvailable):
             return StoreError(f"{self.url}: another process has kept the game locked for too long; nothing was changed")
-        if isinstance(error, (failures.UndefinedTable, failures.UndefinedColumn)):
+        if isinstance(error, NOT_OURS):
             return BadStore(f"{self.url} cannot be used: its tables are not Holdfast's ({str(error).strip()})")
         return StoreError(f"{self.url}: {str(error).strip()}; nothing was changed")
 

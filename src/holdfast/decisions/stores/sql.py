@@ -285,7 +285,11 @@ class SqlStore(Store):
 
     def __del__(self) -> None:
         with suppress(Exception):  # whatever state the interpreter is in
-            self.close()
+            self._let_go()
+
+    @abstractmethod
+    def _let_go(self) -> None:
+        """Close connections, without a lock: whoever removes a store may hold others."""
 
     def is_shared_as(self) -> tuple[Any, ...]:
         """What two stores have in common that need not be two."""

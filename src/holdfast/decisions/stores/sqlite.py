@@ -17,7 +17,7 @@ from holdfast.decisions.rows import Arm, BlockRow, Head, Row
 from holdfast.decisions.stores.forks import STORE, alone, close_before_forks, lock_across_forks
 from holdfast.decisions.stores.schema import MIGRATIONS, VERSION_TABLE, Migration
 from holdfast.decisions.stores.sql import SqlRows, SqlStore, insert_into, row_of, select_from, update_of
-from holdfast.decisions.stores.store import Wanted, gone
+from holdfast.decisions.stores.store import ConnectionLost, Wanted, gone
 from holdfast.errors import BadStore, InvalidParameter, StoreError
 
 BUSY = 60.0
@@ -35,6 +35,9 @@ USELESS = {
     sqlite3.SQLITE_NOTADB: "the file is not an SQLite database",
     sqlite3.SQLITE_CORRUPT: "the file is damaged",
 }
+
+
+CLOSED = "Cannot operate on a closed database."
 
 
 class SqliteSession:
@@ -93,9 +96,12 @@ class SqliteStore(SqlStore):
     def close(self) -> None:
         """Close the connection."""
         with self._lock:
-            if self._connection is not None:
-                self._connection.close()
-            self._connection = None
+            self._let_go()
+
+    def _let_go(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+        self._connection = None
 
     def is_shared_as(self) -> tuple[Any, ...]:
         """By the same words, the same file."""
@@ -176,6 +182,8 @@ class SqliteStore(SqlStore):
                 raise
 
     def _explained(self, error: sqlite3.Error) -> StoreError:
+        if str(error) == CLOSED:
+            return ConnectionLost(f"{self.path} was closed in the middle of the call, by a fork; nothing was changed")
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         if code in USELESS:
             return BadStore(f"{self.path} cannot be used: {USELESS[code]} ({error})")
