@@ -225,7 +225,7 @@ class PostgresStore(SqlStore):
             except BaseException as error:
                 with suppress(psycopg.Error):
                     connection.execute("ROLLBACK")
-                if known is not None and isinstance(error, NOT_OURS):
+                if known is not None and isinstance(error, failures.UndefinedTable):
                     connection.close()  # somebody took the tables away: a new one makes them
                     raise ConnectionLost(f"{self.url}: its tables are gone ({str(error).strip()})") from error
                 if isinstance(error, psycopg.Error):
