@@ -2,8 +2,6 @@
 
 import gc
 import os
-import random
-import signal
 import threading
 import time
 from pathlib import Path
@@ -13,7 +11,6 @@ import pytest
 from games import SWITCH, arms_of, play
 
 import holdfast as hf
-from holdfast.decisions.stores.sqlite import SqliteStore
 
 
 def connections(place):
@@ -136,6 +133,14 @@ def test_a_relative_file_stays_where_it_was(folder, monkeypatch):
     assert hf.open("sqlite:///g.db", "game").rounds == 3
 
 
+def test_a_working_folder_that_is_gone_is_one_clear_error(folder, monkeypatch):
+    (folder / "a").mkdir()
+    monkeypatch.chdir(folder / "a")
+    (folder / "a").rmdir()
+    with pytest.raises(hf.StoreError, match=r"g\.db: the working folder is gone"):
+        hf.open("sqlite:///g.db", "game", SWITCH)
+
+
 def test_a_server_that_was_restarted_is_found_again_by_all(postgres):
     from places import fresh_schema
     from postgres_server import PrivateServer
@@ -176,57 +181,3 @@ def test_tables_that_were_taken_away_are_made_anew(postgres):
     assert after.rounds == 0
     with pytest.raises(hf.BadStore, match="is gone from the store"):
         before.ask()
-
-
-def test_a_fork_in_the_middle_of_a_call_does_not_break_it(lasting_place, url):
-    """A signal handler may fork at any moment."""
-    router, chance = hf.open(url, "game", SWITCH, seed=1), random.Random(1)
-    forks, ids, forking = 0, set(), False
-
-    def fork(*_):
-        nonlocal forks, forking
-        if forking:  # Python itself waits for ever when it forks within a fork
-            return
-        forking = True
-        child = os.fork()
-        if child == 0:
-            os._exit(0)
-        os.waitpid(child, 0)
-        forks, forking = forks + 1, False
-
-    before = signal.signal(signal.SIGALRM, fork)
-    try:
-        for _ in range(40):
-            signal.setitimer(signal.ITIMER_REAL, chance.uniform(0.0001, 0.002))
-            ids |= {d.id for d in router.ask(16)}
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGALRM, before)
-    assert forks > 3
-    assert len(ids) == router.rounds == 40 * 16
-
-
-def test_a_store_that_nobody_uses_any_more_goes_without_waiting(folder):
-    """Garbage is collected anywhere, also by a thread that a fork waits for."""
-    url, over = f"sqlite:///{folder}/g.db", threading.Event()
-    router = hf.open(url, "game", SWITCH, seed=1)
-
-    def leave_cycles() -> None:
-        while not over.is_set():
-            cycle = [hf.open(SqliteStore(url), "game")]
-            cycle.append(cycle)
-
-    threads = [threading.Thread(target=leave_cycles) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for _ in range(40):
-        child = os.fork()
-        if child == 0:
-            os._exit(0)
-        os.waitpid(child, 0)
-        gc.collect()
-    over.set()
-    for thread in threads:
-        thread.join(timeout=60)
-        assert not thread.is_alive()
-    assert router.rounds == 0

@@ -117,15 +117,14 @@ class Book:
         while len(given) < n:
             head, wanted = rows.head, n - len(given)
             if head.handed < head.rounds:
-                blocks = [rows.need(BlockRow, head.begun)]
+                blocks, first = [rows.need(BlockRow, head.begun)], head.handed
             elif self.policy.waits_for_losses and head.settled < head.begun:
                 break
             else:
                 self._settle_due(rows, clock)
                 announced = announced or announced_value(self.policy, told)
-                blocks = self._begin(rows, clock, announced, wanted)
-            some = self._hand_out(rows, blocks, wanted, clock)
-            first = head.handed if some[0].block == head.begun else 0
+                blocks, first = self._begin(rows, clock, announced, wanted), 0
+            some = self._hand_out(rows, blocks, first, wanted, clock)
             rows.add(*handed_together(head.player, some, first, request, by_block=by_block))
             given += some
         if not given:
@@ -160,11 +159,10 @@ class Book:
         rows.head = head._replace(version=head.version + 1)
         return blocks
 
-    def _hand_out(self, rows: Rows, blocks: list[BlockRow], n: int, clock: float) -> list[Decision]:
-        """Rounds of the block that goes on, or of blocks that begin."""
+    def _hand_out(self, rows: Rows, blocks: list[BlockRow], first: int, n: int, clock: float) -> list[Decision]:
+        """Rounds of the block that goes on, from `first` on, or of blocks that begin."""
         head = rows.head
         arm, asked, switches, next_due = head.arm, head.asked, head.switches, head.next_due
-        first = head.handed if blocks[0].number == head.begun else 0
         given: list[Decision] = []
         for block in blocks:
             rounds = range(first, min(first + n - len(given), block.rounds))

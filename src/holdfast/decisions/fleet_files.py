@@ -19,8 +19,8 @@ from holdfast.decisions.fleet_kernels import PARTS, SPILLED
 from holdfast.decisions.names import kept_name
 from holdfast.decisions.opening import fresh_game
 from holdfast.decisions.options import Options
-from holdfast.decisions.rows import BlockRow, Fresh, State, as_parts, parts_of
-from holdfast.decisions.stored import blocks_of, state_of
+from holdfast.decisions.rows import BlockRow, Fresh, as_parts, parts_of
+from holdfast.decisions.stored import blocks_of
 from holdfast.decisions.stores.store import Store
 from holdfast.errors import BadSavedState, InvalidParameter, OutOfTurn, UnknownPlayer
 from holdfast.layouts import Layout
@@ -192,8 +192,7 @@ def _as_player(fleet: Fleet, i: int, name: str, now: float) -> Fresh:
         player=0, number=begun, arm=head.arm, rounds=rounds, probability=float(games.blocks[i, 2]), began=now,
         bound=None, data=blocks_of(game, game.block[np.newaxis])[0], told=told, parts=as_parts(parts),
     )  # fmt: skip
-    state = State(0, 1, state_of(game))
-    return fresh._replace(head=head, state=state, blocks=(block,) if left else ())
+    return fresh._replace(head=head, blocks=(block,) if left else ())
 
 
 def from_store(store: Store, names: Sequence[str], *, policy: Policy | None = None) -> Fleet:

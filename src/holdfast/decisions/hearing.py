@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from holdfast.decisions.book import Book, summed
-from holdfast.decisions.records import losses_of, told_together
+from holdfast.decisions.records import losses_of, rounds_out, told_together
 from holdfast.decisions.rows import BlockRow, Recorded, Tell, as_parts
 from holdfast.decisions.stores.store import Rows, Wanted
 from holdfast.errors import AlreadyTold, Forgotten, HoldfastError, TooLate, UnknownDecision
@@ -106,8 +106,7 @@ class Hearing:
         block = rows.get(BlockRow, number) if number <= head.begun else None
         if block is None:
             return None
-        handed = head.handed if number == head.begun else block.rounds
-        page = Page(block, handed, self._book.bounds_of(block), losses_of(rows, block, rounds), {})
+        page = Page(block, rounds_out(rows, block), self._book.bounds_of(block), losses_of(rows, block, rounds), {})
         self._pages[number] = page
         return page
 
@@ -121,10 +120,10 @@ class Hearing:
         if page is not None and page.is_complete:
             self._complete[page.block.number] = page
         if self._complete:
-            self._book.settle(self._rows, [(page.block, page.new) for page in self._complete.values()], self._clock)
-            for page in self._complete.values():
-                page.known.update((round, (loss, 0)) for round, loss in page.new.items())
-                page.new.clear()
+            self._book.settle(self._rows, [(done.block, done.new) for done in self._complete.values()], self._clock)
+            for settled in self._complete.values():
+                settled.known.update((round, (loss, 0)) for round, loss in settled.new.items())
+                settled.new.clear()
             self._complete.clear()
 
     def _repeated_or_refused(self, page: Page, told: Told) -> Receipt | HoldfastError:

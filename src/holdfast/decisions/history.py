@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.checks import whole_number
 from holdfast.decisions.book import Book
-from holdfast.decisions.records import losses_of
+from holdfast.decisions.records import losses_of, rounds_out
 from holdfast.decisions.rows import Arm, BlockRow, parts_of
 from holdfast.decisions.stores.store import Rows
 from holdfast.errors import InvalidParameter
@@ -81,7 +81,7 @@ class History:
             rounds=head.asked,
             told=told,
             missing=missing,
-            out=sum(_handed(rows, block) - block.told for block in unsettled),
+            out=sum(rounds_out(rows, block) - block.told for block in unsettled),
             blocks=head.begun,
             switches=head.switches,
             losses=math.fsum(pieces),
@@ -98,7 +98,7 @@ class History:
             arm=self._book.name_of(arm.arm),
             retired=bool(arm.retired),
             blocks=arm.blocks + len(unsettled),
-            rounds=arm.rounds + sum(_handed(rows, block) for block in unsettled),
+            rounds=arm.rounds + sum(rounds_out(rows, block) for block in unsettled),
             told=told,
             losses=losses,
             mean=losses / told if told else None,
@@ -216,11 +216,6 @@ class History:
             rows.remove(block.number)
         rows.head = head._replace(removed=head.removed + len(blocks))
         return len(blocks)
-
-
-def _handed(rows: Rows, block: BlockRow) -> int:
-    """Rounds of a block that are handed out."""
-    return rows.head.handed if block.number == rows.head.begun else block.rounds
 
 
 def _blocks_after(rows: Rows, number: int) -> list[BlockRow]:

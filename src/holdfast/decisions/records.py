@@ -63,11 +63,15 @@ def losses_of(rows: Rows, block: BlockRow, rounds: Sequence[int] | None = None) 
     return recorded(rows.tells_of(block.number) if rounds is None else rows.tells_at(block.number, rounds))
 
 
+def rounds_out(rows: Rows, block: BlockRow) -> int:
+    """How many rounds of a block are handed out."""
+    return rows.head.handed if block.number == rows.head.begun else block.rounds
+
+
 def handed_out(rows: Rows, block: BlockRow) -> Iterator[tuple[range, float]]:
     """Rounds of a block that were handed out together, and when."""
     later = [(ask.first, ask.at) for ask in rows.asks_of(block.number) if ask.first]
-    end = rows.head.handed if block.number == rows.head.begun else block.rounds
-    for (first, at), (after, _) in pairwise([(0, block.began), *later, (end, 0.0)]):
+    for (first, at), (after, _) in pairwise([(0, block.began), *later, (rounds_out(rows, block), 0.0)]):
         yield range(first, after), at
 
 

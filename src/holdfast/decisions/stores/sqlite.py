@@ -86,7 +86,10 @@ class SqliteStore(SqlStore):
         if not url.startswith(prefix) or len(url) == len(prefix) or "?" in url or "\0" in url:
             raise InvalidParameter("url", "must be 'sqlite:///file', or 'sqlite:////folder/file' from the root", url)
         self.path = Path(url[len(prefix) :])
-        self.place = Path(os.path.abspath(self.path))  # wherever the process goes
+        try:
+            self.place = Path(os.path.abspath(self.path))  # wherever the process goes
+        except OSError as error:
+            raise StoreError(f"{self.path}: the working folder is gone ({error}); nothing was changed") from None
         self._busy = busy
         self._lock = lock_across_forks(STORE)
         close_before_forks(self)
