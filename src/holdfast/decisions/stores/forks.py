@@ -62,7 +62,7 @@ def never_within(calls: local, url: str) -> Iterator[None]:
 
 def within_a_call(url: str) -> StoreError:
     """What is said of a call that would see half of another."""
-    return StoreError(f"{url} cannot be used from within a call that uses it, as by a clock or a signal handler")
+    return StoreError(f"{url} cannot be used from within a call that uses it, as by a signal handler")
 
 
 def _take_all() -> None:
