@@ -5,7 +5,7 @@ from pathlib import Path
 
 import holdfast as hf
 
-PAGE = Path(__file__).parents[1] / "docs" / "replay.md"
+PAGE = Path(__file__).parents[2] / "docs" / "replay.md"
 
 
 def test_the_example_runs_and_says_what_the_page_says(tmp_path, monkeypatch, capsys):

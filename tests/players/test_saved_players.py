@@ -154,7 +154,7 @@ def test_a_loaded_player_knows_the_arm_it_holds(saved):
 STORED = {
     f"{version}, {name}": stored
     for version in ("0.1.0", "0.2.0")
-    for name, stored in json.loads((Path(__file__).parent / "saves" / f"{version}.json").read_text()).items()
+    for name, stored in json.loads((Path(__file__).parents[1] / "saves" / f"{version}.json").read_text()).items()
 }
 
 

@@ -44,7 +44,7 @@ def test_grids_over_anything(write):
 
 
 def test_the_study_in_the_documentation(write):
-    document = (Path(__file__).parents[1] / "docs" / "scale.md").read_text(encoding="utf-8")
+    document = (Path(__file__).parents[2] / "docs" / "scale.md").read_text(encoding="utf-8")
     (shown,) = re.findall(r"```toml\n(.*?)```", document, re.DOTALL)
     study = read_study(write(shown, "regions.toml"))
     assert len(study.cells) == 6

@@ -43,7 +43,7 @@ def test_the_contract_on_the_simulated_gpu():
         "from holdfast.simulation.backends.cuda import Cuda\n"
         "for check in CHECKS:\n    check(Cuda())\n    print(check.__name__)\n"
     )
-    paths = os.pathsep.join([str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])])
+    paths = os.pathsep.join([str(Path(__file__).parents[1] / "support"), *filter(None, [os.environ.get("PYTHONPATH")])])
     environment = {**os.environ, "PYTHONPATH": paths, "NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1"}
     run = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=240)
     assert run.stdout.split() == [check.__name__ for check in CHECKS], run.stderr
