@@ -46,7 +46,7 @@ _WHERE = {
     "InvalidParameter": "errors",
     "JumpingLevels": "environments",
     "LazyExp3": "policies",
-    "LoggedData": "replays.logged",
+    "LoggedData": "replays.off_policy",
     "LossTable": "environments",
     "MissingExtra": "errors",
     "MultiScaleWalk": "environments",
@@ -60,7 +60,7 @@ _WHERE = {
     "Power": "simulation",
     "Receipt": "decisions",
     "regret": "",
-    "Replay": "replays.outcome",
+    "Replay": "replays.result",
     "replay": "replays.run",
     "Result": "results",
     "Reversal": "environments",
@@ -145,9 +145,9 @@ if TYPE_CHECKING:
         Ucb2,
         VaryingTsallisSwitch,
     )
-    from holdfast.replays.logged import LoggedData
-    from holdfast.replays.outcome import Replay
+    from holdfast.replays.off_policy import LoggedData
     from holdfast.replays.plans import Plan, best_plan
+    from holdfast.replays.result import Replay
     from holdfast.replays.run import replay
     from holdfast.results import Result
     from holdfast.rng import Stream

@@ -16,10 +16,10 @@ from typing import Annotated, Any
 import typer
 
 import holdfast
-from holdfast.arena import commands as arena_commands
 from holdfast.checks import whole_number
 from holdfast.decisions import commands as decision_commands
 from holdfast.errors import HoldfastError
+from holdfast.evidence import commands as arena_commands
 from holdfast.replays import commands as replay_commands
 from holdfast.studies import commands as study_commands
 
@@ -113,7 +113,7 @@ def claims(
     workers: Workers = None,
 ) -> None:
     """Play what we claim of the adaptive policy, and judge it as the paper's claims are."""
-    from holdfast.adaptive_claims import judged, lines
+    from holdfast.evidence.adaptive_claims import judged, lines
     from holdfast.simulation.backends import find_backend
 
     where = find_backend(backend, workers=workers, scheduler=scheduler)

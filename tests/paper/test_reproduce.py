@@ -12,9 +12,9 @@ from holdfast import BadSavedState, HoldfastError, simulate
 from holdfast.paper.document import MOST_BYTES, write_document
 from holdfast.paper.figures import FIGURES, chosen
 from holdfast.paper.reproduce import Reproduction, load, redraw, reproduce
-from holdfast.paper.settings import Settings
 from holdfast.results import SCHEMA, Result
 from holdfast.simulation.backends import Backend
+from holdfast.verdicts.settings import RunSettings
 
 NAMES = ["stochastic-easy", "constrained-easy", "ties-stochastic", "varying-cost"]
 SMALL = {"replications": 3, "horizon": 2000, "n_arms": 4, "seed": 11, "progress": False}
@@ -52,7 +52,7 @@ def test_tables(made: Reproduction) -> None:
 
 
 def test_a_table_is_what_simulate_gives(made: Reproduction) -> None:
-    (match,) = FIGURES["stochastic-easy"].rows[0].matches(Settings(3, 2000, 4, 11))
+    (match,) = FIGURES["stochastic-easy"].rows[0].matches(RunSettings(3, 2000, 4, 11))
     alone = simulate(
         match.policies, match.environment, horizon=2000, switching_cost=match.switching_cost, replications=3, seed=11
     )

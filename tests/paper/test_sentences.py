@@ -4,13 +4,13 @@ import numpy as np
 import polars as pl
 import pytest
 
+from holdfast.paper.conclusions import learnt, overview
+from holdfast.paper.figure_notes import REMARKS, remarks
 from holdfast.paper.figures import FIGURES, POLICIES
-from holdfast.paper.findings import Findings
-from holdfast.paper.learnt import learnt, overview
-from holdfast.paper.ledger import Evidence
-from holdfast.paper.remarks import REMARKS, remarks
-from holdfast.paper.settings import Settings
+from holdfast.paper.findings import PaperFindings
 from holdfast.results import Result
+from holdfast.verdicts.ledger import Evidence
+from holdfast.verdicts.settings import RunSettings
 
 RUNS = 30
 rng = np.random.default_rng(8)
@@ -29,9 +29,9 @@ def result(finals: dict[str, tuple[float, float]], noise: float = 0.02) -> Resul
     return Result(pl.concat(parts))
 
 
-def findings(noise: float = 0.02, **tables: dict[str, tuple[float, float]]) -> Findings:
+def findings(noise: float = 0.02, **tables: dict[str, tuple[float, float]]) -> PaperFindings:
     named = {name.replace("_", "-"): result(finals, noise) for name, finals in tables.items()}
-    return Findings(Settings(), tuple(f for f in FIGURES.values() if f.name in named), named)
+    return PaperFindings(RunSettings(), tuple(f for f in FIGURES.values() if f.name in named), named)
 
 
 HARD = dict.fromkeys(POLICIES, (3000.0, 3000.0)) | {"tsallis-inf": (800.0, 25000.0), "exp3": (900.0, 33000.0)}
@@ -82,5 +82,5 @@ def test_a_remark_is_made_only_where_it_is_true():
 def test_every_figure_has_remarks_and_what_needs_no_measuring_is_always_said():
     assert set(REMARKS) == set(FIGURES)
     free = result(dict.fromkeys(POLICIES, (100.0, 100.0)))
-    said = remarks("stochastic-free", Evidence({"stochastic-free": free}, Settings()))
+    said = remarks("stochastic-free", Evidence({"stochastic-free": free}, RunSettings()))
     assert said == [REMARKS["stochastic-free"][0].words]

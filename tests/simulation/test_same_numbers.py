@@ -13,8 +13,8 @@ import pytest
 
 import holdfast as hf
 from holdfast.paper.figures import chosen
-from holdfast.paper.settings import Settings
 from holdfast.paper.tables import JUDGED, play_table, tables_of, write_tables
+from holdfast.verdicts.settings import Settings
 
 HORIZON, REPLICATIONS = 3000, 45
 """A row of 32 games abreast, ten that are worth another, and some left over."""

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from holdfast._numba.compile import kernel
 from holdfast.checks import number_range
+from holdfast.data.traces import ROWS_AT_ONCE, Trace, read_trace
 from holdfast.environments.environment import UNIT_RANGE, Array, Environment, Tables
-from holdfast.environments.traces import ROWS_AT_ONCE, Trace, read_trace
 from holdfast.errors import InvalidParameter
 from holdfast.files import reported
 

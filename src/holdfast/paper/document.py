@@ -7,15 +7,15 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from holdfast.files import write_whole
-from holdfast.paper.findings import Findings
+from holdfast.number_format import decimals, number
+from holdfast.paper.figure_notes import remarks
+from holdfast.paper.findings import PaperFindings
 from holdfast.paper.games import Figure
-from holdfast.paper.ledger import CONFIDENCE, JUDGEMENTS, Verdict, counted
 from holdfast.paper.pages import chart_of, command_of, facts_of
-from holdfast.paper.remarks import remarks
 from holdfast.paper.reproduce import load
 from holdfast.report.charts import LineChart
 from holdfast.report.drawing import rendered
-from holdfast.report.numerals import decimals, number
+from holdfast.verdicts.ledger import CONFIDENCE, JUDGEMENTS, Verdict, judgements
 
 MOST_BYTES = 120_000
 """Bytes an image may have."""
@@ -43,7 +43,7 @@ def _small(chart: LineChart) -> bytes:
     return image
 
 
-def _text(findings: Findings, charts: Mapping[str, LineChart]) -> str:
+def _text(findings: PaperFindings, charts: Mapping[str, LineChart]) -> str:
     settings, verdicts = findings.settings, findings.verdicts
     parts = [
         "# The paper, reproduced",
@@ -69,7 +69,7 @@ def _text(findings: Findings, charts: Mapping[str, LineChart]) -> str:
         f"growth on {settings.probed} games of up to {number(settings.long_horizon)} rounds. What the paper's words",
         '("similar", "much better") were taken to mean stands with each measurement.',
         "",
-        f"{len(verdicts)} claims: {counted(verdicts)}.",
+        f"{len(verdicts)} claims: {judgements(verdicts)}.",
         "",
         "## The ledger",
         "",
@@ -92,7 +92,7 @@ def _row(verdict: Verdict) -> str:
     return f"| {JUDGEMENTS[verdict.verdict][0]} {verdict.verdict} | {claim} | {_cell(verdict.condition)} | {measured} |"
 
 
-def _figure(figure: Figure, findings: Findings, chart: LineChart) -> list[str]:
+def _figure(figure: Figure, findings: PaperFindings, chart: LineChart) -> list[str]:
     told = ", ".join(f"{name} {value}" for name, value in facts_of(figure, findings.settings).items())
     parts = [
         f"### {figure.title}",

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from holdfast.environments import Environment
-from holdfast.paper.settings import Settings
 from holdfast.policies import Policy
 from holdfast.results import Result
 from holdfast.simulation import Backend, Power, simulate
+from holdfast.verdicts.settings import RunSettings
 
 CHECKPOINTS = 100
 
@@ -26,7 +26,7 @@ class Match:
     """Rounds to record at, or how many evenly spaced ones."""
 
 
-Matches = Callable[[Settings], tuple[Match, ...]]
+Matches = Callable[[RunSettings], tuple[Match, ...]]
 
 
 @dataclass(frozen=True)

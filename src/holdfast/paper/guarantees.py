@@ -25,7 +25,7 @@ REGRET, SWITCHES, BOTH = DRAWN
 
 
 @dataclass(frozen=True)
-class Guarantee:
+class AppliedBound:
     """At round t the mean of `measure` in the series `series` is at most `value(horizon=t)`; in every run if `each`."""
 
     bound: str
@@ -40,11 +40,11 @@ class Guarantee:
         return np.array([self.value(horizon=int(t)) for t in rounds])
 
 
-def guarantees(match: Match) -> list[Guarantee]:
+def guarantees(match: Match) -> list[AppliedBound]:
     """Every bound of `holdfast.bounds` that applies to a series of this match."""
     gap = _gap(match.environment)
     return [
-        Guarantee(bound, statement, series, measure, value, each=measure == SWITCHES)
+        AppliedBound(bound, statement, series, measure, value, each=measure == SWITCHES)
         for series, policy in match.policies.items()
         for bound, statement, measure, value in _bounds(policy, match.switching_cost, gap)
     ]

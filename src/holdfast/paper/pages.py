@@ -6,19 +6,15 @@ import platform
 from collections.abc import Sequence
 from pathlib import Path
 
+from holdfast.number_format import counted, decimals, number
+from holdfast.paper.conclusions import learnt, overview
+from holdfast.paper.figure_notes import remarks
 from holdfast.paper.figures import FIGURES
-from holdfast.paper.findings import Findings
+from holdfast.paper.findings import PaperFindings
 from holdfast.paper.games import Figure, Row
 from holdfast.paper.guarantees import REGRET, SWITCHES, guarantees
-from holdfast.paper.learnt import learnt, overview
-from holdfast.paper.ledger import CONFIDENCE, JUDGEMENTS, Judgement, Verdict
-from holdfast.paper.remarks import remarks
-from holdfast.paper.settings import Settings
 from holdfast.report.charts import LineChart, result_chart
-from holdfast.report.markup import Html, element, joined, raised
-from holdfast.report.numerals import counted, decimals, number
-from holdfast.report.page import Section, write_page
-from holdfast.report.parts import (
+from holdfast.report.html_parts import (
     Column,
     code,
     folded,
@@ -31,6 +27,10 @@ from holdfast.report.parts import (
     paragraph,
     table,
 )
+from holdfast.report.markup import Html, element, joined, raised
+from holdfast.report.page import Section, write_page
+from holdfast.verdicts.ledger import CONFIDENCE, JUDGEMENTS, Judgement, Verdict
+from holdfast.verdicts.settings import RunSettings
 
 TITLE = "Bandits with switching costs, reproduced"
 LEAD = (
@@ -41,7 +41,7 @@ _MARKS: dict[Judgement, str] = {"fails": "bad", "conditional": "partial", "holds
 _ANSWERS = {"yes": "✓", "no": "✗", "open": "?"}
 
 
-def write_report(findings: Findings, path: Path) -> Path:
+def write_report(findings: PaperFindings, path: Path) -> Path:
     """Write the report of these findings to `path`."""
     figures = [_figure(figure, findings) for figure in findings.figures]
     return write_page(
@@ -53,13 +53,13 @@ def write_report(findings: Findings, path: Path) -> Path:
     )
 
 
-def chart_of(figure: Figure, findings: Findings) -> LineChart:
+def chart_of(figure: Figure, findings: PaperFindings) -> LineChart:
     """The chart of a figure of the paper: three panels for each of its rows."""
     frames = {row.label: findings.shown(name).frame for name, row in figure.tables().items()}
     return result_chart(frames, series_label=figure.series_label)
 
 
-def facts_of(figure: Figure, settings: Settings) -> dict[str, str]:
+def facts_of(figure: Figure, settings: RunSettings) -> dict[str, str]:
     """What a figure was played with."""
     facts = dict(figure.facts)
     if not any(name.startswith("arms") for name in facts):
@@ -71,7 +71,7 @@ def facts_of(figure: Figure, settings: Settings) -> dict[str, str]:
     }
 
 
-def command_of(names: Sequence[str], settings: Settings) -> str:
+def command_of(names: Sequence[str], settings: RunSettings) -> str:
     """The command that plays these figures, or all of them for none, with these settings."""
     return " ".join(
         [
@@ -87,7 +87,7 @@ def command_of(names: Sequence[str], settings: Settings) -> str:
 # ---- what it opens with ----
 
 
-def _opening(findings: Findings) -> list[Html]:
+def _opening(findings: PaperFindings) -> list[Html]:
     parts = [listed([raised(sentence) for sentence in learnt(findings)], "learnt", numbered=True), _counts(findings)]
     seen = overview(findings)
     if seen is not None:
@@ -101,7 +101,7 @@ def _opening(findings: Findings) -> list[Html]:
     return parts
 
 
-def _counts(findings: Findings) -> Html:
+def _counts(findings: PaperFindings) -> Html:
     said = [
         mark(_MARKS[kind], f"{count} {words[1 + (count != 1)]}")
         for kind, words in reversed(JUDGEMENTS.items())
@@ -114,7 +114,7 @@ def _counts(findings: Findings) -> Html:
 # ---- a figure ----
 
 
-def _figure(figure: Figure, findings: Findings) -> Section:
+def _figure(figure: Figure, findings: PaperFindings) -> Section:
     chart = chart_of(figure, findings)
     settings, verdicts = findings.settings, [v for v in findings.verdicts if v.figure == figure.name]
     aside = [heading("Settings"), pairs(facts_of(figure, settings))]
@@ -139,7 +139,7 @@ def _in(row: Row) -> str:
     return f", {row.label}" if row.label else ""
 
 
-def bounds_of(row: Row, settings: Settings) -> dict[str, float]:
+def bounds_of(row: Row, settings: RunSettings) -> dict[str, float]:
     """Each bound that applies, with the series it is about where it is not about all of them."""
     series: dict[tuple[str, float], list[str]] = {}
     matches = row.matches(settings)
@@ -153,7 +153,7 @@ def bounds_of(row: Row, settings: Settings) -> dict[str, float]:
     }
 
 
-def _finals(figure: Figure, name: str, row: Row, findings: Findings) -> list[Html]:
+def _finals(figure: Figure, name: str, row: Row, findings: PaperFindings) -> list[Html]:
     (found,) = result_chart({"": findings.shown(name).frame}).rows
     columns = [Column(figure.series_label), *(Column(panel.label, numeric=True) for panel in found.panels)]
     ends = [[_end(line) for line in panel.lines] for panel in found.panels]
@@ -190,7 +190,7 @@ def _verdict(verdict: Verdict) -> Html:
     return mark(_MARKS[verdict.verdict], verdict.verdict)
 
 
-def _ledger(findings: Findings) -> Section:
+def _ledger(findings: PaperFindings) -> Section:
     groups = {kind: [v for v in findings.verdicts if v.verdict == kind] for kind in JUDGEMENTS}
     parts = [
         paragraph(
@@ -215,7 +215,7 @@ def _ledger(findings: Findings) -> Section:
     return Section("Ledger of claims", parts, name="ledger")
 
 
-def _claim(verdict: Verdict, findings: Findings) -> list[Html]:
+def _claim(verdict: Verdict, findings: PaperFindings) -> list[Html]:
     place = [element("span", verdict.id, class_="id"), " · ", verdict.place]
     if verdict.figure in {figure.name for figure in findings.figures}:
         place += [" · ", element("a", "figure", href=f"#{verdict.figure}")]
@@ -239,7 +239,7 @@ def _claim(verdict: Verdict, findings: Findings) -> list[Html]:
 # ---- how it was made ----
 
 
-def _provenance(findings: Findings) -> Section:
+def _provenance(findings: PaperFindings) -> Section:
     settings = findings.settings
     parts = [part for result in findings.tables.values() for part in _parts(result.provenance)]
     versions = {name: str(version) for part in parts for name, version in part.get("versions", {}).items()}

@@ -14,21 +14,21 @@ from typing import Any
 import holdfast
 from holdfast.errors import BadSavedState, HoldfastError
 from holdfast.files import Manifest, claimed, reason, write_whole
+from holdfast.number_format import counted
 from holdfast.paper.figures import chosen
-from holdfast.paper.findings import Findings
+from holdfast.paper.findings import PaperFindings
 from holdfast.paper.folder import MANIFEST, ours, put, refuse_strangers
 from holdfast.paper.games import Figure
-from holdfast.paper.ledger import CONFIDENCE, Verdict
 from holdfast.paper.pages import chart_of, write_report
-from holdfast.paper.settings import Settings
 from holdfast.paper.tables import JUDGED, Table, play_table, read_table, tables_of, write_tables
 from holdfast.report.drawing import KINDS
 from holdfast.report.extra import need_matplotlib
-from holdfast.report.numerals import counted
 from holdfast.report.workers import Image, drawn_meanwhile
 from holdfast.results import Result
 from holdfast.simulation import Backend
 from holdfast.simulation.backends import find_backend
+from holdfast.verdicts.ledger import CONFIDENCE, Verdict
+from holdfast.verdicts.settings import RunSettings
 
 LEDGER = "ledger.json"
 REPORT = "report.html"
@@ -40,7 +40,7 @@ class Reproduction:
     """What a run left behind."""
 
     out: Path
-    findings: Findings
+    findings: PaperFindings
 
     @property
     def report(self) -> Path:
@@ -84,7 +84,7 @@ def reproduce(
     """
     need_matplotlib()
     asked = chosen(figures)
-    settings = Settings(replications, horizon, n_arms, seed, tuple(further))
+    settings = RunSettings(replications, horizon, n_arms, seed, tuple(further))
     where = find_backend(backend, workers=workers, scheduler=scheduler)
     with claimed(out, WHAT) as folder:
         manifest = ours(folder)
@@ -98,7 +98,7 @@ def reproduce(
         with _told(progress, count, echo if verbose else None) as advance, where:  # one cluster for all games
             played = {table.name: play_table(table, settings, backend=where, advance=advance) for table in new}
         rest = {table.name: read_table(table, folder) for table in tables if table.name not in played}
-        findings = Findings(settings, together, {table.name: (played | rest)[table.name] for table in tables})
+        findings = PaperFindings(settings, together, {table.name: (played | rest)[table.name] for table in tables})
         _put(folder, manifest, findings, new, played)
     return Reproduction(folder, findings)
 
@@ -114,7 +114,7 @@ def redraw(out: Path | str) -> Reproduction:
     return Reproduction(folder, findings)
 
 
-def load(out: Path | str) -> Findings:
+def load(out: Path | str) -> PaperFindings:
     """The findings that `reproduce` left in `out`, judged anew; a table that is not as it was written is refused."""
     folder = Path(out)
     settings, figures = _saved(folder)
@@ -122,22 +122,22 @@ def load(out: Path | str) -> Findings:
     damaged = _damaged(folder, Manifest.read(folder, MANIFEST), tables)
     if damaged:
         raise BadSavedState(f"{folder} must have its tables as they were written; these differ: {', '.join(damaged)}")
-    return Findings(settings, figures, {table.name: read_table(table, folder) for table in tables})
+    return PaperFindings(settings, figures, {table.name: read_table(table, folder) for table in tables})
 
 
 # ---- what is there already ----
 
 
-def _saved(folder: Path) -> tuple[Settings, tuple[Figure, ...]]:
+def _saved(folder: Path) -> tuple[RunSettings, tuple[Figure, ...]]:
     """Settings and figures of the run in a folder."""
     try:
         saved = json.loads((folder / LEDGER).read_text(encoding="utf-8"))
-        return Settings(**saved["settings"]), chosen(saved["figures"])
+        return RunSettings(**saved["settings"]), chosen(saved["figures"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise BadSavedState(f"{folder} must be a folder that `holdfast reproduce` filled ({reason(error)})") from None
 
 
-def _others(folder: Path, manifest: Manifest, asked: Sequence[Figure], settings: Settings) -> list[Figure]:
+def _others(folder: Path, manifest: Manifest, asked: Sequence[Figure], settings: RunSettings) -> list[Figure]:
     """Figures of an earlier run that were not asked for; refused where they were made with other settings."""
     if folder / LEDGER not in manifest.unchanged():
         return []
@@ -155,7 +155,9 @@ def _others(folder: Path, manifest: Manifest, asked: Sequence[Figure], settings:
     return others
 
 
-def _sound(figure: Figure, folder: Path, manifest: Manifest, settings: Settings, echo: Callable[[str], None]) -> bool:
+def _sound(
+    figure: Figure, folder: Path, manifest: Manifest, settings: RunSettings, echo: Callable[[str], None]
+) -> bool:
     """Whether the tables of a figure are as they were written, so that it need not be played again."""
     damaged = _damaged(folder, manifest, tables_of([figure], settings))
     if damaged:
@@ -179,7 +181,7 @@ def _files(figures: Sequence[Figure], tables: Sequence[Table]) -> list[str]:
 
 
 def _put(
-    folder: Path, manifest: Manifest, findings: Findings, tables: Sequence[Table], played: Mapping[str, Result]
+    folder: Path, manifest: Manifest, findings: PaperFindings, tables: Sequence[Table], played: Mapping[str, Result]
 ) -> None:
     """Write what is new aside and swap it in; tables of the findings that were not played stay as they are."""
     kept = {name for table in tables_of(findings.figures, findings.settings) for name in table.files()}
@@ -198,7 +200,7 @@ def _put(
     put(folder, manifest, write, keep=lambda name: name in kept)
 
 
-def _ledger(findings: Findings) -> bytes:
+def _ledger(findings: PaperFindings) -> bytes:
     text = {
         "holdfast": holdfast.__version__,
         "settings": findings.settings.plain(),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from holdfast.replays.costs import Amount, Standing
+from holdfast.replays.cost_table import Amount, Standing
 
 NOTABLE = 0.01
 """A saving below this part of a cost is called none worth the name."""

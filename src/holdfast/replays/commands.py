@@ -28,7 +28,7 @@ def _is_number(word: str) -> bool:
 
 
 def _is_table(word: str) -> bool:
-    from holdfast.environments.traces import SUFFIXES
+    from holdfast.data.traces import SUFFIXES
 
     return word.lower().endswith(SUFFIXES)
 

@@ -20,8 +20,8 @@ import holdfast
 from holdfast.environments import LossTable
 from holdfast.errors import BadSavedState, HoldfastError
 from holdfast.files import DRAFTS, LOCK, remove_drafts, reported
-from holdfast.replays.costs import exact
-from holdfast.replays.games import COLUMNS, Piece, Player
+from holdfast.replays.cost_table import exact
+from holdfast.replays.games import COLUMNS, Piece, PieceRunner
 from holdfast.results import SCHEMA, Result
 from holdfast.studies.differences import differences
 from holdfast.studies.file import plain
@@ -31,7 +31,7 @@ FORMAT, VERSION = "holdfast.replay", 1
 RECORD, PIECES = "record.json", "pieces"
 
 
-def described(table: LossTable, pieces: list[Piece], player: Player, fingerprint: str) -> dict[str, Any]:
+def described(table: LossTable, pieces: list[Piece], runner: PieceRunner, fingerprint: str) -> dict[str, Any]:
     """What the numbers of a replay depend on, in the shape in which studies compare theirs."""
     written = {
         "trace": fingerprint,
@@ -40,9 +40,9 @@ def described(table: LossTable, pieces: list[Piece], player: Player, fingerprint
         "units": list(table.units),
         "switching_cost": list(dict.fromkeys(piece.switching_cost for piece in pieces)),
         "policies": list(dict.fromkeys(piece.name for piece in pieces)),
-        "replications": player.replications,
-        "seed": player.seed,
-        "recorded rounds": len(player.marks),
+        "replications": runner.replications,
+        "seed": runner.seed,
+        "recorded rounds": len(runner.marks),
     }
     cells = {f"{piece.name} at {exact(piece.switching_cost)}": piece.settings() for piece in pieces}
     return plain(
@@ -50,7 +50,7 @@ def described(table: LossTable, pieces: list[Piece], player: Player, fingerprint
             "format": FORMAT,
             "version": VERSION,
             "holdfast": holdfast.__version__,
-            "numbers": "gpu" if player.backend.name == "cuda" else "cpu",
+            "numbers": "gpu" if runner.backend.name == "cuda" else "cpu",
             "study": "replay",
             "written": written,
             "cells": {"all": written, **cells},
@@ -93,7 +93,7 @@ class ReplayFolder:
         with reported(self.path):
             (self.path / PIECES).mkdir(exist_ok=True)
 
-    def found(self, place: str, piece: Piece, player: Player, say: Callable[[str], None]) -> Result | None:
+    def found(self, place: str, piece: Piece, runner: PieceRunner, say: Callable[[str], None]) -> Result | None:
         """The piece, if it is there and whole."""
         file = self._file(place)
         if not file.exists():
@@ -106,7 +106,7 @@ class ReplayFolder:
         if result.provenance.get("replay") != self._identity(piece):
             say(f"played again: {file} holds other games than those it is named for")
             return None
-        if result.frame.height != player.rows or result.frame.columns != [*COLUMNS, *SCHEMA]:
+        if result.frame.height != runner.rows or result.frame.columns != [*COLUMNS, *SCHEMA]:
             say(f"played again: {file} does not hold every row that it should")
             return None
         return result

@@ -127,7 +127,7 @@ def _piece(place: str, entry: Any, lam: float, stretches: Stretches) -> Piece:
 
 
 @dataclass(frozen=True)
-class Player:
+class PieceRunner:
     """How pieces are played."""
 
     stretches: Stretches
@@ -138,7 +138,7 @@ class Player:
     backend: Backend
 
     @classmethod
-    def of(cls, stretches: Stretches, replications: object, seed: object, points: int, backend: Backend) -> Player:
+    def of(cls, stretches: Stretches, replications: object, seed: object, points: int, backend: Backend) -> PieceRunner:
         """Checked: intervals need two replications."""
         count = whole_number("replications", replications, least=2, most=2**32)
         marks = checkpoint_rounds(points, stretches[WHOLE].rounds)

@@ -13,14 +13,14 @@ import polars as pl
 
 import holdfast
 from holdfast.checks import real_number
-from holdfast.environments.traces import read_frame
+from holdfast.data.traces import read_frame
 from holdfast.errors import HoldfastError, InvalidParameter, nearest
 from holdfast.files import claimed, write_whole
-from holdfast.replays.costs import exact
-from holdfast.replays.logged import WHAT_TO_LOG, Evaluation, LoggedData
+from holdfast.replays.cost_table import exact
+from holdfast.replays.off_policy import WHAT_TO_LOG, Evaluation, LoggedData
 from holdfast.replays.terminal import WIDTH, aligned, grouped
+from holdfast.report.html_parts import Column, paragraph, table
 from holdfast.report.page import Section, page
-from holdfast.report.parts import Column, paragraph, table
 
 ESTIMATORS = {
     "doubly_robust": "doubly robust",

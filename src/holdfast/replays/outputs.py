@@ -23,7 +23,7 @@ from holdfast.replays.pages import page_of
 from holdfast.replays.pictures import rendered_pictures
 
 if TYPE_CHECKING:
-    from holdfast.replays.outcome import Replay
+    from holdfast.replays.result import Replay
 
 MANIFEST, PICTURES = "files.json", "pictures"
 

@@ -6,18 +6,29 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from holdfast.number_format import counted, number
 from holdfast.replays.advice import Sentence
-from holdfast.replays.costs import Amount, Standing, exact
+from holdfast.replays.cost_table import Amount, Standing, exact
 from holdfast.replays.games import WHOLE
 from holdfast.replays.pictures import cost_by_lambda, running_cost, tradeoff, which_arm
 from holdfast.replays.terminal import count_of, grouped, over
+from holdfast.report.html_parts import (
+    Column,
+    folded,
+    heading,
+    line_chart,
+    listed,
+    mark,
+    pairs,
+    paragraph,
+    ribbon,
+    table,
+)
 from holdfast.report.markup import Html, element, joined
-from holdfast.report.numerals import counted, number
 from holdfast.report.page import Section, page
-from holdfast.report.parts import Column, folded, heading, line_chart, listed, mark, pairs, paragraph, ribbon, table
 
 if TYPE_CHECKING:
-    from holdfast.replays.outcome import Replay
+    from holdfast.replays.result import Replay
 
 
 def page_of(replay: Replay) -> str:

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from holdfast.checks import real_number, whole_number
 from holdfast.errors import InvalidParameter
-from holdfast.replays.programme import NO_LAYER, Programme, add_up, memory_needed
+from holdfast.replays.dynamic_program import NO_LAYER, Programme, add_up, memory_needed
 
 LARGEST_LOSS = 1e100
 """Losses beyond this could overflow in a sum."""

@@ -6,12 +6,12 @@ import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from holdfast.replays.costs import Amount, Standing
+from holdfast.replays.cost_table import Amount, Standing
 from holdfast.replays.games import WHOLE
 from holdfast.result_text import one_line, shortened, terminal_columns
 
 if TYPE_CHECKING:
-    from holdfast.replays.outcome import Replay
+    from holdfast.replays.result import Replay
 
 WIDTH = 80
 

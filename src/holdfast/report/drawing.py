@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from holdfast.files import write_whole
+from holdfast.number_format import number
 from holdfast.report.charts import LineChart, Panel, Ribbon, Scale
 from holdfast.report.extra import need_matplotlib
-from holdfast.report.numerals import number
 from holdfast.report.palette import Look, looks
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from holdfast.policies import Policy
 from holdfast.policies.registry import POLICIES, find_policy, make_policy
 from holdfast.simulation.costs import Costs
 from holdfast.simulation.run import fitted
-from holdfast.studies.own import code_of, fields_of, is_own, looked_up_beside
+from holdfast.studies.user_classes import code_of, fields_of, is_own, looked_up_beside
 
 FOLLOWED = ("n_arms", "horizon", "switching_cost", "loss_range")
 """Parameters of a policy that are the study's unless given."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import itertools
 
-from holdfast.paper.claims.words import COINCIDE, FAR, FEW, LOW, cheaper
+from holdfast.paper.claims.thresholds import COINCIDE, FAR, FEW, LOW, cheaper
 from holdfast.paper.figures import POLICIES
-from holdfast.paper.ledger import Claim, Evidence
-from holdfast.paper.questions import Between, Less, Near, Question
+from holdfast.verdicts.comparisons import Between, Less, Near, Question
+from holdfast.verdicts.ledger import Claim, Evidence
 
 ADVERSARIAL = "adversarial"
 BASE = ("base-arithmetic", "base-geometric")

@@ -1,0 +1,170 @@
+"""Play an arena and tell of it: games in a study's folder, then one table, as parquet, JSON, a page and a summary.
+
+DIR/games/        the study: a table for each environment and horizon, resumable as any study's
+DIR/arena.parquet one row for each environment and policy
+DIR/arena.json    the same with worst cases and settings
+DIR/arena.html    the page
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import holdfast
+from holdfast.environments.environment import UNIT_RANGE
+from holdfast.errors import HoldfastError
+from holdfast.evidence.contestants import chosen_policies, knows_horizon
+from holdfast.evidence.findings import ArenaFindings
+from holdfast.evidence.measures import FLOOR, costs_of, tabulated, worst_cases, worst_ratios
+from holdfast.evidence.pages import write_report
+from holdfast.evidence.settings import ArenaSettings, cell_name, study_of
+from holdfast.evidence.worlds import TRACE_COSTS, chosen_worlds, trace_worlds
+from holdfast.files import write_whole
+from holdfast.results import Result
+from holdfast.simulation.backends import Backend
+from holdfast.studies.run import StudyRun, play_study
+
+GAMES, TABLE, DOCUMENT, PAGE = "games", "arena.parquet", "arena.json", "arena.html"
+FORMAT, VERSION = "holdfast.arena", 1
+
+
+@dataclass(frozen=True)
+class Arena:
+    """What an arena came to, and its files."""
+
+    findings: ArenaFindings
+    study: StudyRun
+    table: Path
+    document: Path
+    page: Path
+
+
+def run_arena(
+    out: str | Path = "arena",
+    *,
+    traces: Sequence[str | Path] = (),
+    switching_costs: Sequence[float] = TRACE_COSTS,
+    units: tuple[float, float] = UNIT_RANGE,
+    index: str | None = None,
+    policies: object = None,
+    environments: object = None,
+    replications: int | None = None,
+    horizon: int | None = None,
+    seed: int = 0,
+    quick: bool = False,
+    backend: str | Backend = "threads",
+    scheduler: str | None = None,
+    workers: int | None = None,
+    resume: bool = False,
+    progress: bool | None = None,
+    echo: Callable[[str], None] | None = None,
+    verbose: bool = False,
+) -> Arena:
+    """Play every policy in every environment and leave table, document and page in the folder `out`.
+
+    `policies` and `environments` are names, all by default; `traces` are files of losses, each played with each of
+    `switching_costs`, in `units` and with the column `index` as `LossTable` takes them. `quick` is a first look: a few
+    of both, 8 replications of 10,000 rounds. With `resume`, games that are in the folder are not played again; more
+    replications than before are added to them. `echo` is told what happens, with `verbose` each finished table.
+    """
+    settings = ArenaSettings.of(replications, horizon, seed, quick=quick)
+    given = trace_worlds(traces, switching_costs, units=units, index=index)
+    worlds = chosen_worlds(settings.horizon, given, environments, quick=quick)
+    study, played = study_of(worlds, chosen_policies(policies, quick=quick), settings)
+    place = Path(out)
+    _refuse_strangers(place)
+    run = play_study(
+        study,
+        place / GAMES,
+        backend=backend,
+        scheduler=scheduler,
+        workers=workers,
+        resume=resume,
+        progress=progress,
+        echo=echo,
+        told=None if verbose else lambda line: None,
+    )
+    costs, switches, curves = {}, {}, {}
+    for world in played:
+        result = Result.read(run.files[cell_name(world)])
+        costs[world.name, world.horizon] = costs_of(result)
+        if world in worlds:
+            final = result.final()
+            switches[world.name] = dict(zip(final["policy"], final["switches_mean"], strict=True))
+            curves[world.name] = result.summary()
+    made = study.cells[0].policies
+    table = tabulated(worlds, costs, switches, made)
+    findings = ArenaFindings(
+        settings=settings,
+        worlds=tuple(worlds),
+        policies={name: knows_horizon(policy) for name, policy in made.items()},
+        table=table,
+        worst=worst_cases(table),
+        floors=worst_ratios(worlds, costs),
+        curves=curves,
+        provenance={"backend": Result.read(run.files[cell_name(worlds[0])]).provenance["backend"]},
+    )
+    return Arena(
+        findings,
+        run,
+        _write_table(findings, place / TABLE),
+        write_whole(place / DOCUMENT, (json.dumps(_document(findings), indent=1, ensure_ascii=False) + "\n").encode()),
+        write_report(findings, place / PAGE),
+    )
+
+
+def _refuse_strangers(out: Path) -> None:
+    """A folder without games of ours must not have files of our names, which somebody else wrote."""
+    if (out / GAMES).is_dir():
+        return
+    for name in (TABLE, DOCUMENT, PAGE):
+        if (out / name).exists():
+            raise HoldfastError(
+                f"{out} has a file {name!r} that no arena there wrote; move it away, or give another --out"
+            )
+
+
+def _write_table(findings: ArenaFindings, path: Path) -> Path:
+    from io import BytesIO
+
+    buffer = BytesIO()
+    findings.table.write_parquet(buffer)
+    return write_whole(path, buffer.getvalue())
+
+
+def _document(findings: ArenaFindings) -> dict[str, Any]:
+    settings = findings.settings
+    document: dict[str, Any] = _plain(
+        {
+            "format": FORMAT,
+            "version": VERSION,
+            "holdfast": holdfast.__version__,
+            "replications": settings.replications,
+            "horizon": settings.horizon,
+            "shorter_horizons": list(settings.shorter),
+            "seed": settings.seed,
+            "confidence": 0.95,
+            "floor": FLOOR,
+            "policies": [{"policy": name, "knows_horizon": told} for name, told in findings.policies.items()],
+            "worst_cases": findings.worst.to_dicts(),
+            "worst_ratios_by_floor": {
+                name: {f"{floor:g}": value for floor, value in row.items()} for name, row in findings.floors.items()
+            },
+            "table": findings.table.to_dicts(),
+        }
+    )
+    return document
+
+
+def _plain(value: Any) -> Any:
+    """As JSON has it: what is not finite is null."""
+    if isinstance(value, dict):
+        return {key: _plain(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_plain(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
