@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from holdfast.number_format import counted
 from holdfast.report.markup import plain_powers
-from holdfast.verdicts.ledger import CONFIDENCE, JUDGEMENTS, Verdict
+from holdfast.verdicts.ledger import CONFIDENCE, JUDGEMENTS, Verdict, judgements
 
 MOST_CLAIMS = 30
 """Lines for claims without ``--verbose``: with those around them they fit a screen of forty."""
