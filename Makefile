@@ -31,13 +31,13 @@ reproduce: $(INSTALLED)
 	$(BIN)/holdfast reproduce
 
 bench: $(INSTALLED)
-	$(BIN)/holdfast bench
+	$(BIN)/python benchmarks/simulations.py
 
 # The public libraries Holdfast is compared with, in an environment of their own.
 bench-peers: $(INSTALLED)
 	test -x .venv-peers/bin/python || $(PYTHON) -m venv .venv-peers
 	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check --requirement benchmarks/requirements-peers.txt
-	$(BIN)/holdfast bench
+	$(BIN)/python benchmarks/simulations.py
 	$(BIN)/python benchmarks/against_peers.py .venv-peers/bin/python
 
 clean:

@@ -221,14 +221,10 @@ class _WithFigures(typer.core.TyperCommand):
 app.command("reproduce", cls=_WithFigures, help="Play the paper's experiments again and judge its claims.")(_reproduce)
 
 
-@app.command()
-def bench(
-    quick: Annotated[bool, typer.Option("--quick", help="Shorter games: for a look, not for a record.")] = False,
-) -> None:
-    """Measure speed side by side in one run, and print ratios."""
-    from holdfast.bench import report
-
-    report(quick=quick)
+@app.command(hidden=True)
+def bench() -> None:
+    """Speed is measured in the repository: make bench."""
+    raise HoldfastError("the benchmarks are in the repository, not in the package: run make bench there")
 
 
 replay_commands.add_to(app)

@@ -1,20 +1,18 @@
-"""Files that are whole or absent, folders that one process has at a time, and which files of a folder are ours."""
+"""Files that are complete or absent, and folders that one process uses at a time."""
 
 from __future__ import annotations
 
 import contextlib
 import errno
 import hashlib
-import json
 import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-from holdfast.errors import BadSavedState, HoldfastError, InvalidParameter
+from holdfast.errors import HoldfastError, InvalidParameter
 
 LOCK = ".lock"
 DRAFTS = ".holdfast-*.part"
@@ -166,63 +164,3 @@ def sha256(path: Path) -> str:
             return hashlib.file_digest(opened, "sha256").hexdigest()
     except OSError as error:
         raise HoldfastError(f"{path} cannot be read: {reason(error)}") from None
-
-
-@dataclass
-class Manifest:
-    """The files of `folder` that we wrote: name below it -> SHA-256. Nothing else there is ours to change or remove.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     made = Manifest(Path(folder))
-    ...     _ = made.write("table.csv", b"1,2")
-    ...     _ = made.save("files.json")
-    ...     _ = Path(folder, "notes.txt").write_text("a user's own")
-    ...     [file.name for file in Manifest.read(Path(folder), "files.json").unchanged()]
-    ['table.csv']
-    """
-
-    folder: Path
-    digests: dict[str, str] = field(default_factory=dict)
-
-    @classmethod
-    def read(cls, folder: Path, name: str) -> Manifest:
-        """What `save` wrote under that name; an empty one where there is no such file."""
-        file = folder / name
-        try:
-            digests = json.loads(file.read_bytes())
-        except FileNotFoundError:
-            return cls(folder)
-        except OSError as error:
-            raise HoldfastError(f"{file} cannot be read: {reason(error)}") from None
-        except ValueError as error:
-            raise BadSavedState(f"{file} is damaged ({reason(error)})") from None
-        if not isinstance(digests, dict) or not all(
-            isinstance(digest, str) and _is_below(below) for below, digest in digests.items()
-        ):
-            raise BadSavedState(f"{file} is damaged: it must have names of files in this folder, each with a checksum")
-        return cls(folder, digests)
-
-    def write(self, name: str, data: bytes) -> Path:
-        """Write a file of ours, whole or not at all, and remember it."""
-        file = write_whole(self.folder / name, data)
-        self.digests[name] = hashlib.sha256(data).hexdigest()
-        return file
-
-    def add(self, name: str) -> None:
-        """Remember a file of ours that is there already."""
-        self.digests[name] = sha256(self.folder / name)
-
-    def save(self, name: str) -> Path:
-        """Leave the manifest beside its files."""
-        return write_whole(self.folder / name, (json.dumps(self.digests, indent=1, sort_keys=True) + "\n").encode())
-
-    def unchanged(self) -> list[Path]:
-        """Those of our files that are still there as we wrote them; one that a user edited is the user's."""
-        files = ((self.folder / name, digest) for name, digest in self.digests.items())
-        return [file for file, digest in files if file.is_file() and sha256(file) == digest]
-
-
-def _is_below(name: str) -> bool:
-    path = Path(name)
-    return bool(name) and not path.is_absolute() and ".." not in path.parts

@@ -67,6 +67,13 @@ def read_result(path: str | Path) -> tuple[pl.DataFrame, dict[str, Any]]:
         raise BadSavedState(f"{file} {error}") from None
 
 
+def parquet_bytes(frame: pl.DataFrame, metadata: dict[str, str] | None = None) -> bytes:
+    """A table as the bytes of a parquet file."""
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer, metadata=metadata)
+    return buffer.getvalue()
+
+
 def _suffix(path: object) -> str:
     rule = f"must be the name of a file that ends in {', '.join(list(FORMATS)[:-1])} or {list(FORMATS)[-1]}"
     if not isinstance(path, (str, Path)):
@@ -83,9 +90,7 @@ def _to_parquet(frame: pl.DataFrame, provenance: dict[str, Any]) -> bytes:
     except (TypeError, ValueError) as error:
         raise HoldfastError(f"provenance must be of plain values, as JSON has them ({reason(error)})") from None
     metadata = {PROVENANCE: text, FORMAT: str(VERSION), CHECKSUM: UNSIGNED.decode()}
-    buffer = io.BytesIO()
-    frame.write_parquet(buffer, metadata=metadata)
-    data = buffer.getvalue()
+    data = parquet_bytes(frame, metadata)
     if data.count(SIGNED) != 1:
         raise HoldfastError(f"no name or setting in a result may contain {SIGNED.decode()!r}")
     return data.replace(UNSIGNED, SIGNED + hashlib.sha256(data).hexdigest().encode())

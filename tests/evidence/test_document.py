@@ -4,9 +4,9 @@ import json
 import re
 
 import pytest
+from arena_document import BEGIN, END, markdown, refresh
 
 import holdfast as hf
-from holdfast.evidence.document import BEGIN, END, markdown, refresh
 
 
 def test_tables_are_those_of_the_run(made):

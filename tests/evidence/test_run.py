@@ -95,7 +95,7 @@ def test_traces_that_do_not_fit_are_refused(tmp_path, trace):
 
 def test_a_users_files_are_not_replaced(tmp_path):
     (tmp_path / "arena.html").write_text("mine")
-    with pytest.raises(hf.HoldfastError, match=r"'arena.html' that no arena there wrote"):
+    with pytest.raises(hf.HoldfastError, match=r"files that an arena would replace but did not write: arena.html"):
         run_arena(tmp_path, **SMALL)
     assert (tmp_path / "arena.html").read_text() == "mine"
 
@@ -126,7 +126,7 @@ def test_the_command(tmp_path):
     assert lines[-1] == f"The page is {tmp_path / 'out' / 'arena.html'}"
     assert len(lines) <= 40
     assert sorted(file.name for file in (tmp_path / "out").iterdir()) == [
-        "arena.html", "arena.json", "arena.parquet", "games",
+        "arena.html", "arena.json", "arena.parquet", "files.json", "games",
     ]  # fmt: skip
     for wrong in (["--units", "1"], ["--horizon", "1.5"], ["--policies", "nobody"]):
         refused = CliRunner().invoke(app, ["arena", "--out", str(tmp_path / "none"), *wrong])

@@ -1,16 +1,15 @@
-"""Whole files, claimed folders, and the manifest of what is ours."""
+"""Complete files and claimed folders."""
 
 import errno
 import fcntl
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 import holdfast as hf
-from holdfast.files import LOCK, Manifest, claimed, remove_drafts, write_whole
+from holdfast.files import LOCK, claimed, remove_drafts, write_whole
 
 
 def test_a_file_is_replaced_whole(tmp_path):
@@ -112,28 +111,3 @@ def test_a_file_system_without_locks_keeps_nobody_out(tmp_path, monkeypatch):
     monkeypatch.setattr(fcntl, "flock", none)
     with claimed(tmp_path, "playing"):
         assert os.listdir(tmp_path) == [LOCK]
-
-
-def test_the_manifest_knows_what_is_ours(tmp_path):
-    (tmp_path / "sub").mkdir()
-    (tmp_path / "theirs.csv").write_bytes(b"1")
-    made = Manifest(tmp_path)
-    made.write("sub/one.csv", b"1")
-    made.write("two.csv", b"2")
-    made.write("gone.csv", b"3")
-    (tmp_path / "four.csv").write_bytes(b"4")
-    made.add("four.csv")
-    made.save("files.json")
-    (tmp_path / "two.csv").write_bytes(b"edited")
-    (tmp_path / "gone.csv").unlink()
-    again = Manifest.read(tmp_path, "files.json")
-    assert again == made
-    assert again.unchanged() == [tmp_path / "four.csv", tmp_path / "sub/one.csv"]
-    assert Manifest.read(tmp_path, "none.json") == Manifest(tmp_path)
-
-
-@pytest.mark.parametrize("text", ["", "[]", '{"a": 1}', '{"../a": "00"}', '{"/etc/passwd": "00"}', '{"": ""}', "\xff"])
-def test_a_damaged_manifest_is_refused(tmp_path, text):
-    Path(tmp_path, "files.json").write_bytes(text.encode("latin-1"))
-    with pytest.raises(hf.BadSavedState, match=r"files\.json is damaged"):
-        Manifest.read(tmp_path, "files.json")

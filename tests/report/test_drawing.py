@@ -8,11 +8,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from holdfast.errors import HoldfastError
 from holdfast.number_format import counted, decimals, number, three_digits
 from holdfast.report import Line, Panel, draw_panel, looks, one_panel, rendered, result_chart, write_images
 from holdfast.report.charts import in_order
-from holdfast.report.workers import Image, drawn_meanwhile
 
 EASY = {"tsallis-switch": (np.sqrt, np.log1p), "exp3": (lambda t: 2 * np.sqrt(t), np.sqrt)}
 
@@ -30,23 +28,6 @@ def test_three_files_of_their_kind(charts, tmp_path):
 
 def test_same_chart_same_bytes(charts):
     assert rendered(charts["hard"], title="x") == rendered(charts["hard"], title="x")
-
-
-def test_helpers_draw_the_same_files(charts, tmp_path):
-    names = [f"image-{i}" for i in range(5)]
-    with drawn_meanwhile([Image(charts["ties"], tmp_path, name) for name in names]):
-        pass
-    alone = rendered(charts["ties"])
-    for name in names:
-        for kind, data in alone.items():
-            assert (tmp_path / f"{name}.{kind}").read_bytes() == data
-
-
-def test_a_helper_that_fails_says_why(charts, tmp_path):
-    (tmp_path / "file").touch()
-    images = [Image(charts["ties"], tmp_path / "file" / "below", f"{i}") for i in range(4)]
-    with pytest.raises((HoldfastError, OSError), match=r"[Nn]ot a directory"), drawn_meanwhile(images):
-        pass
 
 
 def test_one_replication_has_no_band(make_table):

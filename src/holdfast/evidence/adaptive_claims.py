@@ -261,20 +261,14 @@ def judged(
         for world in (Found(name),)
         if name.startswith(OWN)
     }
-    tables = {
-        name: play(
-            name,
-            (setting.match,),
-            replications=min(replications, LONG_RUNS) if name == LONG else replications,
-            seed=size.seed,
-            backend=backend,
-            advance=told,
-        )
-        for name, setting in {**settings, **searched}.items()
-    }
+    tables = {}
+    for name, setting in {**settings, **searched}.items():
+        runs = min(replications, LONG_RUNS) if name == LONG else replications
+        tables[name] = play((setting.match,), replications=runs, seed=size.seed, backend=backend)
+        told(name)
     excess = []
     for i, world in enumerate(random_worlds(worlds, size.seed)):
-        result = play(f"random world {i}", (world.match,), replications=WORLD_RUNS, seed=size.seed + i, backend=backend)
+        result = play((world.match,), replications=WORLD_RUNS, seed=size.seed + i, backend=backend)
         means = {policy: Evidence({"": result}, size).final("", policy).mean() for policy in (OWN, PAPER)}
         excess.append((means[OWN] - means[PAPER]) / world.bound)
     return judge(claims(settings, searched, np.array(excess)), Evidence(tables, size))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import platform
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from holdfast.number_format import number, three_digits
 from holdfast.report.charts import ChartRow, HeatMap, Line, LineChart, Panel
 from holdfast.report.html_parts import Column, folded, heading, heat_map, line_chart, listed, pairs, paragraph, table
 from holdfast.report.markup import Html, element, joined, raised
-from holdfast.report.page import Section, write_page
+from holdfast.report.page import Section, page
 
 TITLE = "The arena"
 LEAD = "Every policy in every environment: what it costs, how far it is from the best one there, and its worst case."
@@ -33,8 +32,8 @@ GROWTH_MIDDLE = 2 / 3
 """Theorem 1's exponent of T: slower growth is blue, faster orange."""
 
 
-def write_report(findings: ArenaFindings, path: Path) -> Path:
-    """Write the page of these findings to `path`."""
+def report_of(findings: ArenaFindings) -> str:
+    """The page of these findings."""
     groups = [name for name in GROUPS if findings.group(name)]
     sections = [
         _worst(findings),
@@ -44,7 +43,7 @@ def write_report(findings: ArenaFindings, path: Path) -> Path:
         _made(findings),
     ]
     opening = [listed([raised(said) for said in learnt(findings)], "learnt", numbered=True), *_overview(findings)]
-    return write_page(path, title=TITLE, lead=LEAD, opening=opening, sections=sections)
+    return page(title=TITLE, lead=LEAD, opening=opening, sections=sections)
 
 
 # ---- heat maps ----

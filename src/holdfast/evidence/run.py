@@ -1,15 +1,14 @@
-"""Play an arena and tell of it: games in a study's folder, then one table, as parquet, JSON, a page and a summary.
+"""Play an arena: games in a study's folder, then one table of them as parquet, JSON and a page.
 
 DIR/games/        the study: a table for each environment and horizon, resumable as any study's
 DIR/arena.parquet one row for each environment and policy
 DIR/arena.json    the same with worst cases and settings
 DIR/arena.html    the page
+DIR/files.json    the names and checksums of these files
 """
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,15 +16,17 @@ from typing import Any
 
 import holdfast
 from holdfast.environments.environment import UNIT_RANGE
-from holdfast.errors import HoldfastError
 from holdfast.evidence.contestants import chosen_policies, knows_horizon
 from holdfast.evidence.findings import ArenaFindings
 from holdfast.evidence.measures import FLOOR, costs_of, tabulated, worst_cases, worst_ratios
-from holdfast.evidence.pages import write_report
+from holdfast.evidence.pages import report_of
 from holdfast.evidence.settings import ArenaSettings, cell_name, study_of
 from holdfast.evidence.worlds import TRACE_COSTS, chosen_worlds, trace_worlds
-from holdfast.files import write_whole
+from holdfast.files import claimed
+from holdfast.result_files import parquet_bytes
 from holdfast.results import Result
+from holdfast.runs.outputs import Outputs
+from holdfast.runs.record import document
 from holdfast.simulation.backends import Backend
 from holdfast.studies.run import StudyRun, play_study
 
@@ -77,7 +78,8 @@ def run_arena(
     worlds = chosen_worlds(settings.horizon, given, environments, quick=quick)
     study, played = study_of(worlds, chosen_policies(policies, quick=quick), settings)
     place = Path(out)
-    _refuse_strangers(place)
+    with claimed(place, "playing an arena"):
+        Outputs(place, "an arena").refuse_foreign((TABLE, DOCUMENT, PAGE))
     run = play_study(
         study,
         place / GAMES,
@@ -109,62 +111,33 @@ def run_arena(
         curves=curves,
         provenance={"backend": Result.read(run.files[cell_name(worlds[0])]).provenance["backend"]},
     )
-    return Arena(
-        findings,
-        run,
-        _write_table(findings, place / TABLE),
-        write_whole(place / DOCUMENT, (json.dumps(_document(findings), indent=1, ensure_ascii=False) + "\n").encode()),
-        write_report(findings, place / PAGE),
-    )
-
-
-def _refuse_strangers(out: Path) -> None:
-    """A folder without games of ours must not have files of our names, which somebody else wrote."""
-    if (out / GAMES).is_dir():
-        return
-    for name in (TABLE, DOCUMENT, PAGE):
-        if (out / name).exists():
-            raise HoldfastError(
-                f"{out} has a file {name!r} that no arena there wrote; move it away, or give another --out"
-            )
-
-
-def _write_table(findings: ArenaFindings, path: Path) -> Path:
-    from io import BytesIO
-
-    buffer = BytesIO()
-    findings.table.write_parquet(buffer)
-    return write_whole(path, buffer.getvalue())
+    with claimed(place, "writing an arena"):
+        Outputs(place, "an arena").write(
+            {
+                TABLE: parquet_bytes(findings.table),
+                DOCUMENT: document(_document(findings)),
+                PAGE: report_of(findings).encode(),
+            }
+        )
+    return Arena(findings, run, place / TABLE, place / DOCUMENT, place / PAGE)
 
 
 def _document(findings: ArenaFindings) -> dict[str, Any]:
     settings = findings.settings
-    document: dict[str, Any] = _plain(
-        {
-            "format": FORMAT,
-            "version": VERSION,
-            "holdfast": holdfast.__version__,
-            "replications": settings.replications,
-            "horizon": settings.horizon,
-            "shorter_horizons": list(settings.shorter),
-            "seed": settings.seed,
-            "confidence": 0.95,
-            "floor": FLOOR,
-            "policies": [{"policy": name, "knows_horizon": told} for name, told in findings.policies.items()],
-            "worst_cases": findings.worst.to_dicts(),
-            "worst_ratios_by_floor": {
-                name: {f"{floor:g}": value for floor, value in row.items()} for name, row in findings.floors.items()
-            },
-            "table": findings.table.to_dicts(),
-        }
-    )
-    return document
-
-
-def _plain(value: Any) -> Any:
-    """As JSON has it: what is not finite is null."""
-    if isinstance(value, dict):
-        return {key: _plain(part) for key, part in value.items()}
-    if isinstance(value, list):
-        return [_plain(part) for part in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "holdfast": holdfast.__version__,
+        "replications": settings.replications,
+        "horizon": settings.horizon,
+        "shorter_horizons": list(settings.shorter),
+        "seed": settings.seed,
+        "confidence": 0.95,
+        "floor": FLOOR,
+        "policies": [{"policy": name, "knows_horizon": knows} for name, knows in findings.policies.items()],
+        "worst_cases": findings.worst.to_dicts(),
+        "worst_ratios_by_floor": {
+            name: {f"{floor:g}": value for floor, value in row.items()} for name, row in findings.floors.items()
+        },
+        "table": findings.table.to_dicts(),
+    }

@@ -67,15 +67,14 @@ class Probe:
 
 
 def play(
-    name: str,
     matches: tuple[Match, ...],
     *,
     replications: int,
     seed: int,
     backend: str | Backend = "threads",
-    advance: Callable[[str], None] = lambda name: None,
+    advance: Callable[[int], None] = lambda count: None,
 ) -> Result:
-    """The matches of the table `name` as one result; `advance` hears the name after each."""
+    """The matches of a table as one result; `advance(1)` is called after each."""
     results = []
     for match in matches:
         checkpoints = match.checkpoints
@@ -92,5 +91,5 @@ def play(
                 progress=False,
             )
         )
-        advance(name)
+        advance(1)
     return results[0] if len(results) == 1 else Result.concat(results)

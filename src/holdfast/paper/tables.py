@@ -54,11 +54,10 @@ def tables_of(figures: Sequence[Figure], settings: RunSettings) -> list[Table]:
 
 
 def play_table(
-    table: Table, settings: RunSettings, *, backend: str | Backend = "threads", advance: Callable[[str], None]
+    table: Table, settings: RunSettings, *, backend: str | Backend = "threads", advance: Callable[[int], None]
 ) -> Result:
     """All replications of a table; `advance` hears its name after each match."""
     return play(
-        table.name,
         table.matches(settings),
         replications=table.replications,
         seed=settings.seed,

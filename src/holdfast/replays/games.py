@@ -24,12 +24,12 @@ from holdfast.errors import InvalidParameter
 from holdfast.policies import Policy
 from holdfast.results import Result
 from holdfast.rng import check_seed
+from holdfast.runs.record import plain
 from holdfast.simulation.backends import Backend
 from holdfast.simulation.checkpoints import checkpoint_rounds
 from holdfast.simulation.costs import Costs
 from holdfast.simulation.run import fitted, simulate
 from holdfast.simulation.tasks import Task, run_task
-from holdfast.studies.file import plain
 from holdfast.studies.policies import entry_of, study_policy
 
 WHOLE = "whole"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,12 +14,15 @@ import holdfast
 from holdfast.checks import real_number
 from holdfast.data.traces import read_frame
 from holdfast.errors import HoldfastError, InvalidParameter, nearest
-from holdfast.files import claimed, write_whole
+from holdfast.files import claimed
 from holdfast.replays.cost_table import exact
 from holdfast.replays.off_policy import WHAT_TO_LOG, Evaluation, LoggedData
 from holdfast.replays.terminal import WIDTH, aligned, grouped
 from holdfast.report.html_parts import Column, paragraph, table
 from holdfast.report.page import Section, page
+from holdfast.result_files import parquet_bytes
+from holdfast.runs.outputs import Outputs
+from holdfast.runs.record import document
 
 ESTIMATORS = {
     "doubly_robust": "doubly robust",
@@ -114,16 +116,14 @@ class LogEvaluation:
         }
 
     def write(self, out: str | Path) -> Path:
-        """``log.json``, ``log.parquet`` and ``report.html`` in a folder that has none of them yet."""
+        """``log.json``, ``log.parquet`` and ``report.html`` in a folder."""
         with claimed(out, "replaying") as folder:
-            files = {"log.json": b"", "log.parquet": b"", "report.html": b""}
-            there = [name for name in files if (folder / name).exists()]
-            if there:
-                raise HoldfastError(f"{folder} has {there[0]} already; give another --out")
-            frame = pl.DataFrame(self.rows(), infer_schema_length=None)
-            write_whole(folder / "log.json", (json.dumps(self.plain(), indent=1) + "\n").encode())
-            frame.write_parquet(folder / "log.parquet")
-            write_whole(folder / "report.html", self._page().encode())
+            files = {
+                "log.json": document(self.plain()),
+                "log.parquet": parquet_bytes(pl.DataFrame(self.rows(), infer_schema_length=None)),
+                "report.html": self._page().encode(),
+            }
+            Outputs(folder, "a replay").write(files)
         return Path(out)
 
     def _table(self, lam: float) -> list[list[str]]:

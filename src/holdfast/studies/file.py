@@ -24,7 +24,6 @@ its parameters by name, and perhaps a ``name``. Its n_arms, horizon and switchin
 
 from __future__ import annotations
 
-import json
 import re
 import tomllib
 from collections.abc import Callable
@@ -41,6 +40,7 @@ from holdfast.errors import HoldfastError, InvalidParameter, nearest
 from holdfast.files import reason
 from holdfast.policies import Policy
 from holdfast.rng import check_seed
+from holdfast.runs.record import plain
 from holdfast.simulation.checkpoints import checkpoint_rounds
 from holdfast.simulation.costs import Costs, Power
 from holdfast.simulation.run import MOST_REPLICATIONS, MOST_ROUNDS, checked_horizon
@@ -111,12 +111,6 @@ class Study:
         if len(self.cells) == 1 and not self.cells[0].values:
             return replace(self, name=name, cells=(replace(self.cells[0], name=name),))
         return replace(self, name=name)
-
-
-def plain(settings: dict[str, Any]) -> dict[str, Any]:
-    """Values as JSON has them; what it has no word for, by its text."""
-    same: dict[str, Any] = json.loads(json.dumps(settings, default=str))
-    return same
 
 
 def _cost(value: Any) -> Any:

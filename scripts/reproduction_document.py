@@ -1,8 +1,9 @@
-"""`docs/reproduction.md`: the ledger and the figures of a run, as a page of the repository."""
+"""Make docs/reproduction.md of the run in a folder: python scripts/reproduction_document.py FOLDER"""
 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -56,7 +57,7 @@ def _text(findings: PaperFindings, charts: Mapping[str, LineChart]) -> str:
         f"{command_of([], settings)} --out reproduction",
         "```",
         "",
-        "by `python -c \"from holdfast.paper.document import write_document; write_document('reproduction')\"`.",
+        "by `python scripts/reproduction_document.py reproduction`.",
         "",
         "## How a claim is judged",
         "",
@@ -126,3 +127,7 @@ def _cell(words: str) -> str:
     """Text for a table: powers raised, and nothing that Markdown would take for its own."""
     raised = re.sub(r"\^\{([^{}]*)\}", r"<sup>\1</sup>", words.replace("<", "&lt;"))
     return raised.replace("|", "\\|").replace("*", "\\*").replace("_", "\\_")
+
+
+if __name__ == "__main__":
+    write_document(sys.argv[1])

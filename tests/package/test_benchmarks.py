@@ -2,7 +2,7 @@
 
 import re
 
-from holdfast.bench.report import starting
+from simulations import starting
 
 
 def test_a_first_result_from_an_empty_cache_and_from_a_full_one(capsys):

@@ -1,4 +1,4 @@
-"""All measurements in one run, printed as ratios."""
+"""The speed of simulations and players, printed as ratios: python benchmarks/simulations.py [--quick]"""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import online
+from clock import seconds
+from plain import minimal_loop, play_plain
 
 import holdfast as hf
-from holdfast.bench import online
-from holdfast.bench.clock import seconds
-from holdfast.bench.plain import minimal_loop, play_plain
 from holdfast.checks import cores
 from holdfast.rng import Stream
 from holdfast.schedules import number_of_blocks
 
 K, GAP, LAMBDA = 8, 0.05, 1.0
+HERE = Path(__file__).parent
 
 
 def simulated(
@@ -75,7 +76,7 @@ def blocks(quick: bool) -> None:
 
 
 def adaptive() -> None:
-    """A replication of the adaptive policy against one of the paper's, which could be played abreast but is alone."""
+    """A replication of the adaptive policy against one of the paper's, which is played alone here."""
     print("\nThe adaptive policy, K = 8, λ = 1, T = 1e7: one replication, in turns with Tsallis-Switch alone")
     policies = (hf.TsallisSwitch(K, switching_cost=LAMBDA), hf.AdaptiveTsallisSwitch(K, switching_cost=LAMBDA))
     times: list[list[float]] = [[], []]
@@ -95,14 +96,14 @@ def memory(quick: bool) -> None:
         line("only Linux tells the peak of a process since it began", "")
         return
     script = (
-        "import sys; from holdfast.bench.report import paper\n"
+        "import sys; from simulations import paper\n"
         "paper(*(int(float(a)) for a in sys.argv[1:]))\n"
         "print(next(line.split()[1] for line in open('/proc/self/status') if line.startswith('VmHWM')))\n"
     )
     for T, arms, count in ((1e5, 8, 1), (1e7 if quick else 1e9, 8, 1), (1e5, 10_000, 1), (1e3, 8, 1_000_000)):
         command = [sys.executable, "-c", script, str(T), str(arms), str(count)]
         for _ in range(2):  # the first may compile
-            peak = int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+            peak = int(subprocess.run(command, check=True, capture_output=True, text=True, cwd=HERE).stdout)
         line(f"T = {T:.0e}, K = {arms}, {count} replications", f"{peak / 1024:.0f} MiB")
 
 
@@ -154,7 +155,7 @@ def starting() -> None:
     """Compile time: a first simulation in a fresh cache, and one in a second process."""
     print("\nFrom nothing to a first result, in a process of its own")
     script = (
-        "import time; begun = time.perf_counter(); from holdfast.bench.report import paper\n"
+        "import time; begun = time.perf_counter(); from simulations import paper\n"
         "paper(100_000, 8, 10)\n"
         "print(time.perf_counter() - begun)\n"
     )
@@ -162,7 +163,7 @@ def starting() -> None:
         for what, wanted in (("fresh cache", "(≤ 15 s)"), ("second process", "(≤ 2 s)")):
             environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
             run = subprocess.run(
-                [sys.executable, "-c", script], check=True, capture_output=True, text=True, env=environment
+                [sys.executable, "-c", script], check=True, capture_output=True, text=True, env=environment, cwd=HERE
             )
             line(what, f"{float(run.stdout):.2f} s", "", wanted)
 
@@ -203,3 +204,7 @@ def report(*, quick: bool = False) -> None:
     print()
     online.main()
     against_numpy(quick)
+
+
+if __name__ == "__main__":
+    report(quick="--quick" in sys.argv[1:])

@@ -1,4 +1,4 @@
-"""How two studies differ, in words: each changed field once."""
+"""How the records of two runs differ, in words: each changed field once."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 MOST_DIFFERENCES = 20
 """Fields named in one error."""
 LONG = 60
-"""Characters from which on a value is shortened, and of a list only what differs is shown."""
+"""Longer values are shortened, and only the differing part of a longer list is shown."""
 ABSENT = object()
 
 
@@ -26,7 +26,7 @@ def has_grown(there: dict[str, Any], here: dict[str, Any]) -> bool:
 
 
 def differences(there: dict[str, Any], here: dict[str, Any]) -> list[str]:
-    """What a user would say has changed: fields of the study file; else what its cells are made of, or with."""
+    """Fields of the user's settings that differ; if none does, settings of the cells, such as a table's checksum."""
     if {**there, "written": None} == {**here, "written": None}:
         return []
     found = [_said(name, there[name], here[name]) for name in ("holdfast", "numbers") if there[name] != here[name]]
@@ -42,7 +42,7 @@ def differences(there: dict[str, Any], here: dict[str, Any]) -> list[str]:
 
 
 def _of_cells(there: dict[str, Any], here: dict[str, Any]) -> list[str]:
-    """Fields that differ though the file is the same: a table of losses that was edited, one's own code."""
+    """Fields that differ though the settings are the same: an edited loss table, changed user code."""
     found: dict[str, str] = {}
     for name in [name for name in there if name in here]:
         old, new = _flat(there[name]), _flat(here[name])

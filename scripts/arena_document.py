@@ -1,11 +1,9 @@
-"""The tables of a run for a page in Markdown: `docs/arena.md` is refreshed from an ``arena.json``.
-
-python -c "from holdfast.evidence.document import refresh; refresh('arena/arena.json', 'docs/arena.md')"
-"""
+"""Put the tables of an ``arena.json`` into docs/arena.md: python scripts/arena_document.py arena/arena.json"""
 
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -107,3 +105,7 @@ def _number(value: float | None, times: float = 1) -> str:
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
+
+
+if __name__ == "__main__":
+    refresh(sys.argv[1], "docs/arena.md")
