@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby, pairwise
 from pathlib import Path
@@ -13,6 +12,7 @@ import polars as pl
 
 from holdfast.checks import one_of, whole_number
 from holdfast.errors import InvalidParameter
+from holdfast.number_format import number
 from holdfast.result_files import KEYS, MEASURES, SCHEMA, read_result, write_result
 from holdfast.result_text import Summary, as_latex, as_markdown, as_text
 from holdfast.statistics import Comparison, checked_confidence, interval
@@ -69,10 +69,10 @@ class Result:
         final = self.final()
         if final.is_empty():
             return "<Result without rows>"
-        alike = {name: f"{final[name][0]:,}" for name in ("replications", "round") if final[name].n_unique() == 1}
+        alike = {name: number(final[name][0]) for name in ("replications", "round") if final[name].n_unique() == 1}
         games = f", {alike['replications']} replications" if "replications" in alike else ""
         at = f"at round {alike['round']}" if "round" in alike else "at the last round"
-        return f"<Result: {self.frame.height:,} rows{games}; {at}, mean ± standard error>\n{as_text(final)}"
+        return f"<Result: {number(self.frame.height)} rows{games}; {at}, mean ± standard error>\n{as_text(final)}"
 
     @property
     def policies(self) -> list[str]:
@@ -173,8 +173,9 @@ class Result:
         of panels. `scale` is ``"linear"``, ``"log"``, or ``"auto"``: logarithmic where a linear axis would flatten half
         of the lines. Needs the extra ``report``.
         """
-        plots = importlib.import_module("holdfast.report.plots")  # above this room: found by name, when asked for
-        return plots.plot_result(self, path, measures=measures, scale=scale, axes=axes, title=title)
+        from holdfast.report.plots import plot_result  # the one import that points up: pyproject.toml says why
+
+        return plot_result(self, path, measures=measures, scale=scale, axes=axes, title=title)
 
     def write(self, path: str | Path) -> Path:
         """Write the table as the suffix says: ``.parquet``, ``.csv``, or ``.arrow`` (also ``.ipc`` and ``.feather``).

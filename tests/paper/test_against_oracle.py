@@ -100,6 +100,6 @@ def check(match: Match, frame: pl.DataFrame) -> None:
 def test_means_are_the_oracles(table: str) -> None:
     row: Row = ROWS[table]
     matches = row.matches(SETTINGS)
-    frame = play(table, matches, replications=SETTINGS.replications, seed=SEED).frame
+    frame = play(matches, replications=SETTINGS.replications, seed=SEED).frame
     for match in matches:
         check(match, frame)

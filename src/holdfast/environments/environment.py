@@ -3,7 +3,7 @@
     total(tables, arms, start, stop, streams, totals)   loss of an arm over the rounds [start, stop): one draw or lookup
     gap(tables, arms, start, stop, gaps)                its expectation less that of the reference arm
 
-are its kernels, both O(1). `tables` is a tuple of read-only arrays. They answer for several games abreast, played over
+are its kernels, both O(1). `tables` is a tuple of read-only arrays. They serve several games played side by side over
 the same rounds: `arms`, `totals` and `gaps` have one number per game, `streams` one column.
 
 Losses have a range, [0, 1] unless an environment says otherwise. `total` is what a policy's kernels are told: each

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import math
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -16,7 +17,6 @@ from itertools import count
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from holdfast._numba.compile import kernel
 from holdfast.checks import one_of, real_number, whole_number
@@ -92,12 +92,25 @@ def gap(tables: Any, places: Any, start: float, stop: float, gaps: Any) -> None:
 
 
 class Phased(Environment):
-    """Means that are constant within phases: `starts` of the phases (the first is 0) and their `means`."""
+    """Means that are constant within phases."""
 
     total_kernel: ClassVar[Callable[..., Any]] = staticmethod(total)
     gap_kernel: ClassVar[Callable[..., Any]] = staticmethod(gap)
-    starts: Array
-    means: Array
+
+    @property
+    @abstractmethod
+    def layout(self) -> tuple[Array, Array]:
+        """The first round of each phase, from 0, and the mean losses of each phase, one row each."""
+
+    @cached_property
+    def starts(self) -> Array:
+        """The first round of each phase, from 0."""
+        return self.layout[0]
+
+    @cached_property
+    def means(self) -> Array:
+        """The mean losses of each phase."""
+        return self.layout[1]
 
     @property
     def n_arms(self) -> int:
@@ -180,14 +193,9 @@ class Bernoulli(Phased):
         return cls.with_gap(**values)
 
     @cached_property
-    def starts(self) -> Array:  # type: ignore[override]  # computed once
-        """One phase from round 0."""
-        return np.zeros(1)
-
-    @cached_property
-    def means(self) -> Array:  # type: ignore[override]  # computed once
-        """One row of means."""
-        return np.array([self.mean_losses])
+    def layout(self) -> tuple[Array, Array]:
+        """One phase."""
+        return np.zeros(1), np.array([self.mean_losses])
 
 
 @dataclass(frozen=True)
@@ -218,22 +226,12 @@ class ConstrainedBernoulli(Phased):
         one_of("phases", self.phases, ("index", "spacing"))
 
     @cached_property
-    def _phases(self) -> tuple[Array, NDArray[np.int64]]:
-        """Rounds before each phase that holds one, and the phase's number."""
-        found = {before: i for i, before in enumerate(_phase_starts(self.growth, self.phases))}  # of equals, the last
-        return np.array(list(found), dtype=np.float64), np.array(list(found.values()))
-
-    @cached_property
-    def starts(self) -> Array:  # type: ignore[override]  # computed once
-        """Rounds before each phase, exactly; phases that hold no round are left out."""
-        return self._phases[0]
-
-    @cached_property
-    def means(self) -> Array:  # type: ignore[override]  # computed once
-        """Rows (0, …, gap, …) and (1 − gap, …, 1, …) in turn."""
+    def layout(self) -> tuple[Array, Array]:
+        """Rows (0, …, gap, …) and (1 − gap, …, 1, …) in turn; phases without a round are left out."""
+        number = {before: i for i, before in enumerate(_phase_starts(self.growth, self.phases))}  # of equals, the last
         best = np.arange(self.n_arms) < self.best_arms
         rows = np.array([np.where(best, 0.0, self.gap), np.where(best, 1.0 - self.gap, 1.0)])
-        return rows[self._phases[1] % 2]
+        return np.array(list(number), dtype=np.float64), rows[np.array(list(number.values())) % 2]
 
     @cached_property
     def gaps(self) -> Array:
@@ -267,15 +265,10 @@ class Reversal(Phased):
         return min(math.floor(math.sqrt(KT * math.log(KT))), self.horizon)
 
     @cached_property
-    def starts(self) -> Array:  # type: ignore[override]  # computed once
-        """Two phases."""
-        return np.array([0.0, float(self.reversal)])
-
-    @cached_property
-    def means(self) -> Array:  # type: ignore[override]  # computed once
+    def layout(self) -> tuple[Array, Array]:
         """(0, 1, …, 1), then (1, 0, …, 0)."""
         first = np.arange(self.n_arms) == 0
-        return np.array([np.where(first, 0.0, 1.0), np.where(first, 1.0, 0.0)])
+        return np.array([0.0, float(self.reversal)]), np.array([np.where(first, 0.0, 1.0), np.where(first, 1.0, 0.0)])
 
 
 def _phase_starts(growth: float, reading: str) -> Iterator[int]:

@@ -17,9 +17,9 @@ from holdfast.errors import InvalidParameter
 
 
 class Piecewise(Phased):
-    """Phases with Bernoulli losses, or with losses that are what their means are.
+    """Phases with Bernoulli losses, or with losses that equal their means.
 
-    A block takes one draw for each phase it meets, or without noise no draw at all.
+    A block takes one draw for each phase that it meets; without noise, none.
     """
 
     noise: bool
@@ -56,8 +56,8 @@ class PiecewiseConstant(Piecewise):
 
     id: ClassVar[str] = "piecewise-constant"
 
-    phase_starts: tuple[int, ...] = ()
-    phase_means: tuple[tuple[float, ...], ...] = ()
+    phase_starts: Sequence[int] = ()
+    phase_means: Sequence[Sequence[float]] = ()
     noise: bool = field(default=True, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -69,14 +69,9 @@ class PiecewiseConstant(Piecewise):
             raise InvalidParameter("phase_means", rule, f"{len(self.phase_means)} rows")
 
     @cached_property
-    def starts(self) -> Array:  # type: ignore[override]  # given, not computed
+    def layout(self) -> tuple[Array, Array]:
         """As given."""
-        return np.array(self.phase_starts, dtype=np.float64)
-
-    @cached_property
-    def means(self) -> Array:  # type: ignore[override]  # given, not computed
-        """As given."""
-        return np.array(self.phase_means, dtype=np.float64)
+        return np.array(self.phase_starts, dtype=np.float64), np.array(self.phase_means, dtype=np.float64)
 
 
 def checked_starts(name: str, starts: Any) -> tuple[int, ...]:

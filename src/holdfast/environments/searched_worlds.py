@@ -63,11 +63,8 @@ class Found(Piecewise):
         return float(found_worlds()[self.name]["switching_cost"])
 
     @cached_property
-    def starts(self) -> Array:  # type: ignore[override]  # read from the table
-        """Rounds before each phase."""
-        return np.array(checked_starts("starts", found_worlds()[self.name]["starts"]), dtype=np.float64)
-
-    @cached_property
-    def means(self) -> Array:  # type: ignore[override]  # read from the table
-        """Means of each phase."""
-        return np.array(checked_means("means", found_worlds()[self.name]["means"]))
+    def layout(self) -> tuple[Array, Array]:
+        """As the search found it."""
+        world = found_worlds()[self.name]
+        starts = np.array(checked_starts("starts", world["starts"]), dtype=np.float64)
+        return starts, np.array(checked_means("means", world["means"]))

@@ -94,7 +94,7 @@ def random_worlds(count: int, seed: int) -> Iterator[Setting]:
                 changed, level = rng.integers(K), means[row, 0]
                 means[row] = means[row - 1]
                 means[row, changed] = level
-        yield Setting(PiecewiseConstant(starts, means.tolist(), noise=bool(i % 2)), cost, T)  # type: ignore[arg-type]  # lists are checked by the class
+        yield Setting(PiecewiseConstant(starts, means.tolist(), noise=bool(i % 2)), cost, T)
 
 
 # ---- questions that only our claims ask ----

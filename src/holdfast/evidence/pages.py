@@ -104,7 +104,7 @@ def _group(findings: ArenaFindings, group: str) -> Section:
         heading("Ratio to the best policy"),
         _heat(findings, worlds, "to_best", three_digits, middle=2.0, limit=8.0),
         heading("Share of Theorem 1's bound, in per cent"),
-        _heat(findings, worlds, "share", lambda value: f"{100 * value:.1f}".replace("-", "−"), middle=0.1, limit=10.0),
+        _heat(findings, worlds, "share", lambda value: number(100 * value, 1), middle=0.1, limit=10.0),
         heading("Ratio to the paper's policy"),
         _heat(findings, worlds, "to_paper", three_digits, middle=1.0, limit=10.0),
         heading("Regret with switching over the rounds"),
@@ -218,7 +218,7 @@ def _known(value: float | None, shown: Callable[[float], str]) -> str:
 
 
 def _percent(value: float) -> str:
-    return f"{100 * value:.1f}".replace("-", "−")
+    return number(100 * value, 1)
 
 
 def _growth(findings: ArenaFindings) -> Section:
@@ -236,7 +236,7 @@ def _growth(findings: ArenaFindings) -> Section:
     for group in ("paper", "hard"):
         own = [world for world in worlds if world.group == group]
         if own:
-            shown = lambda value: f"{value:.2f}".replace("-", "−")  # noqa: E731
+            shown = lambda value: number(value, 2)  # noqa: E731
             heat = _heat(findings, own, "growth", shown, middle=GROWTH_MIDDLE, limit=2.0)
             parts += [heading(GROUPS[group].capitalize()), heat]
     return Section("Growth in T", parts, name="growth")
@@ -283,7 +283,7 @@ def _number_cells(row: dict[str, Any]) -> list[str]:
         three_digits(row["q95"]),
         three_digits(row["q99"]),
         three_digits(row["worst_run"]),
-        _around(row["growth"], row["growth_low"], row["growth_high"], lambda value: f"{value:.2f}".replace("-", "−")),
+        _around(row["growth"], row["growth_low"], row["growth_high"], lambda value: number(value, 2)),
     ]
 
 

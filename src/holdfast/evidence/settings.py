@@ -40,7 +40,7 @@ class ArenaSettings:
     def of(cls, replications: int | None, horizon: int | None, seed: int, *, quick: bool) -> ArenaSettings:
         """With what was given, and for the rest the defaults, or those of a first look.
 
-        Eight replications are played one after the other: the games abreast need not be compiled.
+        Eight replications are played one after the other: the games side by side need not be compiled.
         """
         default = cls(8, 10_000) if quick else cls()
         return cls(

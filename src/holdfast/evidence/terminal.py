@@ -6,7 +6,7 @@ from typing import Any
 
 from holdfast.evidence.findings import TOLD, ArenaFindings
 from holdfast.evidence.measures import FLOOR
-from holdfast.number_format import counted
+from holdfast.number_format import counted, number
 
 MOST_POLICIES = 30
 """Lines for policies."""
@@ -21,7 +21,7 @@ def summary(findings: ArenaFindings) -> list[str]:
     lines = [
         f"{counted(len(findings.policies), 'policy', 'policies')} in "
         f"{counted(len(findings.worlds), 'environment')}, {counted(settings.replications, 'replication')}, "
-        f"T = {settings.horizon:,}",
+        f"T = {number(settings.horizon)}",
         "",
         _line("", "worst ratio", "", "in environment", "mean", "above", "found"),
         _line("policy", "to the best", "", "", "ratio", "paper", "share"),
@@ -64,8 +64,8 @@ def _policy(name: str, row: dict[str, Any]) -> str:
 def _number(value: float | None) -> str:
     if value is None:
         return "–"
-    return f"{value:.2f}" if abs(value) < 100 else f"{value:.0f}"
+    return number(value, 2 if abs(value) < 100 else 0)
 
 
 def _percent(value: float | None) -> str:
-    return "–" if value is None else f"{100 * value:.1f}"
+    return "–" if value is None else number(100 * value, 1)

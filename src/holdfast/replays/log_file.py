@@ -15,9 +15,10 @@ from holdfast.checks import real_number
 from holdfast.data.traces import read_frame
 from holdfast.errors import HoldfastError, InvalidParameter, nearest
 from holdfast.files import claimed
+from holdfast.number_format import five_digits, number
 from holdfast.replays.cost_table import exact
 from holdfast.replays.off_policy import WHAT_TO_LOG, Evaluation, LoggedData
-from holdfast.replays.terminal import WIDTH, aligned, grouped
+from holdfast.replays.terminal import WIDTH, aligned
 from holdfast.report.html_parts import Column, paragraph, table
 from holdfast.report.page import Section, page
 from holdfast.result_files import parquet_bytes
@@ -127,21 +128,21 @@ class LogEvaluation:
         return Path(out)
 
     def _table(self, lam: float) -> list[list[str]]:
-        rows = [[f"λ = {lam:g}", *ESTIMATORS.values(), "worth"]]
+        rows = [[f"λ = {lam:g}", *ESTIMATORS.values(), "sample"]]
         for name, found in self.found.items():
             if isinstance(found, str):
                 rows.append([name, "refused", "", "", ""])
                 continue
             costs = [found.cost(lam, estimator) for estimator in ESTIMATORS]
-            cells = [f"{grouped(cost.losses)} ± {grouped((cost.high - cost.low) / 2)}" for cost in costs]
-            rows.append([name, *cells, f"{found.effective_blocks:,.0f}"])
-        return [*rows, ["what was played", grouped(self.logged_cost(lam)), "", "", ""]]
+            cells = [f"{five_digits(cost.losses)} ± {five_digits((cost.high - cost.low) / 2)}" for cost in costs]
+            rows.append([name, *cells, number(found.effective_blocks)])
+        return [*rows, ["what was played", five_digits(self.logged_cost(lam)), "", "", ""]]
 
     def _head(self) -> str:
         return (
-            f"{self.source}: {self.log.rounds:,} rounds in {len(self.log.starts):,} blocks, {self.log.n_arms} arms. "
-            f"Cost of holding an arm, ± half of the {self.log.confidence:.0%} interval; worth: what the log is worth "
-            "to it, in equal blocks."
+            f"{self.source}: {number(self.log.rounds)} rounds in {number(len(self.log.starts))} blocks, "
+            f"{self.log.n_arms} arms. Cost of holding an arm, ± half of the {self.log.confidence:.0%} interval; "
+            "sample: effective sample size (blocks)."
         )
 
     def _refusals(self) -> list[str]:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 import holdfast
 from holdfast.errors import InvalidParameter
 from holdfast.files import claimed, write_whole
+from holdfast.number_format import number
 from holdfast.replays.advice import Sentence, advice
 from holdfast.replays.cost_table import Standing
 from holdfast.replays.games import WHOLE
@@ -121,7 +122,7 @@ class Replay:
     def label(self, at: int) -> str:
         """The time or name of a round, counted from 0, or else its number from 1."""
         if self.labels is None:
-            return f"{at % self.rounds + 1:,}"
+            return number(at % self.rounds + 1)
         if self.labels.dtype.kind == "M":
             return str(np.datetime_as_string(self.labels[at], unit="m")).replace("T", " ")
         return str(self.labels[at])

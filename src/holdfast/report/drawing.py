@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from holdfast.files import write_whole
-from holdfast.number_format import number
+from holdfast.number_format import number, short
 from holdfast.report.charts import LineChart, Panel, Ribbon, Scale
 from holdfast.report.extra import need_matplotlib
 from holdfast.report.palette import Look, looks
@@ -248,7 +248,7 @@ def _stroke(style: Look) -> dict[str, Any]:
 
 
 def _tick(value: float) -> str:
-    return number(value) if float(value).is_integer() else f"{value:g}".replace("-", "−")
+    return number(value) if float(value).is_integer() else short(value, 6)
 
 
 def _legend(figure: Figure, title: str, look: Mapping[str, Look]) -> None:

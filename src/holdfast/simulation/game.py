@@ -1,7 +1,7 @@
 """The game: one loop over blocks, composed with the kernels of a policy and of an environment.
 
-This loop is the only one. It plays one game, or `ABREAST` games in the lanes of the processor's vector registers: game
-by game both do the same arithmetic, so they give the same bits. Threads and Dask workers run it through
+This loop is the only one. It plays one game, or `SIDE_BY_SIDE` games in the lanes of the processor's vector registers;
+both do the same arithmetic game by game, so they give the same bits. Threads and Dask workers run it through
 `compose_games`, a GPU thread through its own few lines in `holdfast.simulation.backends.cuda`.
 """
 
@@ -20,9 +20,9 @@ from holdfast.regret import NO_ARM, is_switch
 from holdfast.rng import STATE_SIZE, start_stream, uniform_abreast
 from holdfast.schedules import LONGEST
 
-ABREAST = 32
-"""Games played abreast: four registers of eight numbers. With fewer the compiler unrolls its loops before it sees that
-they could be vectors; more gain nothing."""
+SIDE_BY_SIDE = 32
+"""Games played side by side: four registers of eight numbers. With fewer, the compiler unrolls the loops before it sees
+that they could be vectors; more gain nothing."""
 
 STOPPED, COSTS_EXHAUSTED, AGAINST_THE_RULES, NO_LOSS = -1, -2, -3, -4
 """What a game returns instead of its number of blocks: it was told to stop, ran out of λ_n, its policy named an arm
@@ -31,14 +31,6 @@ or a number of rounds that there is not, or a block lost what its rounds cannot 
 ROUNDED, ROUNDING = 1e-6, 1e-9
 """What a total may be off, and how much more for each round up to it: a difference of long sums is rounded, and a part
 of a table may begin with them."""
-
-
-class Parts(NamedTuple):
-    """The kernels a game is composed of."""
-
-    policy: Kernels
-    total: Kernel
-    gap: Kernel
 
 
 class Rules(NamedTuple):
@@ -73,6 +65,60 @@ class Record(NamedTuple):
     excess: Any
     switches: Any
     paid: Any
+
+
+class ArmRecord(NamedTuple):
+    """The same, and the arm of each round of each game."""
+
+    excess: Any
+    switches: Any
+    paid: Any
+    arms: Any
+
+
+class Recording(NamedTuple):
+    """What is recorded: a kernel that takes some games of a record, and one that is called for each block."""
+
+    games: Kernel
+    block: Kernel
+
+
+@kernel
+def some_games(record: Any, these: Any) -> Record:
+    """These games of a `Record`."""
+    return Record(record.excess[these], record.switches[these], record.paid[these])
+
+
+@kernel
+def some_games_with_arms(record: Any, these: Any) -> ArmRecord:
+    """These games of an `ArmRecord`."""
+    return ArmRecord(record.excess[these], record.switches[these], record.paid[these], record.arms[these])
+
+
+@kernel
+def no_block(record: Any, arms: Any, start: float, stop: float) -> None:
+    """Record nothing of a block."""
+
+
+@kernel
+def block_arms(record: Any, arms: Any, start: float, stop: float) -> None:
+    """Record the arm of each round of a block."""
+    for g in range(record.arms.shape[0]):
+        for t in range(int(start), int(stop)):
+            record.arms[g, t] = int(arms[g])
+
+
+CHECKPOINTS_ONLY = Recording(some_games, no_block)
+WITH_ARMS = Recording(some_games_with_arms, block_arms)
+
+
+class Parts(NamedTuple):
+    """The kernels a game is composed of."""
+
+    policy: Kernels
+    total: Kernel
+    gap: Kernel
+    recording: Recording = CHECKPOINTS_ONLY
 
 
 class Tally(NamedTuple):
@@ -125,7 +171,7 @@ def frozen_in(parts: Parts) -> tuple[str, ...]:
 
 @cache
 def _composed_play(parts: Parts, values: tuple[str, ...]) -> Kernel:
-    (choose, observe, *_), total, gap = parts
+    (choose, observe, *_), total, gap, (_, record_block) = parts
     view_state, view_block, view_tally = parts.policy.state_layout.view, parts.policy.block_layout.view, TALLY.view
 
     @kernel
@@ -169,6 +215,7 @@ def _composed_play(parts: Parts, values: tuple[str, ...]) -> Kernel:
             if wrong > 0 or not 1.0 <= rounds <= LONGEST or rounds != math.floor(rounds):
                 return AGAINST_THE_RULES
             end = min(t + rounds, horizon)
+            record_block(record, block.arm, t, end)
             while mark < marks and checkpoints[mark] <= end:
                 gap(tables, tally.place, t, checkpoints[mark], tally.block_excess)
                 for g in range(record.excess.shape[0]):
@@ -196,7 +243,7 @@ def _composed_play(parts: Parts, values: tuple[str, ...]) -> Kernel:
 
 @cache
 def _composed_games(parts: Parts, width: int, values: tuple[str, ...]) -> Kernel:
-    play = _composed_play(parts, values)
+    play, some = _composed_play(parts, values), parts.recording.games
     n_numbers, n_block = parts.policy.state_layout.n_numbers, parts.policy.block_layout.n_numbers
     n_tally = TALLY.n_numbers
 
@@ -217,7 +264,7 @@ def _composed_games(parts: Parts, width: int, values: tuple[str, ...]) -> Kernel
         blocks = 0
         for row in range(0, record.excess.shape[0], width):
             these = slice(row, row + width)
-            own = Record(record.excess[these], record.switches[these], record.paid[these])
+            own = some(record, these)
             played: int = play(rules, first + row, scratch, K, stop, own)
             if played < 0:
                 return played

@@ -16,13 +16,17 @@ from holdfast.policies import Policy
 from holdfast.rng import stream_key
 from holdfast.simulation.costs import Costs
 from holdfast.simulation.game import (
-    ABREAST,
     AGAINST_THE_RULES,
+    CHECKPOINTS_ONLY,
     COSTS_EXHAUSTED,
     NO_LOSS,
+    SIDE_BY_SIDE,
     STOPPED,
+    WITH_ARMS,
+    ArmRecord,
     Parts,
     Record,
+    Recording,
     Rules,
     compose_games,
 )
@@ -30,10 +34,10 @@ from holdfast.simulation.game import (
 Array = NDArray[np.float64]
 
 WORTH_A_ROW = 10
-"""From so many games on, a row of games abreast, the other columns idle, is quicker than one after the other."""
+"""From so many games on, a row of games side by side, the other columns idle, is quicker than one after the other."""
 
-MOST_ARMS_ABREAST = 2**15
-"""The state of so many arms of games abreast takes 16 MiB in each thread."""
+MOST_ARMS_SIDE_BY_SIDE = 2**15
+"""The state of so many arms of games side by side takes 16 MiB in each thread."""
 
 
 @dataclass(frozen=True)
@@ -56,11 +60,11 @@ class Task:
 
     @property
     def width(self) -> int:
-        """How many of the replications are best played abreast."""
-        return ABREAST if self.policy.kernels.abreast and self.policy.n_arms <= MOST_ARMS_ABREAST else 1
+        """How many of the replications are best played side by side."""
+        return SIDE_BY_SIDE if self.policy.kernels.abreast and self.policy.n_arms <= MOST_ARMS_SIDE_BY_SIDE else 1
 
     def rows(self) -> list[tuple[int, int]]:
-        """How the replications are played: so many, so many of them abreast. A few left over go one after the other."""
+        """How the replications are played: (how many, how many at a time). A few left over are played one by one."""
         rest = self.count % self.width
         alone = rest if rest < WORTH_A_ROW else 0
         return [(count, width) for count, width in ((self.count - alone, self.width), (alone, 1)) if count]
@@ -123,6 +127,17 @@ def check_played(task: Task, played: int) -> None:
         )
 
 
+def arms_played(task: Task) -> NDArray[np.int32]:
+    """The arm of each round of each replication, one row each."""
+    arms = np.zeros((task.count, task.horizon), dtype=np.int32)
+    record = ArmRecord(*_empty_record(task, task.count), arms)
+    signal, costs = np.zeros(1, dtype=np.uint8), task.costs.table()
+    while (played := _play(task, 1, task.first, costs, signal, record, WITH_ARMS)) == COSTS_EXHAUSTED:
+        costs = task.costs.longer(costs)
+    check_played(task, played)
+    return arms
+
+
 def warm_up(tasks: Iterable[Task]) -> None:
     """Compile, or load from the disk, what `tasks` need, before threads ask for it all at once."""
     needed = {(task.parts(), width): task for task in tasks for _, width in task.rows()}
@@ -135,8 +150,16 @@ def _empty_record(task: Task, count: int) -> Record:
     return Record(np.zeros(shape), np.zeros(shape, dtype=np.int64), np.zeros(shape))
 
 
-def _play(task: Task, width: int, first: int, costs: Array, stop: NDArray[np.uint8], record: Record) -> int:
-    parts, K = task.parts(), task.policy.n_arms
+def _play(
+    task: Task,
+    width: int,
+    first: int,
+    costs: Array,
+    stop: NDArray[np.uint8],
+    record: Record | ArmRecord,
+    recording: Recording = CHECKPOINTS_ONLY,
+) -> int:
+    parts, K = task.parts()._replace(recording=recording), task.policy.n_arms
     vectors = aligned_zeros(parts.policy.state_layout.n_vectors * K * width)
     games = compose_games(parts, width)
     return int(games(task.rules(costs), first, vectors, K, stop, record))

@@ -27,7 +27,7 @@ class Backend(ABC):
     name: ClassVar[str]
     """What it is called in a result's provenance."""
     abreast: ClassVar[bool] = True
-    """Whether each of the `width` games at the same time may be a row of games abreast."""
+    """Whether each of the `width` games at the same time may be a row of games side by side."""
 
     @property
     @abstractmethod
@@ -74,7 +74,7 @@ class Reporting(Backend):
 
 
 def split(task: Task, workers: int) -> Iterator[Task]:
-    """The task as a few tasks for each worker, of whole rows of games abreast where there are enough of them."""
+    """The task as a few tasks for each worker, of whole rows of games side by side where there are enough of them."""
     width = task.width if task.count >= workers * task.width else 1
     rows = -(-task.count // width)
     pieces = min(rows, workers if width < task.width else workers * PIECES_PER_WORKER)
