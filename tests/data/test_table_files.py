@@ -70,6 +70,9 @@ def test_a_column_of_times_that_is_none_is_named(tmp_path, content, message):
 def test_blank_lines_at_the_end_are_no_rounds(tmp_path):
     (tmp_path / "t.csv").write_text("a,b\r\n1,0\r\n\r\n \r\n")
     assert LossTable(tmp_path / "t.csv").rounds == 1
+    (tmp_path / "t.csv").write_text("a,b\n1,0\n,\n")
+    with pytest.raises(InvalidParameter, match=r"line 3 of t\.csv, column 'a'; it is missing"):
+        LossTable(tmp_path / "t.csv")
 
 
 @pytest.mark.parametrize("name", ["t.xls", "t", "csv", "t.gz", "t.npz"])

@@ -9,12 +9,10 @@ from __future__ import annotations
 import csv
 import gzip
 import re
-import shutil
-import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 from holdfast.checks import one_of
 from holdfast.errors import InvalidParameter
@@ -26,58 +24,42 @@ FIRST_LINE = 2
 """The line of the first round, after that of the names."""
 
 DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+")
-TAIL = 2**12
-"""Bytes at the end of a file in which blank lines are looked for."""
 
 
 def read_csv(file: Path, index: str | None, numbers: Sequence[str] | None = None) -> pl.DataFrame:
     """The columns of `numbers`, or all but `index`, as floats; others as numbers, times or text, whichever they are."""
     import polars as pl
 
-    with _plain(file) as plain:
-        names = _header(plain, file)
-        if index is not None:
-            one_of("index", index, names)
-        if len(names) - (index is not None) < 2:
-            rule = "must have at least two columns of losses, one per arm, with commas between them"
-            raise InvalidParameter("source", rule, ",".join(names))
-        free = [name for name in names if name == index or (numbers is not None and name not in numbers)]
-        kinds = {name: pl.Float64 for name in names if name not in free}
-        try:
-            frame = pl.read_csv(plain, new_columns=names, schema_overrides=kinds, infer_schema=False)
-        except pl.exceptions.PolarsError as error:
-            _diagnose(plain, file, names, free)
-            reason = str(error).strip().partition("\n")[0]
-            raise InvalidParameter("source", f"must be a .csv table ({reason})", str(file)) from None
-        blank = _blank_lines_at_the_end(plain)
-        ends = frame.tail(blank)
-        if blank and ends.null_count().sum_horizontal().item() == ends.height * ends.width:
-            frame = frame.head(-blank)
-        if sum(frame.null_count().row(0)):
-            _diagnose(plain, file, names, free)
+    names = _header(file)
+    if index is not None:
+        one_of("index", index, names)
+    if len(names) - (index is not None) < 2:
+        rule = "must have at least two columns of losses, one per arm, with commas between them"
+        raise InvalidParameter("source", rule, ",".join(names))
+    free = [name for name in names if name == index or (numbers is not None and name not in numbers)]
+    kinds = {name: pl.Float64 for name in names if name not in free}
+    try:
+        frame = pl.read_csv(file, new_columns=names, schema_overrides=kinds, infer_schema=False)
+    except pl.exceptions.PolarsError as error:
+        _diagnose(file, names, free)
+        reason = str(error).strip().partition("\n")[0]
+        raise InvalidParameter("source", f"must be a .csv table ({reason})", str(file)) from None
+    if frame.height and frame.tail(1).null_count().sum_horizontal().item() == frame.width:
+        frame = frame.head(frame.height - _blank_lines_at_the_end(file))
+    if sum(frame.null_count().row(0)):
+        _diagnose(file, names, free)
     return frame.with_columns(_typed(frame[name]) for name in free)
 
 
-@contextmanager
-def _plain(file: Path) -> Iterator[Path]:
-    """The file itself, or what it holds unpacked on the disk: memory need not hold it twice."""
-    if not file.name.lower().endswith(".gz"):
-        yield file
-        return
-    with tempfile.NamedTemporaryFile(suffix=".csv") as plain:
-        with gzip.open(file) as packed:
-            shutil.copyfileobj(packed, plain)
-        plain.flush()
-        yield Path(plain.name)
-
-
 def _opened(file: Path) -> IO[str]:
-    return file.open(encoding="utf-8-sig", newline="")
+    opened: Any = gzip.open if file.name.lower().endswith(".gz") else open
+    lines: IO[str] = opened(file, "rt", encoding="utf-8-sig", newline="")
+    return lines
 
 
-def _header(plain: Path, file: Path) -> list[str]:
+def _header(file: Path) -> list[str]:
     """The names of the columns; an error where the first line has none, or has other than commas between them."""
-    with _opened(plain) as lines:
+    with _opened(file) as lines:
         try:
             first = lines.readline(2**20)
             lines.readline(2**20)
@@ -111,18 +93,18 @@ def _is_number(cell: str) -> bool:
     return True
 
 
-def _blank_lines_at_the_end(plain: Path) -> int:
-    """How many lines with nothing in them follow the last one that has something; they are no rounds."""
-    with plain.open("rb") as bytes_of:
-        size = bytes_of.seek(0, 2)
-        bytes_of.seek(max(0, size - TAIL))
-        tail = bytes_of.read()
-    return max(0, tail[len(tail.rstrip()) :].count(b"\n") - 1)
+def _blank_lines_at_the_end(file: Path) -> int:
+    """How many empty lines follow the last one that is not; they are no rounds."""
+    blank = 0
+    with _opened(file) as lines:
+        for line in lines:
+            blank = blank + 1 if not line.strip() else 0
+    return blank
 
 
-def _diagnose(plain: Path, file: Path, names: Sequence[str], free: Sequence[str]) -> None:
+def _diagnose(file: Path, names: Sequence[str], free: Sequence[str]) -> None:
     """Look for the first line that is no round, and say what is wrong with it; `free` columns may hold anything."""
-    with _opened(plain) as lines:
+    with _opened(file) as lines:
         rows = csv.reader(lines)
         next(rows)
         for cells in rows:

@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 from holdfast.checks import one_of
 from holdfast.data.csv_file import FIRST_LINE, read_csv
 from holdfast.errors import InvalidParameter
+from holdfast.layouts import Array
 
 if TYPE_CHECKING:
     import polars as pl
 
-Array = NDArray[np.float64]
 
 ROWS_AT_ONCE = 2**16
 

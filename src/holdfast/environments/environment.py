@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 
 from holdfast.checks import address_of, made, number_range, whole_number
 from holdfast.errors import InvalidParameter
+from holdfast.layouts import Array
 from holdfast.rng import Stream
 
-Array = NDArray[np.float64]
 LAST_ROUND = 2**53
 """Rounds are counted in doubles: exact up to here, more than any game will reach."""
 

@@ -12,9 +12,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from holdfast.checks import real_number, whole_number
-from holdfast.environments.environment import LAST_ROUND, Array
+from holdfast.environments.environment import LAST_ROUND
 from holdfast.environments.piecewise import Piecewise
 from holdfast.errors import InvalidParameter
+from holdfast.layouts import Array
 from holdfast.rng import Stream
 
 MOST_PHASES = 10**7

@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from holdfast._numba.compile import kernel
 from holdfast.checks import number_range
 from holdfast.data.traces import ROWS_AT_ONCE, Trace, read_trace
-from holdfast.environments.environment import UNIT_RANGE, Array, Environment, Tables
+from holdfast.environments.environment import UNIT_RANGE, Environment, Tables
 from holdfast.errors import InvalidParameter
 from holdfast.files import reported
+from holdfast.layouts import Array
 
 IN_MEMORY = 2**30
 """Bytes of prefix sums above which they are kept in a temporary file mapped into memory."""

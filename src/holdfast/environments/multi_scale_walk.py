@@ -12,7 +12,8 @@ import numpy as np
 
 from holdfast._numba.compile import kernel
 from holdfast.checks import real_number, whole_number
-from holdfast.environments.environment import Array, Environment, Tables
+from holdfast.environments.environment import Environment, Tables
+from holdfast.layouts import Array
 from holdfast.rng import Stream
 from holdfast.variates import normal
 

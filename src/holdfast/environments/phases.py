@@ -21,8 +21,9 @@ import numpy as np
 from holdfast._numba.compile import kernel
 from holdfast.checks import one_of, real_number, whole_number
 from holdfast.environments.binomial_table import CERTAIN, LARGEST, TABLED, binomial_from_table, binomial_tables
-from holdfast.environments.environment import LAST_ROUND, Array, Environment, Tables
+from holdfast.environments.environment import LAST_ROUND, Environment, Tables
 from holdfast.errors import InvalidParameter, nearest
+from holdfast.layouts import Array
 from holdfast.rng import binomial, uniform_abreast
 
 LEAST_GROWTH = 1.0001

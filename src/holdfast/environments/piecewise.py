@@ -11,9 +11,10 @@ import numpy as np
 
 from holdfast.checks import whole_number
 from holdfast.environments.binomial_table import binomial_tables
-from holdfast.environments.environment import LAST_ROUND, Array, Tables
+from holdfast.environments.environment import LAST_ROUND, Tables
 from holdfast.environments.phases import Phased
 from holdfast.errors import InvalidParameter
+from holdfast.layouts import Array
 
 
 class Piecewise(Phased):

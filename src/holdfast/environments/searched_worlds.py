@@ -15,8 +15,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from holdfast.checks import one_of
-from holdfast.environments.environment import Array
 from holdfast.environments.piecewise import Piecewise, checked_means, checked_starts
+from holdfast.layouts import Array
 
 
 @cache

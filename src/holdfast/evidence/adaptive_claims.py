@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from holdfast.bounds import theorem_1
 from holdfast.environments import Bernoulli, ConstrainedBernoulli, Environment, PiecewiseConstant, Reversal
 from holdfast.environments.searched_worlds import Found, found_worlds
+from holdfast.layouts import Array
 from holdfast.number_format import three_digits
 from holdfast.paper.figures import EASY_COST, EASY_GAP, HARD_COST, HARD_GAP, TIES_COST, TIES_GAP
 from holdfast.paper.games import Match, play
@@ -37,7 +37,6 @@ MEAN_RATIO, LARGEST_RATIO, HARD_RATIO, LONG_RATIO = 0.38, 0.75, 0.25, 0.10
 WORSE, WORLD_WORSE, WORLD_SHARE, SEARCHED = 0.03, 0.05, 0.03, 0.35
 TAILS = (0.95, 0.99)
 
-Array = NDArray[np.float64]
 TELL = "docs/adaptive.md"
 
 

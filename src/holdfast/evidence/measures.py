@@ -21,15 +21,14 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from holdfast.evidence.contestants import PAPER, knows_horizon
 from holdfast.evidence.worlds import World
+from holdfast.layouts import Array
 from holdfast.policies import Policy
 from holdfast.results import Result
 from holdfast.statistics import interval, quantile
 
-Array = NDArray[np.float64]
 Estimate = tuple[float, float, float]
 """A value and the ends of its confidence interval."""
 

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from holdfast.layouts import Array
 from holdfast.number_format import number, three_digits
 from holdfast.paper.figures import FIGURES, POLICIES
 from holdfast.paper.findings import PaperFindings
 from holdfast.report.charts import HeatMap
-from holdfast.verdicts.comparisons import Answer, Array, Between, Less
+from holdfast.verdicts.comparisons import Answer, Between, Less
 from holdfast.verdicts.ledger import Verdict, agree, answers
 
 SWITCH, INF, EXP3, _, ARITHMETIC, GEOMETRIC = POLICIES

@@ -11,16 +11,15 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from holdfast import bounds
 from holdfast.environments import Bernoulli, ConstrainedBernoulli, Environment
+from holdfast.layouts import Array
 from holdfast.paper.games import Match
 from holdfast.policies import AdaptiveTsallisSwitch, Exp3, Policy, TsallisInf, TsallisSwitch, VaryingTsallisSwitch
 from holdfast.report.charts import DRAWN
 from holdfast.simulation import Power
 
-Array = NDArray[np.float64]
 REGRET, SWITCHES, BOTH = DRAWN
 
 

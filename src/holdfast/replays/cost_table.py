@@ -8,12 +8,10 @@ from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from holdfast.errors import InvalidParameter
+from holdfast.layouts import Array
 from holdfast.statistics import interval
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -25,7 +23,7 @@ class Amount:
     high: float
 
     @classmethod
-    def of(cls, sample: Floats, confidence: float) -> Amount:
+    def of(cls, sample: Array, confidence: float) -> Amount:
         """Student's interval of the mean; equal numbers are taken as known exactly."""
         if np.ptp(sample) == 0.0:
             return cls(*[float(sample[0])] * 3)
@@ -50,15 +48,15 @@ class Amount:
 class GameTotals:
     """One policy on one stretch: a number for each replication."""
 
-    losses: Floats
-    switches: Floats
+    losses: Array
+    switches: Array
 
     def __post_init__(self) -> None:
         if self.losses.shape != self.switches.shape or self.losses.ndim != 1 or len(self.losses) < 2:
             rule = "must be at least 2, with losses and switches for each"
             raise InvalidParameter("replications", rule, f"{self.losses.shape} and {self.switches.shape}")
 
-    def costs(self, switching_cost: float) -> Floats:
+    def costs(self, switching_cost: float) -> Array:
         """Losses plus λ for each switch."""
         return self.losses + switching_cost * self.switches
 
@@ -89,7 +87,7 @@ class Standing:
     confidence: float = 0.95
 
     @cached_property
-    def costs(self) -> dict[str, Floats]:
+    def costs(self) -> dict[str, Array]:
         """Total cost of each policy, a number for each replication."""
         return {name: played.costs(self.switching_cost) for name, played in self.played.items()}
 

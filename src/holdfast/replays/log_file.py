@@ -12,12 +12,12 @@ import polars as pl
 
 import holdfast
 from holdfast.checks import real_number
-from holdfast.data.traces import read_frame
-from holdfast.errors import HoldfastError, InvalidParameter, nearest
+from holdfast.data.log_file import read_log_columns
+from holdfast.errors import HoldfastError, InvalidParameter
 from holdfast.files import claimed
 from holdfast.number_format import five_digits, number
 from holdfast.replays.cost_table import exact
-from holdfast.replays.off_policy import WHAT_TO_LOG, Evaluation, LoggedData
+from holdfast.replays.off_policy import Evaluation, LoggedData
 from holdfast.replays.terminal import WIDTH, aligned
 from holdfast.report.html_parts import Column, paragraph, table
 from holdfast.report.page import Section, page
@@ -35,41 +35,16 @@ EACH_ROUND = "a new draw each round"
 
 
 def read_log(source: Any, columns: Mapping[str, str | None]) -> LoggedData:
-    """The log in a file or data frame. `columns` names those of ``arm``, ``loss``, ``probability`` and, if there is
-    one, ``block`` (or ``"rounds"``: every round was drawn anew) and ``time``, which must not run backwards."""
-    block = columns.get("block")
-    words = [name for name in (columns["arm"], block, columns.get("time")) if name and name != "rounds"]
-    numbers = [str(columns["loss"]), str(columns["probability"])]
-    frame = read_frame(source, numbers=numbers)
-    needed = [columns["arm"], *numbers, *words]
-    for name in needed:
-        if name not in frame.columns:
-            what = f"; {WHAT_TO_LOG}" if name == columns["probability"] else ""
-            known = ", ".join(map(repr, frame.columns))
-            rule = f"must have a column {name!r} among its columns {known}{what}{nearest(name, frame.columns)}"
-            raise InvalidParameter("log", rule, str(source))
-    time = columns.get("time")
-    if time and not (frame[time].is_sorted() or frame[time].dtype == pl.String):
-        row = int((frame[time] < frame[time].shift(1)).fill_null(False).arg_max() or 0)
-        raise InvalidParameter("log", f"must have a column {time!r} that does not run backwards", f"row {row + 1}")
+    """The log in a file or data frame.
+
+    `columns` names those of ``arm``, ``loss``, ``probability`` and, if there is one, ``block`` (or ``"rounds"``: every
+    round was drawn anew) and ``time``, which must not run backwards.
+    """
+    read = read_log_columns(source, columns)
     try:
-        return LoggedData(
-            _array(frame, columns["arm"]),
-            _array(frame, columns["loss"]),
-            _array(frame, columns["probability"]),
-            blocks="rounds" if block == "rounds" else None if block is None else _array(frame, block),
-        )
+        return LoggedData(read["arm"], read["loss"], read["probability"], blocks=read["block"])
     except InvalidParameter as error:
         raise InvalidParameter(f"log: {error.parameter}", error.rule, error.value) from None
-
-
-def _array(frame: pl.DataFrame, name: str | None) -> Any:
-    column = frame[str(name)]
-    if column.null_count():
-        row = int(column.is_null().arg_max() or 0)
-        what = f"; {WHAT_TO_LOG}" if column.dtype.is_float() else ""
-        raise InvalidParameter("log", f"must have a value in row {row + 1}, column {name!r}{what}", None)
-    return column.to_numpy()
 
 
 @dataclass(frozen=True, repr=False)

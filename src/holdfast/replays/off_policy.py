@@ -33,15 +33,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from holdfast.checks import real_number, whole_number
+from holdfast.data.log_file import WHAT_TO_LOG
 from holdfast.errors import InvalidParameter, nearest
+from holdfast.layouts import Array
 from holdfast.statistics import student_quantile
 
 MOST_DEVIATIONS = 5.0
 """Standard errors by which the weights may miss their known mean, T."""
-
-WHAT_TO_LOG = "log player.probability with every round, as it is after player.ask()"
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -189,12 +187,12 @@ class LoggedData:
         rounds_of = (np.add.reduceat(plan == arm, self.starts, dtype=np.float64) for arm in range(self.n_arms))
         return self._evaluate((plan == self.arms).astype(np.float64), rounds_of, switches)
 
-    def _constant(self, shares: Floats, switches: float) -> Evaluation:
+    def _constant(self, shares: Array, switches: float) -> Evaluation:
         """A policy with the same probabilities in every round."""
         lengths = self._lengths().astype(np.float64)
         return self._evaluate(shares[self.arms], (share * lengths for share in shares), switches)
 
-    def _shares(self, probabilities: ArrayLike) -> Floats:
+    def _shares(self, probabilities: ArrayLike) -> Array:
         rule = f"must be {self.n_arms} numbers, none negative, that add up to 1"
         try:
             shares = np.asarray(probabilities, dtype=np.float64)
@@ -207,7 +205,7 @@ class LoggedData:
     def _lengths(self) -> NDArray[np.int64]:
         return np.diff(self.starts, append=self.rounds)
 
-    def _evaluate(self, chances: Floats, rounds_of: Iterator[Floats], switches: float) -> Evaluation:
+    def _evaluate(self, chances: Array, rounds_of: Iterator[Array], switches: float) -> Evaluation:
         """`chances` are π_t(I_t); `rounds_of` gives for each arm in turn Σ π_t(i) over the rounds of each block."""
         T = self.rounds
         weights = chances / self.probabilities  # w_t
@@ -219,7 +217,7 @@ class LoggedData:
         total = math.fsum(W)
         mean = math.fsum(X) / (total or math.nan)
 
-        def estimate(value: float, errors: Floats) -> Estimate:
+        def estimate(value: float, errors: Array) -> Estimate:
             if not math.isfinite(value):  # nothing of this policy was played
                 return Estimate(math.nan, math.nan, math.nan, math.nan)
             largest = float(np.abs(errors).max()) or 1.0
@@ -240,7 +238,7 @@ class LoggedData:
             confidence=self.confidence,
         )
 
-    def _effective_blocks(self, W: Floats) -> float:
+    def _effective_blocks(self, W: Array) -> float:
         """(Σ W_b)² / Σ W_b², or a refusal."""
         total, squares = math.fsum(W), math.fsum(W**2)
         effective = total**2 / squares if squares else 0.0
@@ -263,7 +261,7 @@ class LoggedData:
             )
         return effective
 
-    def _predictions(self, rounds_of: Iterator[Floats]) -> tuple[Floats, Floats]:
+    def _predictions(self, rounds_of: Iterator[Array]) -> tuple[Array, Array]:
         """For each block, from those before it: what the policy will lose, and m of the arm that was played."""
         lengths = self._lengths().astype(np.float64)
         totals = np.add.reduceat(self.losses, self.starts)
@@ -278,12 +276,12 @@ class LoggedData:
         return predicted, of_played
 
 
-def _before(values: Floats) -> Floats:
+def _before(values: Array) -> Array:
     """For each place, the sum of the values before it."""
     return np.concatenate([[0.0], np.cumsum(values)[:-1]])
 
 
-def _column(parameter: str, values: ArrayLike, length: int | None = None) -> Floats:
+def _column(parameter: str, values: ArrayLike, length: int | None = None) -> Array:
     """`values` as finite floats, one for each round."""
     rule = "must be a finite number for each round" + ("" if length is None else f", {length} of them")
     if isinstance(values, np.ma.MaskedArray):
@@ -298,7 +296,7 @@ def _column(parameter: str, values: ArrayLike, length: int | None = None) -> Flo
     return column
 
 
-def _checked_probabilities(values: ArrayLike, length: int) -> Floats:
+def _checked_probabilities(values: ArrayLike, length: int) -> Array:
     """Probabilities above 0 and at most 1; what to log when they are not there."""
     missing = f"must be there for every round: {WHAT_TO_LOG}"
     if values is None:
@@ -346,7 +344,7 @@ def _numbered(
     return np.array([place[name] for name in played], dtype=np.int64), known
 
 
-def _starts(blocks: ArrayLike | None, arms: NDArray[np.int64], chances: Floats) -> NDArray[np.int64]:
+def _starts(blocks: ArrayLike | None, arms: NDArray[np.int64], chances: Array) -> NDArray[np.int64]:
     """The first round of each block."""
     same = (arms[1:] == arms[:-1]) & (chances[1:] == chances[:-1])
     if blocks is None:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 import holdfast
 from holdfast.errors import InvalidParameter
 from holdfast.files import claimed, write_whole
+from holdfast.layouts import Array
 from holdfast.number_format import number
 from holdfast.replays.advice import Sentence, advice
 from holdfast.replays.cost_table import Standing
@@ -24,7 +25,6 @@ from holdfast.replays.plans import Plan
 from holdfast.results import Result
 
 PARTS = {"halves": "half", "quarters": "quarter"}
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -55,8 +55,8 @@ class Running:
     """What fixed arms and best plans had cost by each of some rounds."""
 
     rounds: NDArray[np.int64]
-    arm_losses: Mapping[str, Floats]
-    plan_losses: Mapping[float, Floats]
+    arm_losses: Mapping[str, Array]
+    plan_losses: Mapping[float, Array]
     plan_switches: Mapping[float, NDArray[np.int64]]
 
     @classmethod
@@ -103,7 +103,7 @@ class Replay:
     """By λ and stretch: ``"whole"``, ``"half 1"``, …, ``"quarter 4"``."""
     plans: Mapping[float, Plan]
     """The best plan in hindsight for each λ."""
-    least_losses: Floats
+    least_losses: Array
     """The least losses of plans with at most 1, 2, … 10 switches."""
     held: Mapping[tuple[float, str], Held]
     """By λ and policy, the arms of the replication in the middle by cost."""

@@ -10,12 +10,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from holdfast.checks import real_number
 from holdfast.errors import InvalidParameter
+from holdfast.layouts import Array
 
-Array = NDArray[np.float64]
 SwitchingCost = float | Sequence[float] | Callable[[int], float]
 FIRST_TABLE = 4096
 """Entries of a function that are tabulated at first; a game that needs more begins again with twice as many."""

@@ -13,7 +13,7 @@ import numpy as np
 import holdfast
 from holdfast.checks import one_of, whole_number
 from holdfast.environments import Environment
-from holdfast.environments.environment import UNIT_RANGE
+from holdfast.environments.environment import LAST_ROUND, UNIT_RANGE
 from holdfast.errors import BackendLost, HoldfastError, InvalidParameter
 from holdfast.layouts import Array
 from holdfast.policies import Policy
@@ -27,7 +27,6 @@ from holdfast.simulation.costs import Costs, SwitchingCost
 from holdfast.simulation.progress import progress_bar
 from holdfast.simulation.tasks import Played, Task
 
-MOST_ROUNDS = 2**53
 MOST_REPLICATIONS = 2**32
 
 
@@ -136,7 +135,7 @@ def checked_horizon(horizon: object, environment: Environment) -> int:
         if environment.rounds is None:
             raise InvalidParameter("horizon", "must be given, unless the environment is a loss table", None)
         return environment.rounds
-    rounds = whole_number("horizon", horizon, least=1, most=MOST_ROUNDS)
+    rounds = whole_number("horizon", horizon, least=1, most=LAST_ROUND)
     if environment.rounds is not None and rounds > environment.rounds:
         raise InvalidParameter("horizon", f"must not exceed the {environment.rounds} rounds of the table", horizon)
     return rounds

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from holdfast._numba.rows import aligned_zeros
 from holdfast.environments import Environment
 from holdfast.errors import HoldfastError, InvalidParameter
+from holdfast.layouts import Array
 from holdfast.players.game import broken_rules, policy_key
 from holdfast.policies import Policy
 from holdfast.rng import stream_key
@@ -30,8 +31,6 @@ from holdfast.simulation.game import (
     Rules,
     compose_games,
 )
-
-Array = NDArray[np.float64]
 
 WORTH_A_ROW = 10
 """From so many games on, a row of games side by side, the other columns idle, is quicker than one after the other."""

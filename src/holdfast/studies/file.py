@@ -36,6 +36,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from holdfast.checks import whole_number
 from holdfast.environments import Environment
+from holdfast.environments.environment import LAST_ROUND
 from holdfast.errors import HoldfastError, InvalidParameter, nearest
 from holdfast.files import reason
 from holdfast.policies import Policy
@@ -43,7 +44,7 @@ from holdfast.rng import check_seed
 from holdfast.runs.record import plain
 from holdfast.simulation.checkpoints import checkpoint_rounds
 from holdfast.simulation.costs import Costs, Power
-from holdfast.simulation.run import MOST_REPLICATIONS, MOST_ROUNDS, checked_horizon
+from holdfast.simulation.run import MOST_REPLICATIONS, checked_horizon
 from holdfast.studies import grid
 from holdfast.studies.environments import study_environment
 from holdfast.studies.policies import study_policy
@@ -137,7 +138,7 @@ class Fields(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", arbitrary_types_allowed=True)
 
     name: Annotated[str, BeforeValidator(_name)]
-    horizon: Annotated[int, BeforeValidator(lambda v: whole_number("", v, least=1, most=MOST_ROUNDS))] | None = None
+    horizon: Annotated[int, BeforeValidator(lambda v: whole_number("", v, least=1, most=LAST_ROUND))] | None = None
     replications: Annotated[int, BeforeValidator(lambda v: whole_number("", v, least=1, most=MOST_REPLICATIONS))] = 10
     seed: Annotated[int, BeforeValidator(check_seed)] = 0
     switching_cost: Annotated[Costs, BeforeValidator(_cost)]

@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from holdfast.layouts import Array
 from holdfast.number_format import three_digits
 from holdfast.statistics import interval, student_quantile
 
-Array = NDArray[np.float64]
 Outcome = Literal["yes", "no", "open"]
 
 RARELY = 0.01

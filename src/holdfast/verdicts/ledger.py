@@ -15,9 +15,10 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
+from holdfast.layouts import Array
 from holdfast.report.charts import DRAWN
 from holdfast.results import Result
-from holdfast.verdicts.comparisons import Answer, Array, Question
+from holdfast.verdicts.comparisons import Answer, Question
 from holdfast.verdicts.settings import RunSettings
 
 BOTH = DRAWN[-1]
