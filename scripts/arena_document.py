@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.errors import HoldfastError
-from holdfast.evidence.findings import TOLD
+from holdfast.evidence.findings import KNOWS_T
 from holdfast.evidence.worlds import GROUPS
 from holdfast.files import write_whole
 
@@ -31,7 +31,7 @@ def markdown(told: dict[str, Any]) -> str:
     """Worst cases, then the ratios to the best policy in every environment, by group."""
     parts = [
         f"{told['replications']} replications, T = {told['horizon']:,}, seed {told['seed']}, "
-        f"holdfast {told['holdfast']}. {TOLD} is told T; ± half of a 95 % interval; percentages are of "
+        f"holdfast {told['holdfast']}. {KNOWS_T} knows T; ± half of a 95 % interval; percentages are of "
         "Theorem 1's bound.",
         _worst(told),
         *(f"Ratio to the best policy, {words}.\n\n{_ratios(told, group)}" for group, words in _groups(told)),
@@ -46,7 +46,7 @@ def _groups(told: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _marked(row: dict[str, Any]) -> str:
-    return str(row["policy"]) + (TOLD if row["knows_horizon"] else "")
+    return str(row["policy"]) + (KNOWS_T if row["knows_horizon"] else "")
 
 
 def _worst(told: dict[str, Any]) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from holdfast.files import write_whole
 from holdfast.number_format import decimals, number
-from holdfast.paper.figure_notes import remarks
+from holdfast.paper.figure_notes import figure_notes
 from holdfast.paper.findings import PaperFindings
 from holdfast.paper.games import Figure
 from holdfast.paper.pages import chart_of, command_of, facts_of
@@ -102,7 +102,7 @@ def _figure(figure: Figure, findings: PaperFindings, chart: LineChart) -> list[s
         "",
         f"![{figure.title}](figures/{figure.name}.png)",
         "",
-        " ".join(remarks(figure.name, findings.evidence)),
+        " ".join(figure_notes(figure.name, findings.evidence)),
     ]
     for row in chart.rows:
         ends = [[(float(line.y[-1]), line) for line in panel.lines] for panel in row.panels]

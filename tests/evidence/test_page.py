@@ -3,7 +3,7 @@
 import pytest
 from chromium import pdf_pages
 
-from holdfast.evidence.conclusions import learnt
+from holdfast.evidence.conclusions import conclusions
 
 
 @pytest.fixture(scope="module")
@@ -12,7 +12,7 @@ def text(made):
 
 
 def test_what_it_says_follows_from_the_table(made):
-    said = learnt(made.findings)
+    said = conclusions(made.findings)
     first = next(row for row in made.findings.worst.to_dicts() if not row["knows_horizon"])
     assert len(said) == 5
     assert f"{first['policy']} has the smallest worst ratio to the best: {first['to_best']:.2f}" in said[0]

@@ -28,8 +28,8 @@ def text(made):
 def test_order_learnt_then_figures_then_ledger(text):
     places = [text.index(f'<section id="{name}">') for name in [*NAMES, "ledger", "provenance"]]
     assert places == sorted(places)
-    assert text.index('<ol class="learnt">') < text.index('class="heat"') < places[0]
-    sentences = re.findall(r"<li>(.*?)</li>", text[text.index('<ol class="learnt">') : text.index("</ol>")])
+    assert text.index('<ol class="conclusions">') < text.index('class="heat"') < places[0]
+    sentences = re.findall(r"<li>(.*?)</li>", text[text.index('<ol class="conclusions">') : text.index("</ol>")])
     assert len(sentences) == 5
     assert all(re.search(r"\d", sentence) for sentence in sentences)
 

@@ -1,4 +1,4 @@
-"""What every environment is: losses of K arms over rounds 0, 1, 2, … that nobody's choices change.
+"""What every environment is: losses of K arms over rounds 0, 1, 2, … that do not depend on what is played.
 
     total(tables, arms, start, stop, streams, totals)   loss of an arm over the rounds [start, stop): one draw or lookup
     gap(tables, arms, start, stop, gaps)                its expectation less that of the reference arm
@@ -6,7 +6,7 @@
 are its kernels, both O(1). `tables` is a tuple of read-only arrays. They serve several games played side by side over
 the same rounds: `arms`, `totals` and `gaps` have one number per game, `streams` one column.
 
-Losses have a range, [0, 1] unless an environment says otherwise. `total` is what a policy's kernels are told: each
+Losses have a range, [0, 1] unless an environment says otherwise. `total` is what a policy's kernels receive: each
 round's loss as a share of the range, from 0 to 1. Everything else (`gap`, `expected`, `excess`, `draw`) is in the
 environment's own units.
 """
@@ -34,7 +34,7 @@ UNIT_RANGE = (0.0, 1.0)
 Tables = tuple[NDArray[Any], ...]
 
 
-@dataclass(frozen=True, eq=False)  # a class says itself when two of it are the same: by its fields, or not at all
+@dataclass(frozen=True, eq=False)  # each class decides whether its objects compare by their fields
 class Environment(ABC):
     """Losses of `n_arms` arms, each round's within `loss_range`, independent of what is played."""
 
@@ -107,7 +107,7 @@ class Environment(ABC):
         return whole_number("start", start, least=0, most=stop), stop
 
     def check_itself(self) -> None:
-        """An error where what a class, a user's own, says of itself cannot be played."""
+        """Refuse a user-defined class whose properties cannot be played."""
         own = type(self).__name__
         if not isinstance(self.shuffled, bool):
             raise InvalidParameter("shuffled", "must be True or False", self.shuffled)

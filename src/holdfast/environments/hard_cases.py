@@ -230,10 +230,10 @@ class ChangingBest(HardCase):
 
 @dataclass(frozen=True)
 class UnseenTurn(HardCase):
-    """An arm that turns good while nobody looks: a third of the way, the last arm drops below the one in use.
+    """An arm that becomes good unnoticed: after a third of the rounds, the last arm drops below the best one.
 
-    Arm 0 has mean ½ − gap and the others ½; from round ⌊T/3⌋ on the last arm has ½ − drop. A policy that has made up
-    its mind sees that only if it still looks at arms that were worse. Without noise nothing tells it to.
+    Arm 0 has mean ½ − gap and the others ½; from round ⌊T/3⌋ on the last arm has ½ − drop. A policy that has settled
+    on an arm sees that only if it still explores. Without noise nothing prompts it to.
 
     Parameters
     ----------

@@ -63,7 +63,7 @@ class Summed:
 
 @dataclass(frozen=True, eq=False)
 class LossTable(Environment):
-    """Losses given round by round: T rows and K columns of numbers in [0, 1], or in `units` of your own.
+    """Losses given round by round: T rows and K columns of numbers in [0, 1], or in `units`.
 
     The losses are one fixed sequence, so the pseudo-regret is the regret. Only their prefix sums are kept, in a
     temporary mapped file when they are large.

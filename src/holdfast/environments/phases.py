@@ -150,7 +150,7 @@ class Phased(Environment):
 
 @dataclass(frozen=True)
 class Bernoulli(Phased):
-    """Independent 0/1 losses with the same mean in every round, one mean an arm (the paper's stochastic regime).
+    """Independent 0/1 losses with the same mean in every round, one mean per arm (the paper's stochastic regime).
 
     >>> Bernoulli.with_gap(n_arms=4, gap=0.2).mean_losses
     (0.3, 0.5, 0.5, 0.5)
@@ -297,7 +297,7 @@ def _phase_starts(growth: float, reading: str) -> Iterator[int]:
 
 
 def _checked_means(means: object) -> tuple[float, ...]:
-    rule = "must be a list of probabilities, one an arm"
+    rule = "must be a list of probabilities, one per arm"
     if isinstance(means, (str, bytes)) or not isinstance(means, (Sequence, np.ndarray)) or len(means) == 0:
         raise InvalidParameter("mean_losses", rule, means)
     checked = tuple(real_number(f"mean_losses[{i}]", m, least=0) for i, m in enumerate(means))

@@ -1,4 +1,4 @@
-"""Environments by name: the package's own by their id, anyone's by ``"module:Class"``."""
+"""Environments by name: the built-in ones by id, user-defined ones by ``"module:Class"``."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ OWN = "adaptive"
 """The policy that this project proposes; what is said of it names what speaks against it too."""
 
 
-def learnt(findings: ArenaFindings) -> list[str]:
+def conclusions(findings: ArenaFindings) -> list[str]:
     """One sentence for each question that was played."""
     asked = (_least_worst, _against_paper, _safety, _tails, _found)
     return [sentence for ask in asked if (sentence := ask(findings))]
@@ -32,7 +32,7 @@ def _least_worst(findings: ArenaFindings) -> str:
         return ""
     first = blind[0]
     said = (
-        f"Of the policies that are not told T, {first['policy']} has the smallest worst ratio to the best: "
+        f"Of the policies that do not know T, {first['policy']} has the smallest worst ratio to the best: "
         f"{three_digits(first['to_best'])} in {first['to_best_in']}"
     )
     if len(blind) > 1:

@@ -42,7 +42,7 @@ QUICK = (
 
 
 def chosen_policies(names: object = None, *, quick: bool = False) -> tuple[str, ...]:
-    """The names of those who play: all, a few, or these; one's own as ``"module:Class"``. The paper's always does."""
+    """Names of the policies to play: all, a few, or these, user-defined ones as ``"module:Class"``, and the paper's."""
     if names is None:
         return QUICK if quick else tuple(ENTRIES)
     if isinstance(names, str):
@@ -59,7 +59,7 @@ def chosen_policies(names: object = None, *, quick: bool = False) -> tuple[str, 
 def contestants(
     names: Sequence[str], environment: Environment, horizon: int, switching_cost: float
 ) -> tuple[dict[str, Policy], dict[str, str]]:
-    """The policies for one game, told its arms, range and cost, and T if they ask for it; and the code of one's own."""
+    """The policies for one game, with its arms, range, cost and perhaps T; and the code of user-defined ones."""
     costs = Costs.of(switching_cost)
     made: dict[str, Policy] = {}
     code: dict[str, str] = {}
@@ -74,5 +74,5 @@ def contestants(
 
 
 def knows_horizon(policy: Policy) -> bool:
-    """Whether a policy is told T before the first round."""
+    """Whether a policy knows T before the first round."""
     return "horizon" in fields_of(type(policy))

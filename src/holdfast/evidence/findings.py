@@ -10,8 +10,8 @@ import polars as pl
 from holdfast.evidence.settings import ArenaSettings
 from holdfast.evidence.worlds import World
 
-TOLD = "†"
-"""The mark of policies that are told T."""
+KNOWS_T = "†"
+"""The mark of policies that know T."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class ArenaFindings:
     settings: ArenaSettings
     worlds: tuple[World, ...]
     policies: Mapping[str, bool]
-    """Each policy, and whether it is told T."""
+    """Each policy, and whether it knows T."""
     table: pl.DataFrame
     """One row for each environment and policy (`measures.tabulated`)."""
     worst: pl.DataFrame
@@ -33,8 +33,8 @@ class ArenaFindings:
     provenance: Mapping[str, str] = field(default_factory=dict)
 
     def marked(self, policy: str) -> str:
-        """A policy's name, with the mark of those that are told T."""
-        return policy + TOLD if self.policies[policy] else policy
+        """A policy's name, with the mark of those that know T."""
+        return policy + KNOWS_T if self.policies[policy] else policy
 
     def value(self, environment: str, policy: str, column: str) -> float:
         """One number of the table."""

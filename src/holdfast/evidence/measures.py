@@ -3,7 +3,7 @@
 **Cost** is regret with switching at the end: what was lost more than the best fixed arm would have, and all switches.
 It is negative where following a changing world beats every fixed arm, so a plain ratio of two costs may say nothing.
 Here the **ratio** of a policy to another is that of their costs above the cheapest plan in hindsight (`World.plan`),
-which nobody can be below on average; where one arm is best all along, and on traces, that is the plain ratio. A policy
+which no policy can beat on average; where one arm is best all along, and on traces, that is the plain ratio. A policy
 that pays next to nothing would still make it meaningless, so the other's is taken as at least a **floor**:
 
     1 + (its cost − the other's)/max(the other's cost − the plan's, 3 % of Theorem 1's bound).

@@ -1,4 +1,4 @@
-"""The page of an arena: what was learnt, heat maps of policies and environments, worst cases, curves, every number."""
+"""The page of an arena: conclusions, heat maps of policies and environments, worst cases, curves, every number."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from holdfast.evidence.conclusions import learnt
+from holdfast.evidence.conclusions import conclusions
 from holdfast.evidence.contestants import PAPER
-from holdfast.evidence.findings import TOLD, ArenaFindings
+from holdfast.evidence.findings import KNOWS_T, ArenaFindings
 from holdfast.evidence.measures import FLOOR
 from holdfast.evidence.worlds import GROUPS, World
 from holdfast.number_format import number, three_digits
@@ -24,7 +24,7 @@ from holdfast.report.page import Section, page
 TITLE = "The arena"
 LEAD = "Every policy in every environment: what it costs, how far it is from the best one there, and its worst case."
 MOST_CURVES = 6
-"""Policies drawn in the curves: more could not be told apart."""
+"""Policies drawn in the curves: more could not be distinguished."""
 PER_ROW = 3
 MOST_COLUMNS = 12
 """Environments of one heat map that fit a desktop's page."""
@@ -42,7 +42,10 @@ def report_of(findings: ArenaFindings) -> str:
         _numbers(findings),
         _made(findings),
     ]
-    opening = [listed([raised(said) for said in learnt(findings)], "learnt", numbered=True), *_overview(findings)]
+    opening = [
+        listed([raised(said) for said in conclusions(findings)], "conclusions", numbered=True),
+        *_overview(findings),
+    ]
     return page(title=TITLE, lead=LEAD, opening=opening, sections=sections)
 
 
@@ -90,7 +93,7 @@ def _overview(findings: ArenaFindings) -> list[Html]:
 _RATIO = (
     "A ratio is that of costs above the cheapest plan in hindsight, switches paid; the best policy's is taken as at "
     f"least {FLOOR:.0%} of Theorem 1's bound, so that one that pays next to nothing does not make it meaningless. "
-    f"Blue: less than twice the best; orange: more. {TOLD} is told T before the first round."
+    f"Blue: less than twice the best; orange: more. {KNOWS_T} knows T before the first round."
 )
 
 

@@ -71,7 +71,8 @@ def run_arena(
     `policies` and `environments` are names, all by default; `traces` are files of losses, each played with each of
     `switching_costs`, in `units` and with the column `index` as `LossTable` takes them. `quick` is a first look: a few
     of both, 8 replications of 10,000 rounds. With `resume`, games that are in the folder are not played again; more
-    replications than before are added to them. `echo` is told what happens, with `verbose` each finished table.
+    replications than before are added to them. `echo` is called with each message, with
+    `verbose` also for each finished table.
     """
     settings = ArenaSettings.of(replications, horizon, seed, quick=quick)
     given = trace_worlds(traces, switching_costs, units=units, index=index)
@@ -89,7 +90,7 @@ def run_arena(
         resume=resume,
         progress=progress,
         echo=echo,
-        told=None if verbose else lambda line: None,
+        finished=None if verbose else lambda line: None,
     )
     costs, switches, curves = {}, {}, {}
     for world in played:

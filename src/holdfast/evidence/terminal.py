@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from holdfast.evidence.findings import TOLD, ArenaFindings
+from holdfast.evidence.findings import KNOWS_T, ArenaFindings
 from holdfast.evidence.measures import FLOOR
 from holdfast.number_format import counted, number
 
@@ -33,7 +33,7 @@ def summary(findings: ArenaFindings) -> list[str]:
     return [
         *lines,
         "",
-        f"{TOLD} is told T. Ratio: of costs above the cheapest plan in hindsight, the best",
+        f"{KNOWS_T} is told T. Ratio: of costs above the cheapest plan in hindsight, the best",
         f"policy's taken as at least {FLOOR:.0%} of Theorem 1's bound. Mean ratio: to the paper's",
         "policy, over its settings. Above paper: the most that is paid more than it.",
         "Found: worst in worlds made by search, not counted before. Both: % of the bound.",

@@ -18,7 +18,7 @@ SWITCH, INF, EXP3, _, ARITHMETIC, GEOMETRIC = POLICIES
 WHOLE = "regret with switching"
 
 
-def learnt(findings: PaperFindings) -> list[str]:
+def conclusions(findings: PaperFindings) -> list[str]:
     """At most five sentences, one for each question that the run has tables for."""
     asked = (_costly_switches, _adversary, _against_base, _bound, _growth)
     return [sentence for ask in asked if (sentence := ask(findings))]

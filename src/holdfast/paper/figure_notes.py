@@ -20,16 +20,18 @@ SWITCH, INF, EXP3, BLOCKS, ARITHMETIC, GEOMETRIC = POLICIES
 
 
 @dataclass(frozen=True)
-class Remark:
+class FigureNote:
     """Words, and the questions whose answers must all be yes for them to be true; none where they are by definition."""
 
     words: str
     asks: Asks | None = None
 
 
-def remarks(figure: str, evidence: Evidence) -> list[str]:
+def figure_notes(figure: str, evidence: Evidence) -> list[str]:
     """The remarks on a figure that are true of this run."""
-    return [remark.words for remark in REMARKS[figure] if remark.asks is None or agree(answers(remark.asks(evidence)))]
+    return [
+        remark.words for remark in FIGURE_NOTES[figure] if remark.asks is None or agree(answers(remark.asks(evidence)))
+    ]
 
 
 def _less(evidence: Evidence, table: str, measure: str, *pairs: tuple[str, str], factor: float = 1.0) -> list[Question]:
@@ -166,24 +168,24 @@ def _factor(other: str, *, grows: bool) -> Asks:
     return asks
 
 
-REMARKS: dict[str, tuple[Remark, ...]] = {
+FIGURE_NOTES: dict[str, tuple[FigureNote, ...]] = {
     "stochastic-easy": (
-        Remark(
+        FigureNote(
             "With a gap of 0.2 the best arm is soon known, and a switch costs next to nothing. Blocks only "
             "delay learning "
             "here: Tsallis-INF ends below Tsallis-Switch.",
             _easy,
         ),
-        Remark("BaSE, made for exactly these losses and told the horizon, competes with few switches.", _easy_base),
+        FigureNote("BaSE, made for exactly these losses and told the horizon, competes with few switches.", _easy_base),
     ),
     "stochastic-hard": (
-        Remark(
+        FigureNote(
             "Read the panels from left to right: Tsallis-INF and EXP3 have the lower regret, the two block "
             "policies less "
             "than a fifth of their switches, and where a switch costs a whole loss that decides the sum.",
             _hard,
         ),
-        Remark(
+        FigureNote(
             "The policies without blocks pay almost only for switching; those with blocks pay for both in "
             "similar parts, "
             "as their block lengths are meant to make them.",
@@ -191,20 +193,20 @@ REMARKS: dict[str, tuple[Remark, ...]] = {
         ),
     ),
     "stochastic-free": (
-        Remark(
+        FigureNote(
             "Without a switching cost Tsallis-Switch plays blocks of one round: it is Tsallis-INF with a "
             "learning rate √2 "
             "times as high. The first and the last panel are the same."
         ),
-        Remark("These two stay below all others.", _free),
+        FigureNote("These two stay below all others.", _free),
     ),
     "constrained-easy": (
-        Remark(
+        FigureNote(
             "All means jump between the bottom and the top of the range, and only the gap stays. An arm looks "
             "bad if BaSE "
             "happens to try it in a bad phase; once it has dropped the best arm, its regret grows by Δ in every round."
         ),
-        Remark(
+        FigureNote(
             "In the first row geometric BaSE is the best of all. In the second, where only the index of the "
             "best arm is "
             "drawn anew in each run, it loses that arm in most runs: its batches and the phases happened to be "
@@ -213,8 +215,8 @@ REMARKS: dict[str, tuple[Remark, ...]] = {
         ),
     ),
     "constrained-hard": (
-        Remark("Where a switch costs a whole loss, blocks are worth a factor of three and more.", _worth),
-        Remark(
+        FigureNote("Where a switch costs a whole loss, blocks are worth a factor of three and more.", _worth),
+        FigureNote(
             "A gap of 0.05 limits what a policy can lose by holding one wrong arm for ever: in the first row "
             "arithmetic "
             "BaSE drops the best arm in most runs and still ends below the block policies. Its line is straight: on a "
@@ -223,50 +225,50 @@ REMARKS: dict[str, tuple[Remark, ...]] = {
         ),
     ),
     "adversarial": (
-        Remark(
+        FigureNote(
             "One arm is perfect just long enough for BaSE to drop the others; then it is the only bad one, and "
             "both BaSE "
             "lose a whole loss in every round.",
             _bound_to_it,
         ),
-        Remark(
+        FigureNote(
             "The others recover. Their regret even ends below zero: they profited from the first arm before "
             "the reversal, "
             "when the arm that is best in the end was still losing.",
             _recover,
         ),
-        Remark("Of these four, Tsallis-Switch has the fewest switches.", _fewest),
+        FigureNote("Of these four, Tsallis-Switch has the fewest switches.", _fewest),
     ),
     "ties-stochastic": (
-        Remark(
+        FigureNote(
             "With more best arms there is less to lose and more to choose from: the regret falls, the switches rise.",
             _fall_and_rise("ties-stochastic"),
         ),
-        Remark(
+        FigureNote(
             "On the long horizons of the ledger the switches decide, and every tie costs more than none.",
             lambda evidence: worst_case.more_than_one("long-ties-stochastic", evidence),
         ),
     ),
     "ties-constrained": (
-        Remark(
+        FigureNote(
             "As with stochastic losses regret falls and switches rise with each further best arm.",
             _fall_and_rise("ties-constrained"),
         ),
-        Remark("At this horizon their sum is lower with the most best arms than with one.", _sum_does_not_rise),
-        Remark(
+        FigureNote("At this horizon their sum is lower with the most best arms than with one.", _sum_does_not_rise),
+        FigureNote(
             "The increase that the paper describes comes on the long horizons of the ledger.",
             lambda evidence: worst_case.more_than_one("long-ties-constrained", evidence),
         ),
     ),
     "varying-cost": (
-        Remark("Block n costs n^α if the arm changes, and Theorem 4's blocks grow with the cost they are told."),
-        Remark("The faster the cost rises, the fewer switches are made.", _faster_fewer),
+        FigureNote("Block n costs n^α if the arm changes, and Theorem 4's blocks grow with the cost they are told."),
+        FigureNote("The faster the cost rises, the fewer switches are made.", _faster_fewer),
     ),
     "arms": (
-        Remark("The hard constrained setting with other numbers of arms."),
-        Remark("More arms cost every policy more.", _more_arms),
-        Remark("The factor that Tsallis-Switch gains on Tsallis-INF grows with K.", _factor(INF, grows=True)),
-        Remark("Its lead over block EXP3 shrinks with K.", _factor(BLOCKS, grows=False)),
+        FigureNote("The hard constrained setting with other numbers of arms."),
+        FigureNote("More arms cost every policy more.", _more_arms),
+        FigureNote("The factor that Tsallis-Switch gains on Tsallis-INF grows with K.", _factor(INF, grows=True)),
+        FigureNote("Its lead over block EXP3 shrinks with K.", _factor(BLOCKS, grows=False)),
     ),
 }
 """The remarks on each figure."""

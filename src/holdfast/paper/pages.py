@@ -1,4 +1,4 @@
-"""The report of a run: what was learnt and one figure, then the figures, then the ledger, then how it was made."""
+"""The report of a run: the conclusions and one figure, then the figures, then the ledger, then how it was made."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from holdfast.number_format import counted, decimals, number
-from holdfast.paper.conclusions import learnt, overview
-from holdfast.paper.figure_notes import remarks
+from holdfast.paper.conclusions import conclusions, overview
+from holdfast.paper.figure_notes import figure_notes
 from holdfast.paper.figures import FIGURES
 from holdfast.paper.findings import PaperFindings
 from holdfast.paper.games import Figure, Row
@@ -88,7 +88,10 @@ def command_of(names: Sequence[str], settings: RunSettings) -> str:
 
 
 def _opening(findings: PaperFindings) -> list[Html]:
-    parts = [listed([raised(sentence) for sentence in learnt(findings)], "learnt", numbered=True), _counts(findings)]
+    parts = [
+        listed([raised(sentence) for sentence in conclusions(findings)], "conclusions", numbered=True),
+        _counts(findings),
+    ]
     seen = overview(findings)
     if seen is not None:
         caption = (
@@ -125,7 +128,7 @@ def _figure(figure: Figure, findings: PaperFindings) -> Section:
     finals = [part for name, row in figure.tables().items() for part in _finals(figure, name, row, findings)]
     judged = [joined(_verdict(v), element("a", raised(v.claim), href=f"#claim-{v.id}")) for v in verdicts]
     parts = [
-        *(paragraph(words) for words in remarks(figure.name, findings.evidence)),
+        *(paragraph(words) for words in figure_notes(figure.name, findings.evidence)),
         line_chart(chart, f"{figure.title}: mean and one standard deviation over the rounds"),
         element("div", element("div", *finals), element("div", *aside, class_="aside"), class_="facts"),
         *([heading("Claims judged by it"), listed(judged, "judged")] if judged else []),

@@ -76,7 +76,7 @@ def reproduce(
 
     `further` names policies of our own ("adaptive") to play and draw beside the paper's six, where it compares them.
 
-    `progress` shows a bar, by default on a terminal only; `echo` hears what there is to say, with `verbose` also the
+    `progress` shows a bar, by default on a terminal only; `echo` is called with each message, with `verbose` also the
     name of each table as it is played.
     """
     need_matplotlib()

@@ -56,7 +56,7 @@ def tables_of(figures: Sequence[Figure], settings: RunSettings) -> list[Table]:
 def play_table(
     table: Table, settings: RunSettings, *, backend: str | Backend = "threads", advance: Callable[[int], None]
 ) -> Result:
-    """All replications of a table; `advance` hears its name after each match."""
+    """All replications of a table; `advance(1)` is called after each match."""
     return play(
         table.matches(settings),
         replications=table.replications,

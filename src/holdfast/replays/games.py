@@ -53,7 +53,7 @@ class Piece:
     name: str
     policies: Mapping[str, Policy]
     code: Mapping[str, str]
-    """The modules of a policy of one's own, each with the checksum of its source."""
+    """The modules of a user-defined policy, each with the checksum of its source."""
 
     @property
     def policy(self) -> Policy:

@@ -55,7 +55,7 @@ class LogEvaluation:
     source: str
     switching_costs: tuple[float, ...]
     found: Mapping[str, Evaluation | str]
-    """By policy; a text is why it cannot be told."""
+    """By policy; a text says why it cannot be estimated."""
 
     def rows(self) -> list[dict[str, Any]]:
         """One row for each policy, estimator and λ; nothing but the refusal where it was refused."""
@@ -153,5 +153,5 @@ def evaluate_log(source: Any, columns: Mapping[str, str | None], switching_costs
         except InvalidParameter as error:
             found[name] = str(error)
     if all(isinstance(one, str) for one in found.values()):
-        raise HoldfastError(f"nothing can be told from this log: {next(iter(found.values()))}")
+        raise HoldfastError(f"nothing can be estimated from this log: {next(iter(found.values()))}")
     return LogEvaluation(log, str(source) if isinstance(source, (str, Path)) else "log", costs, found)

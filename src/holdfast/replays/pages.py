@@ -60,7 +60,7 @@ def _opening(replay: Replay) -> list[Html]:
     for lam, sentences in replay.advice_by_cost.items():
         if len(replay.switching_costs) > 1:
             parts.append(heading(f"λ = {lam:g}"))
-        parts.append(listed([_said(sentence) for sentence in sentences], "learnt"))
+        parts.append(listed([_said(sentence) for sentence in sentences], "conclusions"))
     note = (
         f"Means of {replay.replications} replications with {replay.confidence:.0%} confidence intervals. All of it is "
         "about this trace, not about the next one."

@@ -145,7 +145,7 @@ class Replay:
     @cached_property
     def advice_by_cost(self) -> dict[float, list[Sentence]]:
         """The advice for each λ."""
-        told = {}
+        found = {}
         for lam in self.switching_costs:
             parts = {
                 many: [
@@ -153,8 +153,8 @@ class Replay:
                 ]
                 for many, one in PARTS.items()
             }
-            told[lam] = advice(self.standings[lam, WHOLE], {name: found for name, found in parts.items() if found})
-        return told
+            found[lam] = advice(self.standings[lam, WHOLE], {name: some for name, some in parts.items() if some})
+        return found
 
     @property
     def advice(self) -> list[Sentence]:

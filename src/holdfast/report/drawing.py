@@ -228,7 +228,7 @@ def _along(axes: Axes, panel: Panel, x_scale: str) -> None:
 
 
 def _threshold(chart: LineChart, column: int) -> float | None:
-    """A power of ten below which no line of the column ends, or None where a linear axis will do."""
+    """A power of ten below which no line of the column ends, or None where a linear axis is enough."""
     if not chart.flattened(column):
         return None
     panels = [row.panels[column] for row in chart.rows if column < len(row.panels)]

@@ -26,7 +26,7 @@ from holdfast.report.markup import Html, element, joined
 from holdfast.report.palette import Look, looks
 
 SIGNS = {"good": "✓", "partial": "◐", "bad": "✗"}
-"""The mark of each kind of outcome, told apart by shape as well as by colour."""
+"""The mark of each kind of outcome, distinguished by shape as well as by colour."""
 
 _FINE = re.compile(r"(\d\.\d\d)\d+")
 
@@ -60,9 +60,9 @@ def listed(items: Sequence[str], class_: str | None = None, *, numbered: bool = 
     return element("ol" if numbered else "ul", *(element("li", item) for item in items), class_=class_)
 
 
-def pairs(told: Mapping[str, str], class_: str = "pairs") -> Html:
+def pairs(values: Mapping[str, str], class_: str = "pairs") -> Html:
     """Names and what they stand for, side by side."""
-    rows = (joined(element("dt", name), element("dd", value)) for name, value in told.items())
+    rows = (joined(element("dt", name), element("dd", value)) for name, value in values.items())
     return element("dl", *rows, class_=class_)
 
 

@@ -25,8 +25,8 @@ SIDE_BY_SIDE = 32
 that they could be vectors; more gain nothing."""
 
 STOPPED, COSTS_EXHAUSTED, AGAINST_THE_RULES, NO_LOSS = -1, -2, -3, -4
-"""What a game returns instead of its number of blocks: it was told to stop, ran out of λ_n, its policy named an arm
-or a number of rounds that there is not, or a block lost what its rounds cannot have lost."""
+"""What a game returns instead of its number of blocks: it was stopped, ran out of λ_n, its policy chose an
+invalid arm or block length, or a block loss was out of range."""
 
 ROUNDED, ROUNDING = 1e-6, 1e-9
 """What a total may be off, and how much more for each round up to it: a difference of long sums is rounded, and a part
@@ -251,7 +251,7 @@ def _composed_games(parts: Parts, width: int, values: tuple[str, ...]) -> Kernel
     def games(rules: Any, first: int, vectors: Any, K: int, stop: Any, record: Any) -> int:
         """Fill one row of `record` for each replication from `first` on; returns the number of blocks.
 
-        Where `width` does not divide the replications, the last games are played with some that nobody asked for.
+        Where `width` does not divide the replications, the last games are played with some that are not recorded.
         """
         scratch = Scratch(
             local_words(STATE_SIZE, width),

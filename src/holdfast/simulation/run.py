@@ -87,12 +87,12 @@ def simulate(
     number = check_seed(seed)
     marks = checkpoint_rounds(checkpoints, rounds, count * len(named))
     costs = Costs.of(switching_cost, blocks=rounds)
-    told = replace(costs, unit=environment.unit)  # as shares of the range, like the losses
-    told.table()  # a wrong function is found before anything is played
+    shares = replace(costs, unit=environment.unit)  # as shares of the range, like the losses
+    shares.table()  # a wrong function is found before anything is played
     means = Means.of(environment, marks)  # and so are these
     chosen = find_backend(backend, workers=workers, scheduler=scheduler)
     tasks = [
-        Task(name, policy, environment, rounds, told, marks, number, first, count) for name, policy in named.items()
+        Task(name, policy, environment, rounds, shares, marks, number, first, count) for name, policy in named.items()
     ]
     played: list[Played] = []
     stopped: BaseException | None = None

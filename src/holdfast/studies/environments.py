@@ -1,4 +1,4 @@
-"""The environment of a study file: any that the registry knows, or one's own, with tables of losses from files."""
+"""The environment of a study file: any in the registry or user-defined, with loss tables from files."""
 
 from __future__ import annotations
 

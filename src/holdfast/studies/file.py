@@ -1,4 +1,4 @@
-"""A user's own experiment, read from a TOML file: every mistake is answered with the field, the rule and the value.
+"""A study read from a TOML file: an error names the field, the rule and the value.
 
     name = "regions"                     # of the files; the name of this file unless given
     horizon = 100_000                    # may be left out with a loss table: all its rows
@@ -63,10 +63,10 @@ class Cell:
     """The same as columns of its table."""
     environment: Environment
     source: dict[str, Any]
-    """The file of a loss table and its checksum, the code of an environment of one's own, or nothing."""
+    """The file of a loss table and its checksum, the code of a user-defined environment, or nothing."""
     policies: dict[str, Policy]
     code: dict[str, str]
-    """The modules of policies of one's own, each with the checksum of its source."""
+    """The modules of user-defined policies, each with the checksum of its source."""
     horizon: int
     replications: int
     seed: int

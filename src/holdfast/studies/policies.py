@@ -22,7 +22,7 @@ FOLLOWED = ("n_arms", "horizon", "switching_cost", "loss_range")
 def study_policy(
     place: str, entry: Any, environment: Environment, horizon: int, costs: Costs, folder: Path
 ) -> tuple[str, Policy, dict[str, str]]:
-    """The name and the policy that the table `entry` describes, and the code of one's own; `place` says which it is."""
+    """Name, policy and user-defined code of the table `entry`; `place` names the entry in errors."""
     if not isinstance(entry, dict):
         raise InvalidParameter(place, "must be a policy's id, or a table with it under policy", entry)
     given = dict(entry)

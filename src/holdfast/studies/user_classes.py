@@ -1,4 +1,4 @@
-"""Policies and environments of one's own in a study, by ``"module:Class"``."""
+"""User-defined policies and environments in a study, by ``"module:Class"``."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ PIECES_PER_WORKER = 8
 
 
 class Backend(ABC):
-    """A way to spread replications. Derive from it for one of your own."""
+    """A way to spread replications. Derive from it for a user-defined one."""
 
     name: ClassVar[str]
     """What it is called in a result's provenance."""
