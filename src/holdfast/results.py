@@ -125,6 +125,17 @@ class Result:
         """The difference of two policies replication by replication, with a Student confidence interval.
 
         Replications are paired because they share their environment's random numbers.
+
+        Parameters
+        ----------
+        first, second
+            Names of policies. A negative difference says that the first is lower.
+        measure
+            A column of the result.
+        confidence
+            Of the interval.
+        round
+            A recorded round; the last unless given.
         """
         for name in (first, second):
             one_of("policy", name, self.policies)
@@ -168,10 +179,21 @@ class Result:
     ) -> Any:
         """Draw means over the rounds with bands of one standard deviation, a panel per measure.
 
-        Returns a matplotlib figure; or draws on `axes`, one pair for each measure, and returns them; or writes the file
-        that `path` names: ``.png``, ``.svg``, ``.pdf``, or an interactive page, ``.html``. A study's grid becomes rows
-        of panels. `scale` is ``"linear"``, ``"log"``, or ``"auto"``: logarithmic where a linear axis would flatten half
-        of the lines. Needs the extra ``report``.
+        A study's grid becomes rows of panels. Needs the extra ``report``. Returns a matplotlib figure, the given axes,
+        or the path.
+
+        Parameters
+        ----------
+        path
+            A file to write: ``.png``, ``.svg``, ``.pdf``, or an interactive page, ``.html``.
+        measures
+            Columns of the result, one panel each.
+        scale
+            ``"linear"``, ``"log"``, or ``"auto"``: logarithmic where a linear axis would flatten half of the lines.
+        axes
+            Matplotlib axes to draw on, one for each measure.
+        title
+            Of the figure.
         """
         from holdfast.report.plots import plot_result  # the one import that points up: pyproject.toml says why
 

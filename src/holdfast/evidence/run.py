@@ -66,13 +66,26 @@ def run_arena(
     echo: Callable[[str], None] | None = None,
     verbose: bool = False,
 ) -> Arena:
-    """Play every policy in every environment and leave table, document and page in the folder `out`.
+    """Play every policy in every environment and write table, document and page to the folder `out`.
 
-    `policies` and `environments` are names, all by default; `traces` are files of losses, each played with each of
-    `switching_costs`, in `units` and with the column `index` as `LossTable` takes them. `quick` is a first look: a few
-    of both, 8 replications of 10,000 rounds. With `resume`, games that are in the folder are not played again; more
-    replications than before are added to them. `echo` is called with each message, with
-    `verbose` also for each finished table.
+    Parameters
+    ----------
+    out
+        The folder.
+    traces, switching_costs, units, index
+        Files of losses, each played with each of these costs; `units` and `index` are those of `LossTable`.
+    policies, environments
+        Names; all unless given.
+    replications, horizon, seed
+        As in `simulate`.
+    quick
+        A first look: a few policies and environments, 8 replications of 10,000 rounds.
+    backend, scheduler, workers, progress
+        As in `simulate`.
+    resume
+        Play only the games that are not in the folder.
+    echo, verbose
+        Called with each message; with `verbose` also for each finished table.
     """
     settings = ArenaSettings.of(replications, horizon, seed, quick=quick)
     given = trace_worlds(traces, switching_costs, units=units, index=index)

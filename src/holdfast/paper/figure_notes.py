@@ -1,4 +1,4 @@
-"""What there is to see in each figure: a sentence is shown only where the tables of the run say that it is so."""
+"""What each figure shows: a sentence appears only where the tables of the run support it."""
 
 from __future__ import annotations
 
@@ -28,10 +28,9 @@ class FigureNote:
 
 
 def figure_notes(figure: str, evidence: Evidence) -> list[str]:
-    """The remarks on a figure that are true of this run."""
-    return [
-        remark.words for remark in FIGURE_NOTES[figure] if remark.asks is None or agree(answers(remark.asks(evidence)))
-    ]
+    """The notes on a figure that are true of this run."""
+    notes = FIGURE_NOTES[figure]
+    return [note.words for note in notes if note.asks is None or agree(answers(note.asks(evidence)))]
 
 
 def _less(evidence: Evidence, table: str, measure: str, *pairs: tuple[str, str], factor: float = 1.0) -> list[Question]:
@@ -171,45 +170,42 @@ def _factor(other: str, *, grows: bool) -> Asks:
 FIGURE_NOTES: dict[str, tuple[FigureNote, ...]] = {
     "stochastic-easy": (
         FigureNote(
-            "With a gap of 0.2 the best arm is soon known, and a switch costs next to nothing. Blocks only "
-            "delay learning "
-            "here: Tsallis-INF ends below Tsallis-Switch.",
+            "With a gap of 0.2 the best arm is soon known, and a switch costs next to nothing. Blocks only delay "
+            "learning here: Tsallis-INF ends below Tsallis-Switch.",
             _easy,
         ),
-        FigureNote("BaSE, made for exactly these losses and told the horizon, competes with few switches.", _easy_base),
+        FigureNote("BaSE, made for these losses and given the horizon, competes with few switches.", _easy_base),
+            "BaSE, made for exactly these losses and given the horizon, competes with few switches.", _easy_base
+        ),
     ),
     "stochastic-hard": (
         FigureNote(
-            "Read the panels from left to right: Tsallis-INF and EXP3 have the lower regret, the two block "
-            "policies less "
-            "than a fifth of their switches, and where a switch costs a whole loss that decides the sum.",
+            "Read the panels from left to right: Tsallis-INF and EXP3 have the lower regret, the two block policies "
+            "less than a fifth of their switches, and where a switch costs a whole loss that decides the sum.",
             _hard,
         ),
         FigureNote(
-            "The policies without blocks pay almost only for switching; those with blocks pay for both in "
-            "similar parts, "
-            "as their block lengths are meant to make them.",
+            "The policies without blocks pay almost only for switching; those with blocks pay for both in similar "
+            "parts, as their block lengths are meant to make them.",
             _hard_parts,
         ),
     ),
     "stochastic-free": (
         FigureNote(
-            "Without a switching cost Tsallis-Switch plays blocks of one round: it is Tsallis-INF with a "
-            "learning rate √2 "
-            "times as high. The first and the last panel are the same."
+            "Without a switching cost Tsallis-Switch plays blocks of one round: it is Tsallis-INF with a learning rate"
+            " √2 times as high. The first and the last panel are the same."
         ),
         FigureNote("These two stay below all others.", _free),
     ),
     "constrained-easy": (
         FigureNote(
-            "All means jump between the bottom and the top of the range, and only the gap stays. An arm looks "
-            "bad if BaSE "
-            "happens to try it in a bad phase; once it has dropped the best arm, its regret grows by Δ in every round."
+            "All means jump between the bottom and the top of the range, and only the gap stays. An arm looks bad if "
+            "BaSE happens to try it in a bad phase; once it has dropped the best arm, its regret grows by Δ in every "
+            "round."
         ),
         FigureNote(
-            "In the first row geometric BaSE is the best of all. In the second, where only the index of the "
-            "best arm is "
-            "drawn anew in each run, it loses that arm in most runs: its batches and the phases happened to be "
+            "In the first row geometric BaSE is the best of all. In the second, where only the index of the best arm "
+            "is drawn anew in each run, it loses that arm in most runs: its batches and the phases happened to be "
             "aligned.",
             _aligned,
         ),
@@ -218,23 +214,20 @@ FIGURE_NOTES: dict[str, tuple[FigureNote, ...]] = {
         FigureNote("Where a switch costs a whole loss, blocks are worth a factor of three and more.", _worth),
         FigureNote(
             "A gap of 0.05 limits what a policy can lose by holding one wrong arm for ever: in the first row "
-            "arithmetic "
-            "BaSE drops the best arm in most runs and still ends below the block policies. Its line is straight: on a "
-            "longer horizon it would not.",
+            "arithmetic BaSE drops the best arm in most runs and still ends below the block policies. Its line is "
+            "straight: on a longer horizon it would not.",
             _capped,
         ),
     ),
     "adversarial": (
         FigureNote(
-            "One arm is perfect just long enough for BaSE to drop the others; then it is the only bad one, and "
-            "both BaSE "
-            "lose a whole loss in every round.",
+            "One arm is perfect just long enough for BaSE to drop the others; then it is the only bad one, and both "
+            "BaSE lose a whole loss in every round.",
             _bound_to_it,
         ),
         FigureNote(
-            "The others recover. Their regret even ends below zero: they profited from the first arm before "
-            "the reversal, "
-            "when the arm that is best in the end was still losing.",
+            "The others recover. Their regret even ends below zero: they profited from the first arm before the "
+            "reversal, when the arm that is best in the end was still losing.",
             _recover,
         ),
         FigureNote("Of these four, Tsallis-Switch has the fewest switches.", _fewest),
@@ -261,7 +254,7 @@ FIGURE_NOTES: dict[str, tuple[FigureNote, ...]] = {
         ),
     ),
     "varying-cost": (
-        FigureNote("Block n costs n^α if the arm changes, and Theorem 4's blocks grow with the cost they are told."),
+        FigureNote("Block n costs n^α if the arm changes, and Theorem 4's blocks grow with the announced cost."),
         FigureNote("The faster the cost rises, the fewer switches are made.", _faster_fewer),
     ),
     "arms": (
@@ -271,4 +264,4 @@ FIGURE_NOTES: dict[str, tuple[FigureNote, ...]] = {
         FigureNote("Its lead over block EXP3 shrinks with K.", _factor(BLOCKS, grows=False)),
     ),
 }
-"""The remarks on each figure."""
+"""The notes on each figure."""

@@ -96,8 +96,8 @@ def _opening(findings: PaperFindings) -> list[Html]:
     if seen is not None:
         caption = (
             f"Mean regret with switching at round {number(findings.settings.horizon)}. Colour compares with "
-            "tsallis-switch in the same column: blue is lower, orange higher, the deeper the larger the factor "
-            "(full at "
+            "tsallis-switch in the same column: blue is lower, orange higher, the deeper the larger the factor (full "
+            "at "
             f"ten); no colour where the difference is not decided at {CONFIDENCE:.0%} confidence."
         )
         parts += [heading("Every policy in every setting"), heat_map(seen), paragraph(caption, class_="caption")]
@@ -197,10 +197,9 @@ def _ledger(findings: PaperFindings) -> Section:
     groups = {kind: [v for v in findings.verdicts if v.verdict == kind] for kind in JUDGEMENTS}
     parts = [
         paragraph(
-            "Each claim is in our words, with its place in the paper and the measurement that decides it. Verdicts are "
-            "computed: a claim holds if all that was measured for it says so, fails if nothing does and "
-            "something speaks "
-            "against it, and is otherwise conditional. Those that do not simply hold come first."
+            "Each claim is in our words, with its place in the paper and the measurement that decides it. Verdicts are"
+            " computed: a claim holds if all that was measured for it says so, fails if nothing does and something "
+            "speaks against it, and is otherwise conditional. Those that do not simply hold come first."
         )
     ]
     for kind, verdicts in groups.items():

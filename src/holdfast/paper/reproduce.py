@@ -68,16 +68,26 @@ def reproduce(
 ) -> Reproduction:
     """Play the paper's experiments, or some of them by name, judge its claims, and write tables, figures and report.
 
-    `out` gets ``<figure>.parquet`` (further rows ``<figure>.<row>.parquet``), ``<figure>.png``, ``.svg`` and ``.pdf``,
-    ``ledger.json``, ``report.html``, under ``ledger/`` the tables only the claims are judged by, and
-    ``reproduction.json``, which says what of all this is ours: nothing else in the folder is touched. Everything is
-    played and written aside before an earlier run is replaced. Figures of an earlier run with the same settings stay,
-    and the report has them too; with other settings they are refused, unless all of them are played again.
+    The folder gets ``<figure>.parquet`` (further rows ``<figure>.<row>.parquet``), ``<figure>.png``, ``.svg`` and
+    ``.pdf``, ``ledger.json``, ``report.html``, under ``ledger/`` the tables that only claims need, and
+    ``reproduction.json``, which lists these files; no other file is changed. An earlier run is replaced only once the
+    new one is complete. Figures of an earlier run with the same settings stay, and the report shows them too; with
+    other settings they are refused, unless all of them are played again.
 
-    `further` names policies of our own ("adaptive") to play and draw beside the paper's six, where it compares them.
-
-    `progress` shows a bar, by default on a terminal only; `echo` is called with each message, with `verbose` also the
-    name of each table as it is played.
+    Parameters
+    ----------
+    figures
+        Names of figures; all unless given.
+    out
+        The folder.
+    replications, horizon, n_arms, seed
+        The size of the run; the defaults are the paper's.
+    further
+        Policies to play and draw beside the paper's six: ``"adaptive"``.
+    backend, workers, scheduler, progress
+        As in `simulate`.
+    echo, verbose
+        Called with each message; with `verbose` also for each table that was played.
     """
     need_matplotlib()
     asked = chosen(figures)

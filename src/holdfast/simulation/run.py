@@ -55,18 +55,32 @@ def simulate(
 ) -> Result:
     """Play each policy `replications` times against `environment` and record regret and switches.
 
-    `horizon` may be left out with a loss table: all its rounds are played. `switching_cost` is λ, or a sequence λ_n by
-    block: a list, a function of n, or `Power(alpha)`. Like all results it is in the units of the environment's losses;
-    the policies' `loss_range` must be the environment's.
+    The numbers of a policy depend on `seed`, its name and the replication only: neither on the number of workers nor on
+    the other policies. A GPU gives other numbers of the same distribution. Ctrl-C raises `Interrupted`, and a lost
+    cluster `BackendLost`; both have the finished replications as `result`.
 
-    Policies given as a mapping are called by its keys; otherwise each by its `label`. The numbers of a policy depend on
-    `seed`, that name and the replication, on nothing else: not on the backend's workers, nor on the other policies (a
-    GPU gives other numbers of the same distribution). So a study may be played in pieces: replications are numbered
-    from `first_replication` on, and `Result.concat` joins them to what one call would have given.
-
-    `checkpoints` are the rounds to record at (`holdfast.simulation.checkpoints`); the horizon is always one.
-    `progress` shows a bar; by default on a terminal only. Ctrl-C raises `Interrupted`, and a cluster
-    that is lost `BackendLost`; both hold what was finished as `result`.
+    Parameters
+    ----------
+    policies
+        One policy, several, or a mapping from names to policies. Without a mapping the name is the policy's `label`.
+    environment
+        What they play against. Its `loss_range` must be that of the policies.
+    horizon
+        The number of rounds; with a loss table it may be left out, and all its rounds are played.
+    switching_cost
+        λ, in the units of the environment's losses; or one λ_n per block as a list, a function of n, or
+        `Power(alpha)`.
+    replications, first_replication
+        How many games each policy plays, and the number of the first. A long run can be played in pieces:
+        `Result.concat` joins them to what one call would have given.
+    seed
+        A whole number.
+    checkpoints
+        The rounds to record at: how many, ``"linear"``, ``"log"``, or the rounds. The horizon is always one of them.
+    backend, workers, scheduler
+        ``"threads"``, ``"dask"``, ``"cuda"`` or a `Backend`; the number of workers; the address of a Dask scheduler.
+    progress
+        Whether to show a progress bar; by default on a terminal only.
 
     >>> result = simulate([holdfast.Exp3(2)], holdfast.Bernoulli([0.3, 0.5]), horizon=100, switching_cost=0.1)
     >>> result.frame.columns

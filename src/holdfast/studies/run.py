@@ -59,12 +59,25 @@ def run_study(
     echo: Say | None = None,
     chunks: Chunks | None = None,
 ) -> StudyRun:
-    """Run the study in the file `path` and leave its tables in the folder `out`.
+    """Run the study in a file and write its tables to a folder.
 
-    With `resume`, what is already there is kept and only the rest is played; a folder with another study is refused.
-    `echo` is called with a line for each finished cell. Ctrl-C keeps the finished chunks, says so, and raises
-    KeyboardInterrupt. Mistakes in the file, a backend that is not there and a scheduler that does not answer are found
-    before anything is written. `chunks` says how much is played between two saves.
+    Ctrl-C keeps the finished chunks and raises KeyboardInterrupt. Errors in the file, a missing backend and a scheduler
+    that does not answer are found before anything is written.
+
+    Parameters
+    ----------
+    path
+        The study, in TOML.
+    out
+        The folder; one that holds another study is refused.
+    backend, workers, scheduler, progress
+        As in `simulate`.
+    resume
+        Keep what is in the folder, and play the rest.
+    echo
+        Called with a line for each message.
+    chunks
+        How much is played between two saves.
     """
     return play_study(
         read_study(path),
