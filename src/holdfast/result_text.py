@@ -68,9 +68,7 @@ def as_latex(summary: pl.DataFrame, measures: Iterable[str]) -> str:
     lines = [r"\begin{tabular}{" + "l" * (len(head) - numbers) + "r" * numbers + "}", r"\hline"]
     lines += [" & ".join(map(_escaped, head)) + r" \\", r"\hline"]
     for row in body:
-        means = [
-            cell.replace(",", "{,}").replace("±", r"\pm").replace("–", "-").replace("−", "-") for cell in row[-numbers:]
-        ]
+        means = [cell.translate(IN_MATHS) for cell in row[-numbers:]]
         lines.append(" & ".join([*map(_escaped, row[:-numbers]), *means]) + r" \\")
     return "\n".join([*lines, r"\hline", r"\end{tabular}"])
 

@@ -175,8 +175,6 @@ FIGURE_NOTES: dict[str, tuple[FigureNote, ...]] = {
             _easy,
         ),
         FigureNote("BaSE, made for these losses and given the horizon, competes with few switches.", _easy_base),
-            "BaSE, made for exactly these losses and given the horizon, competes with few switches.", _easy_base
-        ),
     ),
     "stochastic-hard": (
         FigureNote(
