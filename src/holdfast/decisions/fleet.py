@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,7 +18,7 @@ from holdfast.errors import InvalidParameter, OutOfTurn
 from holdfast.layouts import Array
 from holdfast.players.game import Game, broken_rules, policy_key, reaching
 from holdfast.players.losses import announced_value, exact_sum, normalised_total
-from holdfast.policies.policy import Policy
+from holdfast.policies.policy import Policy, packed_parameters
 from holdfast.rng import STATE_SIZE, check_seed
 
 MOST_GAMES = 10**9
@@ -75,7 +75,7 @@ class Fleet:
         self._workers = cores() if workers is None else whole_number("workers", workers, least=1)
         kernels = policy.kernels
         self._ask, self._tell = loops(kernels)
-        self._params = policy.parameters()
+        self._use(policy.parameters())
         state = kernels.state_layout
         self._games = Games(
             numbers=np.zeros((n, state.n_numbers)),
@@ -133,14 +133,15 @@ class Fleet:
         announced = self._announced(switching_cost, len(chosen))
         if len(chosen):
             furthest = int(self._games.begun[chosen].max())
-            self._params = reaching(self.policy, self._params, furthest)
+            if furthest >= self._covered:
+                self._use(reaching(self.policy, self._params, furthest))
         arms, blocks = np.empty(len(chosen), dtype=np.int64), np.empty(len(chosen), dtype=np.int64)
 
         def ask_some(first: int, last: int) -> int:
             some = slice(first, last)
             told = announced if len(announced) == 1 else announced[some]
             return int(
-                self._ask(self._params, self._games, self.policy.n_arms, chosen[some], told, arms[some], blocks[some])
+                self._ask(self._packed, self._games, self.policy.n_arms, chosen[some], told, arms[some], blocks[some])
             )
 
         if any(status == BROKEN for status in self._spread(ask_some, len(chosen))):
@@ -168,7 +169,7 @@ class Fleet:
         def tell_some(first: int, last: int) -> int:
             some, mine, j = chosen[first:last], values[first:last], 0
             while True:
-                j = self._tell(self._params, games, self.policy.n_arms, some, mine, low, highest, self.policy.unit, j)
+                j = self._tell(self._packed, games, self.policy.n_arms, some, mine, low, highest, self.policy.unit, j)
                 if j == DONE:
                     return DONE
                 self._tell_slowly(int(some[j]), float(mine[j]))
@@ -201,7 +202,8 @@ class Fleet:
         """A copy of game i, to go on apart."""
         games, game = self._games, Game(self.policy, seed=0)
         game.numbers[:], game.vectors[:], game.block[:] = games.numbers[i], games.vectors[i], games.blocks[i]
-        game.stream[:], game.begun, game.params = games.streams[i], int(games.begun[i]), self._params
+        game.stream[:], game.begun = games.streams[i], int(games.begun[i])
+        game.use(self._params)
         return game
 
     def probabilities(self, i: int) -> Array:
@@ -213,6 +215,11 @@ class Fleet:
                 raise OutOfTurn(f"the probabilities of the next block depend on its {self.policy.announces}")
             game.begin()
         return game.probabilities()
+
+    def _use(self, params: Any) -> None:
+        """Go on with these parameters."""
+        self._params, self._covered = params, self.policy.blocks_covered(params)
+        self._packed = packed_parameters(self.policy, params)
 
     def _chosen(self, indices: ArrayLike | None) -> Ints:
         if indices is None:

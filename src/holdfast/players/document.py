@@ -134,10 +134,7 @@ def checked(content: Mapping[str, Any], policy: Policy) -> Saved:
     left = whole_number("left", content["left"], least=0, most=most)
     if content["block"] is not None:
         block = named_numbers(content["block"], kernels.block_layout, K, "block")
-        whole_number("arm", block["arm"], least=0, most=K - 1)
-        length = whole_number("rounds of the block", block["rounds"], least=1, most=most)
-        must_be(0.0 <= block["probability"] <= 1.0 + 1e-9, "probability must be from 0 (not known) to 1")
-        must_be(1 <= left <= length, f"of {length} rounds at least 1 must be left")
+        must_be(1 <= left <= block["rounds"], f"of {block['rounds']:g} rounds at least 1 must be left")
         must_be(begun >= 1, "a block in play must have begun")
     else:
         must_be(left == 0, "without a block no rounds can be left")
@@ -197,7 +194,11 @@ def _losses(content: Mapping[str, Any], policy: Policy, held: int) -> tuple[tupl
 
 
 def named_numbers(values: Any, layout: Layout, n_arms: int, what: str) -> dict[str, Any]:
-    """Finite numbers for every saved name of `layout`, and for no other."""
+    """Finite numbers for every saved name of `layout`, and for no other, each in its range.
+
+    Before its first block a game's state is all zeros, whatever the ranges. With `n_arms` 0 the number of arms is not
+    known.
+    """
     names = layout.saved_kinds
     must_be(isinstance(values, dict) and values.keys() == names.keys(), f"{what} must have {', '.join(names)}")
     checked: dict[str, Any] = {}
@@ -208,4 +209,7 @@ def named_numbers(values: Any, layout: Layout, n_arms: int, what: str) -> dict[s
         must_be(isinstance(values[name], list) and len(values[name]) == n_arms, f"{name} must have a number per arm")
         numbers = np.array([real_number(name, value) for value in values[name]])
         checked[name] = numbers.tolist()
+    if any(np.any(numbers) for numbers in checked.values()):
+        rule = layout.broken_rule(checked, n_arms)
+        must_be(rule is None, f"{what}: {rule}")
     return checked

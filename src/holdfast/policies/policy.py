@@ -3,9 +3,9 @@
     choose(params, state, announced, streams, block)   begin a block: fill in its arm, rounds and probability
     observe(params, state, block, totals, rounds)      what that block lost over so many rounds
 
-`params` is a read-only array. `state` is the game, `block` the block in play: records of named numbers
-(`holdfast.layouts`), owned by the caller. `announced` is what the policy is told at the start of a block (Theorem 4's
-λ_n, Theorem 2's b_t), `streams` the random streams it draws from.
+`params` are the policy's parameters, `state` is the game, `block` the block in play: all by name (`holdfast.layouts`).
+State and block are owned by the caller; parameters are never changed. `announced` is what the policy is told at the
+start of a block (Theorem 4's λ_n, Theorem 2's b_t), `streams` the random streams it draws from.
 
 **A block is a value.** Whatever `observe` needs of the draw is in the block, not in the state: so a block may be
 stored, sent elsewhere and observed late, after others have begun, and in any order. A policy that cannot go on without
@@ -19,6 +19,7 @@ handed one column, here as in online play and on a GPU.
 from __future__ import annotations
 
 import math
+import warnings
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -30,7 +31,7 @@ import numpy as np
 
 from holdfast.checks import LARGEST, address_of, number_range, real_number, whole_number
 from holdfast.errors import BadSavedState, InvalidParameter
-from holdfast.layouts import Array, Layout, layout_of
+from holdfast.layouts import ArmIndex, Array, Layout, ParamsLayout, Range, Whole, layout_of, params_layout_of
 
 if TYPE_CHECKING:
     from holdfast import Player
@@ -46,8 +47,8 @@ Kernel = Callable[..., Any]
 Announcement = Literal["switching_cost", "loss_bound"]
 """What the world may have to tell a policy at the start of each block."""
 
-BLOCK_FIELDS = ("arm", "rounds", "probability")
-"""What the block of every policy begins with."""
+BLOCK_RANGES = {"arm": ArmIndex, "rounds": Range(1.0, Whole.most, whole=True), "probability": Range(0.0, 1.0 + 1e-9)}
+"""What the block of every policy begins with; a probability of 0 is one that is not known."""
 
 
 class Kernels(NamedTuple):
@@ -61,6 +62,8 @@ class Kernels(NamedTuple):
     """A NamedTuple that begins with `arm`, `rounds` and `probability`, then whatever `observe` wants handed back."""
     abreast: bool = False
     """Whether several games can be played at once: only where their blocks have the same lengths."""
+    params: type | None = None
+    """A NamedTuple of what `Policy.parameters` returns; None for a policy without parameters."""
 
     @property
     def state_layout(self) -> Layout:
@@ -72,13 +75,19 @@ class Kernels(NamedTuple):
         """Where the numbers of a block lie."""
         return _block_layout(self.block)
 
+    @property
+    def params_layout(self) -> ParamsLayout:
+        """Where the parameters lie."""
+        return params_layout_of(self.params)
+
 
 @cache
 def _block_layout(block: Any) -> Layout:
     layout = layout_of(block)
-    if tuple(layout.kinds)[:3] != BLOCK_FIELDS or layout.n_vectors or not all(k.saved for k in layout.kinds.values()):
+    plain = all(kind.saved and not kind.per_arm for kind in layout.kinds.values())
+    if tuple(layout.kinds)[:3] != tuple(BLOCK_RANGES) or not plain:
         raise TypeError(f"{block.__name__} must begin with arm, rounds and probability, and have Scalars only")
-    return layout
+    return replace(layout, ranges={**BLOCK_RANGES, **layout.ranges})
 
 
 @dataclass(frozen=True)
@@ -156,20 +165,28 @@ class Policy(ABC):
         """What one switch costs, in the units of `loss_range`; or an error."""
         return real_number("switching_cost", value, least=0, most=LARGEST * self.unit)
 
-    @abstractmethod
-    def parameters(self, horizon: float | None = None, blocks: int = 64) -> Array:
-        """The read-only array the kernels take. `horizon` and `blocks` tell how far a tabulated schedule must reach."""
+    def parameters(self) -> Any:
+        """What the kernels read as `params`: a value of the NamedTuple `kernels.params`."""
+        return np.empty(0)
 
-    def blocks_covered(self, params: Array) -> float:
+    def parameters_reaching(self, *, block: int = 1, horizon: float = 1.0) -> Any:
+        """The same, with a tabulated schedule that reaches this block and this many rounds."""
+        return self.parameters()
+
+    def blocks_covered(self, params: Any) -> float:
         """The number of blocks `params` is good for: all, unless a schedule is tabulated."""
         return math.inf
 
     @abstractmethod
-    def probabilities(self, params: Array, state: Any, block: Any) -> Array:
+    def probabilities(self, params: Any, state: Any, block: Any) -> Array:
         """The distribution that the arm of `block` was drawn from, `state` being as the draw left it."""
 
     def check_saved(self, state: Mapping[str, Any], block: Mapping[str, Any] | None) -> None:
-        """An error for saved numbers, all of them finite, that no game of this policy can have come to."""
+        """An error for saved numbers that no game of this policy can have reached.
+
+        All of them are finite and in the ranges that state and block declare: what remains are rules about several
+        numbers together.
+        """
         return None
 
     def carried_over(self, state: Mapping[str, Any], kept: Sequence[int | None]) -> dict[str, Any]:
@@ -202,12 +219,34 @@ class Policy(ABC):
         }
 
 
-def checked_parameters(policy: Policy, horizon: float | None = None) -> Array:
-    """The array that the kernels take; or an error where a policy, a user's own, has none."""
-    params = policy.parameters() if horizon is None else policy.parameters(horizon=horizon)
-    if not isinstance(params, np.ndarray):
-        raise InvalidParameter("parameters", "must be an array of numbers", params)
-    return params
+@dataclass(frozen=True)
+class WithSwitchingCost(Policy):
+    """A policy that knows what a switch costs."""
+
+    switching_cost: float = field(kw_only=True)
+    """λ: what one switch costs, in the units of `loss_range`."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set("switching_cost", self.checked_cost(self.switching_cost))
+
+    @property
+    def lam(self) -> float:
+        """λ as the kernels take it: in normalised units."""
+        return self.switching_cost / self.unit
+
+
+def packed_parameters(policy: Policy, params: Any) -> Array:
+    """`params` as the array that compiled kernels are given; or an error where a user-defined policy has others."""
+    wanted = policy.kernels.params
+    if wanted is None and isinstance(params, np.ndarray):
+        if params.size:
+            message = f"{policy.label}: parameters() should return a NamedTuple, named in Kernels(..., params=...)"
+            warnings.warn(message, DeprecationWarning, stacklevel=2)
+    elif wanted is None or not isinstance(params, wanted):
+        rule = "must be of the NamedTuple that Kernels(..., params=...) names"
+        raise InvalidParameter("parameters", f"{rule}, {wanted.__name__ if wanted else 'none'} here", params)
+    return policy.kernels.params_layout.packed(params)
 
 
 def rearranged(
@@ -232,6 +271,13 @@ def _checked_names(arms: object) -> tuple[str, ...] | None:
         twice = next(name for name, count in Counter(arms).items() if count > 1)
         raise InvalidParameter("arms", f"{rule}; {twice!r} is there twice", list(arms))
     return tuple(arms)
+
+
+def has_begun(state: Mapping[str, Any]) -> bool:
+    """Whether a saved game's first block has begun; before that all numbers must be 0."""
+    begun = bool(state["n"])
+    must_be(begun or not any(np.any(values) for values in state.values()), "a game that has not begun is all zeros")
+    return begun
 
 
 def must_be(holds: bool, what: str) -> None:

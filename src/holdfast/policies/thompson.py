@@ -9,9 +9,9 @@ from holdfast._numba.compile import kernel
 from holdfast.errors import HoldfastError
 from holdfast.layouts import Array
 from holdfast.policies.averages import (
-    THRESHOLD,
     AverageBlock,
     AverageState,
+    CautiousParams,
     Hesitant,
     begin_with_cooldown,
     observe,
@@ -35,18 +35,15 @@ def choose(params: Any, state: Any, announced: float, streams: Any, block: Any) 
     """A sample for each arm, and the arm of the least; the last, unless that is lower than its own by the threshold."""
     state.n[0] += 1.0
     last = int(state.last[0]) - 1
-    arm, least, of_last = 0, 2.0, 2.0 + params[THRESHOLD]
+    arm, least, of_last = 0, 2.0, 2.0 + params.threshold
     for i in range(state.C.shape[0]):
         value = believed(state, i, streams[:, 0])
         of_last = value if i == last else of_last
         if value < least:
             arm, least = i, value
-    if least >= of_last - params[THRESHOLD]:
+    if least >= of_last - params.threshold:
         arm = last
     begin_with_cooldown(params, state, block, arm, NOT_KNOWN)
-
-
-KERNELS = Kernels(choose, observe, AverageState, AverageBlock)
 
 
 @dataclass(frozen=True)
@@ -74,13 +71,9 @@ class ThompsonSampling(Hesitant):
     """
 
     id: ClassVar[str] = "thompson"
+    kernels = Kernels(choose, observe, AverageState, AverageBlock, params=CautiousParams)
     knows_probabilities: ClassVar[bool] = False
 
-    @property
-    def kernels(self) -> Kernels:
-        """One game at a time: the lengths of its blocks depend on what was lost."""
-        return KERNELS
-
-    def probabilities(self, params: Array, state: Any, block: Any) -> Array:
+    def probabilities(self, params: Any, state: Any, block: Any) -> Array:
         """An error: they are not known."""
         raise HoldfastError(f"{self.label} does not know the probabilities of its arms: it plays the best sample")

@@ -6,24 +6,18 @@ import math
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-import numpy as np
-
 from holdfast._numba.compile import kernel
 from holdfast.checks import real_number
-from holdfast.layouts import Array
 from holdfast.policies.averages import (
-    THRESHOLD,
     UNTOLD,
     AverageBlock,
     AverageState,
+    CautiousParams,
     Hesitant,
     begin_with_cooldown,
     observe,
 )
 from holdfast.policies.policy import Kernels
-
-EXPLORATION = 2
-"""The place of c in `params`, after the cooldown and the threshold."""
 
 
 @kernel
@@ -40,9 +34,9 @@ def choose(params: Any, state: Any, announced: float, streams: Any, block: Any) 
     K = state.C.shape[0]
     arm = int(state.n[0]) - 1
     if arm >= K:
-        doubt = params[EXPLORATION] * math.log(max(state.played[0], 1.0))
+        doubt = params.exploration * math.log(max(state.played[0], 1.0))
         last = int(state.last[0]) - 1
-        arm, least = last, index(state, last, doubt) - params[THRESHOLD]
+        arm, least = last, index(state, last, doubt) - params.threshold
         for i in range(K):
             value = index(state, i, doubt)
             if value < least:
@@ -50,7 +44,8 @@ def choose(params: Any, state: Any, announced: float, streams: Any, block: Any) 
     begin_with_cooldown(params, state, block, arm, 1.0)
 
 
-KERNELS = Kernels(choose, observe, AverageState, AverageBlock)
+KERNELS = Kernels(choose, observe, AverageState, AverageBlock, params=CautiousParams)
+"""One game at a time: the lengths of its blocks depend on what was lost."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +73,7 @@ class Ucb1(Hesitant):
     """
 
     id: ClassVar[str] = "ucb1"
+    kernels = KERNELS
     deterministic: ClassVar[bool] = True
 
     exploration: float = field(default=2.0, kw_only=True)
@@ -86,14 +82,9 @@ class Ucb1(Hesitant):
         super().__post_init__()
         self._set("exploration", real_number("exploration", self.exploration, least=0))
 
-    @property
-    def kernels(self) -> Kernels:
-        """One game at a time: the lengths of its blocks depend on what was lost."""
-        return KERNELS
-
-    def parameters(self, horizon: float | None = None, blocks: int = 64) -> Array:
-        """As the kernels take them."""
-        return np.append(super().parameters(), self.exploration)
+    def parameters(self) -> CautiousParams:
+        """With exploration."""
+        return super().parameters()._replace(exploration=self.exploration)
 
 
 @dataclass(frozen=True)
@@ -114,13 +105,5 @@ class FollowTheLeader(Hesitant):
     """
 
     id: ClassVar[str] = "follow-the-leader"
+    kernels = KERNELS  # UCB1's
     deterministic: ClassVar[bool] = True
-
-    @property
-    def kernels(self) -> Kernels:
-        """UCB1's."""
-        return KERNELS
-
-    def parameters(self, horizon: float | None = None, blocks: int = 64) -> Array:
-        """As the kernels take them: without exploration."""
-        return np.append(super().parameters(), 0.0)

@@ -17,7 +17,7 @@ from holdfast.environments.environment import UNIT_RANGE
 from holdfast.errors import BackendLost, HoldfastError, InvalidParameter
 from holdfast.layouts import Array
 from holdfast.policies import Policy
-from holdfast.policies.policy import checked_parameters
+from holdfast.policies.policy import packed_parameters
 from holdfast.regret import pseudo_regret, total_loss
 from holdfast.results import Result, rows
 from holdfast.rng import check_seed
@@ -160,7 +160,7 @@ def fitted(policy: Policy, environment: Environment, horizon: int) -> Policy:
         for arm in policy.arms:
             one_of("arms", arm, environment.arms)
         policy = replace(policy, arms=tuple(environment.arms))
-    checked_parameters(policy, horizon)
+    packed_parameters(policy, policy.parameters_reaching(horizon=horizon))
     return policy
 
 

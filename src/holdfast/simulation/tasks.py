@@ -12,7 +12,7 @@ from holdfast._numba.rows import aligned_zeros
 from holdfast.environments import Environment
 from holdfast.errors import HoldfastError, InvalidParameter
 from holdfast.players.game import broken_rules, policy_key
-from holdfast.policies import Policy
+from holdfast.policies.policy import Policy, packed_parameters
 from holdfast.rng import stream_key
 from holdfast.simulation.costs import Costs
 from holdfast.simulation.game import (
@@ -71,7 +71,7 @@ class Task:
         if not (isinstance(tables, tuple) and all(isinstance(table, np.ndarray) for table in tables)):
             raise InvalidParameter(f"tables of {type(self.environment).__name__}", "must be a tuple of arrays", tables)
         return Rules(
-            params=self.policy.parameters(horizon=self.horizon),
+            params=packed_parameters(self.policy, self.policy.parameters_reaching(horizon=self.horizon)),
             tables=tables,
             costs=costs,
             announces_cost=self.policy.announces == "switching_cost",
