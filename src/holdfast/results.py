@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby, pairwise
 from pathlib import Path
@@ -173,8 +172,9 @@ class Result:
         of panels. `scale` is ``"linear"``, ``"log"``, or ``"auto"``: logarithmic where a linear axis would flatten half
         of the lines. Needs the extra ``report``.
         """
-        plots = importlib.import_module("holdfast.report.plots")  # above this room: found by name, when asked for
-        return plots.plot_result(self, path, measures=measures, scale=scale, axes=axes, title=title)
+        from holdfast.report.plots import plot_result  # points up: a convenience for users
+
+        return plot_result(self, path, measures=measures, scale=scale, axes=axes, title=title)
 
     def write(self, path: str | Path) -> Path:
         """Write the table as the suffix says: ``.parquet``, ``.csv``, or ``.arrow`` (also ``.ipc`` and ``.feather``).

@@ -21,7 +21,7 @@ POLICIES = {
     "exp3": hf.Exp3(3),
     "exp3-blocks": hf.BlockExp3(3, switching_cost=0.5, horizon=500),
     "base": hf.BaSE(3, horizon=200, order="random"),
-    "own units": hf.TsallisSwitch(3, switching_cost=40.0, loss_range=(-64.0, 64.0)),
+    "own units": hf.TsallisSwitch(3, switching_cost=40.0, units=(-64.0, 64.0)),
     "given schedule": hf.TsallisSwitch(2, block_lengths=lambda n: 1 + n % 3, learning_rates=lambda n: 1.0 / n),
 }
 
@@ -105,7 +105,7 @@ def test_sums_are_those_of_fsum(losses):
 
 @given(st.lists(st.floats(0.0, 1.0) | st.floats(0.0, 1e-250), min_size=60, max_size=60), st.booleans())
 def test_losses_over_all_decades_are_added_up_exactly(losses, own_units):
-    policy = hf.BlockExp3(2, switching_cost=9.0, horizon=60, loss_range=(-3.0, 1.0) if own_units else (0.0, 1.0))
+    policy = hf.BlockExp3(2, switching_cost=9.0, horizon=60, units=(-3.0, 1.0) if own_units else (0.0, 1.0))
     fleet, player = hf.Fleet(policy, 1, seed=5), policy.player(seed=5)
     for loss in losses:
         assert fleet.ask().arms[0] == player.ask()

@@ -77,7 +77,7 @@ def test_foreign_data_are_refused(data):
         Player.load(data)
 
 
-@pytest.mark.parametrize(("version", "says"), [(3, "newer"), (0, "version 1"), ("1", "version 1"), (None, "version 1")])
+@pytest.mark.parametrize(("version", "says"), [(4, "newer"), (0, "version 1"), ("1", "version 1"), (None, "version 1")])
 def test_data_from_the_future_are_refused(saved, version, says):
     document = json.loads(saved)
     document["version"] = version

@@ -68,7 +68,7 @@ def test_a_loss_within_the_range_is_played(loss):
 @pytest.mark.parametrize("replications", [1, 40])  # alone and abreast
 @pytest.mark.parametrize("loss", [math.nan, math.inf, -math.inf, -5.0, 1.001, 1e300])
 def test_a_loss_outside_the_range_ends_in_an_error(loss, replications):
-    with pytest.raises(HoldfastError, match=r"^Own must lose from 0 to 1 in each round, as a share of its loss_range"):
+    with pytest.raises(HoldfastError, match=r"^Own must lose from 0 to 1 in each round, as a share of its units"):
         play(Own(loss), replications=replications)
 
 
@@ -101,7 +101,7 @@ class WithExcess(Own):
 class WithRange(Own):
     """A range the wrong way round."""
 
-    loss_range = (1, 0)
+    units = (1, 0)
 
 
 class WithRounds(Own):
@@ -117,7 +117,7 @@ class WithRounds(Own):
         (WithTables(), r"tables of WithTables must be a tuple of arrays; got \[array"),
         (WithMeans(), r"expected of WithMeans must be 2 finite numbers, one per arm; got array\(\[0"),
         (WithExcess(), r"excess of WithExcess must be 2 finite numbers, one per arm; got 0.0"),
-        (WithRange(), r"loss_range of WithRange must be two numbers .*; got \(1, 0\)"),
+        (WithRange(), r"units of WithRange must be two numbers .*; got \(1, 0\)"),
         (WithRounds(), r"rounds of WithRounds must be a whole number from 1 to \d+; got 0"),
         (Own(reference=2), r"reference of Own, an arm, must be a whole number from 0 to 1; got 2"),
         (Own(n_arms="2"), r"n_arms of Own must be a whole number of at least 1; got '2'"),

@@ -163,7 +163,7 @@ class Fleet:
             numbers = np.asarray(blocks)
             if numbers.shape != chosen.shape or (numbers != games.begun[chosen]).any():
                 raise InvalidParameter("blocks", "must be the current block of each game, as ask gave it", blocks)
-        low = self.policy.loss_range[0]
+        low = self.policy.units[0]
         highest = self.policy.bounds[1] - low
 
         def tell_some(first: int, last: int) -> int:

@@ -73,7 +73,7 @@ class LossTable(Environment):
         An array, a data frame (polars, pandas, Arrow), or the path of a file: ``.csv`` or ``.csv.gz`` with a header
         line of arm names, ``.parquet``, ``.arrow``, ``.feather`` or ``.ipc``, or ``.npy``, which is mapped.
     units
-        The lowest and the highest loss that one round can have. Policies need the same `loss_range`; the switching cost
+        The lowest and the highest loss that one round can have. Policies need the same `units`; the switching cost
         and all results are in these units too.
     index
         The column with the time or name of each round, kept as `labels`. It is no arm.
@@ -117,11 +117,6 @@ class LossTable(Environment):
         """The time or name of each round, from the column `index`."""
         labels: NDArray[Any] | None = self.source.labels
         return labels
-
-    @property
-    def loss_range(self) -> tuple[float, float]:
-        """`units`."""
-        return self.units
 
     @property
     def n_arms(self) -> int:

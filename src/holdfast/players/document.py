@@ -1,6 +1,6 @@
 """A saved game: a JSON document with named numbers, a version and a check sum; every number is checked on the way in.
 
-    {"format": "holdfast.player", "version": 2, "check": "…", "player": {
+    {"format": "holdfast.player", "version": 3, "check": "…", "player": {
         "policy": {…}, "functions": […],            what is played
         "state": {"n": 7, "C": […], …},             the policy's own numbers by name
         "block": {"arm": 1, "rounds": 3, …} | null, the block in play
@@ -33,7 +33,7 @@ from holdfast.rng import STATE_SIZE
 from holdfast.schedules import LONGEST
 
 FORMAT = "holdfast.player"
-VERSION = 2
+VERSION = 3
 
 
 def sealed(content: Mapping[str, Any]) -> str:
@@ -164,7 +164,7 @@ def rehearse(game: Game, saved: Saved) -> None:
     """Refuse now a game that could not go on: end its block with the highest loss, and begin another."""
     ahead, policy = game.copy(), game.policy
     if saved.block is not None:
-        highest = saved.bounds[1] - policy.loss_range[0]
+        highest = saved.bounds[1] - policy.units[0]
         ahead.observe(ahead.block, highest / policy.unit * saved.block["rounds"], saved.block["rounds"])
     try:
         ahead.begin(saved.bounds[1] if policy.announces == "loss_bound" else 0.0)

@@ -39,7 +39,7 @@ def announced_value(policy: Policy, told: Mapping[str, float | None]) -> tuple[f
 
 def normalised_total(policy: Policy, bounds: tuple[float, float], pieces: Sequence[float], rounds: float) -> float:
     """The sum of `pieces`, lost over `rounds` rounds, as the kernels take it; rounded once."""
-    low = policy.loss_range[0]
+    low = policy.units[0]
     highest = bounds[1] - low
     total = math.fsum([*pieces, -low * rounds]) if low else math.fsum(pieces)
     return min(max(total, 0.0), highest * rounds) / policy.unit
@@ -49,5 +49,5 @@ def outside_range(name: str, bounds: tuple[float, float], count: int, value: obj
     """What is said of a loss, or a sum of losses, that cannot be."""
     low, high = bounds
     of = "one round" if count == 1 else f"{count} rounds"
-    hint = "; give loss_range=(lowest, highest) to use your own units" if (low, high) == (0.0, 1.0) else ""
+    hint = "; give units=(lowest, highest) to use your own units" if (low, high) == (0.0, 1.0) else ""
     return InvalidParameter(name, f"of {of} must be from {count * low:g} to {count * high:g}{hint}", value)

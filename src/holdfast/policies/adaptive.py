@@ -283,7 +283,7 @@ class AdaptiveTsallisSwitch(Policy):
     n_arms
         The number of arms K; or `arms`, their names.
     switching_cost
-        λ, what one switch costs in the units of `loss_range`; or ``"announced"``: then each block's λ_n is told by
+        λ, what one switch costs in `units`; or ``"announced"``: then each block's λ_n is told by
         ``ask(switching_cost=...)`` before it is drawn, as in Theorem 4.
     longest_step_down, longest_step_up
         The longest step of an estimate towards and away from an arm, in units of 1/(η√p): a and J. One bounds what a

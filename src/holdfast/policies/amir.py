@@ -126,7 +126,7 @@ class AmirTsallis(TsallisInTwoPhases):
     Parameters
     ----------
     switching_cost
-        λ, in the units of `loss_range`.
+        λ, in `units`.
     horizon
         T, the number of rounds that will be played; past it, it plays on as it is.
 
@@ -156,7 +156,7 @@ class AnytimeAmirTsallis(TsallisInTwoPhases):
     Parameters
     ----------
     switching_cost
-        λ, in the units of `loss_range`.
+        λ, in `units`.
 
     >>> AnytimeAmirTsallis(3, switching_cost=1.0).player(seed=1).ask() in (0, 1, 2)
     True

@@ -95,7 +95,7 @@ class Hesitant(Averaging):
     cooldown: int = field(default=1, kw_only=True)
     """Rounds for which an arm is held after each switch to it."""
     threshold: float = field(default=0.0, kw_only=True)
-    """By how much another arm must be better before it is switched to, in the units of `loss_range`."""
+    """By how much another arm must be better before it is switched to, in `units`."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -216,7 +216,7 @@ class BaSE(Elimination):
     order
         In which order the arms of a batch are played: by ``"index"``, at ``"random"``, or ``"round-robin"``, one
         round each.
-    arms, loss_range
+    arms, units
         Names of the arms; the lowest and the highest loss of a round. As for every policy.
 
     >>> BaSE(8, horizon=100_000).batches

@@ -122,7 +122,7 @@ class Exp3(ExponentialWeights):
     ----------
     n_arms
         K, the number of arms. Left out where `arms` names them.
-    arms, loss_range
+    arms, units
         Names of the arms; the lowest and the highest loss of a round. As for every policy.
 
     >>> Exp3(2).player(seed=0).probabilities
@@ -149,10 +149,10 @@ class BlockExp3(WithSwitchingCost, ExponentialWeights):
     n_arms
         K, the number of arms. Left out where `arms` names them.
     switching_cost
-        λ: what one switch costs, in the units of `loss_range`.
+        λ: what one switch costs, in `units`.
     horizon
         T, the number of rounds that will be played.
-    arms, loss_range
+    arms, units
         Names of the arms; the lowest and the highest loss of a round. As for every policy.
 
     >>> BlockExp3(8, switching_cost=1.0, horizon=100_000).block_length

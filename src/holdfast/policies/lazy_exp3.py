@@ -72,7 +72,7 @@ class LazyExp3(WithSwitchingCost, ExponentialWeights):
     Parameters
     ----------
     switching_cost
-        λ, in the units of `loss_range`.
+        λ, in `units`.
 
     >>> LazyExp3(2, switching_cost=1.0).player(seed=0).probabilities
     array([0.5, 0.5])

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from abc import ABC, abstractmethod
+from abc import ABCMeta, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -34,7 +34,7 @@ from holdfast.errors import BadSavedState, InvalidParameter
 from holdfast.layouts import ArmIndex, Array, Layout, ParamsLayout, Range, Whole, layout_of, params_layout_of
 
 if TYPE_CHECKING:
-    from holdfast import Player
+    from holdfast.players.player import Player
 
 RAREST = 1e-20
 """No arm of a smaller probability is drawn by a uniform of 53 bits, but for the first arm by a uniform of 0."""
@@ -90,8 +90,22 @@ def _block_layout(block: Any) -> Layout:
     return replace(layout, ranges={**BLOCK_RANGES, **layout.ranges})
 
 
+RENAMED = "loss_range is called units now"
+
+
+class FormerNames(ABCMeta):
+    """Takes `loss_range`, as `units` were called, for one more release."""
+
+    def __call__(cls, *args: Any, **parameters: Any) -> Any:
+        """Make a policy."""
+        if "loss_range" in parameters:
+            warnings.warn(RENAMED, DeprecationWarning, stacklevel=2)
+            parameters["units"] = parameters.pop("loss_range")
+        return super().__call__(*args, **parameters)
+
+
 @dataclass(frozen=True)
-class Policy(ABC):
+class Policy(metaclass=FormerNames):
     """What to play: parameters only. `player()` begins a game; `holdfast.simulate` plays many."""
 
     n_arms: int = 0
@@ -111,8 +125,8 @@ class Policy(ABC):
 
     arms: Sequence[str] | None = field(default=None, kw_only=True)
     """Names of the arms; `ask` then returns the name."""
-    loss_range: tuple[float, float] = field(default=(0.0, 1.0), kw_only=True)
-    """The range of one round's loss in your own units; `switching_cost` is read in the same units."""
+    units: tuple[float, float] = field(default=(0.0, 1.0), kw_only=True)
+    """The lowest and the highest loss of one round. `switching_cost` uses the same units."""
 
     def __post_init__(self) -> None:
         self._set("arms", _checked_names(self.arms))
@@ -130,7 +144,7 @@ class Policy(ABC):
             rule = f"must be given, from 1 to {MOST_ARMS}, or the arms by name: arms=[...]"
             raise InvalidParameter("n_arms", rule, self.n_arms)
         self._set("n_arms", whole_number("n_arms", self.n_arms, least=1, most=MOST_ARMS))
-        self._set("loss_range", number_range("loss_range", self.loss_range))
+        self._set("units", number_range("units", self.units))
 
     def _set(self, name: str, value: object) -> None:
         """Put a checked value into this frozen object, while it is being made."""
@@ -154,15 +168,21 @@ class Policy(ABC):
     @property
     def bounds(self) -> tuple[float, float]:
         """What one round may lose, as it is told."""
-        return self.loss_range
+        return self.units
+
+    @property
+    def loss_range(self) -> tuple[float, float]:
+        """The former name of `units`."""
+        warnings.warn(RENAMED, DeprecationWarning, stacklevel=2)
+        return self.units
 
     @property
     def unit(self) -> float:
-        """The width of `loss_range`: one normalised loss in the user's units."""
-        return self.loss_range[1] - self.loss_range[0]
+        """The width of `units`: one normalised loss in the user's units."""
+        return self.units[1] - self.units[0]
 
     def checked_cost(self, value: object) -> float:
-        """What one switch costs, in the units of `loss_range`; or an error."""
+        """What one switch costs, in `units`; or an error."""
         return real_number("switching_cost", value, least=0, most=LARGEST * self.unit)
 
     def parameters(self) -> Any:
@@ -203,12 +223,33 @@ class Policy(ABC):
         return dict(state)
 
     def player(
-        self, seed: object = None, *, replication: int = 0, loss_range: tuple[float, float] | None = None
+        self,
+        seed: object = None,
+        *,
+        replication: int = 0,
+        units: tuple[float, float] | None = None,
+        loss_range: tuple[float, float] | None = None,
     ) -> Player:
-        """Begin a game. With the same `seed` it plays as replication `replication` of `simulate` does."""
-        from holdfast import Player  # by its public name: players stand above policies
+        """Begin a game.
 
-        policy = self if loss_range is None else replace(self, loss_range=loss_range)
+        Parameters
+        ----------
+        seed
+            With the same seed and replication it plays the same arms, and those of `simulate`. None: an unpredictable
+            seed.
+        replication
+            Which of many games of this seed, from 0.
+        units
+            The lowest and the highest loss of a round, in place of the policy's own.
+        loss_range
+            The former name of `units`.
+        """
+        from holdfast.players.player import Player  # the one import that points up: a convenience for users
+
+        if loss_range is not None:
+            warnings.warn(RENAMED, DeprecationWarning, stacklevel=2)
+            units = loss_range
+        policy = self if units is None else replace(self, units=units)
         return Player(policy, seed=seed, replication=replication)
 
     def settings(self) -> dict[str, Any]:
@@ -224,7 +265,7 @@ class WithSwitchingCost(Policy):
     """A policy that knows what a switch costs."""
 
     switching_cost: float = field(kw_only=True)
-    """λ: what one switch costs, in the units of `loss_range`."""
+    """λ: what one switch costs, in `units`."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

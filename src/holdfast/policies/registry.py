@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,7 +15,7 @@ from holdfast.policies.elimination import BaSE
 from holdfast.policies.exp3 import BlockExp3, Exp3
 from holdfast.policies.hold_forever import HoldForever
 from holdfast.policies.lazy_exp3 import LazyExp3
-from holdfast.policies.policy import Policy
+from holdfast.policies.policy import RENAMED, Policy
 from holdfast.policies.spm import StabilityPenaltyMatching
 from holdfast.policies.thompson import ThompsonSampling
 from holdfast.policies.ts2 import BatchedThompson
@@ -65,5 +66,8 @@ def make_policy(settings: Mapping[str, Any]) -> Policy:
         raise InvalidParameter("settings", 'must be a mapping such as {"policy": "exp3", "n_arms": 8}', settings)
     values = dict(settings)
     name = values.pop("policy", None)
+    if "loss_range" in values:
+        warnings.warn(RENAMED, DeprecationWarning, stacklevel=2)
+        values["units"] = values.pop("loss_range")
     kind, implied = find_policy(name)
     return made(kind, str(name), {**values, **implied})

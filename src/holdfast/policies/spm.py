@@ -71,7 +71,7 @@ class StabilityPenaltyMatching(WithSwitchingCost, tsallis.Tsallis):
     Parameters
     ----------
     switching_cost
-        λ, in the units of `loss_range`.
+        λ, in `units`.
 
     >>> player = StabilityPenaltyMatching(3, switching_cost=2.0).player(seed=1)
     >>> arm = player.ask()

@@ -63,8 +63,7 @@ class ThompsonSampling(Hesitant):
     cooldown
         Rounds for which an arm is held after each switch to it.
     threshold
-        By how much the sample of another arm must be lower than that of the last before it is switched to, in the units
-        of `loss_range`.
+        By how much the sample of another arm must be lower than that of the last before it is switched to, in `units`.
 
     >>> ThompsonSampling(3).player(seed=1).ask() in (0, 1, 2)
     True

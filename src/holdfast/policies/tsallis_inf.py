@@ -32,7 +32,7 @@ class TsallisInf(tsallis.Tsallis):
     loss_bound
         B; or ``"announced"``: then each round's bound b_t is told by ``ask(loss_bound=b)`` before it is played, and
         η_t = 2/√(Σ b_s²), which Theorem 2 allows.
-    arms, loss_range
+    arms, units
         Names of the arms; the lowest and the highest loss of a round. As for every policy.
 
     >>> player = TsallisInf(3, loss_bound="announced").player(seed=2)
@@ -52,8 +52,8 @@ class TsallisInf(tsallis.Tsallis):
             if isinstance(self.loss_bound, str):
                 raise InvalidParameter("loss_bound", "must be a number above 0 or 'announced'", self.loss_bound)
             self._set("loss_bound", real_number("loss_bound", self.loss_bound, least=1 / LARGEST, most=LARGEST))
-        if self.loss_bound != 1.0 and self.loss_range != (0.0, 1.0):
-            raise InvalidParameter("loss_bound", "and loss_range cannot both be given", self.loss_bound)
+        if self.loss_bound != 1.0 and self.units != (0.0, 1.0):
+            raise InvalidParameter("loss_bound", "and units cannot both be given", self.loss_bound)
 
     @property
     def label(self) -> str:
@@ -68,7 +68,7 @@ class TsallisInf(tsallis.Tsallis):
     @property
     def bounds(self) -> tuple[float, float]:
         """Losses in [0, B]."""
-        return self.loss_range if isinstance(self.loss_bound, str) or self.loss_bound == 1.0 else (0.0, self.loss_bound)
+        return self.units if isinstance(self.loss_bound, str) or self.loss_bound == 1.0 else (0.0, self.loss_bound)
 
     @property
     def reduces_variance(self) -> bool:

@@ -40,14 +40,14 @@ class TsallisSwitch(tsallis.Tsallis):
     n_arms
         K, the number of arms. Left out where `arms` names them.
     switching_cost
-        λ: what one switch costs, in the units of `loss_range`. Only a schedule given by hand can do without.
+        λ: what one switch costs, in `units`. Only a schedule given by hand can do without.
     estimator
         ``"importance-weighted"``: c/p_I for the arm played, as in the paper. ``"reduced-variance"``: the same around
         half of a block's length where p_i ≥ (η_n|B_n|)², with twice the rate; not in the paper.
     block_lengths, learning_rates
         Another schedule than Theorem 1's, as the algorithm's input allows: lists for n = 1, 2, …, or functions of n
         for an endless game. Rates must not increase.
-    arms, loss_range
+    arms, units
         Names of the arms; the lowest and the highest loss of a round. As for every policy.
 
     >>> player = TsallisSwitch(n_arms=3, switching_cost=2.0).player(seed=1)
@@ -169,7 +169,7 @@ class VaryingTsallisSwitch(tsallis.Tsallis):
     ----------
     n_arms
         K, the number of arms. Left out where `arms` names them.
-    arms, loss_range
+    arms, units
         Names of the arms; the lowest and the highest loss of a round. As for every policy.
 
     >>> player = VaryingTsallisSwitch(n_arms=4).player(seed=1)

@@ -65,8 +65,7 @@ class Ucb1(Hesitant):
     cooldown
         Rounds for which an arm is held after each switch to it, the first rounds of each arm included.
     threshold
-        By how much the index of another arm must be lower than that of the last before it is switched to, in the units
-        of `loss_range`.
+        By how much the index of another arm must be lower than that of the last before it is switched to, in `units`.
 
     >>> Ucb1(3, cooldown=10).player(seed=1).ask()
     0
@@ -98,7 +97,7 @@ class FollowTheLeader(Hesitant):
     cooldown
         Rounds for which an arm is held after each switch to it, the first turns included.
     threshold
-        By how much the mean of another arm must be lower before it is switched to, in the units of `loss_range`.
+        By how much the mean of another arm must be lower before it is switched to, in `units`.
 
     >>> FollowTheLeader(3, cooldown=5).player(seed=1).ask()
     0

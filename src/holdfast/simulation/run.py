@@ -58,7 +58,7 @@ def simulate(
 
     `horizon` may be left out with a loss table: all its rounds are played. `switching_cost` is λ, or a sequence λ_n by
     block: a list, a function of n, or `Power(alpha)`. Like all results it is in the units of the environment's losses;
-    the policies' `loss_range` must be the environment's.
+    the policies' `units` must be the environment's.
 
     Policies given as a mapping are called by its keys; otherwise each by its `label`. The numbers of a policy depend on
     `seed`, that name and the replication, on nothing else: not on the backend's workers, nor on the other policies (a
@@ -147,14 +147,14 @@ def fitted(policy: Policy, environment: Environment, horizon: int) -> Policy:
     if policy.n_arms != environment.n_arms:
         rule = f"must be {environment.n_arms}, as many as the environment has"
         raise InvalidParameter("n_arms", rule, policy.n_arms)
-    if policy.loss_range != environment.loss_range:
-        low, high = environment.loss_range
-        rule = f"must be that of the environment: give the policy loss_range=({low:g}, {high:g})"
-        if environment.loss_range == UNIT_RANGE and environment.rounds is not None:
-            rule += f", or the table units={policy.loss_range}"
-        raise InvalidParameter("loss_range", rule, policy.loss_range)
-    if policy.bounds[1] < environment.loss_range[1]:
-        rule = f"must be at least {environment.loss_range[1]:g}, which a round of the environment may lose"
+    if policy.units != environment.units:
+        low, high = environment.units
+        rule = f"must be those of the environment: give the policy units=({low:g}, {high:g})"
+        if environment.units == UNIT_RANGE and environment.rounds is not None:
+            rule += f", or the table units={policy.units}"
+        raise InvalidParameter("units", rule, policy.units)
+    if policy.bounds[1] < environment.units[1]:
+        rule = f"must be at least {environment.units[1]:g}, which a round of the environment may lose"
         raise InvalidParameter("loss_bound", rule, policy.bounds[1])
     if policy.arms is not None and environment.arms is not None and policy.arms != environment.arms:
         for arm in policy.arms:

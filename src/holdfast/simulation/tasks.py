@@ -118,7 +118,7 @@ def check_played(task: Task, played: int) -> None:
         raise broken_rules(task.label, task.policy.n_arms)
     if played == NO_LOSS:
         raise HoldfastError(
-            f"{type(task.environment).__name__} must lose from 0 to 1 in each round, as a share of its loss_range: "
+            f"{type(task.environment).__name__} must lose from 0 to 1 in each round, as a share of its units: "
             "look at totals in its total_kernel"
         )
 
