@@ -288,7 +288,7 @@ def test_block_lengths_beyond_all_games_are_refused(length):
         TsallisSwitch(3, block_lengths=[length], learning_rates=[1.0])
 
 
-@pytest.mark.parametrize("cost", [1e6, 1e20, 1e50])
+@pytest.mark.parametrize("cost", [1e6, 1e9, 1e12])
 def test_any_block_length_is_found_at_once(cost):
     """Exactly, without counting up to it."""
     policy = BlockExp3(8, switching_cost=cost, horizon=10**15)

@@ -87,7 +87,7 @@ class AdaptiveState(NamedTuple):
     beta: Annotated[Scalar, Probability]  # the level of losses, per round
     spread: Annotated[Scalar, Size]  # v: the variance of a round's loss around the level
     x: Annotated[Scalar, Range(-WIDEST, WIDEST)]  # where the last solution was, moved along with C since
-    S3: Annotated[Scalar, Size]  # Σ w³ and Σ w⁴ of the last solution
+    S3: Scalar  # Σ w³ and Σ w⁴ of the last solution, S3 moved along with C: to first order, so it may be below 0
     S4: Annotated[Scalar, Size]
     rest2: Annotated[Scalar, Size]  # Σ w², Σ w³, Σ w⁴ without the arm that was observed last
     rest3: Annotated[Scalar, Size]

@@ -8,15 +8,16 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 from holdfast._numba.compile import kernel
-from holdfast.layouts import NonNegative, Scalar, Whole, extended
+from holdfast.layouts import NonNegative, Range, Scalar, extended
 from holdfast.policies.exp3 import Exp3Block, Exp3State, ExponentialWeights, observe
 from holdfast.policies.policy import Kernels, WithSwitchingCost, must_be
 from holdfast.rng import uniform_abreast
 from holdfast.schedules import LONGEST
 from holdfast.simplex import draw, exponential_weights
 
+Rounds = Range(0.0, 2.0 * LONGEST, whole=True)
 LazyState = extended(
-    Exp3State, "LazyState", __name__, t=Annotated[Scalar, Whole], squares=Annotated[Scalar, NonNegative]
+    Exp3State, "LazyState", __name__, t=Annotated[Scalar, Rounds], squares=Annotated[Scalar, NonNegative]
 )
 """Beside EXP3's: rounds begun, and Σ E b² over the lengths b of the blocks begun."""
 

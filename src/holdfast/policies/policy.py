@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from holdfast.checks import LARGEST, address_of, number_range, real_number, whole_number
+from holdfast.checks import address_of, number_range, real_number, whole_number
 from holdfast.errors import BadSavedState, InvalidParameter
 from holdfast.layouts import ArmIndex, Array, Layout, ParamsLayout, Range, Whole, layout_of, params_layout_of
 
@@ -40,6 +40,10 @@ RAREST = 1e-20
 """No arm of a smaller probability is drawn by a uniform of 53 bits, but for the first arm by a uniform of 0."""
 
 MOST_ARMS = 10**7
+
+HIGHEST_COST = 1e12
+"""λ in units of one round's range. With it a first block has 10¹² rounds; the few hundred blocks that follow fit into the
+2⁵³ rounds that can be counted."""
 
 Kernel = Callable[..., Any]
 """What Numba compiles. Its arguments are arrays on a CPU or on a GPU, or plain NumPy's: no type says that."""
@@ -183,7 +187,7 @@ class Policy(metaclass=FormerNames):
 
     def checked_cost(self, value: object) -> float:
         """What one switch costs, in `units`; or an error."""
-        return real_number("switching_cost", value, least=0, most=LARGEST * self.unit)
+        return real_number("switching_cost", value, least=0, most=HIGHEST_COST * self.unit)
 
     def parameters(self) -> Any:
         """What the kernels read as `params`: a value of the NamedTuple `kernels.params`."""

@@ -13,7 +13,7 @@ from holdfast.checks import LARGEST, one_of, real_number, whole_number
 from holdfast.errors import InvalidParameter
 from holdfast.layouts import Array
 from holdfast.policies import tsallis_kernels as tsallis
-from holdfast.policies.policy import Announcement, Kernels
+from holdfast.policies.policy import HIGHEST_COST, Announcement, Kernels
 from holdfast.schedules import LONGEST
 
 FASTEST = 1e15
@@ -193,4 +193,4 @@ class VaryingTsallisSwitch(tsallis.Tsallis):
         """What a_n may be."""
         K = self.n_arms
         a = 2.0 * math.sqrt(K) * (math.sqrt(n + 1.0) - 1.0)  # ≤ Σ √(K/s), reached when every λ_s is 0
-        return a * (1 - 1e-9), n * (LARGEST + math.sqrt(K))
+        return a * (1 - 1e-9), n * (HIGHEST_COST + math.sqrt(K))
