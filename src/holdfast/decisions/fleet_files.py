@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -23,6 +22,7 @@ from holdfast.decisions.rows import BlockRow, Fresh, as_parts, parts_of
 from holdfast.decisions.stored import blocks_of
 from holdfast.decisions.stores.store import Store
 from holdfast.errors import BadSavedState, InvalidParameter, OutOfTurn, UnknownPlayer
+from holdfast.files import whole_file
 from holdfast.layouts import Layout
 from holdfast.players.document import described, policy_of
 from holdfast.players.losses import exact_sum
@@ -39,7 +39,7 @@ COUNTS = ("left", "begun", "rounds", "switches", "used")
 
 
 def save(fleet: Fleet, file: str | Path) -> None:
-    """Write all games by name, aside first, then in place of what was there."""
+    """Write all games by name into a new file that then replaces the old one."""
     games, K = fleet._games, fleet.policy.n_arms
     kernels = fleet.policy.kernels
     arrays: dict[str, NDArray[Any]] = {"streams": games.streams, "parts": games.parts}
@@ -49,18 +49,8 @@ def save(fleet: Fleet, file: str | Path) -> None:
     spilled = {str(g): pieces for g, pieces in fleet._spilled.items()}
     about = {**described(fleet.policy), "format": FORMAT, "version": VERSION, "n": fleet.n, "spilled": spilled}
     text = json.dumps({**about, "check": _digest(arrays, about)})
-    path = Path(file)
-    aside = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    try:
-        with open(aside, "wb") as out:
-            np.savez(out, about=np.array(text), **arrays)  # type: ignore[arg-type]  # names are not its options
-            out.flush()
-            os.fsync(out.fileno())
-        aside.replace(path)
-    except OSError as error:
-        raise InvalidParameter("file", f"must be a file that can be written ({error})", str(file)) from None
-    finally:
-        aside.unlink(missing_ok=True)
+    with whole_file(file) as out:
+        np.savez(out, about=np.array(text), **arrays)  # type: ignore[arg-type]  # names are not its options
 
 
 def _by_name(what: str, layout: Layout, numbers: Any, vectors: Any, K: int) -> dict[str, NDArray[Any]]:
