@@ -36,7 +36,9 @@ _WHERE = {
     "Drifting": "environments",
     "Environment": "environments",
     "Exp3": "policies",
-    "Fleet": "decisions",
+    "Fleet": "players.fleet",
+    "fleet_from_store": "decisions",
+    "fleet_to_store": "decisions",
     "FollowTheLeader": "policies",
     "Forgotten": "errors",
     "Found": "environments",
@@ -88,7 +90,7 @@ _WHERE = {
 
 if TYPE_CHECKING:
     from holdfast import bounds, regret
-    from holdfast.decisions import Decision, Fleet, Receipt, Router, open
+    from holdfast.decisions import Decision, Receipt, Router, fleet_from_store, fleet_to_store, open
     from holdfast.environments import (
         Bernoulli,
         ChangingBest,
@@ -124,6 +126,7 @@ if TYPE_CHECKING:
         UnknownPlayer,
     )
     from holdfast.players import Player
+    from holdfast.players.fleet import Fleet
     from holdfast.policies import (
         AdaptiveTsallisSwitch,
         AmirTsallis,
@@ -219,6 +222,8 @@ __all__ = [
     "VaryingTsallisSwitch",
     "best_plan",
     "bounds",
+    "fleet_from_store",
+    "fleet_to_store",
     "open",
     "regret",
     "replay",

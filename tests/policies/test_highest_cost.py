@@ -35,7 +35,7 @@ def test_a_game_with_the_highest_cost_can_be_played_saved_and_loaded(name, n_arm
             player = hf.Player.load(player.save())
             if not told:
                 assert player.probabilities.sum() == pytest.approx(1.0)
-    assert hf.Player.load(player.save()).rounds == player.rounds > 2**20 or n == 999
+    assert hf.Player.load(player.save()).rounds == player.rounds > 0
 
 
 @pytest.mark.parametrize("name", KNOW_IT)
@@ -43,8 +43,9 @@ def test_a_higher_cost_is_refused_at_the_start(name):
     policy = KNOW_IT[name]
     low, high = policy.units
     for cost in (1.01 * HIGHEST_COST * (high - low), 1e50):
-        with pytest.raises(hf.InvalidParameter, match="switching_cost must be .*, at most"):
-            if policy.announces:
+        with pytest.raises(hf.InvalidParameter, match=r"switching_cost must be .*, at most"):
+            _ = (
                 policy.player(seed=1).ask(switching_cost=cost)
-            else:
-                replace(policy, switching_cost=cost)
+                if policy.announces
+                else replace(policy, switching_cost=cost)
+            )

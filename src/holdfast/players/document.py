@@ -16,7 +16,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -28,7 +28,7 @@ from holdfast.layouts import Layout
 from holdfast.players.game import Game
 from holdfast.players.upgrades import UPGRADES
 from holdfast.policies.policy import Policy, must_be
-from holdfast.policies.registry import find_policy, make_policy
+from holdfast.policies.registry import allowed_policy, find_policy, make_policy
 from holdfast.rng import STATE_SIZE
 from holdfast.schedules import LONGEST
 
@@ -77,8 +77,18 @@ def described(policy: Policy) -> dict[str, Any]:
     return {"policy": {k: v for k, v in settings.items() if k not in functions}, "functions": functions}
 
 
-def policy_of(content: Mapping[str, Any], policy: Policy | None) -> Policy:
-    """The policy a document was saved by, or `policy` if it is the same."""
+def policy_of(content: Mapping[str, Any], policy: Policy | None, allow: Iterable[str | type[Policy]] = ()) -> Policy:
+    """The policy a document was saved by, or `policy` if it is the same.
+
+    Parameters
+    ----------
+    content
+        What `described` gave.
+    policy
+        The caller's own, if any: nothing is imported then.
+    allow
+        User-defined policies that may be imported, as in `holdfast.policies.registry.allowed_policy`.
+    """
     saved, functions = content["policy"], content["functions"]
     if policy is None and functions:
         raise BadSavedState(
@@ -87,13 +97,10 @@ def policy_of(content: Mapping[str, Any], policy: Policy | None) -> Policy:
         )
     if policy is None:
         try:
-            find_policy(saved["policy"])
-        except ValueError:
-            raise BadSavedState(
-                f"this game was played by {saved['policy']!r}, which is not one of Holdfast's own policies nor found "
-                "by Python: give the policy, Player.load(data, policy=...) or holdfast.open(url, name, policy)"
-            ) from None
-        policy = make_policy(saved)
+            allowed_policy(saved["policy"], allow)
+        except ValueError as error:
+            raise BadSavedState(f"this game's {error}; or give the policy itself, policy=...") from None
+        policy = make_policy(saved, allow)
     if not isinstance(policy, Policy):
         raise BadSavedState(f"policy must be a policy such as holdfast.Exp3(8); got {policy!r}")
     given = json.loads(json.dumps(described(policy)["policy"]))

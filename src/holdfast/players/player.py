@@ -5,6 +5,7 @@ The object checks what it is told and counts; every number that decides comes fr
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -220,11 +221,24 @@ class Player:
         )
 
     @classmethod
-    def load(cls, data: str | bytes, *, policy: Policy | None = None) -> Player:
-        """Continue a saved game. `policy` is needed where it has functions for a schedule, or Python cannot find it."""
+    def load(
+        cls, data: str | bytes, *, policy: Policy | None = None, allow: Iterable[str | type[Policy]] = ()
+    ) -> Player:
+        """Continue a saved game.
+
+        Parameters
+        ----------
+        data
+            What `save` returned.
+        policy
+            The policy that was played; needed where it has functions for a schedule.
+        allow
+            User-defined policies that may be imported, since a saved game only names its policy: classes,
+            ``"module:Class"`` or ``"module"``. Nothing else is.
+        """
         try:
             content = opened(data)
-            return cls._restored(policy_of(content, policy), content)
+            return cls._restored(policy_of(content, policy, allow), content)
         except BadSavedState:
             raise
         except (KeyError, TypeError, IndexError, AttributeError, OverflowError, ValueError) as error:

@@ -42,8 +42,8 @@ RAREST = 1e-20
 MOST_ARMS = 10**7
 
 HIGHEST_COST = 1e12
-"""λ in units of one round's range. With it a first block has 10¹² rounds; the few hundred blocks that follow fit into the
-2⁵³ rounds that can be counted."""
+"""λ in units of one round's range. A first block then has 10¹² rounds, and the few hundred blocks that follow fit into
+the 2⁵³ rounds that can be counted."""
 
 Kernel = Callable[..., Any]
 """What Numba compiles. Its arguments are arrays on a CPU or on a GPU, or plain NumPy's: no type says that."""
