@@ -58,6 +58,14 @@ class Result:
 
     Its columns are those of `SCHEMA` (`MEASURES` says what each measure is); before them may stand others, such as the
     values of a study's grid, in which several games of one policy and replication differ.
+
+    >>> import holdfast as hf
+    >>> policies = [hf.Exp3(2), hf.TsallisSwitch(2, switching_cost=0.1)]
+    >>> result = hf.simulate(policies, hf.Bernoulli([0.3, 0.5]), horizon=1000, switching_cost=0.1)
+    >>> result.policies
+    ['exp3', 'tsallis-switch']
+    >>> result.final()["round"].to_list()
+    [1000, 1000]
     """
 
     def __init__(self, frame: pl.DataFrame, provenance: dict[str, Any] | None = None) -> None:
@@ -124,6 +132,17 @@ class Result:
         """The difference of two policies replication by replication, with a Student confidence interval.
 
         Replications are paired because they share their environment's random numbers.
+
+        Parameters
+        ----------
+        first, second
+            Names of policies.
+        measure
+            A column of `frame`.
+        confidence
+            Of the interval.
+        round
+            A checkpoint; the last by default.
         """
         for name in (first, second):
             one_of("policy", name, self.policies)
@@ -167,10 +186,22 @@ class Result:
     ) -> Any:
         """Draw means over the rounds with bands of one standard deviation, a panel per measure.
 
-        Returns a matplotlib figure; or draws on `axes`, one pair for each measure, and returns them; or writes the file
-        that `path` names: ``.png``, ``.svg``, ``.pdf``, or an interactive page, ``.html``. A study's grid becomes rows
-        of panels. `scale` is ``"linear"``, ``"log"``, or ``"auto"``: logarithmic where a linear axis would flatten half
-        of the lines. Needs the extra ``report``.
+        Returns a matplotlib figure; or draws on `axes` and returns them; or writes the file that `path` names. A
+        study's grid becomes rows of panels. Needs the extra ``report``.
+
+        Parameters
+        ----------
+        path
+            The file to write: ``.png``, ``.svg``, ``.pdf``, or ``.html`` for an interactive page.
+        measures
+            Columns of `frame`, a panel each.
+        scale
+            ``"linear"``, ``"log"``, or ``"auto"``: logarithmic where a linear axis would flatten half of
+            the lines.
+        axes
+            Matplotlib axes to draw on, one pair for each measure.
+        title
+            Above the figure.
         """
         from holdfast.report.plots import plot_result  # points up: a convenience for users
 

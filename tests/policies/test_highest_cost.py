@@ -44,8 +44,10 @@ def test_a_higher_cost_is_refused_at_the_start(name):
     low, high = policy.units
     for cost in (1.01 * HIGHEST_COST * (high - low), 1e50):
         with pytest.raises(hf.InvalidParameter, match=r"switching_cost must be .*, at most"):
-            _ = (
-                policy.player(seed=1).ask(switching_cost=cost)
-                if policy.announces
-                else replace(policy, switching_cost=cost)
-            )
+            begin(policy, cost)
+
+
+def begin(policy, cost):
+    """Ask with this cost, announced or given."""
+    told = {"switching_cost": cost} if policy.announces else {}
+    return (policy if told else replace(policy, switching_cost=cost)).player(seed=1).ask(**told)

@@ -6,8 +6,6 @@ from holdfast.environments.hard_cases import ChangingBest, Corrupted, Drifting, 
 from holdfast.environments.loss_table import LossTable
 from holdfast.environments.multi_scale_walk import MultiScaleWalk
 from holdfast.environments.phases import Bernoulli, ConstrainedBernoulli, Reversal
-
-__all__ = ["Bernoulli", "ConstrainedBernoulli", "Environment", "LossTable", "Reversal"]
 from holdfast.environments.piecewise import PiecewiseConstant
 from holdfast.environments.registry import ENVIRONMENTS, make_environment
 

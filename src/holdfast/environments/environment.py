@@ -104,7 +104,17 @@ class Environment(ABC):
         """Expected total loss of every arm over the rounds [0, stop) less that of the reference arm."""
 
     def draw(self, arm: int, start: int, stop: int, stream: Stream) -> float:
-        """Total loss of `arm` over the rounds [start, stop): one draw from `stream`, or one lookup."""
+        """Total loss of `arm` over the rounds [start, stop): one draw from `stream`, or one lookup.
+
+        Parameters
+        ----------
+        arm
+            Its number, from 0.
+        start, stop
+            The rounds [start, stop).
+        stream
+            A `holdfast.Stream`, which moves on.
+        """
         arm = whole_number("arm", arm, least=0, most=self.n_arms - 1)
         if not isinstance(stream, Stream):
             raise InvalidParameter("stream", "must be a holdfast.Stream", stream)

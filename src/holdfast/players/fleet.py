@@ -168,7 +168,14 @@ class Fleet:
     def tell(self, losses: ArrayLike, indices: ArrayLike | None = None, *, blocks: ArrayLike | None = None) -> None:
         """The loss of one round in each of these games, or in all. After an error nothing has changed.
 
-        With `blocks`, as `ask` gave them, a loss told for a block that has ended is refused.
+        Parameters
+        ----------
+        losses
+            One number for each game.
+        indices
+            The games, all different; all of them by default.
+        blocks
+            The numbers of their blocks, as `ask` gave them: a loss for a block that has ended is refused.
         """
         chosen = self._chosen(indices)
         values = self._checked(losses, len(chosen))
@@ -357,7 +364,17 @@ class Fleet:
 
     @classmethod
     def from_store(cls, url: Any, names: Sequence[str], *, policy: Policy | None = None) -> Fleet:
-        """The former name of `holdfast.fleet_from_store`."""
+        """The former name of `holdfast.fleet_from_store`.
+
+        Parameters
+        ----------
+        url
+            The store.
+        names
+            The players.
+        policy
+            Their policy; needed where it has functions for a schedule.
+        """
         from holdfast.decisions.fleets import fleet_from_store  # points up: for one more release
 
         warnings.warn("use holdfast.fleet_from_store(url, names)", DeprecationWarning, stacklevel=2)

@@ -302,6 +302,8 @@ class AdaptiveTsallisSwitch(Policy):
         While √(KV) ≤ `calm`·λn, blocks are at least `calm_length` times the paper's, at most `longest_length`·λn/√K.
     spread_weight, least_spread
         The spread of losses around the level is a moving mean with this weight, and never supposed to be smaller.
+    arms, units
+        Names of the arms; the lowest and the highest loss of a round. As for every policy.
 
     >>> player = AdaptiveTsallisSwitch(n_arms=3, switching_cost=0.5).player(seed=1)
     >>> arm = player.ask()

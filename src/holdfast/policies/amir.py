@@ -125,10 +125,14 @@ class AmirTsallis(TsallisInTwoPhases):
 
     Parameters
     ----------
+    n_arms
+        K, the number of arms. Leave it out where `arms` names them.
     switching_cost
         λ, in `units`.
     horizon
         T, the number of rounds that will be played; past it, it plays on as it is.
+    arms, units
+        Names of the arms; the lowest and the highest loss of a round. As for every policy.
 
     >>> AmirTsallis(3, switching_cost=1.0, horizon=1000).player(seed=1).ask() in (0, 1, 2)
     True
@@ -155,8 +159,12 @@ class AnytimeAmirTsallis(TsallisInTwoPhases):
 
     Parameters
     ----------
+    n_arms
+        K, the number of arms. Leave it out where `arms` names them.
     switching_cost
         λ, in `units`.
+    arms, units
+        Names of the arms; the lowest and the highest loss of a round. As for every policy.
 
     >>> AnytimeAmirTsallis(3, switching_cost=1.0).player(seed=1).ask() in (0, 1, 2)
     True

@@ -29,10 +29,14 @@ class BatchedElimination(Elimination):
 
     Parameters
     ----------
+    n_arms
+        K, the number of arms. Leave it out where `arms` names them.
     horizon
         T, the number of rounds that will be played.
     batches
         B; 0 stands for ⌈ln T⌉, with which q is about e and the regret of the best order.
+    arms, units
+        Names of the arms; the lowest and the highest loss of a round. As for every policy.
 
     >>> BatchedElimination(8, horizon=100_000).batches
     12

@@ -61,6 +61,13 @@ class HoldForever(Policy):
 
     Its first arm has probability 1/K, every later block is certain. Blocks grow, since nothing hangs on them.
 
+    Parameters
+    ----------
+    n_arms
+        K, the number of arms. Leave it out where `arms` names them.
+    arms, units
+        Names of the arms; the lowest and the highest loss of a round. As for every policy.
+
     >>> player = HoldForever(3).player(seed=1)
     >>> arm = player.ask()
     >>> player.tell(1.0)

@@ -18,6 +18,7 @@ handed one column, here as in online play and on a GPU.
 
 from __future__ import annotations
 
+import inspect
 import math
 import warnings
 from abc import ABCMeta, abstractmethod
@@ -99,6 +100,12 @@ RENAMED = "loss_range is called units now"
 
 class FormerNames(ABCMeta):
     """Takes `loss_range`, as `units` were called, for one more release."""
+
+    @property
+    def __signature__(cls) -> inspect.Signature:
+        """That of the class, not of the method below."""
+        whole = inspect.signature(cls.__init__)
+        return whole.replace(parameters=list(whole.parameters.values())[1:], return_annotation=cls)
 
     def __call__(cls, *args: Any, **parameters: Any) -> Any:
         """Make a policy."""
@@ -203,7 +210,15 @@ class Policy(metaclass=FormerNames):
 
     @abstractmethod
     def probabilities(self, params: Any, state: Any, block: Any) -> Array:
-        """The distribution that the arm of `block` was drawn from, `state` being as the draw left it."""
+        """The distribution that the arm of `block` was drawn from, `state` being as the draw left it.
+
+        Parameters
+        ----------
+        params
+            What `parameters` returned.
+        state, block
+            The game and its block, by name: arrays of one column.
+        """
 
     def check_saved(self, state: Mapping[str, Any], block: Mapping[str, Any] | None) -> None:
         """An error for saved numbers that no game of this policy can have reached.

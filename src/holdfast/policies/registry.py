@@ -68,10 +68,9 @@ def allowed_policy(name: object, allow: Iterable[str | type[Policy]] = ()) -> tu
 
     >>> allowed_policy("exp3")[0].__name__
     'Exp3'
-    >>> allowed_policy("os:system")
+    >>> allowed_policy("os:system")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    holdfast.errors.InvalidParameter: policy must be one of Holdfast's own, or allowed: allow=['os:system'] imports \
-    the module os; got 'os:system'
+    holdfast.errors.InvalidParameter: policy must be one of Holdfast's own, or allowed: allow=['os:system'] ...
     """
     if not isinstance(name, str) or ":" not in name:
         return find_policy(name)

@@ -39,8 +39,12 @@ class BatchedThompson(InEpochs):
 
     Parameters
     ----------
+    n_arms
+        K, the number of arms. Leave it out where `arms` names them.
     alpha
         α, from 0 to 1: how fast epochs grow.
+    arms, units
+        Names of the arms; the lowest and the highest loss of a round. As for every policy.
 
     >>> BatchedThompson(3).player(seed=1).ask() in (0, 1, 2)
     True

@@ -56,18 +56,37 @@ def simulate(
 ) -> Result:
     """Play each policy `replications` times against `environment` and record regret and switches.
 
-    `horizon` may be left out with a loss table: all its rounds are played. `switching_cost` is λ, or a sequence λ_n by
-    block: a list, a function of n, or `Power(alpha)`. Like all results it is in the units of the environment's losses;
-    the policies' `units` must be the environment's.
+    Ctrl-C raises `Interrupted`, and a cluster that is lost `BackendLost`; both hold what was finished as `result`.
 
-    Policies given as a mapping are called by its keys; otherwise each by its `label`. The numbers of a policy depend on
-    `seed`, that name and the replication, on nothing else: not on the backend's workers, nor on the other policies (a
-    GPU gives other numbers of the same distribution). So a study may be played in pieces: replications are numbered
-    from `first_replication` on, and `Result.concat` joins them to what one call would have given.
-
-    `checkpoints` are the rounds to record at (`holdfast.simulation.checkpoints`); the horizon is always one.
-    `progress` shows a bar; by default on a terminal only. Ctrl-C raises `Interrupted`, and a cluster
-    that is lost `BackendLost`; both hold what was finished as `result`.
+    Parameters
+    ----------
+    policies
+        One policy, several, or a mapping of names to policies. Without names each is called by its `label`.
+    environment
+        What they lose. The policies' `units` must be the environment's.
+    horizon
+        Rounds of a game. With a loss table it may be left out: all its rounds are played.
+    switching_cost
+        λ, or λ_n by block: a list, a function of n, or `Power(alpha)`. In the units of the losses, like all
+        results.
+    replications
+        Games of each policy.
+    first_replication
+        The number of the first: a study may be played in pieces, and `Result.concat` joins them to what one
+        call would have given.
+    seed
+        The numbers of a policy depend on the seed, its name and the replication, on nothing else: not on
+        workers, nor on the other policies. A GPU gives other numbers of the same distribution.
+    checkpoints
+        The rounds to record at (`holdfast.simulation.checkpoints`); the horizon is always one.
+    backend
+        ``"threads"``, ``"cuda"``, ``"dask"``, or a backend.
+    workers
+        Threads or processes; all cores by default.
+    scheduler
+        The address of a Dask scheduler.
+    progress
+        Whether to show a bar; by default on a terminal only.
 
     >>> result = simulate([holdfast.Exp3(2)], holdfast.Bernoulli([0.3, 0.5]), horizon=100, switching_cost=0.1)
     >>> result.frame.columns
