@@ -1,7 +1,6 @@
-"""One game without its manners: a policy's state, its random stream, and the two kernels that change them.
+"""Game core: a policy's state, its random stream, and the two kernels that change them. No validation.
 
-`Player` and every other kind of online play stand on this. It trusts its caller: the order of calls, the ranges of
-losses and who may call when are theirs to check.
+`Player` and every other kind of online play use it, and check the order of calls and the ranges of losses themselves.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ def policy_key(seed: int, label: str) -> np.ndarray[Any, np.dtype[np.uint64]]:
 
 @kernel
 def keeps_rules(block: Any, K: int) -> bool:
-    """Whether a block that was begun can be: a user's own kernel may be wrong."""
+    """Whether a block has a valid arm and length: a user-defined kernel may be wrong."""
     arm, rounds = block[0], block[1]
     return bool(0.0 <= arm < K and 1.0 <= rounds <= LONGEST and arm == int(arm) and rounds == int(rounds))
 
@@ -236,7 +235,7 @@ def reaching(policy: Policy, params: Any, begun: int) -> Any:
 
 
 def broken_rules(label: str, n_arms: int) -> HoldfastError:
-    """What is said of a policy, a user's own, whose kernel is wrong."""
+    """The error for a user-defined policy whose kernel is wrong."""
     return HoldfastError(
         f"{label} must choose an arm from 0 to {n_arms - 1} and a whole number of rounds, at least 1: "
         "look at block.arm and block.rounds in its kernel"

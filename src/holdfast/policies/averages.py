@@ -40,7 +40,7 @@ class AverageBlock(NamedTuple):
 
 
 class CautiousParams(NamedTuple):
-    """Of those who hesitate before a switch and rest after it, and explore."""
+    """Of policies with a threshold before a switch, a cooldown after it, and exploration."""
 
     cooldown: float
     threshold: float
@@ -89,8 +89,8 @@ class Averaging(Policy):
 
 
 @dataclass(frozen=True)
-class Hesitant(Averaging):
-    """One that may be told to hesitate before a switch and to rest after it, as practitioners do by hand."""
+class WithCooldown(Averaging):
+    """One with a threshold before a switch and a cooldown after it, as practitioners add by hand."""
 
     cooldown: int = field(default=1, kw_only=True)
     """Rounds for which an arm is held after each switch to it."""
@@ -104,7 +104,7 @@ class Hesitant(Averaging):
 
     @property
     def label(self) -> str:
-        """The id, and how it hesitates."""
+        """The id, with cooldown and threshold."""
         cooldown = f"-cooldown-{self.cooldown}" if self.cooldown > 1 else ""
         return self.id + cooldown + (f"-threshold-{self.threshold:g}" if self.threshold else "")
 

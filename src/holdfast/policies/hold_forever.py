@@ -1,4 +1,4 @@
-"""One arm for ever: what every policy should be compared with where switching is dear."""
+"""One arm for ever: what every policy should be compared with where switching is expensive."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ class FormerNames(ABCMeta):
     @property
     def __signature__(cls) -> inspect.Signature:
         """That of the class, not of the method below."""
-        whole = inspect.signature(cls.__init__)
+        whole = inspect.signature(cls.__init__)  # type: ignore[misc]  # of this very class
         return whole.replace(parameters=list(whole.parameters.values())[1:], return_annotation=cls)
 
     def __call__(cls, *args: Any, **parameters: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Policies by name: the package's own by their id, anyone's by ``"module:Class"``."""
+"""Policies by name: the package's own by their id, user-defined ones by ``"module:Class"``."""
 
 from __future__ import annotations
 

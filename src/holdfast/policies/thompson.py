@@ -12,7 +12,7 @@ from holdfast.policies.averages import (
     AverageBlock,
     AverageState,
     CautiousParams,
-    Hesitant,
+    WithCooldown,
     begin_with_cooldown,
     observe,
 )
@@ -47,7 +47,7 @@ def choose(params: Any, state: Any, announced: float, streams: Any, block: Any) 
 
 
 @dataclass(frozen=True)
-class ThompsonSampling(Hesitant):
+class ThompsonSampling(WithCooldown):
     """Thompson sampling (Thompson 1933) with Beta(1, 1) priors on the mean losses.
 
     Draws a mean loss for each arm from its posterior Beta(1 + C_i, 1 + N_i − C_i) and plays the least; C_i is the loss

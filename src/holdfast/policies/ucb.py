@@ -13,7 +13,7 @@ from holdfast.policies.averages import (
     AverageBlock,
     AverageState,
     CautiousParams,
-    Hesitant,
+    WithCooldown,
     begin_with_cooldown,
     observe,
 )
@@ -49,7 +49,7 @@ KERNELS = Kernels(choose, observe, AverageState, AverageBlock, params=CautiousPa
 
 
 @dataclass(frozen=True)
-class Ucb1(Hesitant):
+class Ucb1(WithCooldown):
     """UCB1 (Auer, Cesa-Bianchi and Fischer, Machine Learning 47, 2002) for losses.
 
     Plays each arm once, then the arm with the least mean loss − √(2 ln t/N_i): N_i rounds of it are known, t of all.
@@ -91,7 +91,7 @@ class Ucb1(Hesitant):
 
 
 @dataclass(frozen=True)
-class FollowTheLeader(Hesitant):
+class FollowTheLeader(WithCooldown):
     """The arm whose mean loss has been least so far, after one turn of each: what one does without thinking.
 
     It has no guarantee: the arm that was unlucky in its first rounds is not looked at again.
