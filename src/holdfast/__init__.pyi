@@ -3,7 +3,6 @@
 from holdfast import bounds as bounds
 from holdfast import regret as regret
 from holdfast.decisions import Decision as Decision
-from holdfast.decisions import Fleet as Fleet
 from holdfast.decisions import Receipt as Receipt
 from holdfast.decisions import Router as Router
 from holdfast.decisions import open as open
@@ -170,3 +169,6 @@ from holdfast.simulation import simulate as simulate
 
 __version__: str
 __all__: list[str]
+from holdfast.players.fleet import Fleet as Fleet
+from holdfast.decisions import fleet_from_store as fleet_from_store
+from holdfast.decisions import fleet_to_store as fleet_to_store

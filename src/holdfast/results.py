@@ -59,6 +59,14 @@ class Result:
 
     Its columns are those of `SCHEMA` (`MEASURES` says what each measure is); before them may stand others, such as the
     values of a study's grid, in which several games of one policy and replication differ.
+
+    >>> import holdfast as hf
+    >>> policies = [hf.Exp3(2), hf.TsallisSwitch(2, switching_cost=0.1)]
+    >>> result = hf.simulate(policies, hf.Bernoulli([0.3, 0.5]), horizon=1000, switching_cost=0.1)
+    >>> result.policies
+    ['exp3', 'tsallis-switch']
+    >>> result.final()["round"].to_list()
+    [1000, 1000]
     """
 
     def __init__(self, frame: pl.DataFrame, provenance: dict[str, Any] | None = None) -> None:

@@ -15,7 +15,7 @@ POLICIES = {
     "exp3": hf.Exp3(3),
     "exp3-blocks": hf.BlockExp3(3, switching_cost=0.5, horizon=500),
     "base": hf.BaSE(3, horizon=500, order="random"),
-    "own units": hf.TsallisSwitch(3, switching_cost=40.0, loss_range=(-64.0, 64.0)),
+    "own units": hf.TsallisSwitch(3, switching_cost=40.0, units=(-64.0, 64.0)),
 }
 
 

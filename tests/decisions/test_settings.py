@@ -26,7 +26,7 @@ def switch(cost: float = 1.5, arms: str = "abc") -> hf.TsallisSwitch:
         (switch(arms="abcd"), r"arms is \['a', 'b', 'c'\], given .* \(to change it: add_arms=\['d'\]\)"),
         (switch(arms="ac"), r"retire_arms=\['b'\]"),
         (hf.TsallisSwitch(3, switching_cost=1.5), "arms is .*, given None"),
-        (hf.TsallisSwitch(arms=["a", "b", "c"], switching_cost=1.5, loss_range=(0, 2)), "loss_range is"),
+        (hf.TsallisSwitch(arms=["a", "b", "c"], switching_cost=1.5, units=(0, 2)), "units is"),
     ],
 )
 def test_other_settings_are_refused_with_the_difference(place, other, message):

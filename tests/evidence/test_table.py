@@ -19,18 +19,18 @@ from holdfast.policies import POLICIES as REGISTERED
 from holdfast.statistics import quantile
 
 
-def four(n_arms, cost, horizon, loss_range=(0.0, 1.0)):
+def four(n_arms, cost, horizon, units=(0.0, 1.0)):
     """The contestants, made by hand."""
     return {
-        "adaptive": hf.AdaptiveTsallisSwitch(n_arms, switching_cost=cost, loss_range=loss_range),
-        "tsallis-switch": hf.TsallisSwitch(n_arms, switching_cost=cost, loss_range=loss_range),
-        "base-geometric": hf.BaSE(n_arms, horizon=horizon, grid="geometric", loss_range=loss_range),
-        "ucb1-cooldown-100": hf.Ucb1(n_arms, cooldown=100, loss_range=loss_range),
+        "adaptive": hf.AdaptiveTsallisSwitch(n_arms, switching_cost=cost, units=units),
+        "tsallis-switch": hf.TsallisSwitch(n_arms, switching_cost=cost, units=units),
+        "base-geometric": hf.BaSE(n_arms, horizon=horizon, grid="geometric", units=units),
+        "ucb1-cooldown-100": hf.Ucb1(n_arms, cooldown=100, units=units),
     }
 
 
-def played(environment, cost, horizon, loss_range=(0.0, 1.0)):
-    policies = four(environment.n_arms, cost, horizon, loss_range)
+def played(environment, cost, horizon, units=(0.0, 1.0)):
+    policies = four(environment.n_arms, cost, horizon, units)
     result = hf.simulate(
         policies,
         environment,
@@ -90,7 +90,7 @@ def naive_plan(environment, cost, horizon):
 def test_every_number_from_simulate(made, trace, name):
     environment, cost, T = by_hand(trace)[name]
     unit = environment.unit
-    costs = played(environment, cost, T, environment.loss_range)
+    costs = played(environment, cost, T, environment.units)
     bound = unit * theorem_1(n_arms=environment.n_arms, switching_cost=cost / unit, horizon=T)
     best = min(costs, key=lambda policy: costs[policy].mean())
     plan = naive_plan(environment, cost, T)

@@ -63,7 +63,7 @@ def played(policy: hf.Policy, world: World) -> str:
 PLAYABLE = {
     name: case.policy
     for name, case in every_policy.CASES.items()
-    if case.policy.loss_range == (0.0, 1.0)
+    if case.policy.units == (0.0, 1.0)
     and "announced" not in name
     and "arms" not in name
     and not callable(getattr(case.policy, "block_lengths", None))

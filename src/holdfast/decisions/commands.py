@@ -63,7 +63,7 @@ def ask(
             "policy": policy,
             "arms": None if arms is None else [arm.strip() for arm in arms.split(",")],
             "switching_cost": switching_cost,
-            "loss_range": None if loss_range is None else written_range("--loss-range", loss_range),
+            "units": None if loss_range is None else written_range("--loss-range", loss_range),
         }
         begun = make_policy({key: value for key, value in given.items() if value is not None})
     elif arms is not None or switching_cost is not None or loss_range is not None:

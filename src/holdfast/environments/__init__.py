@@ -5,11 +5,9 @@ from holdfast.environments.hard_cases import ChangingBest, Corrupted, Drifting, 
 from holdfast.environments.loss_table import LossTable
 from holdfast.environments.multi_scale_walk import MultiScaleWalk
 from holdfast.environments.phases import Bernoulli, ConstrainedBernoulli, Reversal
-from holdfast.environments.searched_worlds import Found, found_worlds
-
-__all__ = ["Bernoulli", "ConstrainedBernoulli", "Environment", "LossTable", "Reversal"]
 from holdfast.environments.piecewise import PiecewiseConstant
 from holdfast.environments.registry import ENVIRONMENTS, make_environment
+from holdfast.environments.searched_worlds import Found, found_worlds
 
 __all__ = [
     "ENVIRONMENTS",

@@ -80,6 +80,10 @@ class Corrupted(HardCase):
         Δ, at most ½.
     stretches
         Into how many equal runs of rounds the corruption is cut.
+    shuffled
+        Rotate the arms by a random number of places, drawn anew in each replication.
+    noise
+        Whether a loss is a coin with the mean as its probability, or the mean itself.
 
     >>> Corrupted(3, 1000, corrupted=100).means.tolist()
     [[0.5, 0.3, 0.5], [0.3, 0.5, 0.5]]
@@ -123,6 +127,10 @@ class Drifting(HardCase):
         Half of the spread of the means, at most ½.
     steps
         Phases of equal length.
+    shuffled
+        Rotate the arms by a random number of places, drawn anew in each replication.
+    noise
+        Whether a loss is a coin with the mean as its probability, or the mean itself.
 
     >>> Drifting(2, 1000, gap=0.1, steps=3).means.round(3).tolist()
     [[0.4, 0.6], [0.5, 0.5], [0.6, 0.4]]
@@ -161,6 +169,10 @@ class Seasonal(HardCase):
         Together at most ½.
     lag
         How far the seasons of the arms are apart: 0 for one season, 1 for arms spread over the whole of it.
+    shuffled
+        Rotate the arms by a random number of places, drawn anew in each replication.
+    noise
+        Whether a loss is a coin with the mean as its probability, or the mean itself.
 
     >>> Seasonal(2, 10_000, period=2400).starts[:3].tolist()
     [0.0, 100.0, 200.0]
@@ -204,6 +216,10 @@ class ChangingBest(HardCase):
         Δ, at most ½.
     changes
         How often the best arm changes, at equal distances.
+    shuffled
+        Rotate the arms by a random number of places, drawn anew in each replication.
+    noise
+        Whether a loss is a coin with the mean as its probability, or the mean itself.
 
     >>> ChangingBest(3, 900, changes=2).means.tolist()
     [[0.3, 0.5, 0.5], [0.5, 0.3, 0.5], [0.5, 0.5, 0.3]]
@@ -243,6 +259,8 @@ class UnseenTurn(HardCase):
         At most ½, and `drop` the larger.
     noise
         False for losses that equal their means.
+    shuffled
+        Rotate the arms by a random number of places, drawn anew in each replication.
 
     >>> UnseenTurn(3, 900, noise=False).expected(299, 301).tolist()
     [0.8, 1.0, 0.7]
@@ -286,6 +304,8 @@ class JumpingLevels(HardCase):
         Of the levels: they are the same in every replication.
     noise
         False, unless given.
+    shuffled
+        Rotate the arms by a random number of places, drawn anew in each replication.
 
     >>> world = JumpingLevels(3, 2000, stretch=500, gap=0.1)
     >>> len(world.starts), world.gaps.round(12).tolist()[0]

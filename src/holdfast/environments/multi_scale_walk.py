@@ -73,6 +73,8 @@ class MultiScaleWalk(Environment):
         Of the walk and of χ.
     switching_cost
         λ in ε.
+    shuffled
+        Rotate the arms by a random number of places, drawn anew in each replication.
 
     >>> walk = MultiScaleWalk(2, 1024)
     >>> round(walk.sigma * 90, 12), round(walk.epsilon * 90, 6)

@@ -166,7 +166,21 @@ class Bernoulli(Phased):
     def with_gap(
         cls, n_arms: int, gap: float, *, best_arms: int = 1, mean: float = 0.5, shuffled: bool = False
     ) -> Self:
-        """The paper's instance: `best_arms` arms of mean `mean` − `gap`, then the others of mean `mean`."""
+        """The paper's instance: `best_arms` arms of mean `mean` − `gap`, then the others of mean `mean`.
+
+        Parameters
+        ----------
+        n_arms
+            The number of arms.
+        gap
+            By how much the best arms are better.
+        best_arms
+            How many arms are best; they come first.
+        mean
+            The mean loss of the others.
+        shuffled
+            Rotate the arms by a random number of places, drawn anew in each replication.
+        """
         n_arms, best_arms, gap = _checked_gap(n_arms, best_arms, gap)
         mean = real_number("mean", mean, least=0)
         if gap > mean:
@@ -208,6 +222,21 @@ class ConstrainedBernoulli(Phased):
     round 1.6^i, counting from 1; with ``phases="spacing"``, the wording of Zimmert and Seldin, the time
     between alternations grows by 1.6, so phase i starts after (1.6^i − 1)/0.6 rounds.
 
+    Parameters
+    ----------
+    n_arms
+        The number of arms.
+    gap
+        By how much the best arms are better, in every round.
+    shuffled
+        Rotate the arms by a random number of places, drawn anew in each replication.
+    best_arms
+        How many arms are best; they come first.
+    growth
+        By how much phases grow.
+    phases
+        Which reading: ``"index"`` or ``"spacing"``.
+
     >>> [int(s) + 1 for s in ConstrainedBernoulli(8, 0.2).starts[:8]]
     [1, 2, 3, 5, 7, 11, 17, 27]
     """
@@ -246,6 +275,15 @@ class Reversal(Phased):
 
     The reversal comes after ⌊√(KT ln(KT))⌋ rounds (errata, point 26), late enough for an elimination policy to
     have dropped every arm but the first. All arms but arm 0 are best at the end.
+
+    Parameters
+    ----------
+    n_arms
+        The number of arms.
+    horizon
+        T, the number of rounds that will be played.
+    shuffled
+        Rotate the arms by a random number of places, drawn anew in each replication.
 
     >>> Reversal(8, 100_000).reversal
     3297

@@ -50,6 +50,8 @@ class PiecewiseConstant(Piecewise):
         For each phase the mean losses, one per arm.
     noise
         True for losses of 0 and 1 with these means, False for losses that equal them.
+    shuffled
+        Rotate the arms by a random number of places, drawn anew in each replication.
 
     >>> PiecewiseConstant([0, 10], [[0.1, 0.5], [0.9, 0.5]], noise=False).expected(5, 15).tolist()
     [5.0, 5.0]

@@ -65,7 +65,7 @@ Applying = Iterator[tuple[str, str, str, Callable[..., float]]]
 
 def _bounds(policy: Policy, cost: float | Power, gap: float | None) -> Applying:
     """What is proved of this policy in a game with this cost; nothing in other units than the theorems'."""
-    if policy.loss_range != (0.0, 1.0):
+    if policy.units != (0.0, 1.0):
         return
     if isinstance(policy, TsallisSwitch):
         yield from _of_tsallis_switch(policy, cost, gap)

@@ -1,8 +1,9 @@
-"""Policies by name: the package's own by their id, anyone's by ``"module:Class"``."""
+"""Policies by name: the package's own by their id, user-defined ones by ``"module:Class"``."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from holdfast.checks import class_at, made, one_of
@@ -14,7 +15,7 @@ from holdfast.policies.elimination import BaSE
 from holdfast.policies.exp3 import BlockExp3, Exp3
 from holdfast.policies.hold_forever import HoldForever
 from holdfast.policies.lazy_exp3 import LazyExp3
-from holdfast.policies.policy import Policy
+from holdfast.policies.policy import RENAMED, Policy
 from holdfast.policies.spm import StabilityPenaltyMatching
 from holdfast.policies.thompson import ThompsonSampling
 from holdfast.policies.ts2 import BatchedThompson
@@ -55,8 +56,41 @@ def find_policy(name: object) -> tuple[type[Policy], Mapping[str, Any]]:
     return POLICIES[one_of("policy", name, POLICIES)]
 
 
-def make_policy(settings: Mapping[str, Any]) -> Policy:
+def allowed_policy(name: object, allow: Iterable[str | type[Policy]] = ()) -> tuple[type[Policy], Mapping[str, Any]]:
+    """`find_policy` for a name out of a file or a store: a user-defined class is imported only if `allow` has it.
+
+    Parameters
+    ----------
+    name
+        The policy's id, or ``"module:Class"``.
+    allow
+        User-defined policies that may be used: classes, ``"module:Class"``, or ``"module"`` for all of a module.
+
+    >>> allowed_policy("exp3")[0].__name__
+    'Exp3'
+    >>> allowed_policy("os:system")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    holdfast.errors.InvalidParameter: policy must be one of Holdfast's own, or allowed: allow=['os:system'] ...
+    """
+    if not isinstance(name, str) or ":" not in name:
+        return find_policy(name)
+    if isinstance(allow, str):
+        raise InvalidParameter("allow", "must be a list of classes or names", allow)
+    for given in allow:
+        if isinstance(given, type) and issubclass(given, Policy) and f"{given.__module__}:{given.__qualname__}" == name:
+            return given, {}
+        if given in (name, name.partition(":")[0]):
+            return find_policy(name)
+    module = name.partition(":")[0]
+    rule = f"must be one of Holdfast's own, or allowed: allow=[{name!r}] imports the module {module}"
+    raise InvalidParameter("policy", rule, name)
+
+
+def make_policy(settings: Mapping[str, Any], allow: Iterable[str | type[Policy]] | None = None) -> Policy:
     """The policy that `settings` describes: its name under ``"policy"``, and its parameters by name.
+
+    With `allow`, a user-defined policy must be one of these, as in `allowed_policy`; by default any may be imported,
+    for settings that are the caller's own words.
 
     >>> make_policy({"policy": "base-minimax", "n_arms": 3, "horizon": 100}).grid
     'minimax'
@@ -65,5 +99,8 @@ def make_policy(settings: Mapping[str, Any]) -> Policy:
         raise InvalidParameter("settings", 'must be a mapping such as {"policy": "exp3", "n_arms": 8}', settings)
     values = dict(settings)
     name = values.pop("policy", None)
-    kind, implied = find_policy(name)
+    if "loss_range" in values:
+        warnings.warn(RENAMED, DeprecationWarning, stacklevel=2)
+        values["units"] = values.pop("loss_range")
+    kind, implied = find_policy(name) if allow is None else allowed_policy(name, allow)
     return made(kind, str(name), {**values, **implied})

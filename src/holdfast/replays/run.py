@@ -85,6 +85,10 @@ def replay(
         As in `simulate`.
     out, resume
         A folder for the report, the tables and the finished pieces; with `resume` what is there is not played again.
+    confidence
+        Of the intervals.
+    echo
+        A function that is given each line of progress.
 
     >>> rng = np.random.default_rng(1)
     >>> losses = (rng.random((500, 2)) < [0.2, 0.6]).astype(float)

@@ -33,7 +33,7 @@ _FINE = re.compile(r"(\d\.\d\d)\d+")
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table: numbers stand to the right, `wide` is its share of the width."""
+    """A column of a table; numbers stand to the right."""
 
     label: str
     numeric: bool = False

@@ -37,6 +37,7 @@ class Rules(NamedTuple):
     """What is the same in every replication: read-only arrays and numbers."""
 
     params: Any
+    """The policy's parameters in one array."""
     tables: Any
     costs: Any
     """λ alone, or λ_1, λ_2, … of the blocks."""
@@ -172,12 +173,14 @@ def frozen_in(parts: Parts) -> tuple[str, ...]:
 @cache
 def _composed_play(parts: Parts, values: tuple[str, ...]) -> Kernel:
     (choose, observe, *_), total, gap, (_, record_block) = parts
+    view_params = parts.policy.params_layout.view
     view_state, view_block, view_tally = parts.policy.state_layout.view, parts.policy.block_layout.view, TALLY.view
 
     @kernel
     def play(rules: Any, first: int, scratch: Any, K: int, stop: Any, record: Any) -> int:
         """Play to the horizon, and record at each checkpoint; returns the number of blocks."""
         begin_games(rules, first, scratch)
+        params = view_params(rules.params)
         state = view_state(scratch.numbers, scratch.vectors, K)
         block = view_block(scratch.block, scratch.vectors, K)
         tally = view_tally(scratch.tally, scratch.vectors, K)
@@ -199,7 +202,7 @@ def _composed_play(parts: Parts, values: tuple[str, ...]) -> Kernel:
             else:
                 return COSTS_EXHAUSTED
             n += 1
-            choose(rules.params, state, lam if rules.announces_cost else 1.0, scratch.policy_streams, block)
+            choose(params, state, lam if rules.announces_cost else 1.0, scratch.policy_streams, block)
             wrong = 0
             for g in range(width):
                 inside = (block.arm[g] >= 0.0) & (block.arm[g] < K)  # a NaN is not
@@ -234,7 +237,7 @@ def _composed_play(parts: Parts, values: tuple[str, ...]) -> Kernel:
                     wrong += 1 - int(inside)
                 if wrong > 0:
                     return NO_LOSS
-                observe(rules.params, state, block, tally.block_loss, end - t)
+                observe(params, state, block, tally.block_loss, end - t)
             t = end
         return n
 

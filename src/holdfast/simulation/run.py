@@ -17,7 +17,7 @@ from holdfast.environments.environment import LAST_ROUND, UNIT_RANGE
 from holdfast.errors import BackendLost, HoldfastError, InvalidParameter
 from holdfast.layouts import Array
 from holdfast.policies import Policy
-from holdfast.policies.policy import checked_parameters
+from holdfast.policies.policy import packed_parameters
 from holdfast.regret import pseudo_regret, total_loss
 from holdfast.results import Result, rows
 from holdfast.rng import check_seed
@@ -64,7 +64,7 @@ def simulate(
     policies
         One policy, several, or a mapping from names to policies. Without a mapping the name is the policy's `label`.
     environment
-        What they play against. Its `loss_range` must be that of the policies.
+        What they play against. Its `units` must be those of the policies.
     horizon
         The number of rounds; with a loss table it may be left out, and all its rounds are played.
     switching_cost
@@ -160,20 +160,20 @@ def fitted(policy: Policy, environment: Environment, horizon: int) -> Policy:
     if policy.n_arms != environment.n_arms:
         rule = f"must be {environment.n_arms}, as many as the environment has"
         raise InvalidParameter("n_arms", rule, policy.n_arms)
-    if policy.loss_range != environment.loss_range:
-        low, high = environment.loss_range
-        rule = f"must be that of the environment: give the policy loss_range=({low:g}, {high:g})"
-        if environment.loss_range == UNIT_RANGE and environment.rounds is not None:
-            rule += f", or the table units={policy.loss_range}"
-        raise InvalidParameter("loss_range", rule, policy.loss_range)
-    if policy.bounds[1] < environment.loss_range[1]:
-        rule = f"must be at least {environment.loss_range[1]:g}, which a round of the environment may lose"
+    if policy.units != environment.units:
+        low, high = environment.units
+        rule = f"must be those of the environment: give the policy units=({low:g}, {high:g})"
+        if environment.units == UNIT_RANGE and environment.rounds is not None:
+            rule += f", or the table units={policy.units}"
+        raise InvalidParameter("units", rule, policy.units)
+    if policy.bounds[1] < environment.units[1]:
+        rule = f"must be at least {environment.units[1]:g}, which a round of the environment may lose"
         raise InvalidParameter("loss_bound", rule, policy.bounds[1])
     if policy.arms is not None and environment.arms is not None and policy.arms != environment.arms:
         for arm in policy.arms:
             one_of("arms", arm, environment.arms)
         policy = replace(policy, arms=tuple(environment.arms))
-    checked_parameters(policy, horizon)
+    packed_parameters(policy, policy.parameters_reaching(horizon=horizon))
     return policy
 
 

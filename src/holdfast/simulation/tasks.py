@@ -13,7 +13,7 @@ from holdfast.environments import Environment
 from holdfast.errors import HoldfastError, InvalidParameter
 from holdfast.layouts import Array
 from holdfast.players.game import broken_rules, policy_key
-from holdfast.policies import Policy
+from holdfast.policies.policy import Policy, packed_parameters
 from holdfast.rng import stream_key
 from holdfast.simulation.costs import Costs
 from holdfast.simulation.game import (
@@ -74,7 +74,7 @@ class Task:
         if not (isinstance(tables, tuple) and all(isinstance(table, np.ndarray) for table in tables)):
             raise InvalidParameter(f"tables of {type(self.environment).__name__}", "must be a tuple of arrays", tables)
         return Rules(
-            params=self.policy.parameters(horizon=self.horizon),
+            params=packed_parameters(self.policy, self.policy.parameters_reaching(horizon=self.horizon)),
             tables=tables,
             costs=costs,
             announces_cost=self.policy.announces == "switching_cost",
@@ -121,7 +121,7 @@ def check_played(task: Task, played: int) -> None:
         raise broken_rules(task.label, task.policy.n_arms)
     if played == NO_LOSS:
         raise HoldfastError(
-            f"{type(task.environment).__name__} must lose from 0 to 1 in each round, as a share of its loss_range: "
+            f"{type(task.environment).__name__} must lose from 0 to 1 in each round, as a share of its units: "
             "look at totals in its total_kernel"
         )
 

@@ -15,7 +15,7 @@ from holdfast.simulation.costs import Costs
 from holdfast.simulation.run import fitted
 from holdfast.studies.user_classes import code_of, fields_of, is_own, looked_up_beside
 
-FOLLOWED = ("n_arms", "horizon", "switching_cost", "loss_range")
+FOLLOWED = ("n_arms", "horizon", "switching_cost", "units")
 """Parameters of a policy that are the study's unless given."""
 
 
@@ -41,7 +41,7 @@ def study_policy(
         "n_arms": environment.n_arms,
         "horizon": horizon,
         "switching_cost": costs.constant,
-        "loss_range": environment.loss_range,
+        "units": environment.units,
     }
     for parameter in FOLLOWED:
         if parameter in fields_of(kind) and parameter not in given and not (parameter == "n_arms" and "arms" in given):

@@ -116,7 +116,7 @@ CLAIMS = (
         sentence="Where switches are cheap, Tsallis-Switch has about the same regret with switching as "
         "the policies without blocks.",
         place="Appendix E, Figure 5",
-        rule=f"final regret with switchings within a factor of {SIMILAR:g} of each other",
+        rule=f"final regret with switching within a factor of {SIMILAR:g} of each other",
         questions=_close,
         needs=(EASY,),
         figure=EASY,

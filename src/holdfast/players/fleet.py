@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import threading
+import warnings
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from holdfast.checks import cores, whole_number
-from holdfast.decisions.fleet_kernels import BROKEN, DONE, PARTS, SPILLED, Games, loops, start_streams
-from holdfast.decisions.stores import Store, store_at
 from holdfast.errors import InvalidParameter, OutOfTurn
 from holdfast.layouts import Array
+from holdfast.players.fleet_files import read_fleet, write_fleet
+from holdfast.players.fleet_kernels import BROKEN, DONE, PARTS, SPILLED, Games, loops, start_streams
 from holdfast.players.game import Game, broken_rules, policy_key, reaching
 from holdfast.players.losses import announced_value, exact_sum, normalised_total
-from holdfast.policies.policy import Policy
-from holdfast.rng import STATE_SIZE, check_seed
+from holdfast.policies.policy import Policy, packed_parameters
+from holdfast.rng import check_seed
 
 MOST_GAMES = 10**9
 
@@ -38,10 +40,27 @@ class Asked(NamedTuple):
     """Numbers of the blocks, from 1."""
 
 
+class FleetGame(NamedTuple):
+    """One game of a fleet by itself."""
+
+    game: Game
+    """A copy; its `block` is the current one."""
+    left: int
+    """Rounds of the block whose losses are not told; 0 between blocks."""
+    rounds: int
+    switches: int
+    losses: Sequence[float]
+    """Numbers whose sum is exactly what was lost in the block so far."""
+
+
 class Fleet:
     """`n` independent games of one policy. Game i is, bit for bit, ``policy.player(seed, replication=i)``.
 
     Each game is played in turn, as a player is: `ask` names its arm, `tell` the loss of one round.
+
+    Threads may share a fleet: calls wait for one another, also for a `save` to be written. Two threads that ask and
+    tell for the *same* game must agree on whose turn it is; `blocks` of `tell` refuses a loss for a block that has
+    ended.
 
     Parameters
     ----------
@@ -70,28 +89,18 @@ class Fleet:
         if policy.announces == "loss_bound":
             rule = "must have one range of losses for all blocks to play in a fleet"
             raise InvalidParameter("policy", rule, policy)
-        self.policy = policy
-        self.n = n = whole_number("n", n, least=1, most=MOST_GAMES)
-        self._workers = cores() if workers is None else whole_number("workers", workers, least=1)
-        kernels = policy.kernels
-        self._ask, self._tell = loops(kernels)
-        self._params = policy.parameters()
-        state = kernels.state_layout
-        self._games = Games(
-            numbers=np.zeros((n, state.n_numbers)),
-            vectors=np.zeros((n, state.n_vectors * policy.n_arms)),
-            streams=np.zeros((n, STATE_SIZE), dtype=np.uint64),
-            blocks=np.zeros((n, kernels.block_layout.n_numbers)),
-            parts=np.zeros((n, PARTS)),
-            used=np.zeros(n, dtype=np.uint8),
-            left=np.zeros(n, dtype=np.int64),
-            begun=np.zeros(n, dtype=np.int64),
-            rounds=np.zeros(n, dtype=np.int64),
-            switches=np.zeros(n, dtype=np.int64),
-        )
-        self._spilled: dict[int, list[float]] = {}
-        self._all = np.arange(n)
+        n = whole_number("n", n, least=1, most=MOST_GAMES)
+        self._set_up(policy, Games.zeros(policy, n), {}, workers)
         start_streams(policy_key(check_seed(seed), policy.label), 0, self._games.streams)
+
+    def _set_up(self, policy: Policy, games: Games, spilled: dict[int, list[float]], workers: int | None) -> None:
+        self.policy, self.n = policy, len(games.left)
+        self._workers = cores() if workers is None else whole_number("workers", workers, least=1)
+        self._ask, self._tell = loops(policy.kernels)
+        self._use(policy.parameters())
+        self._games, self._spilled = games, spilled
+        self._all = np.arange(self.n)
+        self._lock = threading.RLock()
 
     def __repr__(self) -> str:
         return f"<Fleet of {self.n} games of {self.policy.label}: {int(self._games.rounds.sum())} rounds>"
@@ -102,22 +111,26 @@ class Fleet:
     @property
     def rounds(self) -> Ints:
         """Rounds told so far, per game."""
-        return np.array(self._games.rounds)
+        with self._lock:
+            return np.array(self._games.rounds)
 
     @property
     def switches(self) -> Ints:
         """Changes of arm so far, per game; the first play is one."""
-        return np.array(self._games.switches)
+        with self._lock:
+            return np.array(self._games.switches)
 
     @property
     def hold(self) -> Ints:
         """Rounds the current arm is certain to be held from now on, per game; 0 between blocks."""
-        return np.array(self._games.left)
+        with self._lock:
+            return np.array(self._games.left)
 
     @property
     def probability(self) -> Array:
         """The probability with which the arm of the current block was drawn, per game: log it."""
-        return np.array(self._games.blocks[:, 2])
+        with self._lock:
+            return np.array(self._games.blocks[:, 2])
 
     @property
     def bytes_per_game(self) -> float:
@@ -131,16 +144,21 @@ class Fleet:
         """
         chosen = self._chosen(indices)
         announced = self._announced(switching_cost, len(chosen))
+        with self._lock:
+            return self._asked(chosen, announced)
+
+    def _asked(self, chosen: Ints, announced: Array) -> Asked:
         if len(chosen):
             furthest = int(self._games.begun[chosen].max())
-            self._params = reaching(self.policy, self._params, furthest)
+            if furthest >= self._covered:
+                self._use(reaching(self.policy, self._params, furthest))
         arms, blocks = np.empty(len(chosen), dtype=np.int64), np.empty(len(chosen), dtype=np.int64)
 
         def ask_some(first: int, last: int) -> int:
             some = slice(first, last)
             told = announced if len(announced) == 1 else announced[some]
             return int(
-                self._ask(self._params, self._games, self.policy.n_arms, chosen[some], told, arms[some], blocks[some])
+                self._ask(self._packed, self._games, self.policy.n_arms, chosen[some], told, arms[some], blocks[some])
             )
 
         if any(status == BROKEN for status in self._spread(ask_some, len(chosen))):
@@ -150,10 +168,21 @@ class Fleet:
     def tell(self, losses: ArrayLike, indices: ArrayLike | None = None, *, blocks: ArrayLike | None = None) -> None:
         """The loss of one round in each of these games, or in all. After an error nothing has changed.
 
-        With `blocks`, as `ask` gave them, a loss told for a block that has ended is refused.
+        Parameters
+        ----------
+        losses
+            One number for each game.
+        indices
+            The games, all different; all of them by default.
+        blocks
+            The numbers of their blocks, as `ask` gave them: a loss for a block that has ended is refused.
         """
         chosen = self._chosen(indices)
         values = self._checked(losses, len(chosen))
+        with self._lock:
+            self._hear(chosen, values, blocks)
+
+    def _hear(self, chosen: Ints, values: Array, blocks: ArrayLike | None) -> None:
         games = self._games
         idle = np.flatnonzero(games.left[chosen] == 0)
         if len(idle):
@@ -162,13 +191,13 @@ class Fleet:
             numbers = np.asarray(blocks)
             if numbers.shape != chosen.shape or (numbers != games.begun[chosen]).any():
                 raise InvalidParameter("blocks", "must be the current block of each game, as ask gave it", blocks)
-        low = self.policy.loss_range[0]
+        low = self.policy.units[0]
         highest = self.policy.bounds[1] - low
 
         def tell_some(first: int, last: int) -> int:
             some, mine, j = chosen[first:last], values[first:last], 0
             while True:
-                j = self._tell(self._params, games, self.policy.n_arms, some, mine, low, highest, self.policy.unit, j)
+                j = self._tell(self._packed, games, self.policy.n_arms, some, mine, low, highest, self.policy.unit, j)
                 if j == DONE:
                     return DONE
                 self._tell_slowly(int(some[j]), float(mine[j]))
@@ -190,29 +219,59 @@ class Fleet:
             game = self.game(g)
             game.observe(games.blocks[g], total, length)
             games.numbers[g], games.vectors[g], games.used[g] = game.numbers, game.vectors, 0
-        elif len(pieces) <= PARTS:
-            games.parts[g, : len(pieces)] = pieces[::-1]
-            games.used[g] = len(pieces)
         else:
-            self._spilled[g] = pieces
-            games.used[g] = SPILLED
+            self._keep(g, pieces)
 
     def game(self, i: int) -> Game:
         """A copy of game i, to go on apart."""
         games, game = self._games, Game(self.policy, seed=0)
         game.numbers[:], game.vectors[:], game.block[:] = games.numbers[i], games.vectors[i], games.blocks[i]
-        game.stream[:], game.begun, game.params = games.streams[i], int(games.begun[i]), self._params
+        game.stream[:], game.begun = games.streams[i], int(games.begun[i])
+        game.use(self._params)
         return game
+
+    def get(self, i: int) -> FleetGame:
+        """Game i by itself, to be played elsewhere."""
+        with self._lock:
+            games = self._games
+            spilled = games.used[i] == SPILLED
+            losses = self._spilled[i] if spilled else exact_sum(games.parts[i, : games.used[i]].tolist())
+            return FleetGame(self.game(i), int(games.left[i]), int(games.rounds[i]), int(games.switches[i]), losses)
+
+    def put(self, i: int, one: FleetGame) -> None:
+        """Let game i go on from a game of the same policy that was played elsewhere."""
+        losses = exact_sum(one.losses)
+        with self._lock:
+            games, game = self._games, one.game
+            games.numbers[i], games.vectors[i], games.streams[i] = game.numbers, game.vectors, game.stream
+            games.blocks[i], games.begun[i] = game.block, game.begun
+            games.left[i], games.rounds[i], games.switches[i] = one.left, one.rounds, one.switches
+            self._keep(i, losses)
+
+    def _keep(self, g: int, losses: list[float]) -> None:
+        """What the block of game g has lost, in the array or apart."""
+        games = self._games
+        self._spilled.pop(g, None)
+        if len(losses) <= PARTS:
+            games.parts[g, : len(losses)], games.used[g] = losses[::-1], len(losses)
+        else:
+            self._spilled[g], games.used[g] = losses, SPILLED
 
     def probabilities(self, i: int) -> Array:
         """The distribution the current arm of game i was drawn from; between blocks, the next arm's."""
         number = whole_number("i", i, least=0, most=self.n - 1)
-        game = self.game(number)
-        if not self._games.left[number]:
+        with self._lock:
+            game, left = self.game(number), self._games.left[number]
+        if not left:
             if self.policy.announces is not None:
                 raise OutOfTurn(f"the probabilities of the next block depend on its {self.policy.announces}")
             game.begin()
         return game.probabilities()
+
+    def _use(self, params: Any) -> None:
+        """Go on with these parameters."""
+        self._params, self._covered = params, self.policy.blocks_covered(params)
+        self._packed = packed_parameters(self.policy, params)
 
     def _chosen(self, indices: ArrayLike | None) -> Ints:
         if indices is None:
@@ -266,30 +325,60 @@ class Fleet:
             return list(pool.map(lambda piece: work(*piece), pairwise(marks)))
 
     def save(self, file: str | Path) -> None:
-        """Write all games into one file, whole or not at all."""
-        from holdfast.decisions.fleet_files import save
-
-        save(self, file)
-
-    def to_store(self, url: str | Store, name: Callable[[int], str]) -> None:
-        """Begin a player called ``name(i)`` in a store for each game i; each goes on where its game stands."""
-        from holdfast.decisions.fleet_files import to_store
-
-        to_store(self, url if isinstance(url, Store) else store_at(url), name)
+        """Write all games into one file, complete or not at all. Other calls wait until it is written."""
+        with self._lock:
+            write_fleet(file, self.policy, self._games, self._spilled)
 
     @classmethod
-    def from_store(cls, url: str | Store, names: Sequence[str], *, policy: Policy | None = None) -> Fleet:
-        """A fleet that goes on with the games of these players: of one policy, with no decision out."""
-        from holdfast.decisions.fleet_files import from_store
+    def load(
+        cls,
+        file: str | Path,
+        *,
+        policy: Policy | None = None,
+        workers: int | None = None,
+        allow: Iterable[str | type[Policy]] = (),
+    ) -> Fleet:
+        """Go on with a saved fleet, exactly.
 
-        return from_store(url if isinstance(url, Store) else store_at(url), names, policy=policy)
+        Parameters
+        ----------
+        file
+            What `save` wrote.
+        policy
+            The policy; needed where it has functions for a schedule.
+        workers
+            Threads; all cores by default.
+        allow
+            User-defined policies that may be imported: classes, ``"module:Class"`` or ``"module"``.
+        """
+        fleet = cls.__new__(cls)
+        fleet._set_up(*read_fleet(file, policy, allow), workers)
+        return fleet
+
+    def to_store(self, url: Any, name: Callable[[int], str]) -> None:
+        """The former name of `holdfast.fleet_to_store`."""
+        from holdfast.decisions.fleets import fleet_to_store  # points up: for one more release
+
+        warnings.warn("use holdfast.fleet_to_store(fleet, url, name)", DeprecationWarning, stacklevel=2)
+        fleet_to_store(self, url, name)
 
     @classmethod
-    def load(cls, file: str | Path, *, policy: Policy | None = None, workers: int | None = None) -> Fleet:
-        """Go on with a saved fleet, exactly; `policy` is needed where it has functions for a schedule."""
-        from holdfast.decisions.fleet_files import load
+    def from_store(cls, url: Any, names: Sequence[str], *, policy: Policy | None = None) -> Fleet:
+        """The former name of `holdfast.fleet_from_store`.
 
-        return load(file, policy, workers)
+        Parameters
+        ----------
+        url
+            The store.
+        names
+            The players.
+        policy
+            Their policy; needed where it has functions for a schedule.
+        """
+        from holdfast.decisions.fleets import fleet_from_store  # points up: for one more release
+
+        warnings.warn("use holdfast.fleet_from_store(url, names)", DeprecationWarning, stacklevel=2)
+        return fleet_from_store(url, names, policy=policy)
 
 
 def _numbers(values: ArrayLike) -> bool:

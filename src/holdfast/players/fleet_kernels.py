@@ -1,19 +1,22 @@
 """The loops over the games of a fleet: the kernels of single games, game after game, without the interpreter.
 
-All numbers of a game lie together in memory. Losses of a block are added up exactly, as `math.fsum` does, in a few
-numbers that do not overlap (Shewchuk 1997); where these may not suffice, which takes losses over sixty decades, the
-loop stops at that game and the caller goes on with it in plain Python.
+All numbers of a game lie together in memory. Losses of a block are added up exactly in a few numbers; where these may
+not suffice, which takes losses over sixty decades, the loop stops at that game and the caller goes on with it in plain
+Python.
 """
 
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
+
+import numpy as np
 
 from holdfast._numba.compile import frozen, kernel
 from holdfast.players.game import keeps_rules, one_game
-from holdfast.policies.policy import Kernel, Kernels
-from holdfast.rng import start_stream
+from holdfast.players.losses import add_exactly, rounded_sum
+from holdfast.policies.policy import Kernel, Kernels, Policy
+from holdfast.rng import STATE_SIZE, start_stream
 
 PARTS = 5
 """Numbers in which the losses of a block are added up."""
@@ -42,49 +45,20 @@ class Games(NamedTuple):
     rounds: Any
     switches: Any
 
-
-@kernel
-def add_exactly(parts: Any, used: int, x: float) -> int:
-    """Add x to a sum of numbers that do not overlap, the smallest first; returns how many there are now."""
-    kept = 0
-    for i in range(used):
-        y = parts[i]
-        if abs(x) < abs(y):
-            x, y = y, x
-        high = x + y
-        low = y - (high - x)
-        if low != 0.0:
-            parts[kept] = low
-            kept += 1
-        x = high
-    if x != 0.0 or kept == 0:
-        parts[kept] = x
-        kept += 1
-    return kept
-
-
-@kernel
-def rounded_sum(parts: Any, used: int) -> float:
-    """The sum of numbers that do not overlap, rounded once to the nearest, halves to even."""
-    if used == 0:
-        return 0.0
-    n = used - 1
-    high: float = parts[n]
-    low = 0.0
-    while n > 0:
-        x = high
-        n -= 1
-        y = parts[n]
-        high = x + y
-        low = y - (high - x)
-        if low != 0.0:
-            break
-    if n > 0 and ((low < 0.0 and parts[n - 1] < 0.0) or (low > 0.0 and parts[n - 1] > 0.0)):
-        y = 2.0 * low
-        x = high + y
-        if y == x - high:
-            high = x
-    return high
+    @classmethod
+    def zeros(cls, policy: Policy, n: int) -> Self:
+        """`n` games that have not begun."""
+        state, block = policy.kernels.state_layout, policy.kernels.block_layout
+        counts = {name: np.zeros(n, dtype=np.int64) for name in ("left", "begun", "rounds", "switches")}
+        return cls(
+            numbers=np.zeros((n, state.n_numbers)),
+            vectors=np.zeros((n, state.n_vectors * policy.n_arms)),
+            streams=np.zeros((n, STATE_SIZE), dtype=np.uint64),
+            blocks=np.zeros((n, block.n_numbers)),
+            parts=np.zeros((n, PARTS)),
+            used=np.zeros(n, dtype=np.uint8),
+            **counts,
+        )
 
 
 @kernel
