@@ -114,14 +114,14 @@ def _digest(key: str, content: bytes) -> bytes:
 
 
 def _trusted(place: Path) -> bool:
-    if _only_owner_writes(place.lstat()):
+    if _only_owner_writes(place.stat()):
         return True
     _warn(place)
     return False
 
 
 def _only_owner_writes(status: os.stat_result) -> bool:
-    """Whether a file or folder, not a link, is the user's and can be written to by nobody else."""
+    """Whether a file or folder is the user's and can be written to by nobody else."""
     if os.name != "posix":
         return True  # the user's own folder is private there
     mode = status.st_mode
