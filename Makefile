@@ -37,7 +37,7 @@ test: lint
 test-versions:
 	test -x .venv-nox/bin/nox || $(PYTHON) -m venv .venv-nox
 	.venv-nox/bin/python -m pip install --quiet --disable-pip-version-check 'nox>=2025.2.9' 'uv>=0.7'
-	.venv-nox/bin/nox
+	$(if $(shell command -v pyenv),PYENV_VERSION=$(shell pyenv versions --bare | paste -sd:)) .venv-nox/bin/nox
 
 # Lines of the package that the tests run, with the compiler off so that kernels count too.
 coverage: $(INSTALLED)

@@ -3,6 +3,7 @@
 import nox
 
 nox.options.default_venv_backend = "uv"
+nox.options.download_python = "never"
 nox.options.error_on_missing_interpreters = False  # those that this machine lacks are named at the end
 
 CORE = (
@@ -26,7 +27,7 @@ TOOLS = ("hypothesis", "mpmath", "pytest", "pytest-xdist", "scipy")
 @nox.parametrize("dependencies", ["oldest", "newest"])
 def core(session: nox.Session, dependencies: str) -> None:
     """Policies, players, simulation, numerics and decisions."""
-    session.install("--resolution", "lowest-direct" if dependencies == "oldest" else "highest", ".")
+    session.install("--resolution", "lowest-direct" if dependencies == "oldest" else "highest", ".[store]")
     session.install(*TOOLS)  # what is installed already stays
     session.run("uv", "pip", "freeze", external=True)
     session.run("pytest", "--numprocesses", "2", "--dist", "loadfile", *(session.posargs or CORE))
