@@ -51,14 +51,14 @@ def test_another_numba_plays_the_same(tmp_path):
     assert kept == {"as-it-is", "with-another-meaning"}
 
 
-drawn = np.random.random
+drawn = np.random.random  # noqa: NPY002
 generator = np.random.default_rng(0)
 module = np.random
 
 
 @kernel
 def from_numpy(x):
-    return x + np.random.random()
+    return x + np.random.random()  # noqa: NPY002
 
 
 @kernel

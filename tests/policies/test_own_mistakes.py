@@ -210,7 +210,7 @@ def test_a_kernel_that_does_not_compile_is_named_in_one_line(choose, message):
 @kernel
 def draws_elsewhere(tables, arms, start, stop, streams, totals):
     for g in range(totals.shape[0]):
-        totals[g] = np.random.random() * (stop - start)
+        totals[g] = np.random.random() * (stop - start)  # noqa: NPY002
 
 
 @pytest.mark.skipif(not COMPILED, reason="kernels that are not compiled are not looked into")
