@@ -30,4 +30,4 @@ def core(session: nox.Session, dependencies: str) -> None:
     session.install("--resolution", "lowest-direct" if dependencies == "oldest" else "highest", ".[store]")
     session.install(*TOOLS)  # what is installed already stays
     session.run("uv", "pip", "freeze", external=True)
-    session.run("pytest", "--numprocesses", "2", "--dist", "loadfile", *(session.posargs or CORE))
+    session.run("pytest", "--numprocesses", "2", "--dist", "loadfile", "-m", "not slow", *(session.posargs or CORE))

@@ -51,7 +51,7 @@ def test_another_numba_plays_the_same(tmp_path):
     assert kept == {"as-it-is", "with-another-meaning"}
 
 
-drawn = np.random.random  # noqa: NPY002
+drawn = np.random.random
 generator = np.random.default_rng(0)
 module = np.random
 

@@ -67,5 +67,5 @@ def test_every_policy_can_be_warmed():
 
 
 def test_an_unknown_name_is_refused():
-    with pytest.raises(holdfast.InvalidParameter, match="policies must be one of .*did you mean 'exp3'"):
+    with pytest.raises(holdfast.InvalidParameter, match=r"policies must be one of .*did you mean 'exp3'"):
         warm(["exp"])
