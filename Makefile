@@ -5,7 +5,7 @@ PYTHON ?= python3
 INSTALLED := $(VENV)/.installed
 PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
-.PHONY: install lint check test coverage reproduce bench bench-peers clean
+.PHONY: install lint check test test-versions coverage reproduce bench bench-peers clean
 
 install: $(INSTALLED)
 
@@ -33,6 +33,12 @@ test: lint
 	$(PYTEST)
 	NUMBA_DISABLE_JIT=1 $(PYTEST) -m plain
 
+# The core suite with the oldest and the newest dependencies, on each Python that this machine has.
+test-versions:
+	test -x .venv-nox/bin/nox || $(PYTHON) -m venv .venv-nox
+	.venv-nox/bin/python -m pip install --quiet --disable-pip-version-check 'nox>=2025.2.9' 'uv>=0.7'
+	$(if $(shell command -v pyenv),PYENV_VERSION=$(shell pyenv versions --bare | paste -sd:)) .venv-nox/bin/nox
+
 # Lines of the package that the tests run, with the compiler off so that kernels count too.
 coverage: $(INSTALLED)
 	NUMBA_DISABLE_JIT=1 $(PYTEST) --cov --cov-report=term-missing:skip-covered
@@ -51,5 +57,5 @@ bench-peers: $(INSTALLED)
 	$(BIN)/python benchmarks/against_peers.py .venv-peers/bin/python
 
 clean:
-	rm -rf $(VENV) .venv-peers .nox .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis reproduction
+	rm -rf $(VENV) .venv-nox .venv-peers .nox .nox .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis reproduction
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -20,6 +20,7 @@ from holdfast.checks import whole_number
 from holdfast.decisions import commands as decision_commands
 from holdfast.errors import HoldfastError
 from holdfast.evidence import commands as arena_commands
+from holdfast.machine_code import commands as machine_code_commands
 from holdfast.replays import commands as replay_commands
 from holdfast.studies import commands as study_commands
 
@@ -231,6 +232,7 @@ replay_commands.add_to(app)
 study_commands.add_to(app)
 decision_commands.add_to(app)
 arena_commands.add_to(app)
+machine_code_commands.add_to(app)
 
 OPTIONS = {"n_arms": "--arms", "switching_cost": "--switching-cost", "best_arms": "--best-arms"} | {
     name: f"--{name}"

@@ -30,7 +30,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast._numba.compile import COMPILED, kernel
-from holdfast._numba.records import RecordView
 
 Array = NDArray[np.float64]
 
@@ -136,9 +135,7 @@ class Layout:
                 row += 1
         scope = {"Record": self.record, "__name__": __name__}
         exec(f"def view(numbers, vectors, K):\n    return Record({', '.join(parts)})\n", scope)
-        if not COMPILED:
-            return scope["view"]
-        return RecordView(scope["view"], tuple((name, kind.per_arm) for name, kind in self.kinds.items()))
+        return kernel(scope["view"]) if COMPILED else scope["view"]
 
     def saved(self, numbers: Array, vectors: Array) -> dict[str, Any]:
         """The numbers of one game by name, without its scratch space."""

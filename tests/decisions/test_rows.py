@@ -8,8 +8,7 @@ from base64 import b64decode, b64encode
 import numpy as np
 import pytest
 from games import SWITCH
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import holdfast as hf
 from holdfast.decisions import decision, rows

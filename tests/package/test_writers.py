@@ -7,8 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import holdfast as hf
 from holdfast.result_files import _unmarked, csv_of

@@ -15,8 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from fleets import POLICIES, goes_on_alike, losses_of, played
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import holdfast as hf
 

@@ -227,3 +227,18 @@ def test_a_kernel_that_does_not_compile_is_named_in_one_line(choose, message):
         with pytest.raises(HoldfastError) as refusal:
             use()
         refusal.match(f"^{message}$")
+
+
+@kernel
+def draws_elsewhere(tables, arms, start, stop, streams, totals):
+    for g in range(totals.shape[0]):
+        totals[g] = np.random.random() * (stop - start)  # noqa: NPY002
+
+
+@pytest.mark.skipif(not COMPILED, reason="kernels that are not compiled are not looked into")
+def test_random_numbers_that_no_seed_repeats_are_refused():
+    class Unseeded(Own):
+        total_kernel: ClassVar = staticmethod(draws_elsewhere)
+
+    with pytest.raises(HoldfastError, match=r"^kernel draws_elsewhere must draw from the stream it is handed"):
+        play(Unseeded())

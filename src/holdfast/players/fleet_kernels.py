@@ -133,4 +133,4 @@ def _composed(kernels: Kernels, values: tuple[str, ...]) -> tuple[Kernel, Kernel
 def loops(kernels: Kernels) -> tuple[Kernel, Kernel]:
     """``ask_all`` and ``tell_all`` for a policy's kernels."""
     parts = (kernels.choose, kernels.observe)
-    return _composed(kernels, tuple(frozen(getattr(part, "py_func", part)) for part in parts))
+    return _composed(kernels, tuple(frozen(part) for part in parts))

@@ -89,7 +89,7 @@ def one_game(kernels: Kernels) -> tuple[Kernel, Kernel, Kernel]:
     ``observe(params, numbers, vectors, K, block, total, rounds)``.
     """
     parts = (kernels.choose, kernels.observe)
-    return _composed(kernels, tuple(frozen(getattr(part, "py_func", part)) for part in parts))
+    return _composed(kernels, tuple(frozen(part) for part in parts))
 
 
 @dataclass(frozen=True)

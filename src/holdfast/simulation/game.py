@@ -167,7 +167,7 @@ def compose_games(parts: Parts, width: int) -> Kernel:
 def frozen_in(parts: Parts) -> tuple[str, ...]:
     """What tells apart two compilations of the same kernels: a value that a user's kernel reads may change."""
     kernels: tuple[Callable[..., Any], ...] = (parts.policy.choose, parts.policy.observe, parts.total, parts.gap)
-    return tuple(frozen(getattr(part, "py_func", part)) for part in kernels)
+    return tuple(frozen(part) for part in kernels)
 
 
 @cache
