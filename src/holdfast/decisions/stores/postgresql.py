@@ -13,9 +13,9 @@ from functools import cache
 from math import isfinite
 from threading import local
 from typing import Any, get_args, get_type_hints
-from urllib.parse import urlsplit, urlunsplit
 
 from holdfast.decisions.rows import KEYS, Arm, BlockRow, Head, Row, Tell
+from holdfast.decisions.stores.address import parse_address
 from holdfast.decisions.stores.forks import never_within
 from holdfast.decisions.stores.schema import MIGRATIONS, TABLES, VERSION_TABLE, Migration
 from holdfast.decisions.stores.sql import (
@@ -29,7 +29,7 @@ from holdfast.decisions.stores.sql import (
     update_of,
 )
 from holdfast.decisions.stores.store import ConnectionLost, Wanted, gone
-from holdfast.errors import BadStore, InvalidParameter, MissingExtra, StoreError
+from holdfast.errors import BadStore, MissingExtra, StoreError
 
 try:
     import psycopg
@@ -150,16 +150,13 @@ class PostgresStore(SqlStore):
     }
 
     def __init__(self, url: str, migrations: Sequence[Migration] = MIGRATIONS) -> None:
-        super().__init__(_without_password(url), migrations)
+        address = parse_address(url)
+        super().__init__(address.shown, migrations)
         self._given = url
         self._calls = local()
         self._idle: list[psycopg.Connection[Any]] = []
         self._process = 0  # whose connections they are: those from before a fork are left alone
-        try:
-            given = psycopg.conninfo.conninfo_to_dict(url)
-        except psycopg.Error as error:
-            raise InvalidParameter("url", f"must be such as 'postgresql://user@host/database' ({error})", url) from None
-        self._line: dict[str, Any] = {**LINE, **{name: value for name, value in given.items() if value is not None}}
+        self._line: dict[str, Any] = {**LINE, **address.conninfo}
         settings = " ".join(f"-c {name}={value}" for name, value in SESSION.items())
         self._line["options"] = f"{self._line.get('options', '')} {settings}".strip()
 
@@ -308,11 +305,3 @@ def _tells_at(player: int, wanted: Wanted) -> tuple[str, Sequence[Any]]:
 def _array(numbers: Iterable[int]) -> str:
     """Whole numbers as text that the server reads as an array."""
     return "{" + ",".join(map(str, numbers)) + "}"
-
-
-def _without_password(url: str) -> str:
-    """The URL as it may be shown."""
-    parts = urlsplit(url)
-    if parts.password is None:
-        return url
-    return urlunsplit(parts._replace(netloc=parts.netloc.replace(f":{parts.password}@", ":…@", 1)))

@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.decisions.rows import Arm, BlockRow, Head, Row
+from holdfast.decisions.stores.address import parse_address
 from holdfast.decisions.stores.forks import STORE, alone, close_before_forks, lock_across_forks
 from holdfast.decisions.stores.schema import MIGRATIONS, VERSION_TABLE, Migration
 from holdfast.decisions.stores.sql import SqlRows, SqlStore, insert_into, row_of, select_from, update_of
 from holdfast.decisions.stores.store import ConnectionLost, Wanted, gone
-from holdfast.errors import BadStore, InvalidParameter, StoreError
+from holdfast.errors import BadStore, StoreError
 
 BUSY = 60.0
 """Seconds to wait for other processes."""
@@ -81,11 +82,9 @@ class SqliteStore(SqlStore):
     }
 
     def __init__(self, url: str, migrations: Sequence[Migration] = MIGRATIONS, busy: float = BUSY) -> None:
-        super().__init__(url, migrations)
-        prefix = "sqlite:///"
-        if not url.startswith(prefix) or len(url) == len(prefix) or "?" in url or "\0" in url:
-            raise InvalidParameter("url", "must be 'sqlite:///file', or 'sqlite:////folder/file' from the root", url)
-        self.path = Path(url[len(prefix) :])
+        address = parse_address(url)
+        super().__init__(address.shown, migrations)
+        self.path = Path(address.path)
         try:
             self.place = Path(os.path.abspath(self.path))  # wherever the process goes
         except OSError as error:
