@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 import polars as pl
 
 from holdfast.checks import one_of
+from holdfast.errors import printable
 from holdfast.result_files import MEASURES
 
 WIDTH = 80
@@ -86,7 +87,7 @@ def _cells(summary: pl.DataFrame, measures: Iterable[str], shown: Callable[[floa
     rows = [[*labels, *(MEASURES[name] for name in names)]]
     for row in summary.iter_rows(named=True):
         means = (shown(row[f"{name}_mean"], row[f"{name}_se"]) for name in names)
-        rows.append([*(one_line(row[name]) for name in labels), *means])
+        rows.append([*(printable(row[name]) for name in labels), *means])
     return rows
 
 
@@ -103,11 +104,6 @@ def with_error(mean: float | None, error: float | None) -> str:
     size = math.floor(math.log10(abs(mean))) if mean else 0
     decimals = min(max(DIGITS - 1 - size, 0), 6)
     return f"{mean:,.{decimals}f}" if error is None else f"{mean:,.{decimals}f} ± {error:,.{decimals}f}"
-
-
-def one_line(value: object) -> str:
-    """A name with a space for whatever a terminal does not print."""
-    return "".join(sign if sign.isprintable() else " " for sign in str(value))
 
 
 def shortened(cell: str, most: int = LONGEST_NAME) -> str:

@@ -22,6 +22,7 @@ from holdfast.environments.environment import Tables
 from holdfast.environments.loss_table import total as table_total
 from holdfast.errors import InvalidParameter
 from holdfast.policies import Policy
+from holdfast.policies.registry import entry_of
 from holdfast.results import Result
 from holdfast.rng import check_seed
 from holdfast.simulation.backends import Backend
@@ -30,7 +31,7 @@ from holdfast.simulation.costs import Costs
 from holdfast.simulation.run import fitted, simulate
 from holdfast.simulation.tasks import Task, run_task
 from holdfast.studies.file import plain
-from holdfast.studies.policies import entry_of, study_policy
+from holdfast.studies.policies import study_policy
 
 WHOLE = "whole"
 COLUMNS = {"switching_cost": pl.Float64, "stretch": pl.String}

@@ -14,7 +14,7 @@ import polars as pl
 import holdfast
 from holdfast.checks import real_number
 from holdfast.environments.traces import read_frame
-from holdfast.errors import HoldfastError, InvalidParameter, nearest
+from holdfast.errors import HoldfastError, InvalidParameter, nearest, printable
 from holdfast.files import claimed, whole_file, write_whole
 from holdfast.replays.costs import exact
 from holdfast.replays.logged import WHAT_TO_LOG, Evaluation, LoggedData
@@ -149,9 +149,9 @@ class LogEvaluation:
         return [f"{name}: {found}" for name, found in self.found.items() if isinstance(found, str)]
 
     def __repr__(self) -> str:
-        parts = [textwrap.fill(self._head(), WIDTH)]
+        parts = [textwrap.fill(printable(self._head()), WIDTH)]
         parts += [aligned(self._table(lam), WIDTH) for lam in self.switching_costs]
-        parts += [textwrap.fill(line, WIDTH, subsequent_indent="  ") for line in self._refusals()]
+        parts += [textwrap.fill(printable(line), WIDTH, subsequent_indent="  ") for line in self._refusals()]
         return "\n\n".join(parts)
 
     def _page(self) -> str:
