@@ -41,7 +41,7 @@ app = typer.Typer(
 study = typer.Typer(help="Run and draw your own experiments.", **PLAIN)
 store = typer.Typer(help="Make decisions: ask which option to use, tell what it cost.", **PLAIN)
 
-UsageError = typer.BadParameter.__bases__[0]  # Typer has its own copy of click, and older versions do not
+UsageError: type[Any] = typer.BadParameter.__bases__[0]  # Typer has its own copy of click, and older versions do not
 
 UNWRITTEN, USAGE, INTERRUPTED = 1, 2, store_commands.INTERRUPTED
 EXIT_CODES: dict[type[HoldfastError], int] = {
@@ -206,7 +206,7 @@ def main() -> None:
     sys.stdout = PipeSafeStdout(sys.stdout)
     try:
         try:
-            code = app(standalone_mode=False)
+            code = app(prog_name="holdfast", standalone_mode=False)
         finally:
             sys.stdout.flush()
     except HoldfastError as error:
@@ -216,7 +216,9 @@ def main() -> None:
     except typer.Abort:
         code = INTERRUPTED
     except OSError as error:  # standard output on a full disk
-        _say(UNWRITTEN, HoldfastError(f"cannot write: {error.strerror or error}"))
+        _say(
+            UNWRITTEN, HoldfastError(f"cannot write its output: {error.strerror or error}; what the command did stands")
+        )
         os._exit(UNWRITTEN)  # what is still in the buffer cannot be written either
     if code == INTERRUPTED:
         print("holdfast: interrupted", file=sys.stderr)
@@ -249,11 +251,8 @@ def as_json(error: HoldfastError) -> dict[str, Any]:
     0.25
     """
     known = next(kind for kind in type(error).__mro__ if kind.__module__ == errors.__name__)
-    return {
-        "error": known.__name__,
-        "message": str(error),
-        **{key: _plain(value) for key, value in vars(error).items()},
-    }
+    fields = {name: _plain(value) for name, value in vars(error).items() if not name.startswith("_")}
+    return {"error": known.__name__, "message": str(error), **fields}
 
 
 def _plain(value: Any) -> Any:

@@ -6,7 +6,6 @@ A list is written with commas, or its option is repeated: ``--switching-cost 0.1
 
 from __future__ import annotations
 
-import csv
 import functools
 import re
 import sys
@@ -24,6 +23,8 @@ Workers = Annotated[int | None, typer.Option(help="Threads, or local Dask proces
 LIST = "A,B"
 """How help writes the value of a list."""
 RANGE = "LO,HI"
+OUTSIDE_QUOTES, OUTSIDE_BRACKETS = re.compile(r',(?=(?:[^"]*"[^"]*")*[^"]*$)'), re.compile(r",(?![^\[]*\])")
+"""Commas that separate names, and policies with parameters such as ``[1, 2]``."""
 
 PARAMETERS = {
     "n_arms": "arms",
@@ -48,8 +49,8 @@ def names(given: Iterable[str] | None) -> list[str]:
     >>> names(["east, west", '"a,b"'])
     ['east', 'west', 'a,b']
     """
-    rows = csv.reader(given or (), skipinitialspace=True)
-    return [name for row in rows for cell in row if (name := cell.strip())]
+    cells = [cell.strip() for text in given or () for cell in OUTSIDE_QUOTES.split(text)]
+    return [re.sub('^"(.*)"$', r"\1", cell, flags=re.DOTALL) for cell in cells if cell]
 
 
 def policy_names(given: Iterable[str] | None) -> list[str]:
@@ -60,7 +61,7 @@ def policy_names(given: Iterable[str] | None) -> list[str]:
     """
     found: list[str] = []
     for text in given or ():
-        for number, part in enumerate(re.split(r",(?![^\[]*\])", text)):  # not within [1, 2]
+        for number, part in enumerate(OUTSIDE_BRACKETS.split(text)):
             if number and "=" in part and ":" not in part.partition("=")[0]:
                 found[-1] += f",{part}"
             elif part.strip():

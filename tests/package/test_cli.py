@@ -132,7 +132,10 @@ def test_standard_output_on_a_full_disk():
         run = subprocess.run(
             [sys.executable, "-m", "holdfast", *BOUNDS], stdout=full, stderr=subprocess.PIPE, text=True, check=False
         )
-    assert (run.returncode, run.stderr) == (1, "holdfast: cannot write: No space left on device\n")
+    assert (run.returncode, run.stderr) == (
+        1,
+        "holdfast: cannot write its output: No space left on device; what the command did stands\n",
+    )
 
 
 def test_a_reproduction_ends_in_few_lines(tmp_path):

@@ -46,7 +46,7 @@ def test_a_list_has_commas_or_its_option_is_repeated(tmp_path):
     assert once.stdout == again.stdout
     wrong = command_here(*common, "--switching-cost", "0.25", "1")
     assert wrong.returncode == 2
-    assert "Got unexpected extra argument (1); a list is written with commas" in wrong.stderr
+    assert "(1); a list is written with commas (see holdfast replay --help)" in wrong.stderr
 
 
 def test_a_replay_from_a_file(tmp_path):

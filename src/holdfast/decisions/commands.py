@@ -7,7 +7,7 @@ import os
 import re
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import timedelta
@@ -79,13 +79,21 @@ class StoreCommand(Command):
 def add_to(app: typer.Typer, old_forms: typer.Typer) -> None:
     """Make the verbs known to a command, and the older ones to another."""
     negative_numbers = {"ignore_unknown_options": True}  # -0.5 is a loss, not an option
-    for verb in (ask, tell, list_games, show, export, change, settle):
-        name = "list" if verb is list_games else verb.__name__
-        app.command(name, cls=StoreCommand, context_settings=negative_numbers if verb is tell else None)(verb)
-    for old, verb in {"ask": ask, "tell": tell, "players": list_games, "player": show, "export": export}.items():
-        new = {"players": "list", "player": "show"}.get(old, old)
+    verbs: dict[str, Callable[..., None]] = {
+        "ask": ask,
+        "tell": tell,
+        "list": list_games,
+        "show": show,
+        "export": export,
+        "change": change,
+        "settle": settle,
+    }
+    for name, verb in verbs.items():
         settings = negative_numbers if verb is tell else None
-        add_old_form(old_forms, old, f"store {new}", verb, cls=StoreCommand, context_settings=settings)
+        app.command(name, cls=StoreCommand, context_settings=settings)(verb)
+    for old, new in {"ask": "ask", "tell": "tell", "players": "list", "player": "show", "export": "export"}.items():
+        settings = negative_numbers if new == "tell" else None
+        add_old_form(old_forms, old, f"store {new}", verbs[new], cls=StoreCommand, context_settings=settings)
 
 
 def ask(
