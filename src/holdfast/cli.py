@@ -11,6 +11,7 @@ import sys
 import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -274,7 +275,7 @@ def _without_secrets(text: str) -> str:
                 shown = parse_address(word).shown
             except InvalidParameter:
                 shown = repr(NotShown())
-            for form in (word, repr(word)[1:-1], json.dumps(word)[1:-1]):
+            for form in (word, repr(word)[1:-1], json.dumps(word)[1:-1], str(Path(word))):
                 text = text.replace(form, shown)
     return text
 
