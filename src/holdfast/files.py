@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import hashlib
 import json
 import os
@@ -18,34 +17,68 @@ from holdfast.errors import BadSavedState, HoldfastError, InvalidParameter
 
 LOCK = ".lock"
 DRAFTS = ".holdfast-*.part"
-"""What `write_whole` calls a file until it is whole; one that a killed process left is `remove_drafts`'s to remove."""
-HELD_BY_ANOTHER = (errno.EAGAIN, errno.EACCES, errno.EDEADLK)
-"""How systems say that a lock is another's; any other error says that this file system has no locks."""
+"""What `whole_file` calls a file until it is complete."""
+STALE = 15 * 60
+"""Seconds without a write after which a draft is taken for one that a killed process left."""
 
 
-def write_whole(path: str | Path, data: bytes) -> Path:
-    """Write `data` beside `path` and move it there: no reader, and no power cut, meets half a file.
+@contextmanager
+def whole_file(path: str | Path) -> Iterator[IO[bytes]]:
+    """A new file to write to, which takes the place of `path` when the block ends without an error.
 
-    A disk that is full, or whatever else prevents it, is a `HoldfastError` with the file and the reason; what was at
-    `path` before is then still there.
+    No reader, and no power cut, meets half a file. Threads and processes may write the same path at once: the last one
+    to finish stays. A disk that is full, or whatever else prevents it, is a `HoldfastError` with the file and the
+    reason; what was at `path` before is then still there. Drafts that killed processes left in the folder are removed.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with whole_file(Path(folder, "a.txt")) as out:
+    ...         _ = out.write(b"all of it")
+    ...     Path(folder, "a.txt").read_text()
+    'all of it'
     """
     target = Path(path)
-    if not target.name:
+    if not target.name or "\0" in target.name:
         raise InvalidParameter("path", "must name a file", str(path))
     draft = target.with_name(DRAFTS.replace("*", secrets.token_hex(8)))
     try:
-        with draft.open("xb") as opened:
-            opened.write(data)
+        opened = draft.open("xb")
+    except (OSError, ValueError) as error:
+        raise _cannot_write(target, error) from None
+    try:
+        with opened:
+            _remove_stale_drafts(target.parent, os.fstat(opened.fileno()).st_mtime)
+            yield opened
             opened.flush()
             os.fsync(opened.fileno())  # the name must not reach the disk before the data
         os.replace(draft, target)
         _sync_folder(target.parent)
-    except (OSError, ValueError) as error:
-        raise HoldfastError(f"{target} cannot be written: {reason(error)}") from None
+    except HoldfastError:
+        raise
+    except OSError as error:
+        raise _cannot_write(target, error) from None
     finally:
-        with contextlib.suppress(OSError, ValueError):
+        with contextlib.suppress(OSError):
             draft.unlink(missing_ok=True)
-    return target
+
+
+def write_whole(path: str | Path, data: bytes) -> Path:
+    """Write `data` to `path` as `whole_file` does."""
+    with whole_file(path) as out:
+        out.write(data)
+    return Path(path)
+
+
+def _cannot_write(target: Path, error: Exception) -> HoldfastError:
+    return HoldfastError(f"{target} cannot be written: {reason(error)}")
+
+
+def _remove_stale_drafts(folder: Path, now: float) -> None:
+    """`now` is by the file system's own clock, which need not be this machine's."""
+    for draft in folder.glob(DRAFTS):
+        with contextlib.suppress(OSError):
+            if now - draft.stat().st_mtime > STALE:
+                draft.unlink()
 
 
 def remove_drafts(folder: Path) -> None:
@@ -114,49 +147,23 @@ def _no_folder(folder: Path, error: Exception) -> HoldfastError:
 
 @contextmanager
 def _locked(folder: Path, what: str) -> Iterator[None]:
+    from filelock import FileLock, Timeout
+
     file = folder / LOCK
-    while True:
-        try:
-            opened = file.open("a+b")
-        except OSError as error:
+    lock = FileLock(file, fallback_to_soft=False)
+    try:
+        lock.acquire(timeout=0.1, poll_interval=0.02)  # a process that ends just now removes the file
+    except Timeout:
+        raise HoldfastError(f"another process is {what} in {folder}: wait for it to end") from None
+    except OSError as error:
+        if not file.exists():
             raise _no_folder(folder, error) from None
-        with opened:
-            try:
-                _lock(opened)
-            except OSError as error:
-                if error.errno in HELD_BY_ANOTHER:
-                    raise HoldfastError(f"another process is {what} in {folder}: wait for it to end") from None
-            if not _still_there(opened, file):  # the process that had it has just ended and removed it
-                continue
-            try:
-                yield
-            finally:
-                with contextlib.suppress(OSError):  # Windows removes no open file
-                    file.unlink()
+    try:
+        yield
+    finally:
         with contextlib.suppress(OSError):
-            if os.name == "nt":
-                file.unlink()
-        return
-
-
-def _lock(opened: IO[bytes]) -> None:
-    """A lock that goes with the process."""
-    try:
-        import fcntl
-    except ImportError:
-        import msvcrt
-
-        opened.seek(0)
-        msvcrt.locking(opened.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]  # Windows only
-    else:
-        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
-def _still_there(opened: IO[bytes], file: Path) -> bool:
-    try:
-        return os.path.samestat(os.fstat(opened.fileno()), file.stat())
-    except OSError:
-        return False
+            file.unlink()
+        lock.release()
 
 
 def sha256(path: Path) -> str:

@@ -213,7 +213,7 @@ def test_a_damaged_file_is_refused(tmp_path):
             hf.Fleet.load(file)
     with pytest.raises(hf.InvalidParameter, match="file must be a file that can be read"):
         hf.Fleet.load(tmp_path / "nothing")
-    with pytest.raises(hf.InvalidParameter, match="file must be a file that can be written"):
+    with pytest.raises(hf.HoldfastError, match="cannot be written: "):
         played(hf.Exp3(3)).save(tmp_path / "no" / "folder")
 
 

@@ -14,11 +14,10 @@ from rich.table import Table
 from rich.text import Text
 
 from holdfast.checks import written_range
-from holdfast.decisions.opening import open as open_router
+from holdfast.decisions.models import Block
+from holdfast.decisions.open import open as open_router
 from holdfast.decisions.router import Router
-from holdfast.decisions.rows import BlockRow
 from holdfast.decisions.stores import store_at
-from holdfast.decisions.wire import to_json
 from holdfast.errors import BadSavedState, InvalidParameter
 from holdfast.policies.registry import make_policy
 
@@ -71,7 +70,7 @@ def ask(
     with open_router(url, name, begun) as router:
         decisions = router.ask(1 if n is None else n, request=request)
     if as_json:
-        answers = [to_json(decision) for decision in decisions]
+        answers = [decision._asdict() for decision in decisions]
         print(json.dumps(answers if n is not None else answers[0]))
     else:
         for decision in decisions:
@@ -88,7 +87,7 @@ def tell(
     """Tell what a decision lost; told twice it counts once."""
     with open_router(url, name) as router:
         receipt = router.tell(id, loss)
-    print(json.dumps(to_json(receipt)) if as_json else "told" if receipt.new else "told before")
+    print(json.dumps(receipt._asdict()) if as_json else "told" if receipt.new else "told before")
 
 
 def players(url: Url, as_json: AsJson = False) -> None:
@@ -155,7 +154,7 @@ def _show(router: Router, console: Console) -> None:
         console.print(chart(blocks, len(names), console.width))
 
 
-def chart(blocks: list[BlockRow], n_arms: int, width: int) -> Text:
+def chart(blocks: list[Block], n_arms: int, width: int) -> Text:
     """The last blocks, one mark each, by arm from top to bottom: when an arm was held, and when it was left."""
     shown = blocks[-max(1, min(len(blocks), width - 4)) :]
     lines = []

@@ -16,6 +16,7 @@ from holdfast.decisions.models import Block
 from holdfast.decisions.setup import ArmSums, Setup
 from holdfast.decisions.stores.sql import Transaction
 from holdfast.errors import InvalidParameter
+from holdfast.files import whole_file
 
 if TYPE_CHECKING:
     import polars as pl
@@ -149,22 +150,21 @@ class History:
         return _with_times(pl.DataFrame(columns, schema={**types, "block": pl.Int64, "single": pl.Boolean}), "time")
 
     def export(self, out: str | Path) -> None:
-        """Write `log` as CSV or parquet."""
+        """Write `log` as CSV or parquet; a reader of the file sees the old log or the new one, never a part.
+
+        In CSV an arm whose name a spreadsheet would take for a formula gets an apostrophe in front.
+        """
+        from holdfast.result_files import csv_of
+
         path = Path(out)
         if path.suffix not in SUFFIXES:
             raise InvalidParameter("out", f"must end in {' or '.join(SUFFIXES)}", str(out))
         log = self.log
-        aside = path.with_name(f".{path.name}.partial")
-        try:
+        with whole_file(path) as file:
             if path.suffix == ".csv":
-                log.write_csv(aside, datetime_format="%Y-%m-%dT%H:%M:%S%.6fZ")
+                file.write(csv_of(log, datetime_format="%Y-%m-%dT%H:%M:%S%.6fZ"))
             else:
-                log.write_parquet(aside)
-            aside.replace(path)
-        except OSError as error:
-            raise InvalidParameter("out", f"must be a file that can be written ({error})", str(out)) from None
-        finally:
-            aside.unlink(missing_ok=True)
+                log.write_parquet(file)
 
     def compact(self, keep: int) -> int:
         """Remove the rows of settled blocks but for the last `keep`; totals stay. Returns how many were removed."""

@@ -15,7 +15,7 @@ import holdfast
 from holdfast.checks import real_number
 from holdfast.environments.traces import read_frame
 from holdfast.errors import HoldfastError, InvalidParameter, nearest
-from holdfast.files import claimed, write_whole
+from holdfast.files import claimed, whole_file, write_whole
 from holdfast.replays.costs import exact
 from holdfast.replays.logged import WHAT_TO_LOG, Evaluation, LoggedData
 from holdfast.replays.terminal import WIDTH, aligned, grouped
@@ -122,7 +122,8 @@ class LogEvaluation:
                 raise HoldfastError(f"{folder} has {there[0]} already; give another --out")
             frame = pl.DataFrame(self.rows(), infer_schema_length=None)
             write_whole(folder / "log.json", (json.dumps(self.plain(), indent=1) + "\n").encode())
-            frame.write_parquet(folder / "log.parquet")
+            with whole_file(folder / "log.parquet") as file:
+                frame.write_parquet(file)
             write_whole(folder / "report.html", self._page().encode())
         return Path(out)
 

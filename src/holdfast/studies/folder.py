@@ -23,6 +23,7 @@ import polars as pl
 import holdfast
 from holdfast.errors import BadSavedState, HoldfastError
 from holdfast.files import DRAFTS, LOCK, remove_drafts, reported, write_whole
+from holdfast.result_files import csv_of
 from holdfast.results import SCHEMA, Result
 from holdfast.studies.differences import differences, has_grown
 from holdfast.studies.file import Cell, Study, plain
@@ -151,7 +152,7 @@ class StudyFolder:
         """With every cell finished, write one table of all: the grid's values, then the columns of a summary."""
         shutil.rmtree(self.path / PARTS, ignore_errors=True)
         frames = [Result.read(self.table(cell)).summary() for cell in self.study.cells]
-        return write_whole(self.summary, pl.concat(frames, how="vertical_relaxed").write_csv().encode())
+        return write_whole(self.summary, csv_of(pl.concat(frames, how="vertical_relaxed")))
 
     def _identity(self, cell: Cell) -> dict[str, Any]:
         """Which table this is: the settings of its games, whatever their number, by one checksum."""
@@ -197,11 +198,11 @@ class StudyFolder:
 def finished_tables(path: Path) -> Result:
     """All finished cells of the study in a folder, as one result with the grid's values as columns."""
     if not (path / RECORD).exists():
-        raise HoldfastError(f"{path} must be a folder that `holdfast simulate` filled; it has no {RECORD}")
+        raise HoldfastError(f"{path} must be a folder that `holdfast study run` filled; it has no {RECORD}")
     cells = read_record(path / RECORD, FORMAT, VERSION)["cells"]
     files = [file for name in cells if (file := path / f"{name}{TABLE}").exists()]
     if not files:
-        raise HoldfastError(f"{path} has no finished tables yet; go on with `holdfast simulate --resume`")
+        raise HoldfastError(f"{path} has no finished tables yet; go on with `holdfast study run --resume`")
     return Result.concat([Result.read(file) for file in files])
 
 

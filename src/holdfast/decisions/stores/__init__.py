@@ -5,29 +5,23 @@ from __future__ import annotations
 from typing import Any
 from weakref import WeakValueDictionary
 
+from holdfast.decisions.stores.address import parse_address
 from holdfast.decisions.stores.sql import Store
-from holdfast.errors import InvalidParameter
-
-RULE = "must be 'memory:', 'sqlite:///file' or 'postgresql://user@host/database'"
 
 _stores: WeakValueDictionary[tuple[Any, ...], Store] = WeakValueDictionary()
 
 
 def store_at(url: object) -> Store:
     """The store at a URL; its tables are created when it is first used."""
-    if not isinstance(url, str):
-        raise InvalidParameter("url", RULE, url)
-    scheme = url.partition(":")[0]
-    if url == "memory:" or scheme == "sqlite":
-        from holdfast.decisions.stores.sqlite import SqliteStore
-
-        lite = SqliteStore(url)
-        return lite if lite.place is None else _shared(lite, url, lite.place)
-    if scheme in ("postgresql", "postgres"):
+    kind = parse_address(url).kind
+    if kind == "postgresql":
         from holdfast.decisions.stores.postgresql import PostgresStore, connection_key
 
-        return _shared(PostgresStore(url), *connection_key(url))
-    raise InvalidParameter("url", RULE, url)
+        return _shared(PostgresStore(str(url)), *connection_key(str(url)))
+    from holdfast.decisions.stores.sqlite import SqliteStore
+
+    store = SqliteStore(str(url))
+    return store if store.place is None else _shared(store, url, store.place)
 
 
 def _shared(store: Store, *key: Any) -> Store:

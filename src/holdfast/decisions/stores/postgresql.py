@@ -13,8 +13,8 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
 
+from holdfast.decisions.stores.address import parse_address
 from holdfast.decisions.stores.forks import STORE, close_before_forks, lock_across_forks
 from holdfast.decisions.stores.sql import (
     SCHEMA_TABLE,
@@ -24,7 +24,7 @@ from holdfast.decisions.stores.sql import (
     check_schema,
     migration_from,
 )
-from holdfast.errors import BadStore, InvalidParameter, MissingExtra, StoreError
+from holdfast.errors import BadStore, MissingExtra, StoreError
 
 try:
     import psycopg
@@ -133,16 +133,12 @@ class PostgresStore(Store):
     locks_rows = True
 
     def __init__(self, url: str) -> None:
-        super().__init__(_shown(url))
-        self.given = url
-        try:
-            given = psycopg.conninfo.conninfo_to_dict(url)
-        except psycopg.Error:
-            raise InvalidParameter("url", "must be such as 'postgresql://user@host/database'", self.url) from None
+        address = parse_address(url)
+        super().__init__(address.shown)
         self._parameters: dict[str, Any] = {
             "connect_timeout": CONNECT,
             **DEFAULTS,
-            **{name: value for name, value in given.items() if value is not None},
+            **address.conninfo,
             "autocommit": True,
             "prepare_threshold": None,  # prepared statements do not survive a pooler
         }
@@ -260,14 +256,3 @@ class PostgresStore(Store):
 def connection_key(url: str) -> tuple[Any, ...]:
     """What two stores have in common that need not be two."""
     return url, *(place for place in sorted(os.environ.items()) if place[0].startswith("PG"))
-
-
-def _shown(url: str) -> str:
-    """The URL as it may be shown."""
-    try:
-        parts = urlsplit(url)
-        if parts.password is None and "@" not in parts.netloc.rpartition("@")[0]:
-            return url
-        return urlunsplit(parts._replace(netloc=f"…@{parts.netloc.rpartition('@')[2]}"))
-    except ValueError:
-        return "postgresql://…"

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from holdfast.decisions.stores.address import Address, parse_address
 from holdfast.decisions.stores.forks import STORE, close_before_forks, lock_across_forks
 from holdfast.decisions.stores.sql import (
     SCHEMA_TABLE,
@@ -31,6 +32,9 @@ from holdfast.errors import BadStore, InvalidParameter, StoreError
 
 BUSY = 0.1
 """Seconds that SQLite itself waits for others; Python waits on, and hears Ctrl-C in between."""
+
+LONGEST_NAME = 251
+"""Bytes in the name of a file: systems allow 255, and the log's name is longer by four."""
 
 REASONS = {
     sqlite3.SQLITE_BUSY: "another process has kept it locked for too long",
@@ -88,8 +92,9 @@ class SqliteStore(Store):
     """
 
     def __init__(self, url: str) -> None:
-        super().__init__(url)
-        self.place = None if url == "memory:" else _place(url)
+        address = parse_address(url)
+        super().__init__(address.shown)
+        self.place = None if address.kind == "memory" else _place(address)
         self._lock = lock_across_forks(STORE)
         self._connection: sqlite3.Connection | None = None
         self._file: tuple[int, int] | None = None  # which one it was when it was first opened
@@ -305,18 +310,15 @@ def _inode(place: str) -> int | None:
         return None
 
 
-def _place(url: str) -> Path:
-    """The file that a URL names, wherever the process goes."""
-    prefix = "sqlite:///"
-    if not url.startswith(prefix) or len(url) == len(prefix) or "?" in url or "\0" in url:
-        raise InvalidParameter("url", "must be 'sqlite:///file', or 'sqlite:////folder/file' from the root", url)
+def _place(address: Address) -> Path:
+    """The file of an address, wherever the process goes."""
     try:
-        place = Path(os.path.abspath(url[len(prefix) :]))
+        place = Path(os.path.abspath(address.path))
         longest = max(len(os.fsencode(part)) for part in place.parts)
     except OSError as error:
-        raise StoreError(f"{url}: the working folder is gone ({error}); nothing was changed") from None
+        raise StoreError(f"{address.shown}: the working folder is gone ({error}); nothing was changed") from None
     except UnicodeEncodeError:
-        raise InvalidParameter("url", "must be the name of a file that this system can have", url) from None
-    if longest > 250:  # the log's name is longer by four
-        raise InvalidParameter("url", "must name files and folders of at most 250 bytes each", url)
+        raise InvalidParameter("url", "must name a file that this system can have", address.shown) from None
+    if longest > LONGEST_NAME:
+        raise InvalidParameter("url", f"must name files and folders of at most {LONGEST_NAME} bytes", address.shown)
     return place
