@@ -3,7 +3,7 @@
 from holdfast.decisions.copies import backup, restore
 from holdfast.decisions.fleet import Fleet
 from holdfast.decisions.models import Decision, Receipt
-from holdfast.decisions.open import open
+from holdfast.decisions.open_game import open
 from holdfast.decisions.router import Router
 
 __all__ = ["Decision", "Fleet", "Receipt", "Router", "backup", "open", "restore"]

@@ -143,7 +143,7 @@ def change(view: View, wanted: Wish, now: float) -> HoldfastError | None:
 
 def _detail(before: Setup, after: Setup) -> str:
     """What was changed, as JSON: what it was and what it is."""
-    pairs = {}
+    pairs: dict[str, list[Any]] = {}
     for was, now in ((_plain(before.policy), _plain(after.policy)), (vars(before.settings), vars(after.settings))):
         pairs |= {name: [was.get(name), now.get(name)] for name in {**was, **now} if was.get(name) != now.get(name)}
     return json.dumps(pairs)
@@ -171,7 +171,7 @@ def _changed_policy(setup: Setup, wanted: Wish) -> tuple[Policy, list[tuple[str 
             raise InvalidParameter("retire_arms", f"must be arms of the game, {list(policy.arms)}", name)
     names += [name for name in wanted.add_arms if name not in names]
     arms = [(name, name in retired or name in wanted.retire_arms) for name in names]
-    left = [name for name, gone in arms if not gone]
+    left = [str(name) for name, gone in arms if not gone]
     if not left:
         raise InvalidParameter("retire_arms", "must leave an arm to play", list(wanted.retire_arms))
     return replace(policy, n_arms=0, arms=left), arms

@@ -38,11 +38,15 @@ def finite_json(what: str, content: object) -> str:
     try:
         return json.dumps(content, allow_nan=False)
     except ValueError:
-        raise HoldfastError(f"{what} of the policy's kernels must be finite; got {content}: nothing was changed") from None
+        raise HoldfastError(
+            f"{what} of the policy's kernels must be finite; got {content}: nothing was changed"
+        ) from None
 
 
 def parts_of(text: str) -> tuple[float, ...]:
     """Numbers that add up to a sum."""
+    if text == "[]":
+        return ()
     with undamaged("a sum of losses"):
         parts = json.loads(text)
         if not isinstance(parts, list) or not all(type(part) is float and math.isfinite(part) for part in parts):
@@ -55,7 +59,7 @@ def settings_of(text: str) -> Settings:
     settings = Settings(**json.loads(text))
     seconds, rounds, missing, remember = settings.seconds, settings.rounds, settings.missing, settings.remember
     known = missing in MISSING if isinstance(missing, str) else type(missing) is float and math.isfinite(missing)
-    whole = type(remember) is int and 0 <= remember and (rounds is None or (type(rounds) is int and rounds > 0))
+    whole = type(remember) is int and remember >= 0 and (rounds is None or (type(rounds) is int and rounds > 0))
     if not (known and whole and (seconds is None or (type(seconds) is float and 0 < seconds < math.inf))):
         raise ValueError(f"not settings of a game: {text[:80]!r}")
     return settings

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from holdfast.checks import written_range
 from holdfast.decisions.models import Block
-from holdfast.decisions.open import open as open_router
+from holdfast.decisions.open_game import open as open_router
 from holdfast.decisions.router import Router
 from holdfast.decisions.stores import store_at
 from holdfast.errors import BadSavedState, InvalidParameter

@@ -10,9 +10,9 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from holdfast.decisions.models import new_token
+from holdfast.decisions.stores.address import parse_address
 from holdfast.decisions.stores.sql import SCHEMA_TABLE, check_schema
 from holdfast.decisions.stores.sqlite import SqliteStore
-from holdfast.decisions.stores.address import parse_address
 from holdfast.errors import BadStore, InvalidParameter, StoreError
 
 GAP = 2**20

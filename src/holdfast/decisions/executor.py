@@ -62,6 +62,7 @@ class Executor:
         self._lock = lock_across_forks(ROUTER)
         self._queue: deque[Waiting] = deque()
         self._known: tuple[str, State] | None = None
+        self._revision = 0
 
     def keep_state(self, version: str, state: State) -> None:
         """This process has just written the state: it need not be read back."""
@@ -96,7 +97,9 @@ class Executor:
             self._queue.remove(mine)
         except (ValueError, RuntimeError):
             return False
-        mine.end(None, StoreError(f"{self.store.url}: other threads have waited for it for too long; nothing was changed"))
+        mine.end(
+            None, StoreError(f"{self.store.url}: other threads have waited for it for too long; nothing was changed")
+        )
         return True
 
     def _run(self, batch: list[Waiting], deadline: float) -> None:
@@ -132,8 +135,10 @@ class Executor:
     def _transact(self, batch: Sequence[Waiting], deadline: float) -> list[Any]:
         known, self._known = self._known, None
         rounds = [place for waiting in batch for place in waiting.call.rounds]
+        seen = self._revision
         with self.store.transaction(self.setup.game.id, rounds, writing=True, deadline=deadline) as transaction:
-            setup, head = self._current(transaction), transaction.head
+            setup, head = self._current(transaction, seen), transaction.head
+            revision = head.revision
 
             def load() -> State:
                 if known is not None and known[0] == head.state_version:
@@ -149,13 +154,21 @@ class Executor:
             if after != head or view.events.losses:
                 transaction.append(view.events)
                 text = None if view.learnt is None else state_text(view.learnt)
-                transaction.save(after._replace(revision=head.revision + 1), text)
+                revision += 1
+                transaction.save(after._replace(revision=revision), text)
+        self._revision = max(revision, self._revision)
         self.setup = view.setup
         self._known = known if view.learnt is None else (after.state_version, view.learnt)
         return answers
 
-    def _current(self, transaction: Transaction) -> Setup:
-        """The setup as it is by now: somebody may have changed it."""
+    def _current(self, transaction: Transaction, seen: int) -> Setup:
+        """The setup as it is by now: somebody may have changed it. A game that is older than one seen is refused."""
+        revision = transaction.head.revision
+        if revision < seen:
+            raise BadStore(
+                f"{self.store.url} was restored from an older copy while it was in use (game {self.setup.game.name!r} had "
+                f"revision {seen}, now {revision}); open the game again"
+            )
         if transaction.head.settings_version == self.setup.game.settings_version:
             return self.setup
         game = transaction.read_game()
@@ -169,9 +182,9 @@ class Executor:
         """What `look` finds in the game as it is at one moment."""
 
         def read_once() -> T:
-            until = time.monotonic() + self._timeout
+            until, seen = time.monotonic() + self._timeout, self._revision
             with self.store.transaction(self.setup.game.id, writing=False, deadline=until) as transaction:
-                setup = self._current(transaction)
+                setup = self._current(transaction, seen)
                 found = look(transaction, setup)
             self.setup = setup
             return found

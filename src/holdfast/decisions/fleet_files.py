@@ -18,7 +18,7 @@ from holdfast.decisions.fleet import Fleet
 from holdfast.decisions.fleet_kernels import PARTS, SPILLED
 from holdfast.decisions.ids import checked_name
 from holdfast.decisions.models import Block
-from holdfast.decisions.open import fresh_game
+from holdfast.decisions.open_game import fresh_game
 from holdfast.decisions.settings import Settings
 from holdfast.decisions.setup import setup_of
 from holdfast.decisions.stores.sql import Fresh, Store

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -89,7 +90,7 @@ class History:
     def blocks(self) -> Iterator[Block]:
         """All blocks that have not been compacted, in order."""
         last = 0
-        while found := self._executor.read(lambda transaction, _, last=last: transaction.blocks("after", last, AT_ONCE)):
+        while found := self._executor.read(partial(_blocks_after, last)):
             yield from found
             last = found[-1].number
 
@@ -132,11 +133,9 @@ class History:
         import polars as pl
 
         setup = self._executor.setup
-        columns: dict[str, list[Any]] = {
-            name: [] for name in ("time", "arm", "loss", "probability", "block", "single")
-        }
+        columns: dict[str, list[Any]] = {name: [] for name in ("time", "arm", "loss", "probability", "block", "single")}
         last = 0
-        while found := self._executor.read(lambda transaction, _, last=last: _losses_after(transaction, last)):
+        while found := self._executor.read(partial(_losses_after, last)):
             for block, losses, single in found:
                 columns["time"] += [block.began] * len(losses)
                 columns["arm"] += [setup.name_of(block.arm)] * len(losses)
@@ -175,7 +174,11 @@ class History:
         return removed
 
 
-def _losses_after(transaction: Transaction, last: int) -> list[tuple[Block, list[float], bool]]:
+def _blocks_after(last: int, transaction: Transaction, _: Setup) -> list[Block]:
+    return transaction.blocks("after", last, AT_ONCE)
+
+
+def _losses_after(last: int, transaction: Transaction, _: Setup) -> list[tuple[Block, list[float], bool]]:
     """Blocks with their losses, and whether these are stored one by one."""
     blocks = transaction.blocks("after", last, AT_ONCE)
     stored: dict[int, list[float]] = {block.number: [] for block in blocks}

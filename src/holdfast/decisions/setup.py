@@ -6,8 +6,16 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from holdfast.decisions.codec import block_numbers, finite_json, learner_content, learner_from, policy_from
-from holdfast.decisions.codec import settings_of, sums_from, undamaged
+from holdfast.decisions.codec import (
+    block_numbers,
+    finite_json,
+    learner_content,
+    learner_from,
+    policy_from,
+    settings_of,
+    sums_from,
+    undamaged,
+)
 from holdfast.decisions.ids import Ids, checked_arm
 from holdfast.decisions.models import Block, Decision, Game, Head, new_token
 from holdfast.decisions.settings import Settings
@@ -120,7 +128,7 @@ def new_game(name: str, policy: Policy, settings: Settings, now: float, uid: str
     return Game(id=0, name=name, uid=uid, secret=secret, created=now, **_texts(policy, settings, arms))
 
 
-def _texts(policy: Policy, settings: Settings, arms: list[tuple[str | None, bool]]) -> dict[str, str]:
+def _texts(policy: Policy, settings: Settings, arms: list[tuple[str | None, bool]]) -> dict[str, Any]:
     return {
         "policy": json.dumps(described(policy)),
         "arms": json.dumps(arms),

@@ -1,7 +1,8 @@
 """Locks and forks: a fork waits until no call is under way, so that no child inherits half of one.
 
-A lock that a thread holds at a fork would be held in the child for ever, which has no such thread. And no connection may
-be open at a fork: SQLite's child would believe to hold locks that are its parent's, and a server's would share a socket.
+A lock that a thread holds at a fork would be held in the child for ever, which has no such thread. And no connection
+may be open at a fork: with SQLite the child would rely on locks that are its parent's, with a server both would share a
+socket.
 """
 
 from __future__ import annotations

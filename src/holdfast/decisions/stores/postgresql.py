@@ -61,7 +61,13 @@ TRANSIENT = (
     failures.CrashShutdown,
     failures.IdleInTransactionSessionTimeout,
 )
-REFUSED = ("authentication failed", "no password supplied", "does not exist", "no pg_hba.conf entry", "permission denied")
+REFUSED = (
+    "authentication failed",
+    "no password supplied",
+    "does not exist",
+    "no pg_hba.conf entry",
+    "permission denied",
+)
 """What a server says to somebody who may not connect, however often it is tried."""
 
 WORDS = {
@@ -102,7 +108,7 @@ class PostgresTransaction(Transaction):
         written, self._waiting = self._waiting, []
         statements = [*written, *queries]
         text = "; ".join(sql for sql, _ in statements).replace("?", "%s")
-        self._cursor.execute(text, [value for _, values in statements for value in values])  # type: ignore[arg-type]
+        self._cursor.execute(text, [value for _, values in statements for value in values])
         found = []
         for number in range(len(statements)):
             if number >= len(written):
@@ -197,7 +203,7 @@ class PostgresStore(Store):
                 with connection.transaction():
                     connection.execute("SELECT pg_advisory_xact_lock(%s)", (MIGRATING,))
                     for statement in self._statements(connection):
-                        connection.execute(statement)  # type: ignore[arg-type]  # it is ours
+                        connection.execute(statement)
 
     def _statements(self, connection: psycopg.Connection[Any]) -> list[str]:
         query = "SELECT tablename FROM pg_tables WHERE schemaname = ANY(current_schemas(false)) AND tablename LIKE %s"

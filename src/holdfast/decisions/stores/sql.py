@@ -7,7 +7,6 @@ A store promises (`tests/decisions/test_store_contract.py` runs over every kind)
 * Without `writing` it sees the game as it was at one moment, and cannot change it.
 * An error of the store is a `StoreError`. It is a `ConnectionLost` if the transaction may be tried again by a caller
   who can find out whether it had happened after all.
-* A game whose revision runs backwards was restored under a running process: that is a `BadStore`.
 
 A transaction has the `head`, and reads `state`, `blocks`, `losses`, `asks`; it writes by `append` and `save`.
 """
@@ -146,19 +145,24 @@ def row_of(kind: Any, values: Sequence[Any]) -> Any:
 
 
 def _block_of(values: Sequence[Any]) -> Block:
-    block = row_of(Block, values)
-    if not (block.number >= 1 and block.rounds >= 0 and 0 <= block.told <= block.rounds <= MOST_COUNT and math.isfinite(block.probability)):
+    block: Block = row_of(Block, values)
+    if not (
+        block.number >= 1
+        and block.rounds >= 0
+        and 0 <= block.told <= block.rounds <= MOST_COUNT
+        and math.isfinite(block.probability)
+    ):
         raise BadStore(f"the store is damaged: the counts of block {block.number} are impossible")
-    return block._replace(losses=() if block.losses == "[]" else parts_of(block.losses))
+    return block._replace(losses=parts_of(values[LOSS_AT]))
 
 
 def _head_of(values: Sequence[Any]) -> Head:
-    head = row_of(Head, values)
+    head: Head = row_of(Head, values)
     counts = 0 <= head.handed <= head.rounds <= MOST_COUNT and 0 <= head.asked <= MOST_COUNT
     order = 0 <= head.forgotten <= head.settled <= head.block <= MOST_COUNT and 0 <= head.removed <= head.block
     if not (counts and order and 0 <= head.kept <= MOST_COUNT and head.revision >= 1 and math.isfinite(head.clock)):
         raise BadStore("the store is damaged: the counts of a game are impossible")
-    return head._replace(paid=() if head.paid == "[]" else parts_of(head.paid))
+    return head._replace(paid=parts_of(values[PARTS_AT]))
 
 
 class Transaction(ABC):
@@ -174,7 +178,6 @@ class Transaction(ABC):
 
     def __init__(self, game: int) -> None:
         self.game = game
-        self.saved: Head | None = None
 
     @abstractmethod
     def fetch_each(self, queries: Sequence[tuple[str, Sequence[Any]]]) -> list[list[tuple[Any, ...]]]:
@@ -192,10 +195,9 @@ class Transaction(ABC):
         """Read the head, and the blocks and losses of some rounds, together."""
         queries: list[tuple[str, Sequence[Any]]] = [(f"{select(Head)} WHERE game = ?{lock}", (self.game,))]
         numbers = list(dict.fromkeys(block for block, _ in rounds))
-        for some in _chunks(numbers):
-            queries.append((f"{select(Block)} WHERE game = ? AND number IN ({_marks(some)})", (self.game, *some)))
-        for few in _chunks(rounds):
-            queries.append(_losses_at(self.game, few))
+        among = f"{select(Block)} WHERE game = ? AND number IN"
+        queries += [(f"{among} ({_marks(some)})", (self.game, *some)) for some in _chunks(numbers)]
+        queries += [_losses_at(self.game, some) for some in _chunks(rounds)]
         heads, *others = self.fetch_each(queries)
         if not heads:
             raise BadStore(f"game number {self.game} is gone from the store")
@@ -241,7 +243,9 @@ class Transaction(ABC):
 
     def asked(self, request: str) -> list[tuple[Ask, Block]]:
         """What was handed out under a request, in order, by one query."""
-        ours, theirs = (", ".join(f"{alias}.{name}" for name in kind._fields) for alias, kind in (("a", Ask), ("b", Block)))
+        ours, theirs = (
+            ", ".join(f"{alias}.{name}" for name in kind._fields) for alias, kind in (("a", Ask), ("b", Block))
+        )
         found = self.fetch(
             f"SELECT {ours}, {theirs} FROM holdfast_asks a {self.words['requests']} JOIN holdfast_blocks b "
             "ON b.game = a.game AND b.number = a.block WHERE a.game = ? AND a.request = ? ORDER BY a.block, a.first",
@@ -264,7 +268,18 @@ class Transaction(ABC):
         if events.changed:
             sets = ", ".join(f"{name} = ?" for name in CHANGED)
             rows = [
-                (b.rounds, b.told, _parts(b.losses), b.late, b.due, b.settled_order, b.settled_at, b.total, game, b.number)
+                (
+                    b.rounds,
+                    b.told,
+                    _parts(b.losses),
+                    b.late,
+                    b.due,
+                    b.settled_order,
+                    b.settled_at,
+                    b.total,
+                    game,
+                    b.number,
+                )
                 for b in events.changed.values()
             ]
             self.write(f"UPDATE holdfast_blocks SET {sets} WHERE game = ? AND number = ?", rows)
@@ -274,7 +289,9 @@ class Transaction(ABC):
         for number in (events.forgotten, events.removed):
             for table in ("asks", "losses"):
                 if number:
-                    self.write(f"DELETE FROM holdfast_{table} WHERE game = ? AND block = ?", [(game, n) for n in number])
+                    self.write(
+                        f"DELETE FROM holdfast_{table} WHERE game = ? AND block = ?", [(game, n) for n in number]
+                    )
         if events.removed:
             self.write("DELETE FROM holdfast_blocks WHERE game = ? AND number = ?", [(game, n) for n in events.removed])
         if events.game is not None:
@@ -287,10 +304,10 @@ class Transaction(ABC):
         """Write the head, and the state where it was changed."""
         if state is not None:
             self.write(
-                "UPDATE holdfast_states SET version = ?, data = ? WHERE game = ?", [(head.state_version, state, self.game)]
+                "UPDATE holdfast_states SET version = ?, data = ? WHERE game = ?",
+                [(head.state_version, state, self.game)],
             )
         self.write(SAVE_HEAD, [(*head[:PARTS_AT], _parts(head.paid), *head[PARTS_AT + 1 :], self.game)])
-        self.saved = head
 
 
 SAVE_HEAD = f"UPDATE holdfast_heads SET {', '.join(f'{name} = ?' for name in Head._fields)} WHERE game = ?"
@@ -349,7 +366,6 @@ class Store(ABC):
 
     def __init__(self, url: str) -> None:
         self.url = url
-        self._revisions: dict[int, int] = {}
         self._calls = local()
 
     @abstractmethod
@@ -377,19 +393,10 @@ class Store(ABC):
         deadline
             By `time.monotonic`: when to give up waiting for others.
         """
-        known = self._revisions.get(game, 0)
         until = time.monotonic() + 60.0 if deadline is None else deadline
         with self._transaction(game, writing=writing, deadline=until) as transaction:
             transaction.start(rounds, " FOR UPDATE" if writing and self.locks_rows else "")
-            if transaction.head.revision < known:
-                self.stale = True
-                raise BadStore(
-                    f"{self.url} was restored from an older copy while it was in use (revision {known}, then "
-                    f"{transaction.head.revision}); open the game again"
-                )
             yield transaction
-        seen = transaction.saved or transaction.head
-        self._revisions[game] = max(self._revisions.get(game, 0), seen.revision)
 
     locks_rows = False
 

@@ -52,7 +52,7 @@ UNUSABLE = {
 CLOSED = "Cannot operate on a closed database."
 
 WORDS = {
-    "serial": "INTEGER PRIMARY KEY",
+    "serial": "INTEGER PRIMARY KEY AUTOINCREMENT",  # a number is never given twice
     "float": "REAL",
     "compact": "WITHOUT ROWID",
     "hot": "",
@@ -166,7 +166,9 @@ class SqliteStore(Store):
             except FileExistsError:
                 raise
             except OSError as error:
-                raise StoreError(f"{self.url}: the file cannot be opened or made ({error}); nothing was changed") from None
+                raise StoreError(
+                    f"{self.url}: the file cannot be opened or made ({error}); nothing was changed"
+                ) from None
         connection = sqlite3.connect(self.place, timeout=BUSY, isolation_level=None, check_same_thread=False)
         try:
             connection.execute("PRAGMA synchronous = FULL")
@@ -241,7 +243,9 @@ class SqliteStore(Store):
                 raise self._taken_away("was overwritten with an older copy")
         self._stamp, self._written = stamp, written
 
-    def _taken_away(self, what: str) -> BadStore:
+    def _taken_away(self, what: str) -> StoreError:
+        if self._connection is None and self._file is not None and not self.replaced():
+            return ConnectionLost(f"{self.url} was closed in the middle of the call, by a fork; nothing was changed")
         self.stale = True
         return BadStore(
             f"{self.url} {what} while it was in use; open the game again (copy and restore it with "
@@ -261,7 +265,7 @@ class SqliteStore(Store):
             try:
                 yield SqliteTransaction(connection, game)
                 connection.execute("COMMIT")
-                if writing and self.place is not None:
+                if writing and self.place is not None and self._connection is connection:
                     self._check_log()  # what was written to a deleted log is not acknowledged
             except BaseException as error:
                 with suppress(sqlite3.Error):
