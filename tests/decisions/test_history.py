@@ -8,6 +8,7 @@ from games import SWITCH, arms_of, play, stored_asks
 import holdfast as hf
 from holdfast.decisions.models import Events
 
+
 def test_one_row_per_block(place):
     router = place.open(policy=SWITCH, seed=1)
     place.clock.now = 1_000_000.0

@@ -8,12 +8,12 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from holdfast.checks import address_of, real_number
-from holdfast.decisions.codec import undamaged
+from holdfast.decisions.codec import changed_game, setup_of, undamaged
 from holdfast.decisions.core import View, expire, settle
 from holdfast.decisions.ids import checked_arm
 from holdfast.decisions.models import Change, Game
 from holdfast.decisions.settings import Settings
-from holdfast.decisions.setup import ArmSums, Setup, State, changed_game, setup_of
+from holdfast.decisions.setup import ArmSums, Setup, State
 from holdfast.errors import HoldfastError, InvalidParameter, OtherSettings
 from holdfast.players.document import described
 from holdfast.players.game import Game as Learner
@@ -111,7 +111,7 @@ def _hints_for_arms(stored: list[str], given: list[str], found: dict[str, tuple[
 # ---- changing
 
 
-def change(view: View, wanted: Wish, now: float) -> HoldfastError | None:
+def change(view: View, again: bool, *, wanted: Wish, now: float) -> HoldfastError | None:
     """Continue with other settings; a no-op if nothing is changed by it."""
     before = view.setup
     try:
@@ -126,7 +126,7 @@ def change(view: View, wanted: Wish, now: float) -> HoldfastError | None:
     other = difference(after, wanted.policy, wanted.compared)
     if other is not None or after is before:
         return other
-    expire(view, now)
+    expire(view, again, now=now)
     for arm in before.active:
         if arm not in after.active:
             _retire(view, arm)

@@ -1,4 +1,4 @@
-"""Policies, states and blocks as JSON, and back: what cannot have been written is refused as damage."""
+"""Games, states and blocks as JSON, and back: what cannot have been written is refused as damage."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.decisions.models import Block
+from holdfast.decisions.ids import Ids, checked_arm
+from holdfast.decisions.models import Block, Game, Head, new_token
 from holdfast.decisions.settings import MISSING, Settings
-from holdfast.errors import BadStore, HoldfastError
+from holdfast.decisions.setup import ArmSums, Setup, State
+from holdfast.errors import BadSavedState, BadStore, HoldfastError
 from holdfast.layouts import Array
-from holdfast.players.document import named_numbers, policy_of
+from holdfast.players.document import described, named_numbers, policy_of
 from holdfast.players.game import Game as Learner
 from holdfast.policies.policy import Policy
 
@@ -43,17 +45,6 @@ def finite_json(what: str, content: object) -> str:
         ) from None
 
 
-def parts_of(text: str) -> tuple[float, ...]:
-    """Numbers that add up to a sum."""
-    if text == "[]":
-        return ()
-    with undamaged("a sum of losses"):
-        parts = json.loads(text)
-        if not isinstance(parts, list) or not all(type(part) is float and math.isfinite(part) for part in parts):
-            raise ValueError(f"not a list of numbers: {text[:40]!r}")
-    return tuple(parts)
-
-
 def settings_of(text: str) -> Settings:
     """The settings that a store describes."""
     settings = Settings(**json.loads(text))
@@ -76,9 +67,9 @@ def policy_from(text: str, given: Policy | None) -> Policy:
     return replace(given, **values)
 
 
-def block_text(policy: Policy, values: Sequence[float]) -> str:
+def block_text(setup: Setup, values: Sequence[float]) -> str:
     """What is kept of a block: its numbers by name."""
-    return finite_json("a block", dict(zip(policy.kernels.block_layout.names, values, strict=True)))
+    return finite_json("a block", dict(zip(setup.block_names, values, strict=True)))
 
 
 def block_numbers(policy: Policy, game: str, block: Block) -> dict[str, Any]:
@@ -95,12 +86,7 @@ def block_values(policy: Policy, game: str, block: Block) -> Array:
     return values
 
 
-def learner_content(learner: Learner) -> dict[str, Any]:
-    """What is kept of a policy's numbers."""
-    return {"numbers": learner.saved_state(), "stream": learner.stream.tolist()}
-
-
-def learner_from(content: Any, policy: Policy, begun: int, block: dict[str, Any] | None, *, strict: bool) -> Learner:
+def _learner_from(content: Any, policy: Policy, begun: int, block: dict[str, Any] | None, *, strict: bool) -> Learner:
     """A policy's numbers from a store. `strict`: they must agree with the current block."""
     numbers = named_numbers(content["numbers"], policy.kernels.state_layout, policy.n_arms, "state")
     if strict:
@@ -113,7 +99,7 @@ def learner_from(content: Any, policy: Policy, begun: int, block: dict[str, Any]
     return learner
 
 
-def sums_from(values: Any, count: int) -> list[dict[str, Any]]:
+def _sums_from(values: Any, count: int) -> list[ArmSums]:
     """Sums of `count` arms from a store."""
     if not isinstance(values, list) or len(values) != count:
         raise ValueError(f"there must be sums of {count} arms")
@@ -124,4 +110,114 @@ def sums_from(values: Any, count: int) -> list[dict[str, Any]]:
         numbers = [*sums["losses"], *([] if sums["last_used"] is None else [sums["last_used"]])]
         if not all(type(number) is float and math.isfinite(number) for number in numbers):
             raise ValueError("sums of an arm must be numbers")
-    return values
+    return [ArmSums(**sums) for sums in values]
+
+
+def setup_of(game: Game, given: Policy | None) -> Setup:
+    """The setup that a game's row describes; `given` is the policy that the user gave, if any."""
+    with undamaged(f"the settings of game {game.name!r}", BadSavedState):  # that names a policy to give
+        settings = settings_of(game.settings)
+        policy = policy_from(game.policy, given)
+        arms = json.loads(game.arms)
+        names = tuple(number if name is None else name for number, (name, _) in enumerate(arms))
+        active = tuple(number for number, (_, retired) in enumerate(arms) if not retired)
+        played = [names[arm] for arm in active]
+        if played != list(policy.arms or range(policy.n_arms)):
+            raise ValueError(f"the arms {played} are not those of the policy")
+    return Setup(
+        game=game,
+        policy=policy,
+        settings=settings,
+        names=names,
+        active=active,
+        ids=Ids(game.uid, game.secret),
+        bounds=policy.bounds,
+        announces=policy.announces,
+        has_patience=settings.patience is not None,
+        state_layout=policy.kernels.state_layout,
+        block_names=policy.kernels.block_layout.names,
+    )
+
+
+def changed_game(setup: Setup, policy: Policy, settings: Settings, arms: list[tuple[str | None, bool]]) -> Game:
+    """The row of a game with other settings."""
+    for name, _ in arms:
+        checked_arm("arms", name or "")
+    return setup.game._replace(**_texts(policy, settings, arms))
+
+
+def new_game(name: str, policy: Policy, settings: Settings, now: float, uid: str, secret: str) -> Game:
+    """The row of a game that begins.
+
+    Parameters
+    ----------
+    name
+        The game's name.
+    policy
+        What it plays.
+    settings
+        How it waits for losses.
+    now
+        When it begins.
+    uid
+        What the ids of its decisions begin with.
+    secret
+        What they are signed with.
+    """
+    names: list[str | None] = [None] * policy.n_arms if policy.arms is None else list(policy.arms)
+    arms = [(None if arm is None else checked_arm("arms", arm), False) for arm in names]
+    return Game(id=0, name=name, uid=uid, secret=secret, created=now, **_texts(policy, settings, arms))
+
+
+def _texts(policy: Policy, settings: Settings, arms: list[tuple[str | None, bool]]) -> dict[str, Any]:
+    return {
+        "policy": json.dumps(described(policy)),
+        "arms": json.dumps(arms),
+        "settings": settings.as_json(),
+        "settings_version": new_token(),
+    }
+
+
+def first_head(game: Game, now: float) -> Head:
+    """The head of a game that begins."""
+    return Head(
+        revision=1,
+        settings_version=game.settings_version,
+        state_version=new_token(),
+        block=0,
+        arm=-1,
+        rounds=0,
+        handed=0,
+        probability=0.0,
+        asked=0,
+        switches=0,
+        paid=(),
+        settled=0,
+        forgotten=0,
+        kept=0,
+        removed=0,
+        clock=now,
+        next_due=None,
+    )
+
+
+def state_text(setup: Setup, state: State) -> str:
+    """What is kept of a state."""
+    learner = state.learner
+    content = {
+        "numbers": setup.state_layout.saved(learner.numbers, learner.vectors),
+        "stream": learner.stream.tolist(),
+        "arms": [vars(arm) for arm in state.arms],
+    }
+    return finite_json("the state", content)
+
+
+def state_from(setup: Setup, head: Head, text: str, current: Block | None) -> State:
+    """The state that a store describes; `current` is the block of the head, if it is open."""
+    whole = len(setup.active) == len(setup.names)  # else the block may have been drawn among other arms
+    block = block_numbers(setup.policy, setup.game.name, current) if current is not None and whole else None
+    with undamaged(f"the state of game {setup.game.name!r}"):
+        content: Any = json.loads(text)
+        learner = _learner_from(content, setup.policy, head.block, block, strict=whole)
+        arms = _sums_from(content["arms"], len(setup.names))
+    return State(learner, arms)

@@ -10,15 +10,16 @@
 
 So a game is a function of its seed and of the order of asks and tells (and of their times, where patience is a time),
 whoever makes them. Each rule takes a `View`, changes its head and state, adds to its events, and returns an answer. A
-refusal is returned as an error and has changed nothing, except that blocks which were due are settled.
+refusal is returned as an error and has changed nothing, except that blocks which were due are settled. So several calls
+can be made in one transaction.
 """
 
 from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import groupby
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from holdfast.decisions.codec import block_text, block_values
@@ -44,37 +45,38 @@ NOT_HANDED_OUT = "is of a round that this store has not handed out: was it resto
 
 
 class Reads(Protocol):
-    """What the rules read, besides the head: a store's transaction, or lists in a test."""
-
-    def state(self) -> State:
-        """What was learnt, to be changed."""
+    """What the rules read, besides the head and the state: a store's transaction, or lists in a test."""
 
     def blocks(self, query: str, *values: float) -> list[Block]:
-        """Blocks by one of the queries `number`, `due`, `next due`, `settled after`."""
+        """Blocks by one of the queries `number`, `open`, `due`, `next due`, `settled after`, `settled up to`."""
 
     def asked(self, request: str) -> list[tuple[Ask, Block]]:
         """What was handed out under a request, in order."""
 
 
+@dataclass
 class View:
     """One game inside a transaction: what was read, as changed by now, and what is to be written."""
 
-    def __init__(
-        self, setup: Setup, head: Head, reads: Reads, blocks: Iterable[Block] = (), losses: Iterable[Loss] = ()
-    ) -> None:
-        self.setup, self.head, self.reads = setup, head, reads
-        self.blocks = {block.number: block for block in blocks}
-        self.losses = {(loss.block, loss.round): loss for loss in losses}
-        self.events = Events()
-        self.learnt: State | None = None
-        """The state, where this transaction has changed it."""
-        self.may_forget = FORGET_AT_ONCE
-        self._settled: deque[Block] | None = None
+    setup: Setup
+    head: Head
+    reads: Reads
+    load: Callable[[], State]
+    """The state, which is read only by those who change it."""
+    blocks: dict[int, Block]
+    """Those that were read, by number: at the beginning, those of which losses are reported."""
+    losses: dict[tuple[int, int], Loss]
+    """What is known of the rounds whose losses are reported, by block and round."""
+    events: Events = field(default_factory=Events)
+    learnt: State | None = None
+    """The state, where this transaction has changed it."""
+    may_forget: int = FORGET_AT_ONCE
+    _settled: deque[Block] | None = None
 
     def state(self) -> State:
         """The state, to be changed."""
         if self.learnt is None:
-            self.learnt = self.reads.state()
+            self.learnt = self.load()
         return self.learnt
 
     def block(self, number: int) -> Block:
@@ -109,7 +111,7 @@ class View:
 
 
 def ask(
-    view: View, n: int, now: float, announced: Mapping[str, float | None], request: str, *, known: bool
+    view: View, again: bool, *, n: int, now: float, announced: Mapping[str, float], request: str, named: bool
 ) -> list[Decision] | HoldfastError:
     """Up to `n` decisions; fewer only where the policy waits for losses.
 
@@ -117,6 +119,8 @@ def ask(
     ----------
     view
         The game.
+    again
+        Whether this call may have been made before, when a connection was lost.
     n
         How many decisions are wanted.
     now
@@ -124,17 +128,17 @@ def ask(
     announced
         What the policy is told at the beginning of a block, by name.
     request
-        The name of this call.
-    known
-        Whether the same call may have been made before: then its decisions are handed out again.
+        The name of this call; made again under the same name, it gets the same decisions.
+    named
+        Whether the caller gave that name, so that others may have made the call.
     """
-    if known and (before := asked_before(view, request)):
+    if (again or named) and (before := asked_before(view, request)):
         return before
-    policy, head = view.setup.policy, view.head
-    told = 0.0, policy.bounds
-    if policy.announces is None or n > head.rounds - head.handed:
+    setup, head = view.setup, view.head
+    value = 0.0, setup.bounds
+    if announced or (setup.announces is not None and n > head.rounds - head.handed):
         try:
-            told = announced_value(policy, announced)
+            value = announced_value(setup.policy, {"switching_cost": None, "loss_bound": None, **announced})
         except InvalidParameter as refusal:
             return refusal
     view.may_forget = FORGET_AT_ONCE + 2 * n
@@ -145,16 +149,17 @@ def ask(
         head = view.head
         if head.handed < head.rounds:
             given += _hand_out(view, n - len(given), clock, request)
-        elif policy.waits_for_losses and head.settled < head.block:
+        elif setup.policy.waits_for_losses and head.settled < head.block:
             break
         else:
             settle_due(view, clock)
-            for block in _begin(view, n - len(given), clock, told):
+            for block in _begin(view, n - len(given), clock, value):
                 _enter(view, block, announced.get("switching_cost"))
                 given += _hand_out(view, n - len(given), clock, request)
     if not given:
         return OutOfTurn(
-            f"{policy.label} cannot begin its next block before every loss of the last one is told: see open_decisions"
+            f"{setup.policy.label} cannot begin its next block before every loss of the last one is told: "
+            "see open_decisions"
         )
     return given
 
@@ -170,14 +175,15 @@ def asked_before(view: View, request: str) -> list[Decision]:
 def _begin(view: View, n: int, clock: float, announced: tuple[float, tuple[float, float]]) -> list[Block]:
     """New blocks with `n` rounds together, or fewer where another one must be settled before the next begins."""
     setup, head, (value, bounds) = view.setup, view.head, announced
-    policy = setup.policy
-    left = 1.0 if policy.waits_for_losses else min(n, setup.settings.until_due(head.asked, head.next_due))
-    drawn = view.state().learner.begin_some(value, max(left, 1.0)).tolist()
-    bound = None if bounds == policy.bounds else bounds[1]
+    left = 1.0 if setup.policy.waits_for_losses else float(n)
+    if setup.has_patience:
+        left = max(min(left, setup.settings.until_due(head.asked, head.next_due)), 1.0)
+    drawn = view.state().learner.begin_some(value, left).tolist()
+    bound = None if bounds == setup.bounds else bounds[1]
     blocks = []
     for number, values in enumerate(drawn, head.block + 1):
         arm, rounds, probability = values[:3]
-        data = block_text(policy, values)
+        data = block_text(setup, values)
         block = Block(number, None, setup.active[int(arm)], int(rounds), probability, clock, bound, 0, data)
         view.blocks[number] = view.events.begun[number] = block
         blocks.append(block)
@@ -209,13 +215,14 @@ def _hand_out(view: View, n: int, clock: float, request: str) -> list[Decision]:
     rounds = range(head.handed, min(head.handed + n, head.rounds))
     asked, next_due = head.asked + len(rounds), head.next_due
     view.events.asks.append(Ask(head.block, rounds.start, len(rounds), clock, request))
-    if rounds.stop == head.rounds:
+    if setup.has_patience and rounds.stop == head.rounds:
         due = setup.settings.due(clock, asked)
         if due is not None:
             view.change(view.block(head.block)._replace(due=due))
             next_due = due if next_due is None else min(due, next_due)
     view.head = head._replace(handed=rounds.stop, asked=asked, clock=clock, next_due=next_due)
-    return setup.decisions(head, rounds, clock)
+    number, arm, probability, id_of = head.block, setup.names[head.arm], head.probability, setup.ids.id_of
+    return [Decision(id_of(number, round), arm, probability, number, clock) for round in rounds]
 
 
 # ---- tell
@@ -227,58 +234,37 @@ Report = tuple[str, int, int, float]
 Answers = list[Receipt | HoldfastError]
 
 
-def tell(view: View, reports: Sequence[Report], now: float) -> Answers:
+def tell(view: View, again: bool, *, reports: Sequence[Report], now: float) -> Answers:
     """Record losses, one after the other: for each a receipt, or why it was refused."""
     view.may_forget = FORGET_AT_ONCE + 2 * len(reports)
     clock = max(now, view.head.clock)
     settle_due(view, clock)
-    answers: Answers = []
-    for number, several in groupby(reports, lambda report: report[1]):
-        if number in view.blocks:
-            answers += _tell_block(view, number, list(several), clock)
-        elif number <= view.head.block:
-            answers += [Forgotten(id, "the row of its block was compacted") for id, *_ in several]
-        else:
-            answers += [UnknownDecision(id, NOT_HANDED_OUT) for id, *_ in several]
-    return answers
+    return [_tell_one(view, report, clock) for report in reports]
 
 
-def _tell_block(view: View, number: int, reports: list[Report], clock: float) -> Answers:
-    """Losses of one block. Those that count are added up together."""
-    answers: Answers = []
-    block, known = view.blocks[number], view.losses
-    handed = view.head.handed if number == view.head.block else block.rounds
-    low, high = view.setup.bounds_of(block)
-    new: list[float] = []
-    for report in reports:
-        id, _, round, loss = report
-        if (
-            low <= loss <= high
-            and round < handed
-            and (number, round) not in known
-            and view.blocks[number].settled_order is None
-        ):
-            new.append(loss)
-            _record(view, Loss(number, round, loss, clock, 0))
-            answers.append(Receipt(id, True))
-            if block.told + len(new) == block.rounds:
-                _add(view, block, new)
-                settle(view, view.blocks[number], clock)
-        else:
-            answers.append(_repeated_or_refused(view, report, handed, clock))
-    if view.blocks[number].settled_order is None and new:
-        _add(view, block, new)
-    return answers
+def _tell_one(view: View, report: Report, clock: float) -> Receipt | HoldfastError:
+    id, number, round, loss = report
+    head, block = view.head, view.blocks.get(number)
+    if block is None:
+        return _not_there(head, id, number)
+    low, high = view.setup.bounds if block.bound is None else (0.0, block.bound)
+    handed = head.handed if number == head.block else block.rounds
+    counts = block.settled_order is None and round < handed and low <= loss <= high
+    if not counts or (number, round) in view.losses:
+        return _repeated_or_refused(view, report, handed, clock)
+    view.losses[number, round] = new = Loss(number, round, loss, clock, 0)
+    view.events.losses.append(new)
+    block = block._replace(told=block.told + 1, losses=tuple(exact_sum([*block.losses, loss])))
+    view.change(block)
+    if block.told == block.rounds:
+        settle(view, block, clock)
+    return Receipt(id, True)
 
 
-def _add(view: View, block: Block, new: list[float]) -> None:
-    losses = tuple(exact_sum([*block.losses, *new]))
-    view.change(block._replace(told=block.told + len(new), losses=losses))
-
-
-def _record(view: View, loss: Loss) -> None:
-    view.losses[loss.block, loss.round] = loss
-    view.events.losses.append(loss)
+def _not_there(head: Head, id: str, number: int) -> HoldfastError:
+    if number <= head.block:
+        return Forgotten(id, "the row of its block was compacted")
+    return UnknownDecision(id, NOT_HANDED_OUT)
 
 
 def _repeated_or_refused(view: View, report: Report, handed: int, clock: float) -> Receipt | HoldfastError:
@@ -298,7 +284,8 @@ def _repeated_or_refused(view: View, report: Report, handed: int, clock: float) 
     if before is not None and not before.late:
         return Receipt(id, False)
     if before is None:
-        _record(view, Loss(number, round, loss, clock, 1))
+        view.losses[number, round] = new = Loss(number, round, loss, clock, 1)
+        view.events.losses.append(new)
         view.change(block._replace(late=block.late + 1))
     if block.settled_at is None:
         raise BadStore(f"the store is damaged: block {number} has a late loss and is not settled")
@@ -308,7 +295,7 @@ def _repeated_or_refused(view: View, report: Report, handed: int, clock: float) 
 # ---- settling
 
 
-def expire(view: View, now: float) -> int:
+def expire(view: View, again: bool, *, now: float) -> int:
     """Settle what is due, and keep the time; the number of blocks."""
     before, clock = view.head.settled, max(now, view.head.clock)
     settle_due(view, clock)
@@ -365,7 +352,7 @@ def _forget(view: View) -> None:
         view.head = view.head._replace(forgotten=old.settled_order, kept=kept)
 
 
-def compact(view: View, keep: int, most: int) -> int:
+def compact(view: View, again: bool, *, keep: int, most: int) -> int:
     """Remove settled blocks but for the last `keep`, at most so many; the number of blocks."""
     blocks = view.reads.blocks("settled up to", view.head.block - keep, most)
     forgotten = view.head.forgotten

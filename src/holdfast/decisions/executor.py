@@ -10,15 +10,16 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from secrets import token_hex
+from typing import Any, NamedTuple, TypeVar
 
-from holdfast.decisions.calls import Call
+from holdfast.decisions.codec import setup_of, state_from, state_text
 from holdfast.decisions.core import View
-from holdfast.decisions.models import new_token
-from holdfast.decisions.setup import Setup, State, setup_of, state_from, state_text
+from holdfast.decisions.setup import Setup, State
 from holdfast.decisions.stores.forks import ROUTER, lock_across_forks
-from holdfast.decisions.stores.sql import ConnectionLost, Store, Transaction, nested
-from holdfast.errors import BadStore, StoreError
+from holdfast.decisions.stores.sql import ConnectionLost, Rounds, Store, Transaction, nested
+from holdfast.errors import BadStore, HoldfastError, StoreError
 from holdfast.policies.policy import Policy
 
 T = TypeVar("T")
@@ -30,27 +31,24 @@ WAIT = 0.05
 """Seconds before the first new attempt after a lost connection; twice as many before each further one."""
 
 
+class Call(NamedTuple):
+    """A call on a game: one of the rules, with all its arguments but the view and `again`."""
+
+    rule: Callable[[View, bool], Any]
+    rounds: Rounds = ()
+    """Blocks and rounds that it is about."""
+
+
+@dataclass(slots=True, eq=False)
 class Waiting:
     """A call that a thread waits for."""
 
-    __slots__ = ("again", "answer", "call", "done", "error")
-
-    def __init__(self, call: Call) -> None:
-        self.call = call
-        self.again = self.done = False
-        self.answer: Any = None
-        self.error: BaseException | None = None
-
-    def end(self, answer: Any, error: BaseException | None = None) -> None:
-        """Answer it."""
-        self.answer, self.error, self.done = answer, error, True
-
-
-class TransactionReads:
-    """What the rules read in a transaction, with the state from memory where it is the store's."""
-
-    def __init__(self, transaction: Transaction, load: Callable[[], State]) -> None:
-        self.blocks, self.asked, self.state = transaction.blocks, transaction.asked, load
+    call: Call
+    again: bool = False
+    """Whether it may have been made before."""
+    done: bool = False
+    answer: Any = None
+    error: BaseException | None = None
 
 
 class Executor:
@@ -71,7 +69,7 @@ class Executor:
     # ---- calls that change something
 
     def execute(self, call: Call) -> Any:
-        """Make one call, together with all that wait; its answer, or an error that it is refused with."""
+        """Make one call, together with all that wait; its answer. A refusal is raised."""
         if self._lock._is_owned():
             raise nested(self.store.url)
         mine, deadline = Waiting(call), time.monotonic() + self._timeout
@@ -89,6 +87,8 @@ class Executor:
                 self._lock.release()
         if mine.error is not None:
             raise mine.error
+        if isinstance(mine.answer, HoldfastError):
+            raise mine.answer
         return mine.answer
 
     def _give_up(self, mine: Waiting) -> bool:
@@ -97,9 +97,8 @@ class Executor:
             self._queue.remove(mine)
         except (ValueError, RuntimeError):
             return False
-        mine.end(
-            None, StoreError(f"{self.store.url}: other threads have waited for it for too long; nothing was changed")
-        )
+        mine.error = StoreError(f"{self.store.url}: other threads kept it busy for too long; nothing was changed")
+        mine.done = True
         return True
 
     def _run(self, batch: list[Waiting], deadline: float) -> None:
@@ -130,7 +129,7 @@ class Executor:
                     self._queue.appendleft(waiting)
             raise
         for waiting, answer in zip(batch, answers, strict=True):
-            waiting.end(answer)
+            waiting.answer, waiting.done = answer, True
 
     def _transact(self, batch: Sequence[Waiting], deadline: float) -> list[Any]:
         known, self._known = self._known, None
@@ -145,15 +144,14 @@ class Executor:
                     return known[1]
                 return stored_state(setup, transaction)
 
-            reads = TransactionReads(transaction, load)
-            view = View(setup, head, reads, transaction.told_blocks, transaction.told_losses)
-            answers = [waiting.call.apply(view, waiting.again) for waiting in batch]
+            view = View(setup, head, transaction, load, transaction.told_blocks, transaction.told_losses)
+            answers = [waiting.call.rule(view, waiting.again) for waiting in batch]
             after = view.head
             if view.learnt is not None:
-                after = after._replace(state_version=new_token())
+                after = after._replace(state_version=token_hex(8))
             if after != head or view.events.losses:
                 transaction.append(view.events)
-                text = None if view.learnt is None else state_text(view.learnt)
+                text = None if view.learnt is None else state_text(view.setup, view.learnt)
                 revision += 1
                 transaction.save(after._replace(revision=revision), text)
         self._revision = max(revision, self._revision)
@@ -166,10 +164,12 @@ class Executor:
         revision = transaction.head.revision
         if revision < seen:
             raise BadStore(
-                f"{self.store.url} was restored from an older copy while it was in use (game {self.setup.game.name!r} had "
-                f"revision {seen}, now {revision}); open the game again"
+                f"{self.store.url} was restored from an older copy while it was in use (revision {seen} of game "
+                f"{self.setup.game.name!r} was seen, now it is {revision}); open the game again"
             )
         if transaction.head.settings_version == self.setup.game.settings_version:
+            if transaction.head.arm >= len(self.setup.names):
+                raise BadStore(f"the store is damaged: game {self.setup.game.name!r} has no arm {transaction.head.arm}")
             return self.setup
         game = transaction.read_game()
         if game.uid != self.setup.game.uid or game.settings_version != transaction.head.settings_version:
@@ -201,7 +201,7 @@ def stored_state(setup: Setup, transaction: Transaction) -> State:
 
 def _end_all(batch: Sequence[Waiting], error: BaseException) -> None:
     for waiting in batch:
-        waiting.end(None, error)
+        waiting.error, waiting.done = error, True
 
 
 def with_retries(work: Callable[[], T], retry: float) -> T:

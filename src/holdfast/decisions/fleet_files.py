@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.decisions.codec import block_text, block_values
+from holdfast.decisions.codec import block_text, block_values, setup_of
 from holdfast.decisions.executor import stored_state
 from holdfast.decisions.fleet import Fleet
 from holdfast.decisions.fleet_kernels import PARTS, SPILLED
@@ -20,7 +20,6 @@ from holdfast.decisions.ids import checked_name
 from holdfast.decisions.models import Block
 from holdfast.decisions.open_game import fresh_game
 from holdfast.decisions.settings import Settings
-from holdfast.decisions.setup import setup_of
 from holdfast.decisions.stores.sql import Fresh, Store
 from holdfast.errors import BadSavedState, InvalidParameter, OutOfTurn, UnknownPlayer
 from holdfast.files import whole_file
@@ -180,8 +179,9 @@ def _as_player(fleet: Fleet, i: int, name: str, now: float) -> Fresh:
         forgotten=ended,
         removed=ended,
     )
+    data = block_text(setup_of(fresh.game, fleet.policy), game.block.tolist())
     block = Block(
-        begun, None, head.arm, rounds, head.probability, now, None, 0, block_text(fleet.policy, game.block.tolist()),
+        begun, None, head.arm, rounds, head.probability, now, None, 0, data,
         told=told, losses=tuple(parts),
     )  # fmt: skip
     return fresh._replace(head=head, blocks=(block,) if left else ())

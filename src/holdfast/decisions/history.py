@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holdfast.checks import whole_number
-from holdfast.decisions.calls import CompactCall
-from holdfast.decisions.executor import Executor, stored_state
+from holdfast.decisions.core import compact
+from holdfast.decisions.executor import Call, Executor, stored_state
 from holdfast.decisions.models import Block
 from holdfast.decisions.setup import ArmSums, Setup
 from holdfast.decisions.stores.sql import Transaction
@@ -169,7 +169,7 @@ class History:
         """Remove the rows of settled blocks but for the last `keep`; totals stay. Returns how many were removed."""
         keep = whole_number("keep", keep, least=0)
         removed = 0
-        while some := self._executor.execute(CompactCall(keep, AT_ONCE)):
+        while some := self._executor.execute(Call(partial(compact, keep=keep, most=AT_ONCE))):
             removed += some
         return removed
 

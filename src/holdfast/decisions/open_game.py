@@ -9,12 +9,13 @@ from datetime import timedelta
 
 from holdfast.checks import real_number
 from holdfast.decisions.changes import check_same_class, difference, wish
+from holdfast.decisions.codec import first_head, new_game, setup_of, state_text
 from holdfast.decisions.executor import Executor, with_retries
 from holdfast.decisions.ids import checked_name
 from holdfast.decisions.models import Game
 from holdfast.decisions.router import Router, checked_time
 from holdfast.decisions.settings import Settings, given_settings
-from holdfast.decisions.setup import ArmSums, State, first_head, new_game, setup_of, state_text
+from holdfast.decisions.setup import ArmSums, State
 from holdfast.decisions.stores import Store, store_at
 from holdfast.decisions.stores.sql import Fresh
 from holdfast.errors import InvalidParameter, UnknownPlayer
@@ -131,4 +132,4 @@ def fresh_game(name: str, policy: Policy, settings: Settings, learner: Learner, 
     """
     game = new_game(name, policy, settings, now, secrets.token_hex(6), secrets.token_hex(16))
     state = State(learner, [ArmSums() for _ in range(policy.n_arms)])
-    return Fresh(game, first_head(game, now), state_text(state)), state
+    return Fresh(game, first_head(game, now), state_text(setup_of(game, policy), state)), state

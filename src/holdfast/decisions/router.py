@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import secrets
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from math import isfinite
+from secrets import token_hex
 from typing import Any, NoReturn, overload
 
 from holdfast.checks import real_number, whole_number
-from holdfast.decisions.calls import AskCall, Call, ChangeCall, SettleCall, TellCall
-from holdfast.decisions.changes import Wish, wish
+from holdfast.decisions.changes import Wish, change, wish
 from holdfast.decisions.codec import block_values
-from holdfast.decisions.core import Answers, Report
-from holdfast.decisions.executor import Executor, stored_state
+from holdfast.decisions.core import Answers, Report, ask, expire, tell
+from holdfast.decisions.executor import Call, Executor, stored_state
 from holdfast.decisions.history import History
 from holdfast.decisions.ids import checked_name
 from holdfast.decisions.models import Ask, Decision, Head, Loss, Receipt
@@ -115,14 +116,16 @@ class Router:
         switching_cost, loss_bound
             What the policy is told at the start of a block (`policy.announces`), for blocks that begin in this call.
         """
-        call = AskCall(
+        announced = {"switching_cost": switching_cost, "loss_bound": loss_bound}
+        rule = partial(
+            ask,
             n=1 if n is None else whole_number("n", n, least=1, most=MOST_AT_ONCE),
-            now=self._now(),
-            announced={"switching_cost": switching_cost, "loss_bound": loss_bound},
-            request=secrets.token_hex(8) if request is None else checked_name("request", request),
-            repeatable=request is not None,
+            now=checked_time(self._clock),
+            announced={name: value for name, value in announced.items() if value is not None},
+            request=token_hex(8) if request is None else checked_name("request", request),
+            named=request is not None,
         )
-        given: list[Decision] = self._made(call)
+        given: list[Decision] = self._executor.execute(Call(rule))
         return given[0] if n is None else given
 
     @overload
@@ -162,29 +165,24 @@ class Router:
         parse = self._executor.setup.ids.parse
         for number, (id, loss) in enumerate(pairs):
             try:
-                reports.append((id, *parse(id), real_number("loss", loss)))
+                place = parse(id)
+                value = loss if type(loss) is float and isfinite(loss) else real_number("loss", loss)
+                reports.append((id, *place, value))
             except HoldfastError as error:
                 refused[number] = error
-        answers: Answers = self._made(TellCall(reports, self._now())) if reports else []
+        answers: Answers = []
+        if reports:
+            rounds = [(block, round) for _, block, round, _ in reports]
+            rule = partial(tell, reports=reports, now=checked_time(self._clock))
+            answers = self._executor.execute(Call(rule, rounds))
         for number, reason in refused.items():
             answers.insert(number, reason)
         return answers
 
     def settle(self) -> int:
         """Settle the blocks whose patience has run out, as every ask and tell does; returns how many."""
-        settled: int = self._made(SettleCall(self._now()))
+        settled: int = self._executor.execute(Call(partial(expire, now=checked_time(self._clock))))
         return settled
-
-    def _made(self, call: Call) -> Any:
-        """The answer to a call; a refusal is raised."""
-        answer = self._executor.execute(call)
-        if isinstance(answer, HoldfastError):
-            raise answer
-        return answer
-
-    def _now(self) -> float:
-        """The time by the clock, which is the user's and may do anything: it is read before a call locks."""
-        return checked_time(self._clock)
 
     # ---- where the game stands
 
@@ -268,7 +266,7 @@ class Router:
 
     def apply(self, wanted: Wish) -> None:
         """Make a change, unless the game would then differ from what is wanted."""
-        self._made(ChangeCall(wanted, self._now()))
+        self._executor.execute(Call(partial(change, wanted=wanted, now=checked_time(self._clock))))
 
     def close(self) -> None:
         """Close the store's files and connections; other routers that share them open them again."""
@@ -282,8 +280,10 @@ class Router:
 
 
 def checked_time(clock: Callable[[], float]) -> float:
-    """The time by a clock, if it counts seconds."""
-    now = real_number("clock", clock())
+    """The time by a clock, if it counts seconds. It is the user's code: it is called before anything is locked."""
+    now = clock()
+    if type(now) is not float or not isfinite(now):
+        now = real_number("clock", now)
     if abs(now) >= MOST_TIME:
         raise InvalidParameter("clock", "must give seconds since 1970, not milliseconds or nanoseconds", now)
     return now
@@ -310,11 +310,11 @@ def _open_decisions(transaction: Transaction, setup: Setup) -> list[Decision]:
     told = transaction.of_open_blocks(Loss)
     known = {(loss.block, loss.round) for loss in told}
     counts = Counter(loss.block for loss in told)
-    for ask in transaction.of_open_blocks(Ask):
-        block = blocks[ask.block]
-        elsewhere = block.told - counts[ask.block]  # a fleet may have played it up to this round
-        rounds = range(ask.first, ask.first + ask.rounds)
-        given = setup.decisions(block, rounds, ask.at)
+    for handed in transaction.of_open_blocks(Ask):
+        block = blocks[handed.block]
+        elsewhere = block.told - counts[handed.block]  # a fleet may have played it up to this round
+        rounds = range(handed.first, handed.first + handed.rounds)
+        given = setup.decisions(block, rounds, handed.at)
         pairs = zip(rounds, given, strict=True)
         found += [d for round, d in pairs if round >= elsewhere and (block.number, round) not in known]
     return found

@@ -23,6 +23,7 @@ from holdfast.decisions.stores.sql import (
     Transaction,
     check_schema,
     migration_from,
+    nested,
 )
 from holdfast.errors import BadStore, MissingExtra, StoreError
 
@@ -94,7 +95,7 @@ class PostgresTransaction(Transaction):
     words = WORDS
 
     def __init__(self, connection: psycopg.Connection[Any], game: int) -> None:
-        super().__init__(game)
+        self.game = game
         self._cursor = psycopg.ClientCursor(connection)
         self._waiting: list[tuple[str, Sequence[Any]]] = []
 
@@ -216,7 +217,8 @@ class PostgresStore(Store):
 
     @contextmanager
     def _transaction(self, game: int, *, writing: bool, deadline: float) -> Iterator[PostgresTransaction]:
-        self.refuse_nested()
+        if getattr(self._calls, "busy", False):
+            raise nested(self.url)
         self._calls.busy = True
         pool = connection = None
         try:

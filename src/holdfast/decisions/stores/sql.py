@@ -21,9 +21,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from threading import local
-from typing import Any, NamedTuple, get_type_hints
+from typing import Any, ClassVar, NamedTuple, get_type_hints
 
-from holdfast.decisions.codec import MOST_COUNT, parts_of
 from holdfast.decisions.models import Ask, Block, Change, Events, Game, Head, Loss
 from holdfast.errors import BadStore, StoreError
 
@@ -77,7 +76,10 @@ TABLES: dict[type, str] = {
     Change: "holdfast_changes",
 }
 
-LOSS_AT, PARTS_AT = Block._fields.index("losses"), Head._fields.index("paid")
+SUMS: dict[type, str] = {Head: "paid", Block: "losses"}
+"""Columns with the parts of a sum, as JSON."""
+
+MOST_COUNT = 2**53
 
 # SQLite has no statistics here and would read a whole history: it is told which index to use
 BLOCKS = {
@@ -135,49 +137,55 @@ def row_of(kind: Any, values: Sequence[Any]) -> Any:
     """A row that was read. SQLite keeps whatever somebody writes into a column, so types are checked."""
     types = tuple(map(type, values))
     if types not in _seen_types.setdefault(kind, set()):
-        stored = {"losses": str, "paid": str}  # as JSON
+        stored = dict.fromkeys(SUMS.values(), str)  # as JSON
         for name, hint in get_type_hints(kind).items():
             value = values[kind._fields.index(name)]
             if not isinstance(value, stored.get(name, hint)) or isinstance(value, bool):
                 raise BadStore(f"the store is damaged: {name} of a {kind.__name__} is {value!r}")
         _seen_types[kind].add(types)
-    return kind._make(values)
+    row = kind._make(values)
+    if kind not in SUMS:
+        return row
+    text = getattr(row, SUMS[kind])
+    try:
+        parts = json.loads(text)
+        math.fsum(parts)
+        if not all(type(part) is float and math.isfinite(part) for part in parts):
+            raise ValueError(text)
+    except (ValueError, TypeError, RecursionError):
+        raise BadStore(f"the store is damaged: a sum of losses cannot be read ({text[:40]!r})") from None
+    return row._replace(**{SUMS[kind]: tuple(parts)})
 
 
 def _block_of(values: Sequence[Any]) -> Block:
     block: Block = row_of(Block, values)
-    if not (
-        block.number >= 1
-        and block.rounds >= 0
-        and 0 <= block.told <= block.rounds <= MOST_COUNT
-        and math.isfinite(block.probability)
-    ):
+    counts = block.number >= 1 and 0 <= block.told <= block.rounds <= MOST_COUNT and block.arm >= 0
+    if not (counts and math.isfinite(block.probability)):
         raise BadStore(f"the store is damaged: the counts of block {block.number} are impossible")
-    return block._replace(losses=parts_of(values[LOSS_AT]))
+    return block
 
 
 def _head_of(values: Sequence[Any]) -> Head:
     head: Head = row_of(Head, values)
     counts = 0 <= head.handed <= head.rounds <= MOST_COUNT and 0 <= head.asked <= MOST_COUNT
     order = 0 <= head.forgotten <= head.settled <= head.block <= MOST_COUNT and 0 <= head.removed <= head.block
-    if not (counts and order and 0 <= head.kept <= MOST_COUNT and head.revision >= 1 and math.isfinite(head.clock)):
+    numbers = 0 <= head.kept <= MOST_COUNT and head.revision >= 1 and (head.arm >= 0 or head.block == 0)
+    if not (counts and order and numbers and math.isfinite(head.clock)):
         raise BadStore("the store is damaged: the counts of a game are impossible")
-    return head._replace(paid=parts_of(values[PARTS_AT]))
+    return head
 
 
 class Transaction(ABC):
     """One game, locked and read; what is written happens when the transaction ends well, or not at all."""
 
-    words: dict[str, str]
+    words: ClassVar[dict[str, str]]
     """What stands for the words in braces in SQL."""
+    game: int
     head: Head
-    told_blocks: list[Block]
-    """The blocks of the rounds that it was begun with."""
-    told_losses: list[Loss]
-    """The losses of these rounds that are stored."""
-
-    def __init__(self, game: int) -> None:
-        self.game = game
+    told_blocks: dict[int, Block]
+    """The blocks of the rounds that it was begun with, by number."""
+    told_losses: dict[tuple[int, int], Loss]
+    """The losses of these rounds that are stored, by block and round."""
 
     @abstractmethod
     def fetch_each(self, queries: Sequence[tuple[str, Sequence[Any]]]) -> list[list[tuple[Any, ...]]]:
@@ -194,17 +202,22 @@ class Transaction(ABC):
     def start(self, rounds: Rounds, lock: str = "") -> None:
         """Read the head, and the blocks and losses of some rounds, together."""
         queries: list[tuple[str, Sequence[Any]]] = [(f"{select(Head)} WHERE game = ?{lock}", (self.game,))]
-        numbers = list(dict.fromkeys(block for block, _ in rounds))
-        among = f"{select(Block)} WHERE game = ? AND number IN"
-        queries += [(f"{among} ({_marks(some)})", (self.game, *some)) for some in _chunks(numbers)]
-        queries += [_losses_at(self.game, some) for some in _chunks(rounds)]
+        parts = 0
+        if len(rounds) == 1:
+            block, round = rounds[0]
+            queries.append((select(Block) + "WHERE game = ? AND number = ?", (self.game, block)))
+            queries.append((select(Loss) + "WHERE game = ? AND block = ? AND round = ?", (self.game, block, round)))
+            parts = 1
+        elif rounds:
+            blocks, losses = _queries_about(self.game, rounds)
+            queries += [*blocks, *losses]
+            parts = len(blocks)
         heads, *others = self.fetch_each(queries)
         if not heads:
             raise BadStore(f"game number {self.game} is gone from the store")
         self.head = _head_of(heads[0])
-        count = -(-len(numbers) // CHUNK)
-        self.told_blocks = [_block_of(values) for found in others[:count] for values in found]
-        self.told_losses = [row_of(Loss, values) for found in others[count:] for values in found]
+        self.told_blocks = {values[0]: _block_of(values) for found in others[:parts] for values in found}
+        self.told_losses = {values[:2]: row_of(Loss, values) for found in others[parts:] for values in found}
 
     def read_game(self) -> Game:
         """The game's own row."""
@@ -264,14 +277,14 @@ class Transaction(ABC):
         """Write what was added and changed."""
         game = self.game
         if events.begun:
-            self.write(insert(Block), [(game, *_as_stored(block)) for block in events.begun.values()])
+            self.write(insert(Block), [(game, *_as_stored(b)) for b in events.begun.values()])
         if events.changed:
             sets = ", ".join(f"{name} = ?" for name in CHANGED)
             rows = [
                 (
                     b.rounds,
                     b.told,
-                    _parts(b.losses),
+                    json.dumps(b.losses),
                     b.late,
                     b.due,
                     b.settled_order,
@@ -307,7 +320,7 @@ class Transaction(ABC):
                 "UPDATE holdfast_states SET version = ?, data = ? WHERE game = ?",
                 [(head.state_version, state, self.game)],
             )
-        self.write(SAVE_HEAD, [(*head[:PARTS_AT], _parts(head.paid), *head[PARTS_AT + 1 :], self.game)])
+        self.write(SAVE_HEAD, [(*head._replace(paid=json.dumps(head.paid)), self.game)])  # type: ignore[arg-type]
 
 
 SAVE_HEAD = f"UPDATE holdfast_heads SET {', '.join(f'{name} = ?' for name in Head._fields)} WHERE game = ?"
@@ -321,12 +334,8 @@ def row_of_game(values: Sequence[Any]) -> Game:
     return game
 
 
-def _parts(parts: Iterable[float]) -> str:
-    return json.dumps(list(parts))
-
-
 def _as_stored(block: Block) -> tuple[Any, ...]:
-    return (*block[:LOSS_AT], _parts(block.losses), *block[LOSS_AT + 1 :])
+    return block._replace(losses=json.dumps(block.losses))  # type: ignore[arg-type]  # as the column has it
 
 
 def _marks(values: Sequence[Any]) -> str:
@@ -338,17 +347,20 @@ def _chunks(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
         yield values[first : first + CHUNK]
 
 
-def _losses_at(game: int, rounds: Rounds) -> tuple[str, Sequence[Any]]:
-    """A query for the losses of some rounds, each of which is looked up by its key."""
-    if len(rounds) == 1:
-        return select(Loss) + "WHERE game = ? AND block = ? AND round = ?", (game, *rounds[0])
+def _queries_about(game: int, rounds: Rounds) -> tuple[list[Any], list[Any]]:
+    """Queries for the blocks, and for the losses, of some rounds, each of which is looked up by its key."""
+    numbers = list(dict.fromkeys(block for block, _ in rounds))
+    among = select(Block) + "WHERE game = ? AND number IN"
+    blocks = [(f"{among} ({_marks(some)})", (game, *some)) for some in _chunks(numbers)]
     columns = ", ".join(f"l.{name}" for name in Loss._fields)
-    wanted = ", ".join(["(?, ?)"] * len(rounds))
-    sql = (
-        f"SELECT {columns} FROM (VALUES {wanted}) AS w CROSS JOIN holdfast_losses AS l "
-        "WHERE l.game = ? AND l.block = w.column1 AND l.round = w.column2"
-    )
-    return sql, [number for place in rounds for number in place] + [game]
+    losses = []
+    for some in _chunks(rounds):
+        sql = (
+            f"SELECT {columns} FROM (VALUES {', '.join(['(?, ?)'] * len(some))}) AS w CROSS JOIN holdfast_losses AS l "
+            "WHERE l.game = ? AND l.block = w.column1 AND l.round = w.column2"
+        )
+        losses.append((sql, [number for place in some for number in place] + [game]))
+    return blocks, losses
 
 
 class Store(ABC):
@@ -399,11 +411,6 @@ class Store(ABC):
             yield transaction
 
     locks_rows = False
-
-    def refuse_nested(self) -> None:
-        """An error inside a call of the same thread, as from a signal handler: it would see half of the other."""
-        if getattr(self._calls, "busy", False):
-            raise nested(self.url)
 
     # ---- games by name
 
@@ -465,12 +472,12 @@ def _created(transaction: Transaction, fresh: Fresh) -> Game:
             raise BadStore(f"game {name!r} was created and deleted at the same time")
         return other
     game, head = taken[0][0], fresh.head
-    transaction.write(insert(Head), [(game, *head[:PARTS_AT], _parts(head.paid), *head[PARTS_AT + 1 :])])
+    transaction.write(insert(Head), [(game, *head._replace(paid=json.dumps(head.paid)))])  # type: ignore[arg-type]
     transaction.write(
         "INSERT INTO holdfast_states (game, version, data) VALUES ", [(game, head.state_version, fresh.state)]
     )
     if fresh.blocks:
-        transaction.write(insert(Block), [(game, *_as_stored(block)) for block in fresh.blocks])
+        transaction.write(insert(Block), [(game, *_as_stored(b)) for b in fresh.blocks])
     return fresh.game._replace(id=game)
 
 

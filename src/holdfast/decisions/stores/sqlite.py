@@ -14,6 +14,7 @@ import sqlite3
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -27,6 +28,7 @@ from holdfast.decisions.stores.sql import (
     Transaction,
     check_schema,
     migration_from,
+    nested,
 )
 from holdfast.errors import BadStore, InvalidParameter, StoreError
 
@@ -62,24 +64,23 @@ WORDS = {
 }
 
 
+@dataclass
 class SqliteTransaction(Transaction):
     """A transaction on a connection."""
 
+    connection: sqlite3.Connection
+    game: int
     words = WORDS
-
-    def __init__(self, connection: sqlite3.Connection, game: int) -> None:
-        super().__init__(game)
-        self._connection = connection
 
     def fetch_each(self, queries: Sequence[tuple[str, Sequence[Any]]]) -> list[list[tuple[Any, ...]]]:
         """The rows that each query finds."""
-        return [self._connection.execute(sql, values).fetchall() for sql, values in queries]
+        return [self.connection.execute(sql, values).fetchall() for sql, values in queries]
 
     def write(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
         """One statement for each row of values."""
         if sql.endswith("VALUES "):
             sql += f"({', '.join('?' * len(rows[0]))})"
-        self._connection.executemany(sql, rows)
+        self.connection.executemany(sql, rows)
 
 
 class SqliteStore(Store):
@@ -98,6 +99,7 @@ class SqliteStore(Store):
         self._lock = lock_across_forks(STORE)
         self._connection: sqlite3.Connection | None = None
         self._file: tuple[int, int] | None = None  # which one it was when it was first opened
+        self._path, self._log_path = str(self.place), f"{self.place}-wal"
         self._log: int | None = None  # which log this connection writes
         self._stamp: tuple[int, int] | None = None  # when the file was last written, by whom ever
         self._written: dict[int, int] = {}  # revisions in the file itself, without its log
@@ -136,10 +138,6 @@ class SqliteStore(Store):
     # ---- connection
 
     def _connected(self) -> sqlite3.Connection:
-        if self._connection is not None:
-            if self.place is not None:
-                self._check_files()
-            return self._connection
         if self.replaced():
             raise self._taken_away("was deleted or replaced")
         connection = self._opened()
@@ -148,13 +146,11 @@ class SqliteStore(Store):
             if self.place is not None:
                 connection.execute(f"SELECT version FROM {SCHEMA_TABLE}").fetchall()  # now the log is there
                 found = os.stat(self.place)
-                self._file, self._log = (found.st_dev, found.st_ino), _inode(self._log_place)
+                self._file, self._log = (found.st_dev, found.st_ino), os.stat(self._log_path).st_ino
         except BaseException:
             connection.close()
             raise
         self._connection = connection
-        if self.place is not None:
-            self._check_files()
         return connection
 
     def _opened(self) -> sqlite3.Connection:
@@ -206,26 +202,19 @@ class SqliteStore(Store):
 
     # ---- files that somebody touched
 
-    @property
-    def _log_place(self) -> str:
-        return f"{self.place}-wal"
-
     def _check_files(self) -> None:
         """An error unless the file and its log are those in use, with nothing older in them."""
         try:
-            found = os.stat(self.place)  # type: ignore[arg-type]  # there is a file
+            found, log = os.stat(self._path), os.stat(self._log_path).st_ino
         except OSError:
-            raise self._taken_away("was deleted or replaced") from None
+            raise self._taken_away("was deleted or replaced, or its write-ahead log,") from None
         if self._file != (found.st_dev, found.st_ino):
             raise self._taken_away("was deleted or replaced")
-        self._check_log()
+        if self._log != log:
+            raise self._taken_away("has lost its write-ahead log: it was deleted or replaced")
         stamp = found.st_mtime_ns, found.st_size
         if stamp != self._stamp:
             self._check_content(stamp)
-
-    def _check_log(self) -> None:
-        if _inode(self._log_place) != self._log:
-            raise self._taken_away("has lost its write-ahead log: it was deleted or replaced")
 
     def _check_content(self, stamp: tuple[int, int]) -> None:
         """The file was written: by SQLite, which moved its log into it, or by somebody who copied another over it.
@@ -236,6 +225,8 @@ class SqliteStore(Store):
             where = f"file:{quote(str(self.place))}?immutable=1"
             with closing(sqlite3.connect(where, uri=True)) as raw:
                 written = dict(raw.execute("SELECT game, revision FROM holdfast_heads").fetchall())
+        except sqlite3.OperationalError:  # all of it is in the log by now
+            written = {}
         except sqlite3.Error:  # while it is being written: the next call looks again
             return
         for game, revision in written.items():
@@ -256,7 +247,8 @@ class SqliteStore(Store):
 
     @contextmanager
     def _transaction(self, game: int, *, writing: bool, deadline: float) -> Iterator[SqliteTransaction]:
-        self.refuse_nested()
+        if getattr(self._calls, "busy", False):
+            raise nested(self.url)
         try:
             if not self._lock.acquire(timeout=max(deadline - time.monotonic(), 0.0)):
                 raise StoreError(f"{self.url}: other threads have kept it busy for too long; nothing was changed")
@@ -266,7 +258,7 @@ class SqliteStore(Store):
                 yield SqliteTransaction(connection, game)
                 connection.execute("COMMIT")
                 if writing and self.place is not None and self._connection is connection:
-                    self._check_log()  # what was written to a deleted log is not acknowledged
+                    self._check_files()  # what was written to a deleted log is not acknowledged
             except BaseException as error:
                 with suppress(sqlite3.Error):
                     connection.rollback()  # nothing, where it had not begun
@@ -282,7 +274,9 @@ class SqliteStore(Store):
         """A connection in a transaction, as soon as others let us."""
         while True:
             try:
-                connection = self._connected()
+                connection = self._connection or self._connected()
+                if self.place is not None:
+                    self._check_files()
                 connection.execute("BEGIN IMMEDIATE" if writing else "BEGIN")
                 return connection
             except sqlite3.Error as error:
@@ -305,13 +299,6 @@ class SqliteStore(Store):
             return BadStore(f"the store is damaged: {error}; nothing was changed")
         reason = REASONS.get(code, "SQLite reports an error")
         return StoreError(f"{self.url}: {reason} ({error}); nothing was changed")
-
-
-def _inode(place: str) -> int | None:
-    try:
-        return os.stat(place).st_ino
-    except OSError:
-        return None
 
 
 def _place(address: Address) -> Path:
