@@ -101,7 +101,8 @@ def _in_options(error: InvalidParameter, params: Iterable[Any]) -> InvalidParame
     options = {p.name: p.opts[0] if p.opts[0].startswith("-") else (p.metavar or p.name).upper() for p in params}
 
     def option(parameter: str) -> str | None:
-        return options.get(PARAMETERS.get(parameter, parameter)) or {"loss_range": "--units"}.get(parameter)
+        known = parameter if parameter in options else PARAMETERS.get(parameter, parameter)
+        return options.get(known) or {"loss_range": "--units"}.get(parameter)
 
     def written(match: re.Match[str]) -> str:
         name, example = match.groups()

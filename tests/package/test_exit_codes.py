@@ -160,6 +160,19 @@ def test_one_damaged_game_does_not_hide_the_others(tmp_path, url, asked):
     assert (first["name"], first["rounds"], second["name"], list(second)) == ("jobs", 1, "worse", ["name", "error"])
 
 
+def test_backup_and_restore(tmp_path, url, asked):
+    copy = tmp_path / "copy.db"
+    assert command_here("store", "backup", url, str(copy)).stdout == f"The copy is {copy}\n"
+    for _ in range(3):
+        command_here("store", "ask", url, "jobs")
+    assert json.loads(command_here("store", "restore", str(copy), url, "--json").stdout) == {"url": url}
+    assert json.loads(command_here("store", "show", url, "jobs", "--json").stdout)["rounds"] == 1
+    code, message, _ = refused("store", "restore", str(tmp_path / "none"), url)
+    assert code == 2
+    assert message.startswith("SOURCE must be a file")
+    assert refused("store", "backup", f"sqlite:///{tmp_path}/none.db", str(copy))[0] == 2
+
+
 # ---- names that a terminal would obey, and terminals that lack signs ----
 
 

@@ -18,6 +18,7 @@ import typer
 
 from holdfast.checks import written_range
 from holdfast.command_line import LIST, RANGE, Command, add_old_form, names
+from holdfast.decisions import copies
 from holdfast.decisions import open as open_game
 from holdfast.decisions.stores import store_at
 from holdfast.decisions.stores.address import parse_address
@@ -87,6 +88,8 @@ def add_to(app: typer.Typer, old_forms: typer.Typer) -> None:
         "export": export,
         "change": change,
         "settle": settle,
+        "backup": backup,
+        "restore": restore,
     }
     for name, verb in verbs.items():
         settings = negative_numbers if verb is tell else None
@@ -235,6 +238,26 @@ def settle(url: Url, name: Name, as_json: AsJson = False) -> None:
     with open_game(_store(url), name) as router:
         settled = router.settle()
     print(json.dumps({"settled": settled}) if as_json else f"{settled:,} blocks settled")
+
+
+def backup(
+    url: Url,
+    target: Annotated[Path, typer.Argument(help="The file to write.")],
+    as_json: AsJson = False,
+) -> None:
+    """Copy a store to a file while it is in use."""
+    made = copies.backup(_store(url), target)
+    print(json.dumps({"file": str(made)}) if as_json else f"The copy is {printable(made)}")
+
+
+def restore(
+    source: Annotated[Path, typer.Argument(help="A file that backup wrote.")],
+    url: Url,
+    as_json: AsJson = False,
+) -> None:
+    """Replace what a store holds by a copy; running workers notice."""
+    copies.restore(source, _store(url, new=True))
+    print(json.dumps({"url": parse_address(url).shown}) if as_json else "restored")
 
 
 def _store(url: str, *, new: bool = False) -> str:

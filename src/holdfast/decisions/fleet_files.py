@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.decisions.book import Book
+from holdfast.decisions.codec import block_text, block_values, setup_of
+from holdfast.decisions.executor import stored_state
 from holdfast.decisions.fleet import Fleet
 from holdfast.decisions.fleet_kernels import PARTS, SPILLED
-from holdfast.decisions.names import kept_name
-from holdfast.decisions.opening import fresh_game
-from holdfast.decisions.options import Options
-from holdfast.decisions.rows import BlockRow, Fresh, as_parts, parts_of
-from holdfast.decisions.stored import blocks_of
-from holdfast.decisions.stores.store import Store
+from holdfast.decisions.ids import checked_name
+from holdfast.decisions.models import Block
+from holdfast.decisions.open_game import fresh_game
+from holdfast.decisions.settings import Settings
+from holdfast.decisions.stores.sql import Fresh, Store
 from holdfast.errors import BadSavedState, InvalidParameter, OutOfTurn, UnknownPlayer
 from holdfast.files import whole_file
 from holdfast.layouts import Layout
@@ -148,7 +148,7 @@ def to_store(fleet: Fleet, store: Store, name: Callable[[int], str], clock: Call
     taken, given = set(store.names()), set[str]()
     fresh = []
     for i in range(fleet.n):
-        player = kept_name("name", name(i))
+        player = checked_name("name", name(i))
         if player in given:
             raise InvalidParameter("name", "must give each game a name of its own", player)
         if player in taken:
@@ -160,27 +160,29 @@ def to_store(fleet: Fleet, store: Store, name: Callable[[int], str], clock: Call
 
 def _as_player(fleet: Fleet, i: int, name: str, now: float) -> Fresh:
     games, game = fleet._games, fleet.game(i)
-    fresh = fresh_game(name, fleet.policy, Options(), game, now)
+    fresh, _ = fresh_game(name, fleet.policy, Settings(), game, now)
     begun, left, rounds = int(games.begun[i]), int(games.left[i]), int(games.blocks[i, 1])
     if not begun:
         return fresh
     spilled = games.used[i] == SPILLED
     parts = fleet._spilled[i] if spilled else exact_sum(games.parts[i, : games.used[i]].tolist())
-    told = rounds - left
+    told, ended = rounds - left, begun - (left > 0)
     head = fresh.head._replace(
-        begun=begun,
+        block=begun,
         arm=int(games.blocks[i, 0]),
         rounds=rounds,
         handed=told,
+        probability=float(games.blocks[i, 2]),
         asked=int(games.rounds[i]),
         switches=int(games.switches[i]),
-        settled=begun - (left > 0),
-        forgotten=begun - (left > 0),
-        removed=begun - (left > 0),
+        settled=ended,
+        forgotten=ended,
+        removed=ended,
     )
-    block = BlockRow(
-        player=0, number=begun, arm=head.arm, rounds=rounds, probability=float(games.blocks[i, 2]), began=now,
-        bound=None, data=blocks_of(game, game.block[np.newaxis])[0], told=told, parts=as_parts(parts),
+    data = block_text(setup_of(fresh.game, fleet.policy), game.block.tolist())
+    block = Block(
+        begun, None, head.arm, rounds, head.probability, now, None, 0, data,
+        told=told, losses=tuple(parts),
     )  # fmt: skip
     return fresh._replace(head=head, blocks=(block,) if left else ())
 
@@ -191,27 +193,27 @@ def from_store(store: Store, names: Sequence[str], *, policy: Policy | None = No
         raise InvalidParameter("names", "must be a list of different names of players", names)
     fleet: Fleet | None = None
     for i, name in enumerate(names):
-        identity = store.find(name)
-        if identity is None:
+        found = store.find(name)
+        if found is None:
             raise UnknownPlayer(name, store.names())
-        with store.look(identity.player) as rows:
-            book = Book(identity, rows.arms(), policy)
-            game, head, blocks = book.stored(rows), rows.head, rows.open_blocks()
-            if any(block.number < head.begun or block.told < head.handed for block in blocks):
-                raise OutOfTurn(f"player {name!r} has decisions that are out: see open_decisions")
-            if fleet is None:
-                fleet = Fleet(book.policy, len(names), seed=0)
-            if book.policy != fleet.policy:
-                raise InvalidParameter("names", f"must be players of one policy, {fleet.policy}", name)
-            if blocks:
-                game.block[:] = book.values_of(blocks[0])
-            else:
-                game.block[0] = max(book.active.index(head.arm), 0) if head.arm in book.active else 0
+        with store.transaction(found.id, writing=False) as transaction:
+            setup = setup_of(found, policy)
+            game, head, blocks = stored_state(setup, transaction).learner, transaction.head, transaction.blocks("open")
+        if any(block.number < head.block or block.told < head.handed for block in blocks):
+            raise OutOfTurn(f"player {name!r} has decisions that are out: see open_decisions")
+        if fleet is None:
+            fleet = Fleet(setup.policy, len(names), seed=0)
+        if setup.policy != fleet.policy:
+            raise InvalidParameter("names", f"must be players of one policy, {fleet.policy}", name)
+        if blocks:
+            game.block[:] = block_values(setup.policy, name, blocks[0])
+        arm = blocks[0].arm if blocks else head.arm
+        game.block[0] = setup.active.index(arm) if arm in setup.active else 0
         games = fleet._games
         games.numbers[i], games.vectors[i], games.streams[i] = game.numbers, game.vectors, game.stream
-        games.blocks[i], games.begun[i], games.switches[i] = game.block, head.begun, head.switches
+        games.blocks[i], games.begun[i], games.switches[i] = game.block, head.block, head.switches
         games.left[i], games.rounds[i] = (blocks[0].rounds - head.handed if blocks else 0), head.asked
-        parts = exact_sum(parts_of(blocks[0].parts)) if blocks else []
+        parts = exact_sum(blocks[0].losses) if blocks else []
         if len(parts) > PARTS:
             fleet._spilled[i], games.used[i] = parts, SPILLED
         else:
