@@ -16,6 +16,7 @@ from commands import command_here, holdfast_command
 import holdfast as hf
 from holdfast import errors
 from holdfast.cli import EXIT_CODES, app, as_json
+from holdfast.decisions import executor
 
 DOCS = Path(__file__).parents[2] / "docs" / "cli.md"
 MARK = "hunter2"
@@ -261,11 +262,12 @@ def test_ctrl_c_ends_a_command_that_waits_for_a_lock(tmp_path, url, asked):
 # ---- groups and old forms ----
 
 
-def test_help_is_uncut_and_speaks_of_deciding():
-    shown = holdfast_command("--help", env={**os.environ, "COLUMNS": "80"}).stdout
+def test_help_is_uncut_and_speaks_of_deciding(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = command_here("--help").stdout
     assert "decisions" in shown
     for words in ((), ("store",), ("study",)):
-        text = holdfast_command(*words, "--help", env={**os.environ, "COLUMNS": "80"}).stdout
+        text = command_here(*words, "--help").stdout
         assert "..." not in text.replace("[ARGS]...", "")
         assert max(map(len, text.splitlines())) <= 80
     assert "players" not in shown
@@ -330,9 +332,7 @@ def test_an_address_is_in_no_output(words, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("address", ADDRESSES)
 def test_a_store_that_is_not_there_keeps_its_password_to_itself(address, monkeypatch):
-    from holdfast.decisions.stores import store
-
-    monkeypatch.setattr(store, "WAIT", 40.0) if hasattr(store, "WAIT") else None  # no second attempt
+    monkeypatch.setattr(executor, "WAIT", 40.0)  # longer than a command tries: there is no second attempt
     for words in (("ask", address, "g", *BEGIN), ("list", address)):
         for json_too in ((), ("--json",)):
             run = command_here("store", *words, *json_too)
