@@ -130,10 +130,11 @@ def csv_of(frame: pl.DataFrame, **options: Any) -> bytes:
     >>> csv_of(pl.DataFrame({"arm": ["=1+1", "east"], "loss": [-1.0, 0.5]}))
     b"arm,loss\\n'=1+1,-1.0\\neast,0.5\\n"
     """
-    text = pl.col(name for name, kind in frame.schema.items() if kind == pl.String)
-    marked = frame.with_columns(pl.when(text.str.contains(FORMULA)).then("'" + text).otherwise(text).name.keep())
+    cells = pl.col(name for name, kind in frame.schema.items() if kind == pl.String)
+    marked = frame.with_columns(pl.when(cells.str.contains(FORMULA)).then("'" + cells).otherwise(cells).name.keep())
     names = {name: f"'{name}" for name in frame.columns if re.match(FORMULA, name)}
-    return marked.rename(names).write_csv(**options).encode()
+    text = marked.rename(names).write_csv(**options)
+    return str(text).encode()
 
 
 def _unmarked(frame: pl.DataFrame) -> pl.DataFrame:

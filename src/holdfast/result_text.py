@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 import polars as pl
 
 from holdfast.checks import one_of
+from holdfast.errors import printable
 from holdfast.number_format import with_error
 from holdfast.result_files import MEASURES
 
@@ -83,13 +84,8 @@ def _cells(summary: pl.DataFrame, measures: Iterable[str], shown: Callable[[floa
     rows = [[*labels, *(MEASURES[name] for name in names)]]
     for row in summary.iter_rows(named=True):
         means = (shown(row[f"{name}_mean"], row[f"{name}_se"]) for name in names)
-        rows.append([*(one_line(row[name]) for name in labels), *means])
+        rows.append([*(printable(row[name]) for name in labels), *means])
     return rows
-
-
-def one_line(value: object) -> str:
-    """A name with a space for whatever a terminal does not print."""
-    return "".join(sign if sign.isprintable() else " " for sign in str(value))
 
 
 def shortened(cell: str, most: int = LONGEST_NAME) -> str:

@@ -43,3 +43,9 @@ def snapshot(router: hf.Router) -> object:
 
 def arms_of(decisions: Iterable[hf.Decision]) -> list[object]:
     return [decision.arm for decision in decisions]
+
+
+def stored_asks(router: hf.Router, table: str = "asks") -> list[int]:
+    """The block of each stored row of asks, or of losses."""
+    with router.store.transaction(1, writing=False) as stored:
+        return [block for (block,) in stored.fetch(f"SELECT block FROM holdfast_{table} WHERE game = 1 ORDER BY block")]

@@ -1,6 +1,7 @@
 """The walks of docs/design.md: every name exists, and each one is used by the one before it."""
 
 import ast
+import itertools
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -51,6 +52,6 @@ def test_there_are_walks() -> None:
 def test_each_step_of_a_walk_uses_the_next(call: str, walk: str) -> None:
     steps = _steps(walk)
     assert all(name in DEFINED for step in steps for name in step), [n for s in steps for n in s if n not in DEFINED]
-    for before, after in zip(steps, steps[1:], strict=False):
+    for before, after in itertools.pairwise(steps):
         used = {name for step in before for name in _used(DEFINED[step])}
         assert [name for name in after if name.rsplit(".", 1)[-1] not in used] == [], f"not used by {before}"

@@ -5,15 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
-import numpy as np
-
-from holdfast.decisions.book import Book
-from holdfast.decisions.names import kept_name
-from holdfast.decisions.opening import fresh_game
-from holdfast.decisions.options import Options
-from holdfast.decisions.rows import BlockRow, Fresh, as_parts, parts_of
-from holdfast.decisions.stored import blocks_of
+from holdfast.decisions.codec import block_text, block_values, setup_of
+from holdfast.decisions.executor import stored_state
+from holdfast.decisions.ids import checked_name
+from holdfast.decisions.models import Block
+from holdfast.decisions.open_game import fresh_game
+from holdfast.decisions.settings import Settings
 from holdfast.decisions.stores import Store, store_at
+from holdfast.decisions.stores.sql import Fresh
 from holdfast.errors import InvalidParameter, OutOfTurn, UnknownPlayer
 from holdfast.players.fleet import Fleet, FleetGame
 from holdfast.policies.policy import Policy
@@ -37,7 +36,7 @@ def fleet_to_store(fleet: Fleet, url: str | Store, name: Callable[[int], str]) -
     taken, given = set(store.names()), set[str]()
     fresh = []
     for i in range(fleet.n):
-        player = kept_name("name", name(i))
+        player = checked_name("name", name(i))
         if player in given:
             raise InvalidParameter("name", "must give each game a name of its own", player)
         if player in taken:
@@ -49,25 +48,27 @@ def fleet_to_store(fleet: Fleet, url: str | Store, name: Callable[[int], str]) -
 
 def _as_player(policy: Policy, one: FleetGame, name: str, now: float) -> Fresh:
     game, begun, left = one.game, one.game.begun, one.left
-    fresh = fresh_game(name, policy, Options(), game, now)
+    fresh, _ = fresh_game(name, policy, Settings(), game, now)
     if not begun:
         return fresh
-    rounds = int(game.block[1])
-    told = rounds - left
+    arm, rounds, probability = game.block[:3].tolist()
+    told, ended = int(rounds) - left, begun - (left > 0)
     head = fresh.head._replace(
-        begun=begun,
-        arm=int(game.block[0]),
-        rounds=rounds,
+        block=begun,
+        arm=int(arm),
+        rounds=int(rounds),
         handed=told,
+        probability=probability,
         asked=one.rounds,
         switches=one.switches,
-        settled=begun - (left > 0),
-        forgotten=begun - (left > 0),
-        removed=begun - (left > 0),
+        settled=ended,
+        forgotten=ended,
+        removed=ended,
     )
-    block = BlockRow(
-        player=0, number=begun, arm=head.arm, rounds=rounds, probability=float(game.block[2]), began=now,
-        bound=None, data=blocks_of(game, game.block[np.newaxis])[0], told=told, parts=as_parts(list(one.losses)),
+    data = block_text(setup_of(fresh.game, policy), game.block.tolist())
+    block = Block(
+        begun, None, head.arm, head.rounds, probability, now, None, 0, data,
+        told=told, losses=tuple(one.losses),
     )  # fmt: skip
     return fresh._replace(head=head, blocks=(block,) if left else ())
 
@@ -89,25 +90,24 @@ def fleet_from_store(url: str | Store, names: Sequence[str], *, policy: Policy |
         raise InvalidParameter("names", "must be a list of different names of players", names)
     fleet: Fleet | None = None
     for i, name in enumerate(names):
-        identity = store.find(name)
-        if identity is None:
+        found = store.find(name)
+        if found is None:
             raise UnknownPlayer(name, store.names())
-        with store.look(identity.player) as rows:
-            book = Book(identity, rows.arms(), policy)
-            game, head, blocks = book.stored(rows), rows.head, rows.open_blocks()
-            if any(block.number < head.begun or block.told < head.handed for block in blocks):
-                raise OutOfTurn(f"player {name!r} has decisions that are out: see open_decisions")
-            if fleet is None:
-                fleet = Fleet(book.policy, len(names), seed=0)
-            if book.policy != fleet.policy:
-                raise InvalidParameter("names", f"must be players of one policy, {fleet.policy}", name)
-            if blocks:
-                game.block[:] = book.values_of(blocks[0])
-            else:
-                game.block[0] = max(book.active.index(head.arm), 0) if head.arm in book.active else 0
-        game.begun = head.begun
+        with store.transaction(found.id, writing=False) as transaction:
+            setup = setup_of(found, policy)
+            game, head, blocks = stored_state(setup, transaction).learner, transaction.head, transaction.blocks("open")
+        if any(block.number < head.block or block.told < head.handed for block in blocks):
+            raise OutOfTurn(f"game {name!r} has open decisions: see open_decisions")
+        if fleet is None:
+            fleet = Fleet(setup.policy, len(names), seed=0)
+        if setup.policy != fleet.policy:
+            raise InvalidParameter("names", f"must be games of one policy, {fleet.policy}", name)
+        if blocks:
+            game.block[:] = block_values(setup.policy, name, blocks[0])
+        arm = blocks[0].arm if blocks else head.arm
+        game.block[0] = setup.active.index(arm) if arm in setup.active else 0
+        game.begun = head.block
         left = blocks[0].rounds - head.handed if blocks else 0
-        losses = parts_of(blocks[0].parts) if blocks else []
-        fleet.put(i, FleetGame(game, left, head.asked, head.switches, losses))
+        fleet.put(i, FleetGame(game, left, head.asked, head.switches, list(blocks[0].losses) if blocks else []))
     assert fleet is not None
     return fleet

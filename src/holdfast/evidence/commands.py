@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from holdfast.checks import whole_number, written_range
+from holdfast.command_line import LIST, RANGE, Backend, Command, Scheduler, Workers, names, numbers, policy_names
+from holdfast.errors import printable
 
 
 def arena(
     out: Annotated[Path, typer.Option(help="Where games, tables and the page go.")] = Path("arena"),
-    trace: Annotated[
-        list[Path] | None, typer.Option(help="A file of losses to play too; may be given several times.")
-    ] = None,
+    trace: Annotated[list[str] | None, typer.Option(metavar=LIST, help="Files of losses to play too.")] = None,
     switching_cost: Annotated[
-        list[float] | None, typer.Option(help="λ on traces; may be given several times. [default: 0.1, 0.35, 1]")
+        list[str] | None, typer.Option(metavar=LIST, help="λ on traces. [default: 0.1,0.35,1]")
     ] = None,
     units: Annotated[
-        str, typer.Option(metavar="LO,HI", help="Lowest and highest loss of one round of the traces.")
+        str, typer.Option(metavar=RANGE, help="Lowest and highest loss of one round of the traces.")
     ] = "0,1",
     index: Annotated[str | None, typer.Option(help="The column of the traces that is no arm, such as time.")] = None,
-    policies: Annotated[str | None, typer.Option(help="Their names, with commas; all by default.")] = None,
+    policies: Annotated[list[str] | None, typer.Option(metavar=LIST, help="Their names; all by default.")] = None,
     environments: Annotated[
-        str | None, typer.Option(help="Names, or paper, hard, traces, found, with commas; all by default.")
+        list[str] | None, typer.Option(metavar=LIST, help="Names, or paper, hard, traces, found; all by default.")
     ] = None,
     replications: Annotated[int | None, typer.Option(help="Repetitions of each game. [default: 200]")] = None,
     horizon: Annotated[
@@ -35,45 +34,41 @@ def arena(
     quick: Annotated[
         bool, typer.Option("--quick", help="A first look: a few of both, 8 replications, T = 10,000.")
     ] = False,
-    backend: Annotated[str, typer.Option(help="threads, cuda or dask.")] = "threads",
-    scheduler: Annotated[str | None, typer.Option(help="Address of a Dask scheduler.")] = None,
-    workers: Annotated[int | None, typer.Option(help="Threads, or local Dask processes; all cores by default.")] = None,
+    backend: Backend = "threads",
+    scheduler: Scheduler = None,
+    workers: Workers = None,
     resume: Annotated[bool, typer.Option("--resume", help="Keep games that are on disk already.")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", help="Name each finished table.")] = False,
 ) -> None:
-    """Play every policy in every environment: one table, worst cases, a page."""
+    """Play every policy in every environment: worst cases, a page."""
     from holdfast.evidence.run import run_arena
     from holdfast.evidence.terminal import summary
     from holdfast.evidence.worlds import TRACE_COSTS
 
-    try:
-        made = run_arena(
-            out,
-            traces=trace or (),
-            switching_costs=switching_cost or TRACE_COSTS,
-            units=written_range("--units", units),
-            index=index,
-            policies=policies,
-            environments=environments,
-            replications=replications,
-            horizon=None if horizon is None else whole_number("horizon", horizon, least=1),
-            seed=seed,
-            quick=quick,
-            backend=backend,
-            scheduler=scheduler,
-            workers=workers,
-            resume=resume,
-            echo=print,
-            verbose=verbose,
-        )
-    except KeyboardInterrupt:
-        print("holdfast: interrupted", file=sys.stderr)
-        raise typer.Exit(130) from None
+    made = run_arena(
+        out,
+        traces=names(trace),
+        switching_costs=numbers("--switching-cost", switching_cost) or TRACE_COSTS,
+        units=written_range("--units", units),
+        index=index,
+        policies=policy_names(policies) if policies else None,
+        environments=names(environments) if environments else None,
+        replications=replications,
+        horizon=None if horizon is None else whole_number("horizon", horizon, least=1),
+        seed=seed,
+        quick=quick,
+        backend=backend,
+        scheduler=scheduler,
+        workers=workers,
+        resume=resume,
+        echo=print,
+        verbose=verbose,
+    )
     for line in summary(made.findings):
         print(line)
-    print(f"The page is {made.page}")
+    print(f"The page is {printable(made.page)}")
 
 
 def add_to(app: typer.Typer) -> None:
     """Put the command on the one `holdfast` has."""
-    app.command("arena")(arena)
+    app.command("arena", cls=Command)(arena)

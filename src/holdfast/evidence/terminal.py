@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from holdfast.errors import printable
 from holdfast.evidence.findings import KNOWS_T, ArenaFindings
 from holdfast.evidence.measures import FLOOR
 from holdfast.number_format import counted, number
@@ -42,7 +43,7 @@ def summary(findings: ArenaFindings) -> list[str]:
 
 def _line(*cells: str) -> str:
     """Cells in their columns; numbers stand to the right, and a heading may run into the empty cell after it."""
-    name, ratio, around, where, *numbers = cells
+    name, ratio, around, where, *numbers = map(printable, cells)
     begin = f"{name:{WIDTHS[0]}.{WIDTHS[0]}}"
     middle = f"{ratio:>{WIDTHS[1]}}{around:<{WIDTHS[2]}}" if around else f"{ratio:<{WIDTHS[1] + WIDTHS[2]}}"
     ends = "".join(f"{cell:>{width}}" for cell, width in zip(numbers, WIDTHS[4:], strict=True))

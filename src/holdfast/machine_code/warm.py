@@ -10,7 +10,7 @@ from holdfast.checks import one_of
 from holdfast.environments import Bernoulli
 from holdfast.policies.policy import Policy
 from holdfast.policies.registry import POLICIES, make_policy
-from holdfast.simulation.game import ABREAST
+from holdfast.simulation.game import SIDE_BY_SIDE
 from holdfast.simulation.run import simulate
 
 SIMULATED = ("adaptive", "tsallis-switch", "tsallis-inf", "exp3")
@@ -75,7 +75,7 @@ def _simulate(policy: Policy) -> None:
         Bernoulli.with_gap(policy.n_arms, 0.1),
         horizon=HORIZON,
         switching_cost=1.0,
-        replications=ABREAST + 1,  # several games at a time, and one alone
+        replications=SIDE_BY_SIDE + 1,  # several games at a time, and one alone
         workers=1,
         progress=False,
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import tomllib
 import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -104,3 +106,31 @@ def make_policy(settings: Mapping[str, Any], allow: Iterable[str | type[Policy]]
         values["units"] = values.pop("loss_range")
     kind, implied = find_policy(name) if allow is None else allowed_policy(name, allow)
     return made(kind, str(name), {**values, **implied})
+
+
+def entry_of(text: str) -> dict[str, Any]:
+    """The table of a policy written on one line: ``ID``, or ``ID:name=value,name=value``; ID may be ``module:Class``.
+
+    Values are as TOML has them; a word needs no quotes. Unless a ``name`` is given, it is called what was written.
+
+    >>> entry_of("tsallis-inf:estimator=reduced-variance,loss_bound=2.0")["estimator"]
+    'reduced-variance'
+    """
+    head, *rest = text.split(":")
+    if rest and "=" not in rest[0] and head not in POLICIES:  # module:Class
+        head = f"{head}:{rest.pop(0)}"
+    entry: dict[str, Any] = {"policy": head}
+    for part in filter(None, re.split(r",(?![^\[]*\])", ":".join(rest))):
+        name, equals, value = part.partition("=")
+        if not equals or not name.strip():
+            rule = f"must be an id, or an id with parameters: {head}:name=value,name=value"
+            raise InvalidParameter("policies", rule, text)
+        entry[name.strip()] = _value(value.strip())
+    return entry if len(entry) == 1 else {"name": text, **entry}
+
+
+def _value(text: str) -> Any:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text

@@ -19,6 +19,7 @@ from holdfast.checks import whole_number
 from holdfast.environments import LossTable
 from holdfast.errors import InvalidParameter
 from holdfast.policies import Policy
+from holdfast.policies.registry import entry_of
 from holdfast.results import Result
 from holdfast.rng import check_seed
 from holdfast.runs.record import plain
@@ -27,7 +28,7 @@ from holdfast.simulation.checkpoints import checkpoint_rounds
 from holdfast.simulation.costs import Costs
 from holdfast.simulation.run import fitted, simulate
 from holdfast.simulation.tasks import Task, arms_played
-from holdfast.studies.policies import entry_of, study_policy
+from holdfast.studies.policies import study_policy
 
 WHOLE = "whole"
 COLUMNS = {"switching_cost": pl.Float64, "stretch": pl.String}

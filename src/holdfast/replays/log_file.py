@@ -13,7 +13,7 @@ import polars as pl
 import holdfast
 from holdfast.checks import real_number
 from holdfast.data.log_file import read_log_columns
-from holdfast.errors import HoldfastError, InvalidParameter
+from holdfast.errors import HoldfastError, InvalidParameter, printable
 from holdfast.files import claimed
 from holdfast.number_format import five_digits, number
 from holdfast.replays.cost_table import exact
@@ -124,9 +124,9 @@ class LogEvaluation:
         return [f"{name}: {found}" for name, found in self.found.items() if isinstance(found, str)]
 
     def __repr__(self) -> str:
-        parts = [textwrap.fill(self._head(), WIDTH)]
+        parts = [textwrap.fill(printable(self._head()), WIDTH)]
         parts += [aligned(self._table(lam), WIDTH) for lam in self.switching_costs]
-        parts += [textwrap.fill(line, WIDTH, subsequent_indent="  ") for line in self._refusals()]
+        parts += [textwrap.fill(printable(line), WIDTH, subsequent_indent="  ") for line in self._refusals()]
         return "\n\n".join(parts)
 
     def _page(self) -> str:

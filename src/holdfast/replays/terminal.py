@@ -6,10 +6,11 @@ import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from holdfast.errors import printable
 from holdfast.number_format import five_digits, number, percent, short
 from holdfast.replays.cost_table import Amount, Standing
 from holdfast.replays.games import WHOLE
-from holdfast.result_text import one_line, shortened, terminal_columns
+from holdfast.result_text import shortened, terminal_columns
 
 if TYPE_CHECKING:
     from holdfast.replays.result import Replay
@@ -24,10 +25,10 @@ def as_text(replay: Replay) -> str:
         f"{replay.source}: {number(replay.rounds)} rounds of {len(replay.arms)} arms{span}; "
         f"{replay.replications} replications, ± half of the {replay.confidence:.0%} interval"
     )
-    parts = [textwrap.fill(head, WIDTH)]
+    parts = [textwrap.fill(printable(head), WIDTH)]
     for lam in replay.switching_costs:
         parts.append(_table(replay.standings[lam, WHOLE]))
-        said = (one_line(f"{'·' if sentence.decided else '?'} {sentence}") for sentence in replay.advice_by_cost[lam])
+        said = (printable(f"{'·' if sentence.decided else '?'} {sentence}") for sentence in replay.advice_by_cost[lam])
         parts.append("\n".join(textwrap.fill(line, WIDTH, subsequent_indent="  ") for line in said))
     return "\n\n".join(parts)
 
@@ -70,7 +71,7 @@ def aligned(rows: Sequence[Sequence[str]], width: int) -> str:
     """Columns with two spaces between them, the first to the left; its words are cut where the rest needs the room."""
     others = [max(terminal_columns(row[i]) for row in rows) for i in range(1, len(rows[0]))]
     room = max(12, width - sum(others) - 2 * len(others))
-    firsts = [shortened(one_line(row[0]), room) for row in rows]
+    firsts = [shortened(printable(row[0]), room) for row in rows]
     first = max(map(terminal_columns, firsts))
     lines = []
     for name, row in zip(firsts, rows, strict=True):

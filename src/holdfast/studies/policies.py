@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -53,31 +51,3 @@ def study_policy(
     except InvalidParameter as error:
         raise InvalidParameter(f"{place}.{error.parameter}", error.rule, error.value) from None
     return label or policy.label, policy, code_of(kind) if is_own(name) else {}
-
-
-def entry_of(text: str) -> dict[str, Any]:
-    """The table of a policy written on one line: ``ID``, or ``ID:name=value,name=value``; ID may be ``module:Class``.
-
-    Values are as TOML has them; a word needs no quotes. Unless a ``name`` is given, it is called what was written.
-
-    >>> entry_of("tsallis-inf:estimator=reduced-variance,loss_bound=2.0")["estimator"]
-    'reduced-variance'
-    """
-    head, *rest = text.split(":")
-    if rest and "=" not in rest[0] and head not in POLICIES:  # module:Class
-        head = f"{head}:{rest.pop(0)}"
-    entry: dict[str, Any] = {"policy": head}
-    for part in filter(None, re.split(r",(?![^\[]*\])", ":".join(rest))):
-        name, equals, value = part.partition("=")
-        if not equals or not name.strip():
-            rule = f"must be an id, or an id with parameters: {head}:name=value,name=value"
-            raise InvalidParameter("policies", rule, text)
-        entry[name.strip()] = _value(value.strip())
-    return entry if len(entry) == 1 else {"name": text, **entry}
-
-
-def _value(text: str) -> Any:
-    try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        return text

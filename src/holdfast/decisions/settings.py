@@ -1,4 +1,4 @@
-"""What becomes of losses that do not come: patience, and what stands for a missing loss."""
+"""Settings of a game: how long it waits for losses, what stands for a missing one, how many are kept."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from holdfast.policies.policy import Policy
 from holdfast.schedules import LONGEST
 
 REMEMBER = 100_000
-"""Rounds of settled blocks whose losses are kept one by one, unless told otherwise."""
+"""Rounds of settled blocks whose losses are kept one by one, by default."""
 
 MOST_PATIENCE = timedelta(days=36_500)
 
@@ -23,8 +23,12 @@ MISSING = ("mean", "drop")
 
 
 @dataclass(frozen=True)
-class Options:
-    """How a game waits for losses, checked."""
+class Settings:
+    """How a game waits for losses, checked.
+
+    >>> Settings(seconds=60.0).due(clock=1000.0, asked=5)
+    1060.0
+    """
 
     seconds: float | None = None
     """Patience in time."""
@@ -38,8 +42,8 @@ class Options:
         """As it was given."""
         return self.rounds if self.seconds is None else timedelta(seconds=self.seconds)
 
-    def changed(self, policy: Policy, given: Mapping[str, Any]) -> Options:
-        """These options with some replaced; an error for one that cannot be."""
+    def changed(self, policy: Policy, given: Mapping[str, Any]) -> Settings:
+        """These settings with some replaced; an error for an invalid one."""
         changes: dict[str, Any] = {}
         if "patience" in given:
             changes |= _checked_patience(given["patience"])
@@ -47,11 +51,11 @@ class Options:
             changes["missing"] = _checked_missing(given["missing"], policy)
         if "remember" in given:
             changes["remember"] = whole_number("remember", given["remember"], least=0)
-        options = replace(self, **changes)
-        if options.rounds is not None and policy.waits_for_losses:
+        settings = replace(self, **changes)
+        if settings.rounds is not None and policy.waits_for_losses:
             rule = f"must be a time: {policy.label} waits for its losses, so no rounds pass meanwhile"
-            raise InvalidParameter("patience", rule, options.rounds)
-        return options
+            raise InvalidParameter("patience", rule, settings.rounds)
+        return settings
 
     def due(self, clock: float, asked: int) -> float | None:
         """When a block whose last round was handed out now runs out of patience."""
@@ -74,12 +78,12 @@ class Options:
         return json.dumps(asdict(self))
 
     @classmethod
-    def from_json(cls, text: str) -> Options:
+    def from_json(cls, text: str) -> Settings:
         """From a store."""
         return cls(**json.loads(text))
 
 
-def given_options(patience: object, missing: object, remember: object) -> dict[str, Any]:
+def given_settings(patience: object, missing: object, remember: object) -> dict[str, Any]:
     """Those that were given."""
     named = {"patience": patience, "missing": missing, "remember": remember}
     return {name: value for name, value in named.items() if value is not None}
@@ -118,7 +122,18 @@ def with_missing(
 ) -> tuple[list[float], int]:
     """Numbers that add up to the loss of a block, and the rounds they stand for, when not all its losses came.
 
-    `usual` is what an arm loses in a round by all that is known, for a block of which nothing is.
+    Parameters
+    ----------
+    missing
+        What stands for a missing loss.
+    parts
+        Numbers that add up to the losses reported.
+    told
+        How many losses were reported.
+    rounds
+        Rounds of the block.
+    usual
+        The mean loss of the arm so far, for a block without any loss.
     """
     left = rounds - told
     if not left:

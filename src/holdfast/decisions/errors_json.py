@@ -1,4 +1,4 @@
-"""Values and errors as JSON carries them, and back: what a service sends is what a router would have said.
+"""Errors as JSON carries them, and back: what a service sends is what a router would have raised.
 
 >>> from holdfast.errors import AlreadyTold
 >>> sent = json.dumps(error_to_json(AlreadyTold("a-1-0-x", 0.25, 0.5)))
@@ -14,8 +14,6 @@ import json
 from typing import Any
 
 from holdfast import errors
-from holdfast.decisions.decision import Decision
-from holdfast.decisions.hearing import Receipt
 from holdfast.errors import HoldfastError, InvalidParameter, OtherSettings, SomeRefused, UnknownPlayer
 
 FIELDS: dict[type[HoldfastError], tuple[str, ...]] = {
@@ -28,11 +26,6 @@ FIELDS: dict[type[HoldfastError], tuple[str, ...]] = {
     OtherSettings: ("name", "differences", "hints"),
 }
 """What each error is made of; all others are made of their message."""
-
-
-def to_json(value: Decision | Receipt) -> dict[str, Any]:
-    """A value as JSON carries it."""
-    return value._asdict()
 
 
 def error_to_json(error: HoldfastError) -> dict[str, Any]:
