@@ -17,7 +17,7 @@ from holdfast.errors import HoldfastError
 from holdfast.kernels import COMPILED, Kernels, kernel
 from holdfast.simulation.backends.backend import PIECES_PER_WORKER, split
 from holdfast.simulation.costs import Costs, Power
-from holdfast.simulation.game import ABREAST
+from holdfast.simulation.game import SIDE_BY_SIDE
 from holdfast.simulation.tasks import WORTH_A_ROW, Task, run_task
 
 
@@ -58,7 +58,7 @@ def test_games_abreast_are_the_games_one_by_one(policy, means, costs):
     count = WORTH_A_ROW + 2
     row = abreast_task(policy, environment, horizon, costs, count)
     if policy.kernels.abreast:
-        assert row.rows() == [(count, ABREAST)]
+        assert row.rows() == [(count, SIDE_BY_SIDE)]
     together = run_task(row)
     alone = [run_task(replace(row, first=row.first + i, count=1)) for i in range(count)]
     for measure in ("excess", "switches", "paid"):
