@@ -59,7 +59,7 @@ def swapped(result: Result) -> Result:
 def test_a_policy_that_is_worse_does_not_pass():
     """The very tables that the hard setting holds by make it fail once the two policies change places."""
     settings = {"stochastic-hard": seven(8, 20_000)["stochastic-hard"]}
-    table = play("stochastic-hard", (settings["stochastic-hard"].match,), replications=60, seed=1)
+    table = play((settings["stochastic-hard"].match,), replications=60, seed=1)
     for result, expected in ((table, "holds"), (swapped(table), "fails")):
         evidence = Evidence({"stochastic-hard": result}, RunSettings())
         asked = [claim for claim in claims(settings, {}, np.zeros(0)) if claim.id in ("mean-of-seven", "each-of-seven")]

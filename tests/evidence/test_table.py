@@ -14,7 +14,7 @@ import holdfast as hf
 from holdfast.bounds import theorem_1
 from holdfast.evidence.contestants import ENTRIES
 from holdfast.evidence.measures import FLOOR, FLOORS, growth, ratio
-from holdfast.evidence.worlds import World, found_worlds, hard_worlds, paper_worlds
+from holdfast.evidence.worlds import World, hard_worlds, paper_worlds, searched_worlds
 from holdfast.policies import POLICIES as REGISTERED
 from holdfast.statistics import quantile
 
@@ -214,7 +214,7 @@ def test_every_policy_plays_and_every_hard_case_is_there():
         "Corrupted", "Drifting", "Seasonal", "ChangingBest", "UnseenTurn", "JumpingLevels", "MultiScaleWalk",
     }  # fmt: skip
     assert len(paper_worlds(10_000)) == 12
-    assert {world.group for world in found_worlds()} == {"found"}
+    assert {world.group for world in searched_worlds()} == {"found"}
     ties = next(world for world in paper_worlds(10_000) if world.name == "ties-stochastic")
     assert sorted(ties.environment.mean_losses) == [0.3] * 3 + [0.5] * 5
 
