@@ -3,8 +3,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTHON ?= python3
 INSTALLED := $(VENV)/.installed
+PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
-.PHONY: install test reproduce lint bench bench-peers clean
+.PHONY: install lint check test coverage reproduce bench bench-peers clean
 
 install: $(INSTALLED)
 
@@ -21,11 +22,20 @@ lint: $(INSTALLED)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# Before each commit: lint, types and the fast tests.
+check: lint
+	$(PYTEST) -m "not slow"
+
+# Everything. Installs Chromium and PostgreSQL from the system's packages where it may: root on Debian.
 test: lint
 	scripts/browser
 	scripts/postgresql
-	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -m plain --numprocesses auto --dist loadfile
+	$(PYTEST)
+	NUMBA_DISABLE_JIT=1 $(PYTEST) -m plain
+
+# Lines of the package that the tests run, with the compiler off so that kernels count too.
+coverage: $(INSTALLED)
+	NUMBA_DISABLE_JIT=1 $(PYTEST) --cov --cov-report=term-missing:skip-covered
 
 reproduce: $(INSTALLED)
 	$(BIN)/holdfast reproduce
@@ -41,5 +51,5 @@ bench-peers: $(INSTALLED)
 	$(BIN)/python benchmarks/against_peers.py .venv-peers/bin/python
 
 clean:
-	rm -rf $(VENV) .venv-peers .pytest_cache .mypy_cache .ruff_cache .hypothesis reproduction
+	rm -rf $(VENV) .venv-peers .nox .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis reproduction
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

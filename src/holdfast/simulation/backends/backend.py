@@ -3,7 +3,8 @@
     with backend:                   opens what all runs share: a cluster, a check that the device is there
         backend.run(tasks, done)    plays all tasks; `done` is called for each piece that is finished
 
-`run` outside a ``with`` block opens and closes for itself. `tests/simulation/test_backends.py` holds all backends to this.
+`run` outside a ``with`` block opens and closes for itself. `tests/simulation/test_backends.py` tests
+that all backends do.
 """
 
 from __future__ import annotations
