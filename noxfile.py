@@ -27,7 +27,7 @@ TOOLS = ("hypothesis", "mpmath", "pytest", "pytest-xdist", "scipy")
 @nox.parametrize("dependencies", ["oldest", "newest"])
 def core(session: nox.Session, dependencies: str) -> None:
     """Policies, players, simulation, numerics and decisions."""
-    session.install("--resolution", "lowest-direct" if dependencies == "oldest" else "highest", ".[store]")
+    session.install("--resolution", "lowest-direct" if dependencies == "oldest" else "highest", ".[report,store]")
     session.install(*TOOLS)  # what is installed already stays
     session.run("uv", "pip", "freeze", external=True)
     session.run("pytest", "--numprocesses", "2", "--dist", "loadfile", "-m", "not slow", *(session.posargs or CORE))
