@@ -12,7 +12,6 @@ from games import SWITCH, arms_of, play
 
 import holdfast as hf
 
-
 MOST = {"sqlite": 2, "postgresql": 1}
 """For one thread. SQLite keeps a file that was looked at open for as long as another connection has locks on it."""
 
