@@ -18,7 +18,7 @@ from holdfast._numba.rows import as_rows, local_rows
 from holdfast.checks import whole_number
 from holdfast.errors import HoldfastError, InvalidParameter
 from holdfast.layouts import Array, Layout
-from holdfast.policies.policy import Kernel, Kernels, Policy, checked_parameters
+from holdfast.policies.policy import Kernel, Kernels, Mask, Policy, checked_parameters
 from holdfast.rng import LAST_REPLICATION, check_seed, started, stream_key
 from holdfast.schedules import LONGEST
 
@@ -182,8 +182,35 @@ class Game:
 
     def probabilities(self) -> Array:
         """The distribution that the block begun last was drawn from."""
+        return self.policy.probabilities(self.params, *self._views())
+
+    def _views(self) -> tuple[Any, Any]:
+        """The state and the block begun last, by name."""
         state = self.state_layout.named(self.numbers, self.vectors)
-        return self.policy.probabilities(self.params, state, self.block_layout.named(self.block, self.vectors[:0]))
+        return state, self.block_layout.named(self.block, self.vectors[:0])
+
+    def next_best(self, out: Mask) -> int:
+        """The arm to play instead of the one drawn last while the arms `out` are not available."""
+        return self.policy.next_best(self.params, *self._views(), out)
+
+    def played_from(self, out: Mask | None) -> Array:
+        """The distribution of the arm that is played: what was drawn, the part of arms that are out on the next best.
+
+        **Availability.** A policy draws from all arms, whether they are available or not. A block whose arm is out is
+        played with another one, its next best, and learns what that one lost. Say that an arm which is out loses
+        what its replacement loses. Then (1) every round's estimates are unbiased for these losses, because the block was
+        drawn with the probability that its estimate is divided by; and (2) what is lost is, in expectation, Σ p_i times
+        them. So the policy plays an ordinary game, and its bounds hold for these losses: against an arm that is
+        always available they are bounds on the regret, whatever the replacement; the same in the middle of a block,
+        which is therefore not cut short. See docs/loss_and_lambda.md for what is not proved.
+        """
+        p = self.probabilities()
+        if out is None:
+            return p
+        p = p.copy()
+        p[self.next_best(out)] += p[out].sum()
+        p[out] = 0.0
+        return p
 
     def copy(self) -> Game:
         """The same game, to go on apart."""

@@ -27,6 +27,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from holdfast.checks import LARGEST, address_of, number_range, real_number, whole_number
 from holdfast.errors import BadSavedState, InvalidParameter
@@ -39,6 +40,8 @@ RAREST = 1e-20
 """No arm of a smaller probability is drawn by a uniform of 53 bits, but for the first arm by a uniform of 0."""
 
 MOST_ARMS = 10**7
+
+Mask = NDArray[np.bool_]
 
 Kernel = Callable[..., Any]
 """What Numba compiles. Its arguments are arrays on a CPU or on a GPU, or plain NumPy's: no type says that."""
@@ -167,6 +170,13 @@ class Policy(ABC):
     @abstractmethod
     def probabilities(self, params: Array, state: Any, block: Any) -> Array:
         """The distribution that the arm of `block` was drawn from, `state` being as the draw left it."""
+
+    def next_best(self, params: Array, state: Any, block: Any, out: Mask) -> int:
+        """The arm to play instead of that of `block` while the arms `out` are not available, not all of them.
+
+        The most likely of the others; of several the first.
+        """
+        return int(np.where(out, -1.0, self.probabilities(params, state, block)).argmax())
 
     def check_saved(self, state: Mapping[str, Any], block: Mapping[str, Any] | None) -> None:
         """An error for saved numbers, all of them finite, that no game of this policy can have come to."""
