@@ -3,16 +3,16 @@
     python benchmarks/outages.py [--replications 30] [--horizon 20000]
 
 Four arms lose 0.2, 0.3, 0.4 and 0.5 on average (Bernoulli). An arm that is down loses 1: a request that fails.
-Each cell is the mean cost above that of the best arm available in each round, switches included, with its standard error,
-and in brackets the requests that failed.
+Each cell is the mean cost above that of the best arm available in each round, switches included, with its standard
+error, and in brackets the requests that failed.
 
 * **not told**: the arm is played and loses 1.
-* **available**: `player.ask(available=...)`, as it is: the next best is played, and the block learns what that one lost.
+* **available**: `player.ask(available=...)`: the next best is played, and the block learns what that one lost.
 * **drawn again**: the same, but the replacement is drawn from the policy's probabilities among the available arms.
 * **to the end**: the same as available, but the replacement is played to the end of the block.
 * **retire and add**: when the set of available arms changes, the block is cut short and learnt from with fewer
-  rounds, the game goes on with the arms that are there (`Policy.carried_over`), and an arm that comes back begins with the
-  estimate of the best.
+  rounds, the game goes on with the arms that are there (`Policy.carried_over`), and an arm that comes back begins with
+  the estimate of the best.
 """
 
 import argparse
@@ -115,7 +115,7 @@ def to_the_end(policy: hf.Policy, up: np.ndarray, losses: np.ndarray, seed: int)
 def with_replacement(
     policy: hf.Policy, up: np.ndarray, losses: np.ndarray, seed: int, replaced: Callable[..., int]
 ) -> Iterator[int]:
-    """A block is played by the arm that `replaced` names, from the arm drawn and the one held, and learns its losses."""
+    """A block is played by the arm that `replaced` names, given the arm drawn and the one held; it learns their losses."""
     game, t, T = Game(policy, seed), 0, len(up)
     while t < T:
         drawn, rounds = game.begin()

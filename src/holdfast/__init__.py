@@ -65,6 +65,7 @@ _WHERE = {
     "Result": "results",
     "Reversal": "environments",
     "Router": "decisions",
+    "Scale": "scales",
     "Seasonal": "environments",
     "simulate": "simulation",
     "SomeRefused": "errors",
@@ -151,6 +152,7 @@ if TYPE_CHECKING:
     from holdfast.replays.run import replay
     from holdfast.results import Result
     from holdfast.rng import Stream
+    from holdfast.scales import Scale
     from holdfast.simplex import tsallis_weights
     from holdfast.simulation import Interrupted, Power, Threads, simulate
 
@@ -201,6 +203,7 @@ __all__ = [
     "Result",
     "Reversal",
     "Router",
+    "Scale",
     "Seasonal",
     "SomeRefused",
     "StabilityPenaltyMatching",

@@ -194,15 +194,10 @@ class Game:
         return self.policy.next_best(self.params, *self._views(), out)
 
     def played_from(self, out: Mask | None) -> Array:
-        """The distribution of the arm that is played: what was drawn, the part of arms that are out on the next best.
+        """The distribution of the arm that is played: what was drawn, with the part of arms that are out on the next best.
 
-        **Availability.** A policy draws from all arms, whether they are available or not. A block whose arm is out is
-        played with another one, its next best, and learns what that one lost. Say that an arm which is out loses
-        what its replacement loses. Then (1) every round's estimates are unbiased for these losses, because the block was
-        drawn with the probability that its estimate is divided by; and (2) what is lost is, in expectation, Σ p_i times
-        them. So the policy plays an ordinary game, and its bounds hold for these losses: against an arm that is
-        always available they are bounds on the regret, whatever the replacement; the same in the middle of a block,
-        which is therefore not cut short. See docs/loss_and_lambda.md for what is not proved.
+        The policy draws from all arms. While the arm of a block is out, its next best is played, and the block learns
+        what that one lost: docs/availability.md says why its estimates stay unbiased.
         """
         p = self.probabilities()
         if out is None:
