@@ -79,7 +79,7 @@ class Scale:
         return min(math.fsum(parts), 1.0)
 
     def difference(self, **values: float) -> float:
-        """What so much more of each measure adds to the loss of a round that is not clipped: λ, from what a switch does.
+        """What so much more of each measure adds to a loss that is not clipped: λ, from what a switch does.
 
         >>> Scale(latency=(0, 10), price=(0, 0.02)).difference(latency=2.0, price=0.004)
         0.2
