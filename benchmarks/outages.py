@@ -115,7 +115,7 @@ def to_the_end(policy: hf.Policy, up: np.ndarray, losses: np.ndarray, seed: int)
 def with_replacement(
     policy: hf.Policy, up: np.ndarray, losses: np.ndarray, seed: int, replaced: Callable[..., int]
 ) -> Iterator[int]:
-    """A block is played by the arm that `replaced` names, given the arm drawn and the one held; it learns their losses."""
+    """A block is played by the arm that `replaced` names, from the arm drawn and the one held, and learns its loss."""
     game, t, T = Game(policy, seed), 0, len(up)
     while t < T:
         drawn, rounds = game.begin()

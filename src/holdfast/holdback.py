@@ -13,13 +13,13 @@ Given all that happened before, E[D_t] = Y_t(policy) − Y_t(rule), what this un
 
 **Interval** (their Theorem 4). With c = (high − low)/min(π, 1 − π) and V = Σ (D_t − m₁ + m₀)², the process
 exp(λS − ψ(λ)V) is a supermartingale for S = Σ (D_t − E[D_t]), each λ in [0, 1/c) and ψ(λ) = (−ln(1 − cλ) − cλ)/c². A
-mixture over λ crosses 1/α with probability at most α, at any time (Ville). Nothing else is assumed of costs, and one may
-look as often as one likes.
+mixture over λ crosses 1/α with probability at most α, at any time (Ville). Nothing else is assumed of costs, and one
+may look as often as one likes.
 
 **What a unit must be.** Conversations are good units: nothing is switched between them. Single rounds of one game are
 not, since a rule in between causes switches that neither would have alone: assign stretches of many rounds, count the
-losses and the switches inside each, and not the switch at its border. A unit counts when its cost is final; units after the first that is not yet final wait, since the late ones
-may be the expensive ones.
+losses and the switches inside each, and not the switch at its border. A unit counts when its cost is final. Units after
+the first that is not final wait, since the late ones may be the expensive ones.
 """
 
 from __future__ import annotations

@@ -194,7 +194,7 @@ class Game:
         return self.policy.next_best(self.params, *self._views(), out)
 
     def played_from(self, out: Mask | None) -> Array:
-        """The distribution of the arm that is played: that of the draw, with what arms that are out had on the next best.
+        """The distribution of the arm that is played: that of the draw, the part of arms that are out on the next best.
 
         The policy draws from all arms. While the arm of a block is out, its next best is played, and the block learns
         what that one lost: docs/availability.md says why its estimates stay unbiased.
