@@ -2,9 +2,10 @@
 
     python benchmarks/patience.py [--replications 20] [--horizon 20000]
 
-Each round's loss comes after a delay (exponential with the mean in the table, in rounds) or never, with the probability
-in the table, whatever the arm. A block is learnt from when all its losses are there; or, with a patience, when so many
-rounds have passed since its last one was asked: then the mean of those that came stands for the others (as
+Each round's loss comes after a delay (exponential with the mean in the table, in rounds; exact where it
+says so) or never, with the probability
+in the table, whatever the arm. A block is learnt from when all its losses are there; or, with a patience, when more
+rounds than that have passed since its last one was asked: then the mean of those that came stands for the others (as
 ``missing="mean"``), and of a block of which none came nothing is learnt. Four arms lose 0.2, 0.3, 0.4, 0.5 on average
 (Bernoulli), λ = 0.3. In one setting only the best arm's losses are lost.
 
@@ -15,6 +16,7 @@ that came after their block was settled. Lateness is counted for those too.
 import argparse
 import heapq
 import math
+from collections import deque
 from collections.abc import Callable
 from statistics import mean, stdev
 
@@ -29,48 +31,65 @@ COST = 0.3
 Rule = Callable[[int, list[float]], float]
 """Rounds to wait, from the rounds asked so far and the latenesses seen so far."""
 
+Delays = Callable[[np.random.Generator, int], np.ndarray]
+"""After how many rounds each loss comes."""
+
 
 def seen(quantile: float, times: float) -> Rule:
     """A multiple of a quantile of the lateness seen among the last 1,000 losses, at least 50 rounds."""
 
     def rule(asked: int, late: list[float]) -> float:
-        return max(50.0, times * float(np.quantile(late[-1000:], quantile))) if late else 50.0
+        return max(50.0, times * float(np.quantile(late[-1000:], quantile))) if late else math.inf
 
     return rule
 
 
 class Longest:
-    """Twice the longest lateness seen, at least 50 rounds: one number to keep."""
+    """Twice the longest lateness seen, at least 50 rounds: one number to keep, times 0.999 for each loss that comes.
+
+    Losses that came too late count: a patience that is too short corrects itself. Before the first loss it is infinite.
+    """
+
+    def __init__(self) -> None:
+        self._start()
+
+    def _start(self) -> None:
+        self._asked, self._read, self._longest = 0, 0, 0.0
 
     def __call__(self, asked: int, late: list[float]) -> float:
-        """Also of losses that came too late: a patience that is too short corrects itself."""
         if asked < self._asked:  # another game
-            self._read, self._longest = 0, 0.0
-        self._longest = max([self._longest, *late[self._read :]])
+            self._start()
+        for lateness in late[self._read :]:
+            self._longest = max(lateness, 0.999 * self._longest)
         self._asked, self._read = asked, len(late)
-        return max(50.0, 2.0 * self._longest)
-
-    _asked, _read, _longest = 0, 0, 0.0
+        return max(50.0, 2.0 * self._longest) if late else math.inf
 
 
 RULES: dict[str, Rule] = {
     "for ever": lambda asked, late: math.inf,
     "50": lambda asked, late: 50.0,
     "1,000": lambda asked, late: 1000.0,
-    "max(50, √t)": lambda asked, late: max(50.0, math.sqrt(asked)),
     "max(50, 4√t)": lambda asked, late: max(50.0, 4 * math.sqrt(asked)),
     "twice the 99th percentile seen": seen(0.99, 2.0),
-    "twice the longest seen": Longest(),
+    "twice the longest seen, fading": Longest(),
 }
 
 
-def play(policy: hf.Policy, rule: Rule, T: int, delay: float, lost: np.ndarray, seed: int) -> tuple[float, float]:
+def exponential(delay: float) -> Delays:
+    return lambda rng, T: rng.exponential(delay, T) if delay else np.zeros(T)
+
+
+def exactly(delay: float) -> Delays:
+    return lambda rng, T: np.full(T, delay)
+
+
+def play(policy: hf.Policy, rule: Rule, T: int, late: Delays, lost: np.ndarray, seed: int) -> tuple[float, float]:
     """Regret with switching cost, and the share of losses that came too late."""
     rng = np.random.default_rng(seed)
-    draws, delays, gone = rng.random(T), rng.exponential(delay, T) if delay else np.zeros(T), rng.random(T)
+    draws, delays, gone = rng.random(T), late(rng, T), rng.random(T)
     game = Game(policy, seed)
     coming: list[tuple[float, int, int, float]] = []  # when, round, block, loss
-    due: list[tuple[float, int]] = []
+    waiting: deque[tuple[int, int]] = deque()  # the end of a block, and its number
     blocks: dict[int, list] = {}  # block: its numbers, rounds, losses that came
     latenesses: list[float] = []
     too_late = came = 0
@@ -83,8 +102,9 @@ def play(policy: hf.Policy, rule: Rule, T: int, delay: float, lost: np.ndarray, 
             game.observe(block, math.fsum(losses) / len(losses) * rounds, float(rounds))
 
     while t < T:
-        while due and due[0][0] <= t:
-            _, key = heapq.heappop(due)
+        wait = rule(t, latenesses)
+        while waiting and waiting[0][0] + wait <= t:
+            _, key = waiting.popleft()
             if key in blocks:
                 settle(key)
         arm, rounds = game.begin()
@@ -106,18 +126,19 @@ def play(policy: hf.Policy, rule: Rule, T: int, delay: float, lost: np.ndarray, 
                 blocks[key][2].append(loss)
                 if len(blocks[key][2]) == blocks[key][1]:
                     settle(key)
-        wait = rule(end, latenesses)
-        if wait < math.inf:
-            heapq.heappush(due, (end + wait, number))
+        waiting.append((end, number))
         t = end
     return float((MEANS[arms] - MEANS.min()).sum() + COST * switches), too_late / max(came, 1)
 
 
 SETTINGS = [
-    (f"{delay} rounds late, {lost:.0%} lost", float(delay), np.full(4, lost))
-    for delay in (0, 10, 300)
+    (f"{delay} rounds late, {lost:.0%} lost", exponential(delay), np.full(4, lost))
+    for delay in (0, 10, 300, 3000)
     for lost in (0.0, 0.1, 0.4)
-] + [("10 rounds late, 40% of the best arm's lost", 10.0, np.array([0.4, 0.0, 0.0, 0.0]))]
+] + [
+    ("exactly 3000 rounds late, 10% lost", exactly(3000), np.full(4, 0.1)),
+    ("10 rounds late, 40% of the best arm's lost", exponential(10), np.array([0.4, 0.0, 0.0, 0.0])),
+]
 
 
 def main() -> None:
@@ -127,10 +148,10 @@ def main() -> None:
     options = parser.parse_args()
     policy = hf.AdaptiveTsallisSwitch(4, switching_cost=COST)
     print(f"| adaptive, T = {options.horizon:,} | " + " | ".join(RULES) + " |\n" + "|---" * (1 + len(RULES)) + "|")
-    for title, delay, lost in SETTINGS:
+    for title, delays, lost in SETTINGS:
         cells = []
         for rule in RULES.values():
-            played = [play(policy, rule, options.horizon, delay, lost, seed) for seed in range(options.replications)]
+            played = [play(policy, rule, options.horizon, delays, lost, seed) for seed in range(options.replications)]
             costs, late = zip(*played, strict=True)
             error = stdev(costs) / math.sqrt(len(costs))
             cells.append(f"{mean(costs):.0f} ± {error:.0f} ({mean(late):.1%})")
