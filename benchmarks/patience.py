@@ -44,25 +44,9 @@ def seen(quantile: float, times: float) -> Rule:
     return rule
 
 
-class Longest:
-    """Twice the longest lateness seen, at least 50 rounds: one number to keep, times 0.999 for each loss that comes.
-
-    Losses that came too late count: a patience that is too short corrects itself. Before the first loss it is infinite.
-    """
-
-    def __init__(self) -> None:
-        self._start()
-
-    def _start(self) -> None:
-        self._asked, self._read, self._longest = 0, 0, 0.0
-
-    def __call__(self, asked: int, late: list[float]) -> float:
-        if asked < self._asked:  # another game
-            self._start()
-        for lateness in late[self._read :]:
-            self._longest = max(lateness, 0.999 * self._longest)
-        self._asked, self._read = asked, len(late)
-        return max(50.0, 2.0 * self._longest) if late else math.inf
+def typical(asked: int, late: list[float]) -> float:
+    """Three times the mean lateness of the last 1,000 losses, at least 50 rounds; infinite before the first."""
+    return max(50.0, 3.0 * math.fsum(late[-1000:]) / len(late[-1000:])) if late else math.inf
 
 
 RULES: dict[str, Rule] = {
@@ -71,7 +55,7 @@ RULES: dict[str, Rule] = {
     "1,000": lambda asked, late: 1000.0,
     "max(50, 4√t)": lambda asked, late: max(50.0, 4 * math.sqrt(asked)),
     "twice the 99th percentile seen": seen(0.99, 2.0),
-    "twice the longest seen, fading": Longest(),
+    "3 times the mean seen": typical,
 }
 
 
