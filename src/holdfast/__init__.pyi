@@ -64,6 +64,7 @@ from holdfast.replays.result import Replay as Replay
 from holdfast.replays.run import replay as replay
 from holdfast.results import Result as Result
 from holdfast.rng import Stream as Stream
+from holdfast.scales import Scale as Scale
 from holdfast.simplex import tsallis_weights as tsallis_weights
 from holdfast.simulation import Interrupted as Interrupted, Power as Power, Threads as Threads, simulate as simulate
 

@@ -5,7 +5,8 @@
         "state": {"n": 7, "C": […], …},             the policy's own numbers by name
         "block": {"arm": 1, "rounds": 3, …} | null, the block in play
         "begun": 7, "stream": […],                  blocks begun, the random stream
-        "bounds": […], "left": 2, "pieces": […], "rounds": 19, "switches": 4}}
+        "bounds": […], "left": 2, "pieces": […], "rounds": 19, "switches": 4,
+        "out": [0]}}                                arms that were not available at the last ask, if any
 
 The check sum tells of damage, not of intent: somebody who edits a document can sign it again. So nothing here is
 believed because it is signed.
@@ -120,7 +121,9 @@ class Saved:
     block: dict[str, Any] | None
     """The block in play."""
     last_arm: int | None
-    """The arm of the block that was begun last."""
+    """The arm that was played last."""
+    out: list[int]
+    """Arms that were not available at the last ask of this block."""
     begun: int
     stream: list[int]
     bounds: tuple[float, float]
@@ -147,9 +150,14 @@ def checked(content: Mapping[str, Any], policy: Policy) -> Saved:
         must_be(left == 0, "without a block no rounds can be left")
     last_arm = None if begun == 0 else whole_number("last_arm", content["last_arm"], least=0, most=K - 1)
     must_be(begun >= 1 or content["last_arm"] is None, "before the first block there is no last arm")
-    must_be(block is None or block["arm"] == last_arm, "the last arm must be that of the block")
+    out = [whole_number("out", arm, least=0, most=K - 1) for arm in content.get("out", [])]
+    must_be(
+        out == sorted(set(out)) and len(out) < K and (block is not None or not out), "out must be arms of the block"
+    )
+    must_be(last_arm is None or last_arm not in out, "the last arm must not be out")
+    must_be(block is None or block["arm"] in (last_arm, *out), "the last arm must be that of the block")
     told = whole_number("rounds", content["rounds"], least=0, most=most)
-    switches = whole_number("switches", content["switches"], least=0, most=begun)
+    switches = whole_number("switches", content["switches"], least=0, most=most)  # an outage may add some to a block
     ended = begun - (block is not None)
     held = 0 if block is None else int(block["rounds"]) - left
     must_be(told - held >= ended, f"{ended} blocks have at least as many rounds; told {told}")
@@ -164,7 +172,7 @@ def checked(content: Mapping[str, Any], policy: Policy) -> Saved:
     )
     bounds, pieces = _losses(content, policy, held)
     policy.check_saved(state, block)
-    return Saved(state, block, last_arm, begun, stream, bounds, left, pieces, told, switches)
+    return Saved(state, block, last_arm, out, begun, stream, bounds, left, pieces, told, switches)
 
 
 def rehearse(game: Game, saved: Saved) -> None:

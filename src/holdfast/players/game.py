@@ -17,7 +17,7 @@ from holdfast._numba.rows import as_rows, local_rows
 from holdfast.checks import whole_number
 from holdfast.errors import HoldfastError, InvalidParameter
 from holdfast.layouts import Array, Layout
-from holdfast.policies.policy import Kernel, Kernels, Policy, packed_parameters
+from holdfast.policies.policy import Kernel, Kernels, Mask, Policy, packed_parameters
 from holdfast.rng import LAST_REPLICATION, check_seed, started, stream_key
 from holdfast.schedules import LONGEST
 
@@ -183,8 +183,30 @@ class Game:
 
     def probabilities(self) -> Array:
         """The distribution that the block begun last was drawn from."""
+        return self.policy.probabilities(self.params, *self._views())
+
+    def _views(self) -> tuple[Any, Any]:
+        """The state and the block begun last, by name."""
         state = self.state_layout.named(self.numbers, self.vectors)
-        return self.policy.probabilities(self.params, state, self.block_layout.named(self.block, self.vectors[:0]))
+        return state, self.block_layout.named(self.block, self.vectors[:0])
+
+    def next_best(self, out: Mask) -> int:
+        """The arm to play instead of the one drawn last while the arms `out` are not available."""
+        return self.policy.next_best(self.params, *self._views(), out)
+
+    def played_from(self, out: Mask | None) -> Array:
+        """The distribution of the arm that is played: that of the draw, the part of arms that are out on the next best.
+
+        The policy draws from all arms. While the arm of a block is out, its next best is played, and the block learns
+        what that one lost: docs/availability.md says why its estimates stay unbiased.
+        """
+        p = self.probabilities()
+        if out is None:
+            return p
+        p = p.copy()
+        p[self.next_best(out)] += p[out].sum()
+        p[out] = 0.0
+        return p
 
     def copy(self) -> Game:
         """The same game, to go on apart."""

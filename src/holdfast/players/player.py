@@ -5,18 +5,18 @@ The object checks what it is told and counts; every number that decides comes fr
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
-from holdfast.checks import real_number, whole_number
+from holdfast.checks import one_of, real_number, whole_number
 from holdfast.errors import BadSavedState, HoldfastError, InvalidParameter, OutOfTurn, nearest
 from holdfast.layouts import Array
 from holdfast.players.document import checked, described, opened, policy_of, rehearse, sealed
 from holdfast.players.game import Game
 from holdfast.players.losses import announced_value, exact_sum, normalised_total, outside_range
-from holdfast.policies.policy import Policy
+from holdfast.policies.policy import Mask, Policy
 from holdfast.regret import NO_ARM
 
 KEPT_PIECES = 256
@@ -52,7 +52,9 @@ class Player:
         "_bounds",
         "_game",
         "_left",
+        "_out",
         "_pieces",
+        "_playing",
         "_rounds",
         "_switches",
         "policy",
@@ -67,6 +69,8 @@ class Player:
         self._arm: int | str | None = None
         self._bounds = policy.bounds
         self._left = 0
+        self._out: Mask | None = None  # arms that were not available at the last ask
+        self._playing = NO_ARM
         self._pieces: list[float] = []
         self._rounds = 0
         self._switches = 0
@@ -94,7 +98,7 @@ class Player:
     def probabilities(self) -> Array:
         """The distribution the current arm was drawn from; between blocks, the one the next will be drawn from."""
         if self._left:
-            return self._game.probabilities()
+            return self._game.played_from(self._out)
         if self.policy.announces is not None:
             raise OutOfTurn(
                 f"the probabilities of the next block depend on its {self.policy.announces}: "
@@ -114,27 +118,57 @@ class Player:
             raise OutOfTurn("no arm is being played: call ask() first")
         if not self.policy.knows_probabilities:
             raise HoldfastError(f"{self.policy.label} does not know the probability with which its arm was drawn")
-        return float(self._game.block[2])
+        return float(self._game.block[2] if self._out is None else self._game.played_from(self._out)[self._playing])
 
-    def ask(self, *, switching_cost: float | None = None, loss_bound: float | None = None) -> Any:
-        """The arm to play now: its name, or its number from 0. The same until its block ends.
+    def ask(
+        self,
+        *,
+        switching_cost: float | None = None,
+        loss_bound: float | None = None,
+        available: Sequence[int | str] | None = None,
+    ) -> Any:
+        """The arm to play now: its name, or its number from 0. The same until its block ends or it is not available.
 
-        A policy that is told something at the start of a block (`policy.announces`) takes it here; inside a
-        block it is not needed and not looked at.
+        Parameters
+        ----------
+        switching_cost, loss_bound
+            What the policy must know when a block begins (`policy.announces`); ignored inside a block.
+        available
+            The arms that can be played now; all of them if not given. While the arm of the block is not among them, the
+            next best is played, and the block learns what that one lost.
         """
         told = {"switching_cost": switching_cost, "loss_bound": loss_bound}
+        out = None if available is None else self._unavailable(available)
         if self._left:
             if (switching_cost is not None or loss_bound is not None) and self.policy.announces is None:
                 announced_value(self.policy, told)
-            return self._arm
-        announced, self._bounds = announced_value(self.policy, told)
-        game = self._game
-        previous = game.block.item(0) if game.begun else NO_ARM
-        arm, self._left = game.begin(announced)
-        if arm != previous:
+            if out is self._out is None:
+                return self._arm
+        else:
+            announced, self._bounds = announced_value(self.policy, told)
+            _, self._left = self._game.begin(announced)
+        self._out = out
+        arm = int(self._game.block.item(0))
+        if out is not None and out[arm]:
+            arm = self._game.next_best(out)
+        if arm != self._playing:
+            self._playing = arm
             self._switches += 1
         self._arm = arm if self.policy.arms is None else self.policy.arms[arm]
         return self._arm
+
+    def _unavailable(self, available: Sequence[int | str]) -> Mask | None:
+        """Which arms are not available, if any; or an error."""
+        names, K = self.policy.arms, self.policy.n_arms
+        if isinstance(available, (str, bytes)) or not isinstance(available, Collection) or len(available) == 0:
+            raise InvalidParameter("available", "must be a list of arms, at least one", available)
+        out = np.ones(K, dtype=bool)
+        for arm in available:
+            if names is None:
+                out[whole_number("available", arm, least=0, most=K - 1)] = False
+            else:
+                out[names.index(one_of("available", arm, names))] = False
+        return out if out.any() else None
 
     def tell(
         self,
@@ -229,13 +263,14 @@ class Player:
                 "state": game.saved_state(),
                 "block": game.saved_block() if self._left else None,
                 "begun": game.begun,
-                "last_arm": int(game.block[0]) if game.begun else None,
+                "last_arm": self._playing if game.begun else None,
                 "stream": [int(word) for word in game.stream],
                 "bounds": list(self._bounds),
                 "left": self._left,
                 "pieces": exact_sum(self._pieces),
                 "rounds": self._rounds,
                 "switches": self._switches,
+                **({} if self._out is None or not self._left else {"out": np.flatnonzero(self._out).tolist()}),
             }
         )
 
@@ -270,11 +305,13 @@ class Player:
         game = player._game
         game.restore(saved.state, saved.block, saved.begun, np.array(saved.stream, dtype=np.uint64))
         if saved.last_arm is not None:
-            game.block[0] = saved.last_arm
+            player._playing = saved.last_arm
+        if saved.out:
+            player._out = np.isin(np.arange(policy.n_arms), saved.out)
         player._bounds, player._left = saved.bounds, saved.left
         player._pieces, player._rounds, player._switches = saved.pieces, saved.rounds, saved.switches
         if player._left:
-            arm = int(game.block[0])
+            arm = player._playing
             player._arm = arm if policy.arms is None else policy.arms[arm]
         rehearse(game, saved)
         return player

@@ -14,7 +14,7 @@ import numpy as np
 from holdfast._numba.compile import kernel
 from holdfast.checks import real_number, whole_number
 from holdfast.layouts import Array, NonNegative, PerArm, Range, Scalar, Whole
-from holdfast.policies.policy import Policy, has_begun, must_be
+from holdfast.policies.policy import Mask, Policy, has_begun, must_be
 from holdfast.schedules import LONGEST
 
 UNTOLD = -1e300
@@ -78,6 +78,11 @@ class Averaging(Policy):
         p = np.zeros(self.n_arms)
         p[int(block.arm[0])] = 1.0
         return p
+
+    def next_best(self, params: Array, state: Any, block: Any, out: Mask) -> int:
+        """The arm of the least mean loss among the others; one that no loss is known of comes first."""
+        means = np.where(state.N > 0.0, state.C / np.maximum(state.N, 1.0), UNTOLD)
+        return int(np.where(out, np.inf, means).argmin())
 
     def check_saved(self, state: Mapping[str, Any], block: Mapping[str, Any] | None) -> None:
         """An error for numbers that no game can have reached."""

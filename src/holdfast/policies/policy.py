@@ -29,6 +29,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from holdfast.checks import address_of, number_range, real_number, whole_number
 from holdfast.errors import BadSavedState, InvalidParameter
@@ -45,6 +46,8 @@ MOST_ARMS = 10**7
 HIGHEST_COST = 1e12
 """λ in units of one round's range. A first block then has 10¹² rounds, and the few hundred blocks that follow fit into
 the 2⁵³ rounds that can be counted."""
+
+Mask = NDArray[np.bool_]
 
 Kernel = Callable[..., Any]
 """What Numba compiles. Its arguments are arrays on a CPU or on a GPU, or plain NumPy's: no type says that."""
@@ -219,6 +222,13 @@ class Policy(metaclass=FormerNames):
         state, block
             The game and its block, by name: arrays of one column.
         """
+
+    def next_best(self, params: Array, state: Any, block: Any, out: Mask) -> int:
+        """The arm to play instead of that of `block` while the arms `out` are not available, not all of them.
+
+        The most likely of the others; of several the first.
+        """
+        return int(np.where(out, -1.0, self.probabilities(params, state, block)).argmax())
 
     def check_saved(self, state: Mapping[str, Any], block: Mapping[str, Any] | None) -> None:
         """An error for saved numbers that no game of this policy can have reached.

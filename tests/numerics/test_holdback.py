@@ -1,0 +1,226 @@
+"""The interval of a comparison with a held-back rule holds at any time, under drift and delays."""
+
+import math
+from datetime import date
+
+import mpmath
+import numpy as np
+import pytest
+
+import holdfast as hf
+from holdfast import holdback
+from holdfast.statistics import student_quantile
+from tests.support.statistics_of_samples import SEED, assert_at_least
+
+PI = 0.1
+DAYS, PER_DAY = 40, 150
+
+
+def deployment(rng):
+    """What every unit would cost by either, who got it, and on which day its cost is known.
+
+    Levels drift, the policy becomes better as it learns, and units that cost more are known later.
+    """
+    n = DAYS * PER_DAY
+    day = np.arange(n) / PER_DAY
+    level = 0.45 + 0.25 * np.sin(2 * np.pi * (day / rng.uniform(10, 40) + rng.random()))
+    by_rule = (rng.random(n) < level).astype(float)
+    by_policy = (rng.random(n) < level - rng.uniform(-0.1, 0.1) * np.minimum(day / 10, 1.0)).astype(float)
+    held_back = rng.random(n) < PI
+    cost = np.where(held_back, by_rule, by_policy)
+    known = day + rng.exponential(0.1 + 3.0 * cost)
+    return by_rule, by_policy, held_back, cost, known
+
+
+def looks(known):
+    """How many units count on each day: all before the first whose cost is not known."""
+    last = [np.flatnonzero(known[: day * PER_DAY] > day) for day in range(2, DAYS + 1)]
+    counts = [
+        int(open_[0]) if len(open_) else day * PER_DAY for day, open_ in zip(range(2, DAYS + 1), last, strict=True)
+    ]
+    return np.array([n for n in counts if n > 1], dtype=int)
+
+
+def path(cost, held_back, counts):
+    """Estimate and V after so many units: a unit's contribution depends on earlier ones only."""
+    gains, spreads = holdback.contributions(cost, held_back, PI, 0.5)
+    return np.cumsum(gains)[counts - 1] / counts, np.cumsum(spreads**2)[counts - 1]
+
+
+def ours(cost, held_back, known):
+    """Days' counts, and the interval of each."""
+    counts = looks(known)
+    mean, V = path(cost, held_back, counts)
+    half = holdback.radius(V, 1 / PI, 0.05 * (1 - holdback.OF_THE_LEVEL)) / counts
+    return counts, mean - half, mean + half
+
+
+def for_one_look_only(cost, held_back, known):
+    """The normal interval of the same estimate: good for a single look that was planned."""
+    counts = looks(known)
+    mean, V = path(cost, held_back, counts)
+    half = student_quantile(0.975, 10_000) * np.sqrt(V) / counts
+    return counts, mean - half, mean + half
+
+
+def late_ones_left_out(cost, held_back, known):
+    """All costs that are known on a day, as if the others did not exist."""
+    days = np.arange(2, DAYS + 1, 4)
+    there = [np.flatnonzero(known[: day * PER_DAY] <= day) for day in days]
+    sizes = np.array([len(some) for some in there])
+    means, variances = np.array(
+        [path(cost[some], held_back[some], size)[:2] for some, size in zip(there, sizes, strict=True)]
+    ).T
+    half = holdback.radius(variances, 1 / PI, 0.05) / sizes
+    return days * PER_DAY, means - half, means + half
+
+
+def covered_on_every_day(rng, interval, late=None):
+    """Whether the interval has the true average difference up to that unit in it on every single day."""
+    by_rule, by_policy, held_back, cost, known = deployment(rng)
+    if late is not None:
+        known = late(held_back, cost, known)
+    truth = np.cumsum(by_policy - by_rule) / np.arange(1, len(cost) + 1)
+    counts, low, high = interval(cost, held_back, known)
+    return bool(((low <= truth[counts - 1]) & (truth[counts - 1] <= high)).all())
+
+
+def test_it_covers_the_truth_on_all_days_in_95_of_100_deployments():
+    rng = np.random.default_rng(SEED)
+    covered = sum(covered_on_every_day(rng, ours) for _ in range(1000))
+    assert_at_least(covered, 1000, 0.95, sees=0.07)
+
+
+def rule_late(held_back, cost, known):
+    """The rule's bad units take ten days."""
+    return known + 10.0 * (held_back & (cost > 0.5))
+
+
+@pytest.mark.parametrize(
+    ("interval", "late"),
+    [(for_one_look_only, None), (late_ones_left_out, rule_late)],
+    ids=["one look only", "late costs left out"],
+)
+def test_a_broken_interval_does_not(interval, late):
+    rng = np.random.default_rng(SEED)
+    covered = sum(covered_on_every_day(rng, interval, late) for _ in range(200))
+    with pytest.raises(AssertionError):
+        assert_at_least(covered, 200, 0.95, sees=0.2)
+
+
+def test_the_same_lateness_does_no_harm_to_ours():
+    rng = np.random.default_rng(SEED)
+    covered = sum(covered_on_every_day(rng, ours, rule_late) for _ in range(200))
+    assert_at_least(covered, 200, 0.95, sees=0.2)
+
+
+def test_the_days_above_are_what_compare_says():
+    *_, held_back, cost, known = deployment(np.random.default_rng(5))
+    counts, low, high = ours(cost, held_back, known)
+    for day in (3, 20, 38):
+        now = (day + 2) * PER_DAY
+        seen = np.where(known[:now] <= day + 2, cost[:now], np.nan)
+        saving = holdback.compare(seen, held_back[:now], PI)
+        assert (saving.units, saving.low, saving.high) == pytest.approx((counts[day], low[day], high[day]))
+
+
+def test_the_average_gain_over_all_assignments_is_the_difference():
+    """By enumeration of who gets each of six units: Σ P(assignment) Σ D_t = Σ (policy − rule), exactly."""
+    rng = np.random.default_rng(2)
+    by_rule, by_policy = rng.random(6), rng.random(6)
+    total = 0.0
+    for code in range(64):
+        rule = np.array([bool(code >> t & 1) for t in range(6)])
+        gains, _ = holdback.contributions(np.where(rule, by_rule, by_policy), rule, PI, 0.5)
+        total += PI ** rule.sum() * (1 - PI) ** (~rule).sum() * gains.sum()
+    assert total == pytest.approx((by_policy - by_rule).sum(), rel=1e-12)
+
+
+def test_one_step_of_the_process_is_a_supermartingale():
+    """E exp(λ(D − E D) − ψ(λ)(D − m₁ + m₀)²) ≤ 1 for costs at the ends and in between and every λ of the mixture."""
+    scale = 1 / PI
+    for rule_cost, policy_cost, rule_mean, policy_mean in np.random.default_rng(3).choice([0, 0.1, 0.5, 1.0], (60, 4)):
+        spread = np.array([(rule_mean - rule_cost) / PI, (policy_cost - policy_mean) / (1 - PI)])
+        gain = policy_mean - rule_mean + spread
+        chance = np.array([PI, 1 - PI])
+        centred = gain - chance @ gain
+        for sign in (1, -1):
+            for share, psi in zip(holdback.MIXTURE, holdback.PSI, strict=True):
+                step = np.exp(sign * share / scale * centred - psi / scale**2 * spread**2)
+                assert chance @ step <= 1 + 1e-12
+
+
+@pytest.mark.parametrize("variance", [0.0, 1.0, 1e3, 1e7])
+def test_the_radius_is_the_root_of_the_mixture(variance):
+    """In 50 digits, term by term."""
+    scale, error = 10.0, 0.04
+    u = float(holdback.radius(variance, scale, error))
+    with mpmath.workdps(50):
+        total = mpmath.mpf(0)
+        weights = mpmath.mpf(0)
+        for k in range(80):
+            share = mpmath.mpf(2) ** (-mpmath.mpf(k) / 2) * mpmath.mpf(3) / 4
+            weight = mpmath.mpf(1) / ((k + 1) * (k + 2))
+            psi = (-mpmath.log(1 - share) - share) / scale**2
+            total += weight * mpmath.exp(share / scale * u - psi * variance)
+            weights += weight
+        assert float(total) == pytest.approx(2 / error, rel=1e-9)
+        assert weights <= 1
+
+
+def test_its_width_is_that_of_a_sample_times_a_little():
+    """Not needlessly wide: at 10⁵ units at most 2.2 times Student's, which is good for one look only."""
+    rng = np.random.default_rng(SEED)
+    held_back = rng.random(100_000) < PI
+    costs = (rng.random(100_000) < np.where(held_back, 0.5, 0.4)).astype(float)
+    saving = holdback.compare(costs, held_back, PI)
+    _, V = path(costs, held_back, np.array([100_000]))
+    assert saving.high - saving.low < 2.2 * 2 * 1.96 * math.sqrt(V[0]) / 100_000
+    assert saving.high < 0.0
+
+
+def test_units_after_the_first_that_is_open_wait():
+    costs, held_back = np.array([0.5, 0.25, np.nan, 1.0]), np.array([False, True, False, True])
+    assert holdback.compare(costs, held_back, 0.5) == holdback.compare(costs[:2], held_back[:2], 0.5)
+    nothing = holdback.compare([np.nan], np.array([True]), 0.5)
+    assert (nothing.units, nothing.low, nothing.high) == (0, -math.inf, math.inf)
+    assert nothing.words() == "too early to say, after 0 units"
+
+
+def test_other_units_give_the_same_share():
+    rng = np.random.default_rng(4)
+    held_back = rng.random(5000) < PI
+    costs = rng.random(5000) * np.where(held_back, 1.0, 0.6)
+    plain, cents = holdback.compare(costs, held_back, PI), holdback.compare(100 * costs, held_back, PI, bounds=(0, 100))
+    assert cents.difference == pytest.approx(100 * plain.difference)
+    assert (cents.share, cents.share_low, cents.share_high) == pytest.approx(
+        (plain.share, plain.share_low, plain.share_high)
+    )
+
+
+@pytest.mark.parametrize(
+    ("shares", "words"),
+    [
+        ((0.07, 0.02, 0.12), "saves 7 % (2 to 12), since 3 March"),
+        ((-0.07, -0.12, -0.02), "costs 7 % more (2 to 12), since 3 March"),
+        ((0.03, -0.02, 0.08), "no difference shown: between 2 % more and 8 % less, since 3 March"),
+    ],
+)
+def test_words(shares, words):
+    saving = holdback.Saving(1000, 100, 0.0, 0.0, 0.0, *shares, 0.95)
+    assert saving.words(date(2026, 3, 3)) == words
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: holdback.compare([0.5], [True], 1.0), "probability must be between"),
+        (lambda: holdback.compare([0.5], [0.1], 0.1), "True or False"),
+        (lambda: holdback.compare([0.5, 0.6], [True], 0.1), "each of the costs"),
+        (lambda: holdback.compare([1.5], [True], 0.1), "costs must be from 0 to 1; got 1.5"),
+        (lambda: holdback.compare([0.5], [True], 0.1, confidence=95), "confidence"),
+    ],
+)
+def test_mistakes_are_named(call, says):
+    with pytest.raises(hf.InvalidParameter, match=says):
+        call()
