@@ -72,7 +72,7 @@ def alike(share: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.n
 
 
 def drifting(share: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    price, seconds, failures = steady(share, rng)
+    price, _, failures = steady(share, rng)
     waves = np.sin(2 * np.pi * (3 * share[:, np.newaxis] + np.arange(K) / K))
     return price, 2.5 + 1.5 * waves, failures
 

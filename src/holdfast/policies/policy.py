@@ -223,10 +223,15 @@ class Policy(metaclass=FormerNames):
             The game and its block, by name: arrays of one column.
         """
 
-    def next_best(self, params: Array, state: Any, block: Any, out: Mask) -> int:
-        """The arm to play instead of that of `block` while the arms `out` are not available, not all of them.
+    def next_best(self, params: Any, state: Any, block: Any, out: Mask) -> int:
+        """The arm to play instead of the block's arm: the most likely of those available; of several the first.
 
-        The most likely of the others; of several the first.
+        Parameters
+        ----------
+        params, state, block
+            As in `probabilities`.
+        out
+            Whether each arm is not available; at least one is.
         """
         return int(np.where(out, -1.0, self.probabilities(params, state, block)).argmax())
 
