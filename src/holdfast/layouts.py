@@ -17,8 +17,8 @@ from collections import namedtuple
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
-from itertools import count
-from typing import Annotated, Any, NamedTuple, get_type_hints
+from itertools import accumulate
+from typing import Annotated, Any, NamedTuple, get_args, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,13 @@ class Kind(NamedTuple):
 
     per_arm: bool
     saved: bool
+    several: int | None = None
+    """So many numbers, or so many for each arm; None for one."""
+
+    @property
+    def count(self) -> int:
+        """How many rows it takes, or how many for each arm."""
+        return 1 if self.several is None else self.several
 
 
 Scalar = Annotated[Array, Kind(per_arm=False, saved=True)]
@@ -44,6 +51,12 @@ Scratch = Annotated[Array, Kind(per_arm=False, saved=False)]
 """One number per game that means nothing between two calls."""
 ScratchPerArm = Annotated[Array, Kind(per_arm=True, saved=False)]
 """One number per arm and game that means nothing between two calls."""
+
+
+def several(kind: Any, count: int) -> Any:
+    """So many of a kind under one name: ``several(Scalar, n)[j, g]``, ``several(PerArm, n)[j * K + i, g]``."""
+    hint, mark = get_args(kind)
+    return Annotated[hint, mark._replace(several=count)]
 
 
 @dataclass(frozen=True)
@@ -62,12 +75,12 @@ class Layout:
     @cached_property
     def n_numbers(self) -> int:
         """Rows of `numbers`."""
-        return sum(not kind.per_arm for kind in self.kinds.values())
+        return sum(kind.count for kind in self.kinds.values() if not kind.per_arm)
 
     @cached_property
     def n_vectors(self) -> int:
         """Rows of `vectors` for each arm."""
-        return sum(kind.per_arm for kind in self.kinds.values())
+        return sum(kind.count for kind in self.kinds.values() if kind.per_arm)
 
     @cached_property
     def saved_kinds(self) -> Mapping[str, Kind]:
@@ -75,50 +88,65 @@ class Layout:
         return {name: kind for name, kind in self.kinds.items() if kind.saved}
 
     @cached_property
-    def _saved(self) -> list[tuple[str, bool, int]]:
-        """Each name that is saved, whether it is per arm, and its place among those that are, or are not."""
-        rows = {per_arm: count() for per_arm in (False, True)}
-        places = [(name, kind, next(rows[kind.per_arm])) for name, kind in self.kinds.items()]
-        return [(name, kind.per_arm, i) for name, kind, i in places if kind.saved]
+    def places(self) -> Mapping[str, int]:
+        """The first row of each name: of `numbers`, or, for each arm, of `vectors`."""
+        places = {}
+        for per_arm in (False, True):
+            named = [name for name, kind in self.kinds.items() if kind.per_arm == per_arm]
+            firsts = accumulate((self.kinds[name].count for name in named), initial=0)
+            places.update(zip(named, firsts, strict=False))
+        return places
 
     @cached_property
     def view(self) -> Any:
         """A kernel: the record over `numbers`, `vectors` and K, all arrays with one column per game."""
-        parts, row, vector = [], 0, 0
-        for kind in self.kinds.values():
+        parts = []
+        for name, kind in self.kinds.items():
+            first, last = self.places[name], self.places[name] + kind.count
             if kind.per_arm:
-                parts.append(f"vectors[{vector} * K:{vector + 1} * K]")
-                vector += 1
+                parts.append(f"vectors[{first} * K:{last} * K]")
             else:
-                parts.append(f"numbers[{row}]")
-                row += 1
+                parts.append(f"numbers[{first}]" if kind.several is None else f"numbers[{first}:{last}]")
         scope = {"Record": self.record, "__name__": __name__}
         exec(f"def view(numbers, vectors, K):\n    return Record({', '.join(parts)})\n", scope)
         if not COMPILED:
             return scope["view"]
-        return RecordView(scope["view"], tuple((name, kind.per_arm) for name, kind in self.kinds.items()))
+        kinds = tuple((name, kind.per_arm, kind.several) for name, kind in self.kinds.items())
+        return RecordView(scope["view"], kinds)
 
     def saved(self, numbers: Array, vectors: Array) -> dict[str, Any]:
         """The numbers of one game by name, without its scratch space."""
-        scalars = numbers.ravel().tolist()
-        rows = vectors.reshape(self.n_vectors, -1).tolist() if self.n_vectors else []
-        return {name: (rows if per_arm else scalars)[i] for name, per_arm, i in self._saved}
+        K = vectors.size // self.n_vectors if self.n_vectors else 0
+        single, per_arm = numbers.ravel().tolist(), vectors.ravel().tolist()
+        found = {}
+        for name, kind in self.saved_kinds.items():
+            first, last = self.places[name], self.places[name] + kind.count
+            if kind.per_arm:
+                found[name] = per_arm[first * K : last * K]
+            else:
+                found[name] = single[first] if kind.several is None else single[first:last]
+        return found
 
     def restore(self, values: Mapping[str, Any], numbers: Array, vectors: Array) -> None:
         """Put numbers by name where they lie; scratch space becomes zeros."""
         numbers[:], vectors[:] = 0.0, 0.0
-        rows = vectors.reshape(self.n_vectors, -1) if self.n_vectors else vectors
-        for name, per_arm, i in self._saved:
-            (rows if per_arm else numbers)[i] = values[name]
+        for (name, kind), rows in zip(self.kinds.items(), self._arrays(numbers, vectors), strict=True):
+            if kind.saved:
+                rows[:] = values[name]
 
     def named(self, numbers: Array, vectors: Array) -> Any:
         """The record of one game, as plain arrays that share its memory."""
-        return self.record(*self._places(numbers, vectors))
+        return self.record(*self._arrays(numbers, vectors))
 
-    def _places(self, numbers: Array, vectors: Array) -> list[Array]:
-        rows = iter(numbers.reshape(self.n_numbers, 1))
-        columns = iter(vectors.reshape(self.n_vectors, -1)) if self.n_vectors else iter(())
-        return [next(columns) if kind.per_arm else next(rows) for kind in self.kinds.values()]
+    def _arrays(self, numbers: Array, vectors: Array) -> list[Array]:
+        """The part of each name."""
+        K = vectors.size // self.n_vectors if self.n_vectors else 0
+        parts = []
+        for name, kind in self.kinds.items():
+            size = K if kind.per_arm else 1
+            flat = vectors.reshape(-1) if kind.per_arm else numbers.reshape(-1)
+            parts.append(flat[self.places[name] * size : (self.places[name] + kind.count) * size])
+        return parts
 
 
 @cache

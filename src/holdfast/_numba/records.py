@@ -21,17 +21,22 @@ from holdfast._numba.compile import InlinedPart, KernelDispatcher
 from holdfast._numba.rows import Rows, part_of, rows_at
 
 
-class RecordType(types.Type):  # type: ignore[misc]  # Numba has no types
-    """Numba's type of a record: for each name, whether it has a row per arm; and the types of its arrays."""
+Kinds = tuple[tuple[str, bool, int | None], ...]
+"""Of each name: whether it is per arm, and how many of it there are, None for one."""
 
-    def __init__(self, per_arm: tuple[tuple[str, bool], ...], numbers: Any, vectors: Any) -> None:
-        self.places: dict[str, tuple[bool, int]] = {}
+
+class RecordType(types.Type):  # type: ignore[misc]  # Numba has no types
+    """Numba's type of a record: for each name, whether it is per arm and how many there are; the types of its arrays."""
+
+    def __init__(self, kinds: Kinds, numbers: Any, vectors: Any) -> None:
+        self.places: dict[str, tuple[bool, int | None, int]] = {}
         counts = [0, 0]
-        for name, many in per_arm:
-            self.places[name] = (many, counts[many])
-            counts[many] += 1
+        for name, per_arm, several in kinds:
+            self.places[name] = (per_arm, several, counts[per_arm])
+            counts[per_arm] += 1 if several is None else several
         self.numbers, self.vectors = numbers, vectors
-        names = ", ".join(f"{name}[K]" if many else name for name, many in per_arm)
+        sizes = (f"{several or ''}{'K' if per_arm else ''}" for _, per_arm, several in kinds)
+        names = ", ".join(f"{kind[0]}[{size}]" if size else kind[0] for kind, size in zip(kinds, sizes, strict=True))
         super().__init__(f"record({names})")  # as Numba's errors call it
 
     @property
@@ -59,29 +64,34 @@ class RecordAttributes(AttributeTemplate):  # type: ignore[misc]  # Numba has no
         """None for a name that there is not."""
         if name not in record.places:
             return None
-        return Rows(record.vectors.dtype, 2) if record.places[name][0] else Rows(record.numbers.dtype, 1)
+        per_arm, several, _ = record.places[name]
+        one_row = not per_arm and several is None
+        return Rows(record.numbers.dtype, 1) if one_row else Rows(record.vectors.dtype, 2)
 
 
 @lower_getattr_generic(RecordType)  # type: ignore[untyped-decorator]  # Numba has no types
 def _place(context: Any, builder: Any, record: RecordType, value: Any, name: str) -> Any:
     """The array that a name stands for."""
     model = context.data_model_manager[record]
-    per_arm, before = record.places[name]
+    per_arm, several, before = record.places[name]
     kind = record.vectors if per_arm else record.numbers
     whole = model.get(builder, value, "vectors" if per_arm else "numbers")
     width = builder.extract_value(part_of(context, builder, kind, whole, "shape"), 1)
     first, shape = context.get_constant(types.intp, before), [width]
     if per_arm:
         K = model.get(builder, value, "K")
-        first, shape = builder.mul(first, K), [K, width]
+        first = builder.mul(first, K)
+        shape = [K if several is None else builder.mul(context.get_constant(types.intp, several), K), width]
+    elif several is not None:
+        shape = [context.get_constant(types.intp, several), width]
     data = builder.gep(part_of(context, builder, kind, whole, "data"), [builder.mul(first, width)])
     return rows_at(context, builder, Rows(kind.dtype, len(shape)), data, shape)
 
 
-def _maker(per_arm: tuple[tuple[str, bool], ...]) -> Any:
+def _maker(kinds: Kinds) -> Any:
     @intrinsic  # type: ignore[untyped-decorator]  # Numba has no types
     def make(typing_context: Any, numbers: Any, vectors: Any, K: Any) -> Any:
-        record = RecordType(per_arm, numbers, vectors)
+        record = RecordType(kinds, numbers, vectors)
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             model = context.data_model_manager[record]
@@ -98,9 +108,9 @@ def _maker(per_arm: tuple[tuple[str, bool], ...]) -> Any:
 class RecordView(KernelDispatcher):
     """A kernel that makes a NamedTuple of rows; compiled callers on a CPU get a record instead."""
 
-    def __init__(self, function: Callable[..., Any], per_arm: tuple[tuple[str, bool], ...]) -> None:
+    def __init__(self, function: Callable[..., Any], kinds: Kinds) -> None:
         super().__init__(function)
-        make = _maker(per_arm)
+        make = _maker(kinds)
 
         def record(numbers: Any, vectors: Any, K: int) -> Any:
             return make(numbers, vectors, K)

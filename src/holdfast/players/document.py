@@ -202,10 +202,12 @@ def named_numbers(values: Any, layout: Layout, n_arms: int, what: str) -> dict[s
     must_be(isinstance(values, dict) and values.keys() == names.keys(), f"{what} must have {', '.join(names)}")
     checked: dict[str, Any] = {}
     for name, kind in names.items():
-        if not kind.per_arm:
+        if not kind.per_arm and kind.several is None:
             checked[name] = real_number(name, values[name])
             continue
-        must_be(isinstance(values[name], list) and len(values[name]) == n_arms, f"{name} must have a number per arm")
+        size = kind.count * (n_arms if kind.per_arm else 1)
+        rule = "a number per arm" if size == n_arms else f"{size} numbers"
+        must_be(isinstance(values[name], list) and len(values[name]) == size, f"{name} must have {rule}")
         numbers = np.array([real_number(name, value) for value in values[name]])
         checked[name] = numbers.tolist()
     return checked
