@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.3.0"
 
 _WHERE = {
+    "AdaptiveHedgeSwitch": "policies",
     "AdaptiveTsallisSwitch": "policies",
+    "AllLossesPlayer": "players",
     "AlreadyTold": "errors",
     "AmirTsallis": "policies",
     "AnytimeAmirTsallis": "policies",
@@ -123,8 +125,9 @@ if TYPE_CHECKING:
         UnknownDecision,
         UnknownPlayer,
     )
-    from holdfast.players import Player
+    from holdfast.players import AllLossesPlayer, Player
     from holdfast.policies import (
+        AdaptiveHedgeSwitch,
         AdaptiveTsallisSwitch,
         AmirTsallis,
         AnytimeAmirTsallis,
@@ -155,7 +158,9 @@ if TYPE_CHECKING:
     from holdfast.simulation import Interrupted, Power, Threads, simulate
 
 __all__ = [
+    "AdaptiveHedgeSwitch",
     "AdaptiveTsallisSwitch",
+    "AllLossesPlayer",
     "AlreadyTold",
     "AmirTsallis",
     "AnytimeAmirTsallis",

@@ -166,7 +166,9 @@ def checked(content: Mapping[str, Any], policy: Policy) -> Saved:
 def rehearse(game: Game, saved: Saved) -> None:
     """Refuse now a game that could not go on: end its block with the highest loss, and begin another."""
     ahead, policy = game.copy(), game.policy
-    if saved.block is not None:
+    if saved.block is not None and policy.sees == "all":
+        ahead.observe_all(np.full(policy.n_arms, saved.bounds[1]), policy.loss_range[0], policy.unit, 0.0)
+    elif saved.block is not None:
         highest = saved.bounds[1] - policy.loss_range[0]
         ahead.observe(ahead.block, highest / policy.unit * saved.block["rounds"], saved.block["rounds"])
     try:

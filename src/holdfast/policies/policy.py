@@ -30,7 +30,7 @@ import numpy as np
 
 from holdfast.checks import LARGEST, address_of, number_range, real_number, whole_number
 from holdfast.errors import BadSavedState, InvalidParameter
-from holdfast.layouts import Array, Layout, layout_of
+from holdfast.layouts import Array, Layout, PerArm, layout_of
 
 if TYPE_CHECKING:
     from holdfast import Player
@@ -45,6 +45,9 @@ Kernel = Callable[..., Any]
 
 Announcement = Literal["switching_cost", "loss_bound"]
 """What the world may have to tell a policy at the start of each block."""
+
+Feedback = Literal["own", "all"]
+"""Whose losses a policy sees: those of its own arm, or those of all arms."""
 
 BLOCK_FIELDS = ("arm", "rounds", "probability")
 """What the block of every policy begins with."""
@@ -61,6 +64,8 @@ class Kernels(NamedTuple):
     """A NamedTuple that begins with `arm`, `rounds` and `probability`, then whatever `observe` wants handed back."""
     abreast: bool = False
     """Whether several games can be played at once: only where their blocks have the same lengths."""
+    sees: Feedback = "own"
+    """Whose losses `observe` is given: those of the arm in play, or, ``totals[i, g]``, those of all arms."""
 
     @property
     def state_layout(self) -> Layout:
@@ -71,6 +76,14 @@ class Kernels(NamedTuple):
     def block_layout(self) -> Layout:
         """Where the numbers of a block lie."""
         return _block_layout(self.block)
+
+
+class AllSeen(NamedTuple):
+    """What the state of every policy that sees all losses has, whatever else it has (`holdfast.layouts.extended`)."""
+
+    known: PerArm  # the losses of the last round
+    age: PerArm  # rounds since they were told
+    shut: PerArm  # 1 where an arm is not available in this round
 
 
 @cache
@@ -141,6 +154,11 @@ class Policy(ABC):
     def announces(self) -> Announcement | None:
         """What the world must tell at the start of each block, if anything."""
         return None
+
+    @property
+    def sees(self) -> Feedback:
+        """Whose losses it is told: those of its own arm, or those of all arms."""
+        return self.kernels.sees
 
     @property
     def bounds(self) -> tuple[float, float]:
