@@ -70,6 +70,8 @@ class Fleet:
         if policy.announces == "loss_bound":
             rule = "must have one range of losses for all blocks to play in a fleet"
             raise InvalidParameter("policy", rule, policy)
+        if policy.sees == "all":
+            raise InvalidParameter("policy", "must see the loss of its own arm alone to play in a fleet", policy)
         self.policy = policy
         self.n = n = whole_number("n", n, least=1, most=MOST_GAMES)
         self._workers = cores() if workers is None else whole_number("workers", workers, least=1)

@@ -29,13 +29,15 @@ class AllLossesPlayer(Player, sees="all"):
     >>> player.tell(losses={"us-east": 0.3, "eu-west": 0.42})
     """
 
-    __slots__ = ("_given", "_stale", "_state")
+    __slots__ = ("_announced", "_given", "_low", "_stale", "_state", "_unit")
 
     def __init__(self, policy: Policy, seed: object = None, replication: int = 0) -> None:
         super().__init__(policy, seed, replication)
         self._given = np.zeros(policy.n_arms)
         self._stale = float(getattr(policy, "stale", 0))
         self._state = self._game.state
+        self._low, self._unit = policy.loss_range[0], policy.unit
+        self._announced = policy.announces is not None
 
     @property
     def certificate(self) -> float:
@@ -69,7 +71,7 @@ class AllLossesPlayer(Player, sees="all"):
             return self._arm
         policy, game = self.policy, self._game
         announced = 0.0
-        if switching_cost is not None or policy.announces is not None:
+        if switching_cost is not None or self._announced:
             announced, _ = announced_value(policy, {"switching_cost": switching_cost})
         if available is not None or forecast is not None:
             rows = None if forecast is None else self._checked_forecast(forecast)
@@ -96,19 +98,18 @@ class AllLossesPlayer(Player, sees="all"):
         """
         if not self._left:
             raise OutOfTurn("there is no round to tell the losses of: call ask() first")
-        given, policy = self._given, self.policy
+        given = self._given
         try:
-            if losses is None or isinstance(losses, (Mapping, str, int, float)):
-                given[:] = self._by_name(losses)
-            else:
-                given[:] = losses
+            if type(losses) is list or isinstance(losses, (tuple, np.ndarray)):
                 if len(losses) != len(given):
                     raise ValueError
+                given[:] = losses
+            else:
+                given[:] = self._by_name(losses)
         except (TypeError, ValueError):
             rule = f"must be {len(given)} numbers, one for each arm, or numbers by arm"
             raise InvalidParameter("losses", rule, losses) from None
-        low = policy.loss_range[0]
-        refused = self._game.observe_all(given, low, policy.unit, self._stale)
+        refused = self._game.observe_all(given, self._low, self._unit, self._stale)
         if refused:
             self._refuse_loss(refused)
         self._left = 0
@@ -160,8 +161,7 @@ class AllLossesPlayer(Player, sees="all"):
             table = table.reshape(1, -1)
         if table.ndim != 2 or table.shape[1] != K or len(table) == 0 or not np.isfinite(table).all():
             raise InvalidParameter("forecast", rule, forecast)
-        low = self.policy.loss_range[0]
-        normalised: Array = np.clip((table[:most] - low) / self.policy.unit, -1e6, 1e6)
+        normalised: Array = np.clip((table[:most] - self._low) / self._unit, -1e6, 1e6)
         return normalised
 
     def _closed(self, available: Any) -> Array:
