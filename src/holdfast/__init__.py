@@ -55,6 +55,7 @@ _WHERE = {
     "open": "decisions",
     "OtherSettings": "errors",
     "OutOfTurn": "errors",
+    "paths": "",
     "PiecewiseConstant": "environments",
     "Plan": "replays.plans",
     "Player": "players",
@@ -89,7 +90,7 @@ _WHERE = {
 """The module of each public name; ``""`` for a module that is one itself."""
 
 if TYPE_CHECKING:
-    from holdfast import bounds, regret
+    from holdfast import bounds, paths, regret
     from holdfast.decisions import Decision, Fleet, Receipt, Router, open
     from holdfast.environments import (
         Bernoulli,
@@ -225,6 +226,7 @@ __all__ = [
     "best_plan",
     "bounds",
     "open",
+    "paths",
     "regret",
     "replay",
     "simulate",

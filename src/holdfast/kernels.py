@@ -1,6 +1,7 @@
 """What a policy or an environment of one's own is made of: the names a kernel may use.
 
-`kernel` marks a function for the compiler. `Scalar`, `PerArm`, `Scratch` and `ScratchPerArm` declare named state;
+`kernel` marks a function for the compiler. `Scalar`, `PerArm`, `Scratch` and `ScratchPerArm` declare named state,
+`several` of them share a name;
 `Kernels` ties two kernels to the state and the block they speak of. `uniform_abreast(streams, g)` is the next number in
 [0, 1) of game g; `uniform(stream)` that of a single stream. `whole_rounds(a)` is ⌈a⌉ that forgives rounding.
 
@@ -8,7 +9,7 @@
 """
 
 from holdfast._numba.compile import COMPILED, kernel
-from holdfast.layouts import PerArm, Scalar, Scratch, ScratchPerArm
+from holdfast.layouts import PerArm, Scalar, Scratch, ScratchPerArm, several
 from holdfast.policies.policy import Kernels
 from holdfast.rng import uniform, uniform_abreast
 from holdfast.schedules import whole_rounds
@@ -21,6 +22,7 @@ __all__ = [
     "Scratch",
     "ScratchPerArm",
     "kernel",
+    "several",
     "uniform",
     "uniform_abreast",
     "whole_rounds",

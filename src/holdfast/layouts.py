@@ -38,7 +38,7 @@ class Kind(NamedTuple):
     """So many numbers, or so many for each arm; None for one."""
 
     @property
-    def count(self) -> int:
+    def rows(self) -> int:
         """How many rows it takes, or how many for each arm."""
         return 1 if self.several is None else self.several
 
@@ -75,12 +75,12 @@ class Layout:
     @cached_property
     def n_numbers(self) -> int:
         """Rows of `numbers`."""
-        return sum(kind.count for kind in self.kinds.values() if not kind.per_arm)
+        return sum(kind.rows for kind in self.kinds.values() if not kind.per_arm)
 
     @cached_property
     def n_vectors(self) -> int:
         """Rows of `vectors` for each arm."""
-        return sum(kind.count for kind in self.kinds.values() if kind.per_arm)
+        return sum(kind.rows for kind in self.kinds.values() if kind.per_arm)
 
     @cached_property
     def saved_kinds(self) -> Mapping[str, Kind]:
@@ -90,10 +90,10 @@ class Layout:
     @cached_property
     def places(self) -> Mapping[str, int]:
         """The first row of each name: of `numbers`, or, for each arm, of `vectors`."""
-        places = {}
+        places: dict[str, int] = {}
         for per_arm in (False, True):
             named = [name for name, kind in self.kinds.items() if kind.per_arm == per_arm]
-            firsts = accumulate((self.kinds[name].count for name in named), initial=0)
+            firsts = accumulate((self.kinds[name].rows for name in named), initial=0)
             places.update(zip(named, firsts, strict=False))
         return places
 
@@ -102,7 +102,7 @@ class Layout:
         """A kernel: the record over `numbers`, `vectors` and K, all arrays with one column per game."""
         parts = []
         for name, kind in self.kinds.items():
-            first, last = self.places[name], self.places[name] + kind.count
+            first, last = self.places[name], self.places[name] + kind.rows
             if kind.per_arm:
                 parts.append(f"vectors[{first} * K:{last} * K]")
             else:
@@ -118,9 +118,9 @@ class Layout:
         """The numbers of one game by name, without its scratch space."""
         K = vectors.size // self.n_vectors if self.n_vectors else 0
         single, per_arm = numbers.ravel().tolist(), vectors.ravel().tolist()
-        found = {}
+        found: dict[str, Any] = {}
         for name, kind in self.saved_kinds.items():
-            first, last = self.places[name], self.places[name] + kind.count
+            first, last = self.places[name], self.places[name] + kind.rows
             if kind.per_arm:
                 found[name] = per_arm[first * K : last * K]
             else:
@@ -145,7 +145,7 @@ class Layout:
         for name, kind in self.kinds.items():
             size = K if kind.per_arm else 1
             flat = vectors.reshape(-1) if kind.per_arm else numbers.reshape(-1)
-            parts.append(flat[self.places[name] * size : (self.places[name] + kind.count) * size])
+            parts.append(flat[self.places[name] * size : (self.places[name] + kind.rows) * size])
         return parts
 
 

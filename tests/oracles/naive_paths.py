@@ -222,7 +222,12 @@ def mix(arms: list[list[int]], losses: list[list[float]], price: Any, first: Any
     with mpmath.workdps(digits):
         N, K, lam = len(arms[0]), len(losses[0]), mpmath.mpf(price)
         ln_N = mpmath.log(N)
-        C, delta, gap, cost = [mpmath.mpf(0)] * N, mpmath.mpf("0.1") * (1 + mpmath.mpf(most)) * ln_N, mpmath.mpf(0), mpmath.mpf(0)
+        C, delta, gap, cost = (
+            [mpmath.mpf(0)] * N,
+            mpmath.mpf("0.1") * (1 + mpmath.mpf(most)) * ln_N,
+            mpmath.mpf(0),
+            mpmath.mpf(0),
+        )
         before, found = [mpmath.mpf(0)] * K, []
         for t, row in enumerate(losses):
             eta = ln_N / delta

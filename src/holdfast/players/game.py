@@ -210,11 +210,7 @@ class Game:
 
     def observe_all(self, losses: Array, low: float, unit: float, stale: float) -> int:
         """What all arms lost in this round, in the user's units; `losses` is changed. 0, or `OUTSIDE` or `UNKNOWN`."""
-        return int(
-            self._observe(
-                self.params, self.numbers, self.vectors, self.K, self.block, losses, low, unit, stale
-            )
-        )
+        return int(self._observe(self.params, self.numbers, self.vectors, self.K, self.block, losses, low, unit, stale))
 
     @property
     def state(self) -> Any:

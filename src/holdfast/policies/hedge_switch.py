@@ -130,14 +130,16 @@ def steps_of(kinds: tuple[tuple[PathKernels, int], ...]) -> Any:
     if not kinds:
         return no_steps
     (kernels, n_own), rest = kinds[0], steps_of(kinds[1:])
-    step, view, n_numbers, n_vectors = kernels.step, kernels.layout.view, kernels.layout.n_numbers, 0
+    step, view, n_numbers = kernels.step, kernels.layout.view, kernels.layout.n_numbers
     n_vectors = kernels.layout.n_vectors
 
     @kernel
     def steps(params: Any, game: Any, stand_in: int, kind: int, j: int, own: int, number: int, vector: int) -> None:
         K = game.P.shape[0]
         for _ in range(int(params.counts[kind])):
-            memory = view(game.numbers[number : number + n_numbers], game.vectors[vector * K : (vector + n_vectors) * K], K)
+            memory = view(
+                game.numbers[number : number + n_numbers], game.vectors[vector * K : (vector + n_vectors) * K], K
+            )
             here = int(game.at[j, 0]) if game.n[0] > 1.0 else -1
             arm = int(step(params.own[own : own + n_own], memory, game, params.costs, here))
             if arm < 0 or arm >= K or game.shut[arm, 0] > 0.0:
@@ -166,7 +168,9 @@ def lessons_of(kinds: tuple[tuple[PathKernels, int], ...]) -> Any:
     def lessons(params: Any, game: Any, losses: Any, kind: int, j: int, own: int, number: int, vector: int) -> None:
         K = game.P.shape[0]
         for _ in range(int(params.counts[kind])):
-            memory = view(game.numbers[number : number + n_numbers], game.vectors[vector * K : (vector + n_vectors) * K], K)
+            memory = view(
+                game.numbers[number : number + n_numbers], game.vectors[vector * K : (vector + n_vectors) * K], K
+            )
             learn(params.own[own : own + n_own], memory, game, params.costs, losses)
             j += 1
             own += n_own
@@ -228,11 +232,11 @@ def lazy_move(params: Any, game: Any, here: int, u: float) -> int:
     game.moving[0] = game.lam[0] * moved
     if here < 0:
         game.moving[0] = game.lam[0]
-        return drawn(P, u)  # type: ignore[no-any-return]
+        return drawn(P, u)
     stays = P[here, 0] / before[here, 0] if before[here, 0] > 0.0 else 1.0
     if u < stays or moved == 0.0:
         return here
-    return drawn(grown, (u - stays) / (1.0 - stays))  # type: ignore[no-any-return]
+    return drawn(grown, (u - stays) / (1.0 - stays))
 
 
 @kernel
@@ -246,7 +250,7 @@ def flowing_move(params: Any, game: Any, here: int, u: float) -> int:
     P, flow, lost, grown, K = game.P, game.flow, game.value, game.other, game.P.shape[0]
     if here < 0:
         game.moving[0] = 0.0
-        return drawn(P, u)  # type: ignore[no-any-return]
+        return drawn(P, u)
     total = 0.0
     for a in range(K):
         lost[a, 0], grown[a, 0] = 0.0, 0.0
@@ -282,7 +286,7 @@ def flowing_move(params: Any, game: Any, here: int, u: float) -> int:
         for b in range(K):
             cost += max(flow[a * K + b, 0], 0.0) * params.costs[a * K + b]
     game.moving[0] = cost
-    return drawn(flow[here * K : (here + 1) * K], u)  # type: ignore[no-any-return]
+    return drawn(flow[here * K : (here + 1) * K], u)
 
 
 @kernel
@@ -405,13 +409,15 @@ class AdaptiveHedgeSwitch(Policy):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.switching_cost != ANNOUNCED if isinstance(self.switching_cost, str) else True:
+        if not isinstance(self.switching_cost, str) or self.switching_cost != ANNOUNCED:
             self._set("switching_cost", self._checked_switching_cost())
         periods = (self.period,) if self.period is None or not isinstance(self.period, Sequence) else self.period
         if self.period is not None:
             checked = tuple(whole_number("period", p, least=2, most=LONGEST_PERIOD) for p in periods)
             self._set("period", checked[0] if len(checked) == 1 else checked)
-        self._set("forecast_rounds", whole_number("forecast_rounds", self.forecast_rounds, least=0, most=LONGEST_PERIOD))
+        self._set(
+            "forecast_rounds", whole_number("forecast_rounds", self.forecast_rounds, least=0, most=LONGEST_PERIOD)
+        )
         self._set("stale", whole_number("stale", self.stale, least=0))
         if self.paths is not None:
             if isinstance(self.paths, (str, Mapping)) or not isinstance(self.paths, Sequence) or not self.paths:
@@ -420,10 +426,9 @@ class AdaptiveHedgeSwitch(Policy):
 
     def _checked_switching_cost(self) -> float | CostTable:
         cost = self.switching_cost
-        if isinstance(cost, (str, int, float, np.number)) or cost is None or np.ndim(cost) == 0:  # type: ignore[arg-type]
-            rule_of_words = isinstance(cost, str)
-            if rule_of_words:
-                raise InvalidParameter("switching_cost", 'must be a number, a table or "announced"', cost)
+        if isinstance(cost, str):
+            raise InvalidParameter("switching_cost", 'must be a number, a table or "announced"', cost)
+        if not isinstance(cost, (Sequence, np.ndarray)):
             return self.checked_cost(cost)
         table, detour = checked_costs(cost, self.n_arms, LARGEST * self.unit)
         if detour is not None:

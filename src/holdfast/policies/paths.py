@@ -137,7 +137,7 @@ def first_step(game: Any, costs: Any, rounds: int, here: int) -> int:
             for i in range(K):
                 for j in range(K):
                     value[i, 0] = min(value[i, 0], other[j, 0] + costs[i * K + j])
-    return cheapest_move(game, costs, value, here)  # type: ignore[no-any-return]
+    return cheapest_move(game, costs, value, here)
 
 
 @kernel
@@ -255,7 +255,7 @@ def step_smoothed(own: Any, memory: Any, game: Any, costs: Any, here: int) -> in
         return 0
     for i in range(memory.mean.shape[0]):
         game.value[i, 0] = own[1] * memory.mean[i, 0]
-    return cheapest_move(game, costs, game.value, here)  # type: ignore[no-any-return]
+    return cheapest_move(game, costs, game.value, here)
 
 
 @kernel
@@ -325,7 +325,7 @@ def step_seasonal(own: Any, memory: Any, game: Any, costs: Any, here: int) -> in
             expected = memory.season[phase * K + i, 0] + fade * memory.deviation[i, 0]
             game.ahead[h * K + i, 0] = expected if seen else game.known[i, 0]
         phase = phase + 1 if phase + 1 < period else 0
-    return first_step(game, costs, rounds, here)  # type: ignore[no-any-return]
+    return first_step(game, costs, rounds, here)
 
 
 @kernel
@@ -395,7 +395,7 @@ def step_forecast(own: Any, memory: Any, game: Any, costs: Any, here: int) -> in
         fade *= persistence
         for i in range(K):
             game.ahead[h * K + i, 0] = game.forecast[(row + h) * K + i, 0] + fade * memory.error[i, 0]
-    return first_step(game, costs, rounds, here)  # type: ignore[no-any-return]
+    return first_step(game, costs, rounds, here)
 
 
 @kernel

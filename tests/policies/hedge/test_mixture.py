@@ -33,7 +33,7 @@ def hostile(kind: str, K: int, seed: int) -> Losses:
         if kind == "hunt":
             return (np.arange(K) == np.argmax(P)).astype(float)
         if kind == "hunt half":
-            return (P > np.median(P)).astype(float) * 0.5
+            return (np.median(P) < P).astype(float) * 0.5
         if kind == "alternate":
             return np.array([(t + i) % 2 for i in range(K)], dtype=float)
         if kind == "rotate":
@@ -118,9 +118,11 @@ def test_the_arm_is_drawn_from_the_mixture_and_moves_no_more_than_it_must(pairs:
     points = draw.random(K)
     table = np.abs(points[:, None] - points) + 0.3 * (1 - np.eye(K))
     cost: object = table.tolist() if pairs else 0.7
-    policy = hf.AdaptiveHedgeSwitch(K, switching_cost=cost, paths=[FixedArm(0), FixedArm(1), *map(WorkFunction, (1, 2, 3))])
+    policy = hf.AdaptiveHedgeSwitch(
+        K, switching_cost=cost, paths=[FixedArm(0), FixedArm(1), *map(WorkFunction, (1, 2, 3))]
+    )
     player = policy.player(seed=1)
-    for t in range(12):
+    for _ in range(12):
         player.ask()
         player.tell(draw.random(K))
     layout, game = policy.kernels.state_layout, player._game

@@ -1,4 +1,4 @@
-"""Every path stands where its naive twin stands, whatever the losses, the costs, the forecasts and the arms there are."""
+"""Every path stands where its naive twin stands, whatever the losses, costs, forecasts and available arms are."""
 
 import naive_paths as naive
 import numpy as np
