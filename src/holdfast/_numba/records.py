@@ -20,13 +20,12 @@ from numba.extending import intrinsic, register_model
 from holdfast._numba.compile import InlinedPart, KernelDispatcher
 from holdfast._numba.rows import Rows, part_of, rows_at
 
-
 Kinds = tuple[tuple[str, bool, int | None], ...]
 """Of each name: whether it is per arm, and how many of it there are, None for one."""
 
 
 class RecordType(types.Type):  # type: ignore[misc]  # Numba has no types
-    """Numba's type of a record: for each name, whether it is per arm and how many there are; the types of its arrays."""
+    """Numba's type of a record: of each name, whether it is per arm and how many there are; its arrays' types."""
 
     def __init__(self, kinds: Kinds, numbers: Any, vectors: Any) -> None:
         self.places: dict[str, tuple[bool, int | None, int]] = {}

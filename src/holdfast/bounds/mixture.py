@@ -11,7 +11,9 @@ START = 0.1
 
 
 def mixture_overhead(n_paths: int, switching_cost: float, spread: float, delta: float) -> float:
-    """Theorem 2's bound on Δ_T: √(2 ln N·W) + 3(1 + λ) ln N + 1 + 3λ + λ ln N·ln⁺(Δ_T/B), B = √(½ W ln N) + (1 + λ) ln N.
+    """Theorem 2's bound on Δ_T: √(2 ln N·W) + 3(1 + λ) ln N + 1 + 3λ + λ ln N·ln⁺(Δ_T/B).
+
+    B = √(½ W ln N) + (1 + λ) ln N.
 
     Parameters
     ----------
@@ -37,7 +39,7 @@ def mixture_overhead(n_paths: int, switching_cost: float, spread: float, delta: 
 
 
 def mixture_excess(n_paths: int, switching_cost: float, best_cost: float, *, rounds: float | None = None) -> float:
-    """Theorem 3's bound on the expected cost over that of the best path, known before the game: about 2√(2(1 + 3λ) ln N·L*).
+    """Theorem 3's bound on the expected cost over that of the best path: about 2√(2(1 + 3λ) ln N·L*) for large L*.
 
     Parameters
     ----------

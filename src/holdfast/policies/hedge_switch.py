@@ -43,7 +43,7 @@ SMALL = 0.01
 class HedgeParams(NamedTuple):
     """The parameters."""
 
-    ln_N: float  # ln of the number of paths
+    log_paths: float  # ln of the number of paths
     lam: float  # λ, or the largest entry of the table
     varying: float  # whether λ is announced in each round
     counts: Array  # paths of each kind
@@ -52,7 +52,7 @@ class HedgeParams(NamedTuple):
 
 
 class HedgeGame(NamedTuple):
-    """A game; beside these, what every policy that sees all has, and the costs and the memory of the paths (`game_of`)."""
+    """A game; beside these, what every policy that sees all has, and costs and memory of the paths (`game_of`)."""
 
     n: Scalar  # rounds begun
     lam: Scalar  # λ of this round
@@ -194,7 +194,7 @@ def stand_in_of(game: Any) -> int:
 @kernel
 def weigh(params: Any, game: Any) -> None:
     """p ∝ exp(−ηC) into `p`, the last round's into `q`, and the arms' distributions into `P` and `before` (line 2)."""
-    eta, total = params.ln_N / game.delta[0], 0.0
+    eta, total = params.log_paths / game.delta[0], 0.0
     C, p, q, P, before = game.C, game.p, game.q, game.P, game.before
     for j in range(p.shape[0]):
         q[j, 0] = p[j, 0]
@@ -301,7 +301,7 @@ def exp_excess(x: float) -> float:
 def settle(params: Any, game: Any, losses: Any) -> None:
     """Lines 4 to 6: what the round has cost each path and the mixture, Δ."""
     C, p, at, paid = game.C, game.p, game.at, game.paid
-    eta, mean, own, most = params.ln_N / game.delta[0], 0.0, 0.0, 0.0
+    eta, mean, own, most = params.log_paths / game.delta[0], 0.0, 0.0, 0.0
     for j in range(p.shape[0]):
         mean += p[j, 0] * (losses[int(at[j, 0]), 0] + paid[j, 0])
         own += p[j, 0] * paid[j, 0]
@@ -333,7 +333,7 @@ def hedge_kernels(kinds: tuple[tuple[PathKernels, int], ...], sizes: Sizes) -> K
         game.n[0] += 1.0
         game.lam[0] = announced if params.varying > 0.0 else params.lam
         if game.n[0] == 1.0:
-            game.delta[0] = START * (1.0 + game.lam[0]) * params.ln_N
+            game.delta[0] = START * (1.0 + game.lam[0]) * params.log_paths
         steps(params, game, stand_in_of(game), 0, 0, 0, 0, 0)
         weigh(params, game)
         arm = move(params, game, int(game.last[0]) - 1, uniform_abreast(streams, 0))
@@ -505,7 +505,7 @@ class AdaptiveHedgeSwitch(Policy):
         K, N = self.n_arms, len(self.mixed)
         must_be(state["n"] >= 0 and state["n"] == int(state["n"]), "n must be a number of rounds")
         must_be(0 <= state["last"] <= K and (state["last"] > 0) == (state["n"] > 0), "last must be an arm")
-        must_be(0 <= state["first"] and 0 <= state["rows"] <= self.forecast_rounds, "rows must be those of a forecast")
+        must_be(state["first"] >= 0 and 0 <= state["rows"] <= self.forecast_rounds, "rows must be those of a forecast")
         must_be(state["lam"] >= 0, "lam must not be negative")
         must_be(set(state["shut"]) <= {0.0, 1.0} and min(state["age"]) >= 0, "shut and age must be known")
         if state["n"] == 0:

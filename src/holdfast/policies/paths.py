@@ -342,7 +342,7 @@ def learn_seasonal(own: Any, memory: Any, game: Any, costs: Any, losses: Any) ->
 
 @dataclass(frozen=True)
 class SeasonalPlan(Path):
-    """Plans two periods ahead on the smoothed loss of each arm at each phase of a period, such as the 24 hours of a day.
+    """Plans two periods ahead on the smoothed loss of each arm at each phase of a period, such as the hours of a day.
 
     To it is added how far the last losses were from it, fading over half a period.
 
@@ -420,7 +420,7 @@ def learn_forecast(own: Any, memory: Any, game: Any, costs: Any, losses: Any) ->
 
 @dataclass(frozen=True)
 class GivenForecast(Path):
-    """Plans on the forecasts that ``ask(forecast=...)`` gives, as far as they reach, corrected by how wrong they just were.
+    """Plans on the forecasts that ``ask(forecast=...)`` gives, corrected by how wrong they just were.
 
     Between two forecasts it uses what is left of the last one. Without any it stays where it is.
 

@@ -16,12 +16,13 @@ ROUNDING = 1e-12
 
 
 def checked_costs(given: Any, n_arms: int, most: float) -> tuple[CostTable, tuple[int, int, int] | None]:
-    """The table as shortest ways between arms; and three arms (from, by way of, to) of which a detour was cheaper, if any.
+    """The table as shortest ways between arms; and three arms (from, by way of, to) whose detour was cheaper, if any.
 
     >>> checked_costs([[0, 1, 5], [1, 0, 1], [5, 1, 0]], 3, 1e50)
     (((0.0, 1.0, 2.0), (1.0, 0.0, 1.0), (2.0, 1.0, 0.0)), (0, 1, 2))
     """
-    rule = f"must be a table of {n_arms} x {n_arms} finite numbers, not negative, at most {most:g}, with zeros from each arm to itself"
+    size = f"{n_arms} x {n_arms}"
+    rule = f"must be a table of {size} numbers from 0 to {most:g}, with zeros from each arm to itself"
     try:
         table = np.array(given, dtype=np.float64)
     except (TypeError, ValueError):
