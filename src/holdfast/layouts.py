@@ -17,7 +17,6 @@ from collections import namedtuple
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
-from itertools import accumulate
 from typing import Annotated, Any, NamedTuple, get_args, get_type_hints
 
 import numpy as np
@@ -36,6 +35,8 @@ class Kind(NamedTuple):
     saved: bool
     several: int | None = None
     """So many numbers, or so many for each arm; None for one."""
+    more: int = 0
+    """And so many more that belong to no arm."""
 
     @property
     def rows(self) -> int:
@@ -53,10 +54,13 @@ ScratchPerArm = Annotated[Array, Kind(per_arm=True, saved=False)]
 """One number per arm and game that means nothing between two calls."""
 
 
-def several(kind: Any, count: int) -> Any:
-    """So many of a kind under one name: ``several(Scalar, n)[j, g]``, ``several(PerArm, n)[j * K + i, g]``."""
+def several(kind: Any, count: int, more: int = 0) -> Any:
+    """So many of a kind under one name: ``several(Scalar, n)[j, g]``, ``several(PerArm, n)[j * K + i, g]``.
+
+    With `more`, ``several(PerArm, 1, more=m)`` has K + m rows.
+    """
     hint, mark = get_args(kind)
-    return Annotated[hint, mark._replace(several=count)]
+    return Annotated[hint, mark._replace(several=count, more=more)]
 
 
 @dataclass(frozen=True)
@@ -88,13 +92,24 @@ class Layout:
         return {name: kind for name, kind in self.kinds.items() if kind.saved}
 
     @cached_property
-    def places(self) -> Mapping[str, int]:
-        """The first row of each name: of `numbers`, or, for each arm, of `vectors`."""
-        places: dict[str, int] = {}
+    def n_more(self) -> int:
+        """Rows of `vectors` that belong to no arm."""
+        return sum(kind.more for kind in self.kinds.values())
+
+    def vector_rows(self, n_arms: int) -> int:
+        """Rows of `vectors`."""
+        return self.n_vectors * n_arms + self.n_more
+
+    @cached_property
+    def places(self) -> Mapping[str, tuple[int, int]]:
+        """Before each name: so many rows of `numbers`, or so many for each arm of `vectors`; and those of no arm."""
+        places: dict[str, tuple[int, int]] = {}
         for per_arm in (False, True):
-            named = [name for name, kind in self.kinds.items() if kind.per_arm == per_arm]
-            firsts = accumulate((self.kinds[name].rows for name in named), initial=0)
-            places.update(zip(named, firsts, strict=False))
+            before, more = 0, 0
+            for name, kind in self.kinds.items():
+                if kind.per_arm == per_arm:
+                    places[name] = before, more
+                    before, more = before + kind.rows, more + kind.more
         return places
 
     @cached_property
@@ -102,27 +117,29 @@ class Layout:
         """A kernel: the record over `numbers`, `vectors` and K, all arrays with one column per game."""
         parts = []
         for name, kind in self.kinds.items():
-            first, last = self.places[name], self.places[name] + kind.rows
+            first, more = self.places[name]
+            last = first + kind.rows
             if kind.per_arm:
-                parts.append(f"vectors[{first} * K:{last} * K]")
+                parts.append(f"vectors[{first} * K + {more}:{last} * K + {more + kind.more}]")
             else:
                 parts.append(f"numbers[{first}]" if kind.several is None else f"numbers[{first}:{last}]")
         scope = {"Record": self.record, "__name__": __name__}
         exec(f"def view(numbers, vectors, K):\n    return Record({', '.join(parts)})\n", scope)
         if not COMPILED:
             return scope["view"]
-        kinds = tuple((name, kind.per_arm, kind.several) for name, kind in self.kinds.items())
+        kinds = tuple((name, kind.per_arm, kind.several, kind.more) for name, kind in self.kinds.items())
         return RecordView(scope["view"], kinds)
 
     def saved(self, numbers: Array, vectors: Array) -> dict[str, Any]:
         """The numbers of one game by name, without its scratch space."""
-        K = vectors.size // self.n_vectors if self.n_vectors else 0
+        K = self._arms(vectors)
         single, per_arm = numbers.ravel().tolist(), vectors.ravel().tolist()
         found: dict[str, Any] = {}
         for name, kind in self.saved_kinds.items():
-            first, last = self.places[name], self.places[name] + kind.rows
+            first, more = self.places[name]
+            last = first + kind.rows
             if kind.per_arm:
-                found[name] = per_arm[first * K : last * K]
+                found[name] = per_arm[first * K + more : last * K + more + kind.more]
             else:
                 found[name] = single[first] if kind.several is None else single[first:last]
         return found
@@ -140,13 +157,18 @@ class Layout:
 
     def _arrays(self, numbers: Array, vectors: Array) -> list[Array]:
         """The part of each name."""
-        K = vectors.size // self.n_vectors if self.n_vectors else 0
+        K = self._arms(vectors)
         parts = []
         for name, kind in self.kinds.items():
             size = K if kind.per_arm else 1
             flat = vectors.reshape(-1) if kind.per_arm else numbers.reshape(-1)
-            parts.append(flat[self.places[name] * size : (self.places[name] + kind.rows) * size])
+            first, more = self.places[name]
+            parts.append(flat[first * size + more : (first + kind.rows) * size + more + kind.more])
         return parts
+
+    def _arms(self, vectors: Array) -> int:
+        """The number of arms that `vectors` are of."""
+        return (vectors.size - self.n_more) // self.n_vectors if self.n_vectors else 0
 
 
 @cache

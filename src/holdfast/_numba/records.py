@@ -20,21 +20,25 @@ from numba.extending import intrinsic, register_model
 from holdfast._numba.compile import InlinedPart, KernelDispatcher
 from holdfast._numba.rows import Rows, part_of, rows_at
 
-Kinds = tuple[tuple[str, bool, int | None], ...]
-"""Of each name: whether it is per arm, and how many of it there are, None for one."""
+Kinds = tuple[tuple[str, bool, int | None, int], ...]
+"""Of each name: whether it is per arm, how many of it there are, None for one, and how many more of no arm."""
 
 
 class RecordType(types.Type):  # type: ignore[misc]  # Numba has no types
     """Numba's type of a record: of each name, whether it is per arm and how many there are; its arrays' types."""
 
     def __init__(self, kinds: Kinds, numbers: Any, vectors: Any) -> None:
-        self.places: dict[str, tuple[bool, int | None, int]] = {}
-        counts = [0, 0]
-        for name, per_arm, several in kinds:
-            self.places[name] = (per_arm, several, counts[per_arm])
+        self.places: dict[str, tuple[bool, int | None, int, int, int]] = {}
+        counts, before = [0, 0], 0
+        for name, per_arm, several, more in kinds:
+            self.places[name] = (per_arm, several, more, counts[per_arm], before)
             counts[per_arm] += 1 if several is None else several
+            before += more
         self.numbers, self.vectors = numbers, vectors
-        sizes = (f"{several or ''}{'K' if per_arm else ''}" for _, per_arm, several in kinds)
+        sizes = (
+            f"{several or ''}{'K' if per_arm else ''}{f'+{more}' if more else ''}"
+            for _, per_arm, several, more in kinds
+        )
         names = ", ".join(f"{kind[0]}[{size}]" if size else kind[0] for kind, size in zip(kinds, sizes, strict=True))
         super().__init__(f"record({names})")  # as Numba's errors call it
 
@@ -63,7 +67,7 @@ class RecordAttributes(AttributeTemplate):  # type: ignore[misc]  # Numba has no
         """None for a name that there is not."""
         if name not in record.places:
             return None
-        per_arm, several, _ = record.places[name]
+        per_arm, several, *_ = record.places[name]
         one_row = not per_arm and several is None
         return Rows(record.numbers.dtype, 1) if one_row else Rows(record.vectors.dtype, 2)
 
@@ -72,15 +76,16 @@ class RecordAttributes(AttributeTemplate):  # type: ignore[misc]  # Numba has no
 def _place(context: Any, builder: Any, record: RecordType, value: Any, name: str) -> Any:
     """The array that a name stands for."""
     model = context.data_model_manager[record]
-    per_arm, several, before = record.places[name]
+    per_arm, several, more, before, more_before = record.places[name]
     kind = record.vectors if per_arm else record.numbers
     whole = model.get(builder, value, "vectors" if per_arm else "numbers")
     width = builder.extract_value(part_of(context, builder, kind, whole, "shape"), 1)
     first, shape = context.get_constant(types.intp, before), [width]
     if per_arm:
         K = model.get(builder, value, "K")
-        first = builder.mul(first, K)
-        shape = [K if several is None else builder.mul(context.get_constant(types.intp, several), K), width]
+        rows = K if several is None else builder.mul(context.get_constant(types.intp, several), K)
+        first = builder.add(builder.mul(first, K), context.get_constant(types.intp, more_before))
+        shape = [builder.add(rows, context.get_constant(types.intp, more)), width]
     elif several is not None:
         shape = [context.get_constant(types.intp, several), width]
     data = builder.gep(part_of(context, builder, kind, whole, "data"), [builder.mul(first, width)])

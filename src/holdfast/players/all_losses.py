@@ -99,13 +99,12 @@ class AllLossesPlayer(Player, sees="all"):
         if not self._left:
             raise OutOfTurn("there is no round to tell the losses of: call ask() first")
         given = self._given
+        if type(losses) is not list and isinstance(losses, Mapping):
+            losses = self._by_name(losses)
         try:
-            if type(losses) is list or isinstance(losses, (tuple, np.ndarray)):
-                if len(losses) != len(given):
-                    raise ValueError
-                given[:] = losses
-            else:
-                given[:] = self._by_name(losses)
+            if len(losses) != len(given):
+                raise ValueError
+            given[:] = losses
         except (TypeError, ValueError):
             rule = f"must be {len(given)} numbers, one for each arm, or numbers by arm"
             raise InvalidParameter("losses", rule, losses) from None
@@ -115,9 +114,7 @@ class AllLossesPlayer(Player, sees="all"):
         self._left = 0
         self._rounds += 1
 
-    def _by_name(self, losses: object) -> Array:
-        if not isinstance(losses, Mapping):
-            raise TypeError
+    def _by_name(self, losses: Mapping[Any, Any]) -> Array:
         found = np.full(self.policy.n_arms, np.nan)
         for arm, loss in losses.items():
             found[self._index(arm)] = np.nan if loss is None else real_number(f"loss of {arm!r}", loss)

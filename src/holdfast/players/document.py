@@ -207,7 +207,7 @@ def named_numbers(values: Any, layout: Layout, n_arms: int, what: str) -> dict[s
         if not kind.per_arm and kind.several is None:
             checked[name] = real_number(name, values[name])
             continue
-        size = kind.rows * (n_arms if kind.per_arm else 1)
+        size = kind.rows * (n_arms if kind.per_arm else 1) + kind.more
         rule = "a number per arm" if size == n_arms else f"{size} numbers"
         must_be(isinstance(values[name], list) and len(values[name]) == size, f"{name} must have {rule}")
         numbers = np.array([real_number(name, value) for value in values[name]])

@@ -162,7 +162,7 @@ class Game:
         self.params = checked_parameters(policy)
         self._covered = policy.blocks_covered(self.params)
         self.numbers = np.zeros(kernels.state_layout.n_numbers)
-        self.vectors = np.zeros(kernels.state_layout.n_vectors * self.K)
+        self.vectors = np.zeros(kernels.state_layout.vector_rows(self.K))
         self.block = np.zeros(kernels.block_layout.n_numbers)
         """The block that was begun last; arm, rounds and probability come first."""
         self._row = self.block.reshape(1, -1)

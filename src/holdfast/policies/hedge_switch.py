@@ -80,9 +80,12 @@ class HedgeBlock(NamedTuple):
 
 
 class Sizes(NamedTuple):
-    """How many numbers the paths of a game take."""
+    """How many numbers the paths of a game take; the same for any number of arms, but for `pairs`."""
 
-    paths: int
+    per_arm: int
+    """1 where there are at least as many paths as arms: each arm stands for one."""
+    more: int
+    """Paths beyond these."""
     numbers: int
     vectors: int
     ahead: int
@@ -99,18 +102,18 @@ def game_of(sizes: Sizes) -> Any:
         "HedgeGameOfPaths",
         __name__,
         **get_type_hints(HedgeGame, include_extras=True),
-        C=several(Scalar, sizes.paths),  # what each path has cost, less the least
-        p=several(Scalar, sizes.paths),  # weights
-        at=several(Scalar, sizes.paths),  # the arm of each path
-        paid=several(Scalar, sizes.paths),  # what its switch of this round costs
+        C=several(PerArm, sizes.per_arm, sizes.more),  # what each path has cost, less the least
+        p=several(PerArm, sizes.per_arm, sizes.more),  # weights
+        at=several(PerArm, sizes.per_arm, sizes.more),  # the arm of each path
+        paid=several(PerArm, sizes.per_arm, sizes.more),  # what its switch of this round costs
         numbers=several(Scalar, sizes.numbers),
         vectors=several(PerArm, sizes.vectors),
         forecast=several(PerArm, sizes.forecast),
         closed=several(ScratchPerArm, sizes.forecast),
         ahead=several(ScratchPerArm, sizes.ahead),
         flow=several(ScratchPerArm, sizes.pairs),
-        was=several(Scratch, sizes.paths),  # the last round's arms and weights
-        q=several(Scratch, sizes.paths),
+        was=several(ScratchPerArm, sizes.per_arm, sizes.more),  # the last round's arms and weights
+        q=several(ScratchPerArm, sizes.per_arm, sizes.more),
     )
 
 
@@ -461,8 +464,10 @@ class AdaptiveHedgeSwitch(Policy):
         """The loop over paths, composed of their kernels."""
         kinds = tuple(kind for kind, _ in groupby(self.mixed, key=_kind))
         layouts = [path.kernels.layout for path in self.mixed]
+        enough = len(self.mixed) >= self.n_arms
         sizes = Sizes(
-            paths=len(self.mixed),
+            per_arm=int(enough),
+            more=len(self.mixed) - self.n_arms * enough,
             numbers=sum(layout.n_numbers for layout in layouts),
             vectors=sum(layout.n_vectors for layout in layouts),
             ahead=max(path.kernels.look_ahead for path in self.mixed),

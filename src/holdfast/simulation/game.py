@@ -136,11 +136,12 @@ def _hear_own(parts: Parts) -> Kernel:
 
 def _hear_all(parts: Parts) -> Kernel:
     """What every arm has lost: each is drawn, so that the losses are the same whatever is played."""
-    total, observe, state_rows = parts.total, parts.policy.observe, parts.policy.state_layout.n_vectors
+    total, observe, layout = parts.total, parts.policy.observe, parts.policy.state_layout
+    per_arm, more = layout.n_vectors, layout.n_more
 
     @kernel
     def hear(rules: Any, scratch: Any, state: Any, block: Any, tally: Any, start: float, stop: float, K: int) -> bool:
-        losses = scratch.vectors[state_rows * K : (state_rows + 1) * K]
+        losses = scratch.vectors[per_arm * K + more : (per_arm + 1) * K + more]
         for i in range(K):
             for g in range(tally.seen.shape[0]):
                 place = i + tally.shift[g]
@@ -156,9 +157,9 @@ def _hear_all(parts: Parts) -> Kernel:
     return hear
 
 
-def vectors_of(kernels: Kernels) -> int:
-    """Rows for each arm that a game needs: the policy's state, and the losses where all are seen."""
-    return kernels.state_layout.n_vectors + (kernels.sees == "all")
+def vector_rows(kernels: Kernels, n_arms: int) -> int:
+    """Rows of vectors that a game needs: those of the policy's state, and the losses where all are seen."""
+    return kernels.state_layout.vector_rows(n_arms) + (n_arms if kernels.sees == "all" else 0)
 
 
 def compose_play(parts: Parts) -> Kernel:

@@ -25,7 +25,7 @@ from holdfast.simulation.game import (
     Record,
     Rules,
     compose_games,
-    vectors_of,
+    vector_rows,
 )
 
 Array = NDArray[np.float64]
@@ -138,6 +138,6 @@ def _empty_record(task: Task, count: int) -> Record:
 
 def _play(task: Task, width: int, first: int, costs: Array, stop: NDArray[np.uint8], record: Record) -> int:
     parts, K = task.parts(), task.policy.n_arms
-    vectors = aligned_zeros(vectors_of(parts.policy) * K * width)
+    vectors = aligned_zeros(vector_rows(parts.policy, K) * width)
     games = compose_games(parts, width)
     return int(games(task.rules(costs), first, vectors, K, stop, record))
