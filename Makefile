@@ -3,8 +3,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTHON ?= python3
 INSTALLED := $(VENV)/.installed
+PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
-.PHONY: install test reproduce lint bench bench-peers clean
+.PHONY: install lint check test test-versions coverage reproduce bench bench-peers clean
 
 install: $(INSTALLED)
 
@@ -21,25 +22,40 @@ lint: $(INSTALLED)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# Before each commit: lint, types and the fast tests.
+check: lint
+	$(PYTEST) -m "not slow"
+
+# Everything. Installs Chromium and PostgreSQL from the system's packages where it may: root on Debian.
 test: lint
 	scripts/browser
 	scripts/postgresql
-	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -m plain --numprocesses auto --dist loadfile
+	$(PYTEST)
+	NUMBA_DISABLE_JIT=1 $(PYTEST) -m plain
+
+# The core suite with the oldest and the newest dependencies, on each Python that this machine has.
+test-versions:
+	test -x .venv-nox/bin/nox || $(PYTHON) -m venv .venv-nox
+	.venv-nox/bin/python -m pip install --quiet --disable-pip-version-check 'nox>=2025.2.9' 'uv>=0.7'
+	$(if $(shell command -v pyenv),PYENV_VERSION=$(shell pyenv versions --bare | paste -sd:)) .venv-nox/bin/nox
+
+# Lines of the package that the tests run, with the compiler off so that kernels count too.
+coverage: $(INSTALLED)
+	NUMBA_DISABLE_JIT=1 $(PYTEST) --cov --cov-report=term-missing:skip-covered
 
 reproduce: $(INSTALLED)
 	$(BIN)/holdfast reproduce
 
 bench: $(INSTALLED)
-	$(BIN)/holdfast bench
+	$(BIN)/python benchmarks/simulations.py
 
 # The public libraries Holdfast is compared with, in an environment of their own.
 bench-peers: $(INSTALLED)
 	test -x .venv-peers/bin/python || $(PYTHON) -m venv .venv-peers
 	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check --requirement benchmarks/requirements-peers.txt
-	$(BIN)/holdfast bench
+	$(BIN)/python benchmarks/simulations.py
 	$(BIN)/python benchmarks/against_peers.py .venv-peers/bin/python
 
 clean:
-	rm -rf $(VENV) .venv-peers .pytest_cache .mypy_cache .ruff_cache .hypothesis reproduction
+	rm -rf $(VENV) .venv-nox .venv-peers .nox .nox .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis reproduction
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

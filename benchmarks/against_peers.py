@@ -8,9 +8,10 @@ import subprocess
 from functools import partial
 from pathlib import Path
 
+from clock import seconds
+from simulations import GAP, LAMBDA, line, ours, simulated
+
 import holdfast as hf
-from holdfast.bench.clock import seconds
-from holdfast.bench.report import GAP, LAMBDA, line, ours, simulated
 
 
 def loop_rate(policy: hf.Policy, horizon: int, replications: int) -> float:

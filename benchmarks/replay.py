@@ -17,9 +17,9 @@ import time
 from pathlib import Path
 
 import numpy as np
+from clock import seconds
 
 import holdfast as hf
-from holdfast.bench.clock import seconds
 from holdfast.replays.plans import hindsight
 
 LAMBDAS = (0.1, 0.35, 1.0)

@@ -6,7 +6,7 @@ Random worlds first, then evolution: the worst so far are changed a little, and 
 search keeps what was lucky as well as what is bad, so candidates that would be kept are measured a second time with
 other seeds, all of them again from time to time, and the worst at the end with 400 replications and seeds that the
 search has not seen. Printed are its shares for the policy searched against and for the paper's, with 95 % intervals;
-``--write`` keeps it in the form of ``src/holdfast/environments/found.json``.
+``--write`` keeps it in the form of ``src/holdfast/environments/searched_worlds.json``.
 """
 
 import argparse
@@ -19,10 +19,10 @@ import numpy as np
 
 import holdfast as hf
 from holdfast.bounds import theorem_1
-from holdfast.environments.found import found_worlds
+from holdfast.environments.searched_worlds import found_worlds
 from holdfast.policies import make_policy
 from holdfast.statistics import interval
-from holdfast.studies.own import fields_of
+from holdfast.studies.user_classes import fields_of
 
 HORIZON = 20_000
 POPULATION = 24

@@ -21,7 +21,6 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 import holdfast as hf
-from holdfast.decisions.records import losses_of
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "decisions"))
@@ -69,13 +68,9 @@ def check(url: str, journal: Path) -> tuple[int, int]:
         totals = router.history.totals
         handed = totals.told + totals.out
         assert totals.rounds == handed, "rounds do not add up"
-        with router.store.look(1) as rows:
-            known = {
-                (block.number, number): loss
-                for block in rows.blocks(0, 10**9)
-                for number, (loss, _) in losses_of(rows, block).items()
-            }
-            handed_out = sum(ask.handed for block in rows.blocks(0, 10**9) for ask in rows.asks_of(block.number))
+        with router.store.transaction(1, writing=False) as stored:
+            known = {(loss.block, loss.round): loss.loss for loss in stored.losses(0, 10**9)}
+            handed_out = sum(rounds for (rounds,) in stored.fetch("SELECT rounds FROM holdfast_asks WHERE game = 1"))
         places = {tuple(map(int, id.split("-")[1:3])) for id in asked}
         missing = [id for id in told if known.get(tuple(map(int, id.split("-")[1:3]))) != loss_of(id)]
         assert not missing, f"acknowledged losses are not recorded: {missing[:3]}"
@@ -86,12 +81,12 @@ def check(url: str, journal: Path) -> tuple[int, int]:
 
 def replayed(url: str) -> None:
     """The game as one that was never interrupted: the same asks and tells in the same order, in memory."""
-    with hf.open(url, "game") as router, router.store.look(1) as rows:
-        blocks = rows.blocks(0, 10**9)
-        order = sorted((b.place, b.number) for b in blocks if b.place is not None)
-        begun = [(b.number, b.arm, b.rounds, b.probability) for b in blocks]
-        settled = {b.number: b for b in blocks if b.place is not None}
-        before = {b.number: b.settled for b in blocks}
+    with hf.open(url, "game") as router:
+        blocks = list(router.history.blocks())
+    order = sorted((b.settled_order, b.number) for b in blocks if b.settled_order is not None)
+    begun = [(b.number, b.arm, b.rounds, b.probability) for b in blocks]
+    settled = {b.number: b for b in blocks if b.settled_order is not None}
+    before = {b.number: b.settled_at for b in blocks}
     # A block is begun after some blocks were settled: replay by the stored times, ties by what must have come first.
     twin = hf.open("memory:", "twin", hf.TsallisSwitch(**POLICY), seed=SEED)
     places = [number for _, number in order]

@@ -1,9 +1,10 @@
-"""The command `holdfast`: parse, call one public function, print."""
+"""The command `holdfast`: parse, call one public function, print; `docs/cli.md` has its exit codes."""
 
 from __future__ import annotations
 
 import errno
 import io
+import json
 import os
 import shutil
 import sys
@@ -16,24 +17,52 @@ from typing import Annotated, Any
 import typer
 
 import holdfast
-from holdfast.arena import commands as arena_commands
+from holdfast import errors
 from holdfast.checks import whole_number
-from holdfast.decisions import commands as decision_commands
-from holdfast.errors import HoldfastError
+from holdfast.command_line import LIST, Backend, Command, Scheduler, Workers, numbers
+from holdfast.decisions import commands as store_commands
+from holdfast.decisions.stores.address import NotShown, parse_address
+from holdfast.errors import HoldfastError, InvalidParameter, printable
+from holdfast.evidence import commands as arena_commands
+from holdfast.machine_code import commands as machine_code_commands
+from holdfast.paper import commands as paper_commands
 from holdfast.replays import commands as replay_commands
 from holdfast.studies import commands as study_commands
 
+PLAIN: dict[str, Any] = {
+    "no_args_is_help": True,
+    "rich_markup_mode": None,  # plain text: flags without a type, lists as they stand, any width
+    "context_settings": {"help_option_names": ["-h", "--help"]},
+}
 app = typer.Typer(
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
-    rich_markup_mode=None,  # plain text: flags without a type, lists as they stand, any width
-    context_settings={"help_option_names": ["-h", "--help"]},
-    help="Bandits with switching costs: simulate, reproduce the paper, evaluate its bounds.",
+    help="Repeatedly pick one of several options when switching has a cost: make decisions that a store keeps, "
+    "replay recorded losses, simulate, and check the theory.",
+    **PLAIN,
 )
+study = typer.Typer(help="Run and draw your own experiments.", **PLAIN)
+store = typer.Typer(help="Make decisions: ask which option to use, tell what it cost.", **PLAIN)
 
-Backend = Annotated[str, typer.Option(help="threads, cuda or dask.")]
-Scheduler = Annotated[str | None, typer.Option(help="Address of a Dask scheduler, such as tcp://host:8786.")]
-Workers = Annotated[int | None, typer.Option(help="Threads, or local Dask processes; all cores by default.")]
+UsageError: type[Any] = typer.BadParameter.__bases__[0]  # Typer has its own copy of click, and older versions do not
+
+UNWRITTEN, USAGE, INTERRUPTED = 1, 2, store_commands.INTERRUPTED
+EXIT_CODES: dict[type[HoldfastError], int] = {
+    errors.UnknownPlayer: 3,
+    errors.UnknownDecision: 3,
+    errors.AlreadyTold: 4,
+    errors.OtherSettings: 4,
+    errors.SomeRefused: 4,
+    errors.TooLate: 5,
+    errors.Forgotten: 5,
+    errors.OutOfTurn: 6,
+    errors.BadStore: 8,  # before StoreError, of which it is one
+    errors.BadSavedState: 8,
+    errors.StoreError: 7,
+    errors.BackendLost: 7,
+    errors.MissingExtra: 9,
+    HoldfastError: USAGE,
+}
+"""The first kind that an error is of."""
 
 
 def _version(wanted: bool) -> None:
@@ -51,13 +80,12 @@ def _options(
     pass
 
 
-@app.command()
 def bounds(
     arms: Annotated[int, typer.Option(help="K, the number of arms.")],
     switching_cost: Annotated[float, typer.Option(help="λ, what one switch costs.")],
-    horizon: Annotated[float, typer.Option(help="T, the number of rounds; 1e6 will do.")],
+    horizon: Annotated[float, typer.Option(help="T, the number of rounds, e.g. 1e6.")],
     gaps: Annotated[
-        str | None, typer.Option(help="Gaps of the suboptimal arms: one for all, or a comma-separated list.")
+        list[str] | None, typer.Option(metavar=LIST, help="Gaps of the suboptimal arms: one for all, or a list.")
     ] = None,
     best_arms: Annotated[int, typer.Option(help="Arms that share the best mean.")] = 1,
 ) -> None:
@@ -65,26 +93,31 @@ def bounds(
     from holdfast.bounds.table import applicable, binding
     from holdfast.report.markup import plain_powers
 
+    values = numbers("--gaps", gaps)
     rows = applicable(
-        n_arms=arms, switching_cost=switching_cost, horizon=horizon, gaps=_gaps(gaps), best_arms=best_arms
+        n_arms=arms,
+        switching_cost=switching_cost,
+        horizon=horizon,
+        gaps=None if gaps is None else values[0] if len(values) == 1 else values,
+        best_arms=best_arms,
     )
     names = [row.name.replace("_", " ").capitalize() for row in rows]
-    values = [f"{row.value:,.1f}" if row.value < 1e12 else f"{row.value:.4g}" for row in rows]
-    first, second = max(map(len, names)), max(map(len, values))
-    print(f"K = {arms}, λ = {switching_cost:g}, T = {horizon:g}, gaps {gaps or 'unknown'}\n")
+    shown = [f"{row.value:,.1f}" if row.value < 1e12 else f"{row.value:.4g}" for row in rows]
+    first, second = max(map(len, names)), max(map(len, shown))
+    known = "unknown" if gaps is None else ",".join(f"{gap:g}" for gap in values)
+    print(f"K = {arms}, λ = {switching_cost:g}, T = {horizon:g}, gaps {known}\n")
     print(f"{'bound':{first}}  {'value':>{second}}  here  holds for, formula")
-    for row, name, value in zip(rows, names, values, strict=True):
+    for row, name, value in zip(rows, names, shown, strict=True):
         _wrapped(f"{name:{first}}  {value:>{second}}  {'yes' if row.applies else 'no':4}  ", row.note)
         _wrapped("    ", plain_powers(row.statement))
     best = binding(rows)
-    told = f"Of the theorems on Tsallis-Switch {best.name.replace('_', ' ').capitalize()} binds: {best.value:,.1f}."
-    print(f"\n{told}")
+    print(f"\nOf the theorems on Tsallis-Switch {best.name.replace('_', ' ').capitalize()} binds: {best.value:,.1f}.")
     trivial = next(row for row in rows if row.kind == "trivial")
     if trivial.value < best.value:
-        said = (
-            f"At this horizon none says more than {trivial.statement} = {trivial.value:,.1f} does, whatever is played."
+        _wrapped(
+            "",
+            f"At this horizon none says more than {trivial.statement} = {trivial.value:,.1f} does, whatever is played.",
         )
-        _wrapped("", said)
 
 
 def _wrapped(begin: str, words: str) -> None:
@@ -93,17 +126,6 @@ def _wrapped(begin: str, words: str) -> None:
     print(textwrap.fill(words, width, initial_indent=begin, subsequent_indent=" " * len(begin)))
 
 
-def _gaps(text: str | None) -> float | list[float] | None:
-    if text is None:
-        return None
-    try:
-        values = [float(part) for part in text.split(",")]
-    except ValueError:
-        raise holdfast.InvalidParameter("--gaps", "must be a number or a comma-separated list of them", text) from None
-    return values[0] if len(values) == 1 else values
-
-
-@app.command()
 def claims(
     replications: Annotated[int, typer.Option(help="Games of each policy in each setting.")] = 4000,
     worlds: Annotated[int, typer.Option(help="Random piecewise-constant worlds.")] = 1000,
@@ -112,159 +134,36 @@ def claims(
     scheduler: Scheduler = None,
     workers: Workers = None,
 ) -> None:
-    """Play what we claim of the adaptive policy, and judge it as the paper's claims are."""
-    from holdfast.adaptive_claims import judged, lines
+    """Test our claims about the adaptive policy."""
+    from holdfast.evidence.adaptive_claims import judged, lines
     from holdfast.simulation.backends import find_backend
 
     where = find_backend(backend, workers=workers, scheduler=scheduler)
     runs = whole_number("replications", replications, least=2)
-    with _interruptible():
-        verdicts = judged(replications=runs, worlds=whole_number("worlds", worlds, least=2), seed=seed, backend=where)
+    verdicts = judged(replications=runs, worlds=whole_number("worlds", worlds, least=2), seed=seed, backend=where)
     print("\n".join(lines(verdicts)))
 
 
-@app.command()
-def simulate(
-    study: Annotated[Path, typer.Argument(help="A study in TOML.")],
-    out: Annotated[Path, typer.Option(help="Where the tables go.")],
-    backend: Backend = "threads",
-    scheduler: Scheduler = None,
-    workers: Workers = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Skip what is on disk already.")] = False,
-) -> None:
-    """Run your own experiment, described in a TOML file."""
-    from holdfast.studies.run import run_study
-
-    with _interruptible():
-        run = run_study(study, out, backend=backend, scheduler=scheduler, workers=workers, resume=resume, echo=print)
-    for values, result in run.results():
-        heading = ", ".join(f"{field} = {value}" for field, value in values.items())
-        print(f"\n{heading}\n{result!r}" if heading else f"\n{result!r}")
+def bench() -> None:
+    """Speed is measured in the repository: make bench."""
+    raise HoldfastError("the benchmarks are in the repository, not in the package: run make bench there")
 
 
-def _figures(begun: str) -> list[str]:
-    """The figures whose name begins so, for the shell's completion."""
-    from holdfast.paper.figures import FIGURES
-
-    return [name for name in FIGURES if name.startswith(begun)]
-
-
-def _reproduce(
-    figures: Annotated[
-        list[str] | None, typer.Argument(help="Names of figures; all by default.", autocompletion=_figures)
-    ] = None,
-    out: Annotated[Path, typer.Option(help="Where figures, tables, ledger and report go.")] = Path("reproduction"),
-    replications: Annotated[
-        int, typer.Option(help="Repetitions of each game in the figures; verdicts rest on at least 30.")
-    ] = 10,
-    horizon: Annotated[float, typer.Option(help="T, the number of rounds; 1e5 will do.")] = 100_000,
-    arms: Annotated[int, typer.Option(help="K, the number of arms.")] = 8,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same tables.")] = 0,
-    further: Annotated[
-        list[str] | None,
-        typer.Option("--with", help="A policy of our own to draw beside the paper's: adaptive.", metavar="POLICY"),
-    ] = None,
-    backend: Backend = "threads",
-    scheduler: Scheduler = None,
-    workers: Workers = None,
-    verbose: Annotated[bool, typer.Option("--verbose", help="Print every claim in full, and what is played.")] = False,
-) -> None:
-    from holdfast.paper import terminal
-    from holdfast.paper.reproduce import reproduce as run
-
-    with _interruptible():
-        made = run(
-            figures or None,
-            out=out,
-            replications=replications,
-            horizon=whole_number("horizon", horizon, least=1),
-            n_arms=arms,
-            seed=seed,
-            further=further or (),
-            backend=backend,
-            scheduler=scheduler,
-            workers=workers,
-            echo=print,
-            verbose=verbose,
-        )
-    lines = terminal.ledger(made.verdicts) if verbose else []
-    for line in [*lines, *terminal.summary(len(made.findings.figures), made.verdicts)]:
-        print(line)
-    print(f"The report is {made.report}")
-
-
-def _described() -> str:
-    """What `reproduce --help` says, with the figures by name."""
-    from holdfast.paper.figures import FIGURES
-
-    width = max(map(len, FIGURES))
-    listed = "\n".join(f"  {name:{width}}  {_short(figure.title, 56)}" for name, figure in FIGURES.items())
-    return (
-        "Regenerate the experiments of the paper, judge every claim it makes about them, and write a report.\n\n"
-        f"\b\nFigures:\n{listed}"
-    )
-
-
-def _short(text: str, most: int) -> str:
-    return textwrap.shorten(text, most, placeholder="…")
-
-
-class _WithFigures(typer.core.TyperCommand):
-    """A command whose help lists the figures; they are loaded when the help is asked for, and not before."""
-
-    def format_help_text(self, ctx: Any, formatter: Any) -> None:
-        """The description, then the figures."""
-        self.help = _described()
-        super().format_help_text(ctx, formatter)
-
-
-app.command("reproduce", cls=_WithFigures, help="Play the paper's experiments again and judge its claims.")(_reproduce)
-
-
-@app.command()
-def bench(
-    quick: Annotated[bool, typer.Option("--quick", help="Shorter games: for a look, not for a record.")] = False,
-) -> None:
-    """Measure speed side by side in one run, and print ratios."""
-    from holdfast.bench import report
-
-    report(quick=quick)
-
-
+app.add_typer(store, name="store")
+store_commands.add_to(store, old_forms=app)
 replay_commands.add_to(app)
-study_commands.add_to(app)
-decision_commands.add_to(app)
+app.add_typer(study, name="study")
+study_commands.add_to(study, old_forms=app)
 arena_commands.add_to(app)
-
-OPTIONS = {"n_arms": "--arms", "switching_cost": "--switching-cost", "best_arms": "--best-arms"} | {
-    name: f"--{name}"
-    for name in (
-        *("horizon", "gaps", "replications", "seed", "backend", "scheduler", "workers"),
-        *("policies", "environments", "trace", "units", "index"),
-    )
-}
+machine_code_commands.add_to(app)
+paper_commands.add_to(app)
+for command in (bounds, claims):
+    app.command(cls=Command)(command)
+app.command(hidden=True)(bench)
 
 
-def _in_options(error: HoldfastError) -> str:
-    """The message with the option's name for the parameter's; a study's file has the names it shows."""
-    text = str(error)
-    if isinstance(error, holdfast.InvalidParameter) and not text.endswith(".toml)"):
-        text = text.replace(error.parameter, OPTIONS.get(error.parameter, error.parameter), 1)
-    return text
-
-
-@contextmanager
-def _interruptible() -> Iterator[None]:
-    """Ctrl-C ends with the exit code shells expect."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        print("holdfast: interrupted", file=sys.stderr)
-        raise typer.Exit(130) from None
-
-
-class _Patient:
-    """Standard output that falls silent when its reader goes (``| head``): what is to be written to disk still is."""
+class PipeSafeStdout:
+    """Standard output that ignores a closed pipe (``| head``): what is to be written to disk still is."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -296,22 +195,88 @@ class _Patient:
 
 
 def main() -> None:
-    """Run the command; a user's mistake is one line on standard error and exit code 2."""
+    """Run the command; a mistake is one line on standard error, or one JSON object, and an exit code."""
+    if sys.stderr is None:  # closed: what is said there must not reach standard output
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115  # until the process ends
+    if sys.stdout is None:
+        sys.exit(_say(UNWRITTEN, HoldfastError("standard output is closed; nothing was done")))
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # an encoding without λ shows a question mark for it
-    sys.stdout = _Patient(sys.stdout)
+            stream.reconfigure(errors="backslashreplace")  # an encoding without λ shows \u03bb
+    sys.stdout = PipeSafeStdout(sys.stdout)
     try:
         try:
-            app()
-        except HoldfastError as error:
-            print(f"holdfast: {_in_options(error)}", file=sys.stderr)
-            sys.exit(2)
+            code = app(prog_name="holdfast", standalone_mode=False)
         finally:
             sys.stdout.flush()
+    except HoldfastError as error:
+        code = _say(next(code for kind, code in EXIT_CODES.items() if isinstance(error, kind)), error)
+    except UsageError as error:
+        code = _say_usage(error)
+    except typer.Abort:
+        code = INTERRUPTED
     except OSError as error:  # standard output on a full disk
-        print(f"holdfast: cannot write: {error.strerror or error}", file=sys.stderr)
-        os._exit(1)  # what is still in the buffer cannot be written either
+        _say(
+            UNWRITTEN, HoldfastError(f"cannot write its output: {error.strerror or error}; what the command did stands")
+        )
+        os._exit(UNWRITTEN)  # what is still in the buffer cannot be written either
+    if code == INTERRUPTED:
+        print("holdfast: interrupted", file=sys.stderr)
+    sys.exit(code or 0)
+
+
+def _say(code: int, error: HoldfastError) -> int:
+    if "--json" in sys.argv:
+        print(_without_secrets(json.dumps({**as_json(error), "exit_code": code})), file=sys.stderr)
+    else:
+        print(f"holdfast: {printable(' '.join(_without_secrets(str(error)).splitlines()))}", file=sys.stderr)
+    return code
+
+
+def _say_usage(error: Any) -> int:
+    text, where = error.format_message(), error.ctx
+    if "\n" in text:  # the help, where a group is given no command
+        print(text, file=sys.stderr)
+        return USAGE
+    if "unexpected extra argument" in text:
+        text = f"{text.rstrip('.')}; a list is written with commas"
+    see = f" (see {where.command_path} --help)" if where is not None else ""
+    return _say(USAGE, HoldfastError(f"{text.rstrip('.')}{see}"))
+
+
+def as_json(error: HoldfastError) -> dict[str, Any]:
+    """An error as JSON carries it: its kind, its message and its attributes.
+
+    >>> as_json(errors.AlreadyTold("a-1-0-x", recorded=0.25, loss=0.5))["recorded"]
+    0.25
+    """
+    known = next(kind for kind in type(error).__mro__ if kind.__module__ == errors.__name__)
+    fields = {name: _plain(value) for name, value in vars(error).items() if not name.startswith("_")}
+    return {"error": known.__name__, "message": str(error), **fields}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, HoldfastError):
+        return as_json(value)
+    if isinstance(value, (list, tuple)):
+        return [_plain(part) for part in value]
+    try:
+        return json.loads(json.dumps(value))
+    except (TypeError, ValueError):
+        return repr(value)
+
+
+def _without_secrets(text: str) -> str:
+    """Without addresses that were given where none belongs, such as a URL for a name."""
+    for word in sys.argv[1:]:
+        if "://" in word or "password" in word.lower():
+            try:
+                shown = parse_address(word).shown
+            except InvalidParameter:
+                shown = repr(NotShown())
+            for form in (word, repr(word)[1:-1], json.dumps(word)[1:-1], str(Path(word))):
+                text = text.replace(form, shown)
+    return text
 
 
 if __name__ == "__main__":

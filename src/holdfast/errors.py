@@ -163,6 +163,15 @@ def _shown(value: object) -> str:
     return text if len(text) <= 120 else f"{text[:100]}… ({len(text)} characters)"
 
 
+def printable(text: object) -> str:
+    r"""A name as a terminal may be given it: control characters, line breaks and their like are escaped.
+
+    >>> print(printable("east\x1b[31m\nwest"))
+    east\x1b[31m\nwest
+    """
+    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in str(text))
+
+
 def nearest(name: object, known: Iterable[str]) -> str:
     """``"; did you mean 'exp3'?"`` when something close to `name` is known, else nothing."""
     close = difflib.get_close_matches(str(name), list(islice(known, MOST_COMPARED)), n=1, cutoff=0.6)

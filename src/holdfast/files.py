@@ -1,51 +1,82 @@
-"""Files that are whole or absent, folders that one process has at a time, and which files of a folder are ours."""
+"""Files that are complete or absent, and folders that one process uses at a time."""
 
 from __future__ import annotations
 
 import contextlib
-import errno
 import hashlib
-import json
 import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-from holdfast.errors import BadSavedState, HoldfastError, InvalidParameter
+from holdfast.errors import HoldfastError, InvalidParameter
 
 LOCK = ".lock"
 DRAFTS = ".holdfast-*.part"
-"""What `write_whole` calls a file until it is whole; one that a killed process left is `remove_drafts`'s to remove."""
-HELD_BY_ANOTHER = (errno.EAGAIN, errno.EACCES, errno.EDEADLK)
-"""How systems say that a lock is another's; any other error says that this file system has no locks."""
+"""What `whole_file` calls a file until it is complete."""
+STALE = 15 * 60
+"""Seconds without a write after which a draft is taken for one that a killed process left."""
 
 
-def write_whole(path: str | Path, data: bytes) -> Path:
-    """Write `data` beside `path` and move it there: no reader, and no power cut, meets half a file.
+@contextmanager
+def whole_file(path: str | Path) -> Iterator[IO[bytes]]:
+    """A new file to write to, which takes the place of `path` when the block ends without an error.
 
-    A disk that is full, or whatever else prevents it, is a `HoldfastError` with the file and the reason; what was at
-    `path` before is then still there.
+    No reader, and no power cut, meets half a file. Threads and processes may write the same path at once: the last one
+    to finish stays. A disk that is full, or whatever else prevents it, is a `HoldfastError` with the file and the
+    reason; what was at `path` before is then still there. Drafts that killed processes left in the folder are removed.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with whole_file(Path(folder, "a.txt")) as out:
+    ...         _ = out.write(b"all of it")
+    ...     Path(folder, "a.txt").read_text()
+    'all of it'
     """
     target = Path(path)
-    if not target.name:
+    if not target.name or "\0" in target.name:
         raise InvalidParameter("path", "must name a file", str(path))
     draft = target.with_name(DRAFTS.replace("*", secrets.token_hex(8)))
     try:
-        with draft.open("xb") as opened:
-            opened.write(data)
+        opened = draft.open("xb")
+    except (OSError, ValueError) as error:
+        raise _cannot_write(target, error) from None
+    try:
+        with opened:
+            _remove_stale_drafts(target.parent, os.fstat(opened.fileno()).st_mtime)
+            yield opened
             opened.flush()
             os.fsync(opened.fileno())  # the name must not reach the disk before the data
         os.replace(draft, target)
         _sync_folder(target.parent)
-    except (OSError, ValueError) as error:
-        raise HoldfastError(f"{target} cannot be written: {reason(error)}") from None
+    except HoldfastError:
+        raise
+    except OSError as error:
+        raise _cannot_write(target, error) from None
     finally:
-        with contextlib.suppress(OSError, ValueError):
+        with contextlib.suppress(OSError):
             draft.unlink(missing_ok=True)
-    return target
+
+
+def write_whole(path: str | Path, data: bytes) -> Path:
+    """Write `data` to `path` as `whole_file` does."""
+    with whole_file(path) as out:
+        out.write(data)
+    return Path(path)
+
+
+def _cannot_write(target: Path, error: Exception) -> HoldfastError:
+    return HoldfastError(f"{target} cannot be written: {reason(error)}")
+
+
+def _remove_stale_drafts(folder: Path, now: float) -> None:
+    """`now` is by the file system's own clock, which need not be this machine's."""
+    for draft in folder.glob(DRAFTS):
+        with contextlib.suppress(OSError):
+            if now - draft.stat().st_mtime > STALE:
+                draft.unlink()
 
 
 def remove_drafts(folder: Path) -> None:
@@ -114,49 +145,23 @@ def _no_folder(folder: Path, error: Exception) -> HoldfastError:
 
 @contextmanager
 def _locked(folder: Path, what: str) -> Iterator[None]:
+    from filelock import FileLock, Timeout
+
     file = folder / LOCK
-    while True:
-        try:
-            opened = file.open("a+b")
-        except OSError as error:
+    lock = FileLock(file, fallback_to_soft=False)
+    try:
+        lock.acquire(timeout=0.1, poll_interval=0.02)  # a process that ends just now removes the file
+    except Timeout:
+        raise HoldfastError(f"another process is {what} in {folder}: wait for it to end") from None
+    except OSError as error:
+        if not file.exists():
             raise _no_folder(folder, error) from None
-        with opened:
-            try:
-                _lock(opened)
-            except OSError as error:
-                if error.errno in HELD_BY_ANOTHER:
-                    raise HoldfastError(f"another process is {what} in {folder}: wait for it to end") from None
-            if not _still_there(opened, file):  # the process that had it has just ended and removed it
-                continue
-            try:
-                yield
-            finally:
-                with contextlib.suppress(OSError):  # Windows removes no open file
-                    file.unlink()
+    try:
+        yield
+    finally:
         with contextlib.suppress(OSError):
-            if os.name == "nt":
-                file.unlink()
-        return
-
-
-def _lock(opened: IO[bytes]) -> None:
-    """A lock that goes with the process."""
-    try:
-        import fcntl
-    except ImportError:
-        import msvcrt
-
-        opened.seek(0)
-        msvcrt.locking(opened.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]  # Windows only
-    else:
-        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
-def _still_there(opened: IO[bytes], file: Path) -> bool:
-    try:
-        return os.path.samestat(os.fstat(opened.fileno()), file.stat())
-    except OSError:
-        return False
+            file.unlink()
+        lock.release()
 
 
 def sha256(path: Path) -> str:
@@ -166,63 +171,3 @@ def sha256(path: Path) -> str:
             return hashlib.file_digest(opened, "sha256").hexdigest()
     except OSError as error:
         raise HoldfastError(f"{path} cannot be read: {reason(error)}") from None
-
-
-@dataclass
-class Manifest:
-    """The files of `folder` that we wrote: name below it -> SHA-256. Nothing else there is ours to change or remove.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     made = Manifest(Path(folder))
-    ...     _ = made.write("table.csv", b"1,2")
-    ...     _ = made.save("files.json")
-    ...     _ = Path(folder, "notes.txt").write_text("a user's own")
-    ...     [file.name for file in Manifest.read(Path(folder), "files.json").unchanged()]
-    ['table.csv']
-    """
-
-    folder: Path
-    digests: dict[str, str] = field(default_factory=dict)
-
-    @classmethod
-    def read(cls, folder: Path, name: str) -> Manifest:
-        """What `save` wrote under that name; an empty one where there is no such file."""
-        file = folder / name
-        try:
-            digests = json.loads(file.read_bytes())
-        except FileNotFoundError:
-            return cls(folder)
-        except OSError as error:
-            raise HoldfastError(f"{file} cannot be read: {reason(error)}") from None
-        except ValueError as error:
-            raise BadSavedState(f"{file} is damaged ({reason(error)})") from None
-        if not isinstance(digests, dict) or not all(
-            isinstance(digest, str) and _is_below(below) for below, digest in digests.items()
-        ):
-            raise BadSavedState(f"{file} is damaged: it must have names of files in this folder, each with a checksum")
-        return cls(folder, digests)
-
-    def write(self, name: str, data: bytes) -> Path:
-        """Write a file of ours, whole or not at all, and remember it."""
-        file = write_whole(self.folder / name, data)
-        self.digests[name] = hashlib.sha256(data).hexdigest()
-        return file
-
-    def add(self, name: str) -> None:
-        """Remember a file of ours that is there already."""
-        self.digests[name] = sha256(self.folder / name)
-
-    def save(self, name: str) -> Path:
-        """Leave the manifest beside its files."""
-        return write_whole(self.folder / name, (json.dumps(self.digests, indent=1, sort_keys=True) + "\n").encode())
-
-    def unchanged(self) -> list[Path]:
-        """Those of our files that are still there as we wrote them; one that a user edited is the user's."""
-        files = ((self.folder / name, digest) for name, digest in self.digests.items())
-        return [file for file, digest in files if file.is_file() and sha256(file) == digest]
-
-
-def _is_below(name: str) -> bool:
-    path = Path(name)
-    return bool(name) and not path.is_absolute() and ".." not in path.parts

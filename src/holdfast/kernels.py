@@ -1,26 +1,48 @@
-"""What a policy or an environment of one's own is made of: the names a kernel may use.
+"""What user-defined policies and environments are made of: the names a kernel may use.
 
-`kernel` marks a function for the compiler. `Scalar`, `PerArm`, `Scratch` and `ScratchPerArm` declare named state,
-`several` of them share a name;
-`Kernels` ties two kernels to the state and the block they speak of. `uniform_abreast(streams, g)` is the next number in
+`kernel` marks a function for the compiler. `Scalar`, `PerArm`, `Scratch`, `ScratchPerArm` declare named state, and
+`several` of them under one name, `Range` and its kinds what saved numbers may be, `Array` a table of parameters. `Kernels`
+names two kernels with their state, block and parameters. `uniform_abreast(streams, g)` is the next number in
 [0, 1) of game g; `uniform(stream)` that of a single stream. `whole_rounds(a)` is ⌈a⌉ that forgives rounding.
 
 `docs/new_policy.md` and `docs/new_environment.md` use nothing else.
 """
 
 from holdfast._numba.compile import COMPILED, kernel
-from holdfast.layouts import PerArm, Scalar, Scratch, ScratchPerArm, several
+from holdfast.layouts import (
+    ArmIndex,
+    Array,
+    Flag,
+    NonNegative,
+    PerArm,
+    Positive,
+    Probability,
+    Range,
+    Scalar,
+    Scratch,
+    ScratchPerArm,
+    Whole,
+    several,
+)
 from holdfast.policies.policy import Kernels
 from holdfast.rng import uniform, uniform_abreast
 from holdfast.schedules import whole_rounds
 
 __all__ = [
     "COMPILED",
+    "ArmIndex",
+    "Array",
+    "Flag",
     "Kernels",
+    "NonNegative",
     "PerArm",
+    "Positive",
+    "Probability",
+    "Range",
     "Scalar",
     "Scratch",
     "ScratchPerArm",
+    "Whole",
     "kernel",
     "several",
     "uniform",

@@ -67,6 +67,13 @@ def read_result(path: str | Path) -> tuple[pl.DataFrame, dict[str, Any]]:
         raise BadSavedState(f"{file} {error}") from None
 
 
+def parquet_bytes(frame: pl.DataFrame, metadata: dict[str, str] | None = None) -> bytes:
+    """A table as the bytes of a parquet file."""
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer, metadata=metadata)
+    return buffer.getvalue()
+
+
 def _suffix(path: object) -> str:
     rule = f"must be the name of a file that ends in {', '.join(list(FORMATS)[:-1])} or {list(FORMATS)[-1]}"
     if not isinstance(path, (str, Path)):
@@ -83,9 +90,7 @@ def _to_parquet(frame: pl.DataFrame, provenance: dict[str, Any]) -> bytes:
     except (TypeError, ValueError) as error:
         raise HoldfastError(f"provenance must be of plain values, as JSON has them ({reason(error)})") from None
     metadata = {PROVENANCE: text, FORMAT: str(VERSION), CHECKSUM: UNSIGNED.decode()}
-    buffer = io.BytesIO()
-    frame.write_parquet(buffer, metadata=metadata)
-    data = buffer.getvalue()
+    data = parquet_bytes(frame, metadata)
     if data.count(SIGNED) != 1:
         raise HoldfastError(f"no name or setting in a result may contain {SIGNED.decode()!r}")
     return data.replace(UNSIGNED, SIGNED + hashlib.sha256(data).hexdigest().encode())
@@ -115,13 +120,40 @@ def _from_parquet(data: bytes) -> tuple[pl.DataFrame, dict[str, Any]]:
     return frame, provenance
 
 
+FORMULA = r"^'*[=+\-@\t\r]"
+"""How a cell begins that a spreadsheet may take for a formula, or that has been marked as none."""
+
+
+def csv_of(frame: pl.DataFrame, **options: Any) -> bytes:
+    """The table as CSV; text that a spreadsheet would take for a formula gets an apostrophe in front.
+
+    >>> csv_of(pl.DataFrame({"arm": ["=1+1", "east"], "loss": [-1.0, 0.5]}))
+    b"arm,loss\\n'=1+1,-1.0\\neast,0.5\\n"
+    """
+    cells = pl.col(name for name, kind in frame.schema.items() if kind == pl.String)
+    marked = frame.with_columns(pl.when(cells.str.contains(FORMULA)).then("'" + cells).otherwise(cells).name.keep())
+    names = {name: f"'{name}" for name in frame.columns if re.match(FORMULA, name)}
+    text = marked.rename(names).write_csv(**options)
+    return str(text).encode()
+
+
+def _unmarked(frame: pl.DataFrame) -> pl.DataFrame:
+    """The table that `csv_of` wrote."""
+    marked = FORMULA.replace("*", "+")
+    text = pl.col(name for name, kind in frame.schema.items() if kind == pl.String)
+    plain = frame.with_columns(pl.when(text.str.contains(marked)).then(text.str.slice(1)).otherwise(text).name.keep())
+    return plain.rename({name: name[1:] for name in frame.columns if re.match(marked, name)})
+
+
 def _to_csv(frame: pl.DataFrame, provenance: dict[str, Any]) -> bytes:
-    return frame.write_csv().encode()
+    return csv_of(frame)
 
 
 def _from_csv(data: bytes) -> tuple[pl.DataFrame, dict[str, Any]]:
     known = {"cost": pl.Float64, **SCHEMA}
-    return _guarded(lambda: pl.read_csv(io.BytesIO(data), infer_schema_length=None, schema_overrides=known)), {}
+    return _guarded(
+        lambda: _unmarked(pl.read_csv(io.BytesIO(data), infer_schema_length=None, schema_overrides=known))
+    ), {}
 
 
 def _to_arrow(frame: pl.DataFrame, provenance: dict[str, Any]) -> bytes:

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import math
 import unicodedata
 from collections.abc import Callable, Iterable
 
 import polars as pl
 
 from holdfast.checks import one_of
+from holdfast.errors import printable
+from holdfast.number_format import with_error
 from holdfast.result_files import MEASURES
 
 WIDTH = 80
 LONGEST_NAME = 32
 """Characters of a policy's name that are shown in a terminal."""
-DIGITS = 4
-"""Significant digits of a mean."""
-PLAIN_UP_TO = 1e12
-"""Numbers beyond are written with an exponent."""
 LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"} | {
     sign: f"\\{sign}" for sign in "&%$#_{}"
 }
+IN_MATHS = str.maketrans({",": "{,}", "±": r"\pm", "–": "-", "−": "-"})
 
 Rows = list[list[str]]
 
@@ -71,7 +69,7 @@ def as_latex(summary: pl.DataFrame, measures: Iterable[str]) -> str:
     lines = [r"\begin{tabular}{" + "l" * (len(head) - numbers) + "r" * numbers + "}", r"\hline"]
     lines += [" & ".join(map(_escaped, head)) + r" \\", r"\hline"]
     for row in body:
-        means = [cell.replace(",", "{,}").replace("±", r"\pm").replace("–", "-") for cell in row[-numbers:]]
+        means = [cell.translate(IN_MATHS) for cell in row[-numbers:]]
         lines.append(" & ".join([*map(_escaped, row[:-numbers]), *means]) + r" \\")
     return "\n".join([*lines, r"\hline", r"\end{tabular}"])
 
@@ -86,28 +84,8 @@ def _cells(summary: pl.DataFrame, measures: Iterable[str], shown: Callable[[floa
     rows = [[*labels, *(MEASURES[name] for name in names)]]
     for row in summary.iter_rows(named=True):
         means = (shown(row[f"{name}_mean"], row[f"{name}_se"]) for name in names)
-        rows.append([*(one_line(row[name]) for name in labels), *means])
+        rows.append([*(printable(row[name]) for name in labels), *means])
     return rows
-
-
-def with_error(mean: float | None, error: float | None) -> str:
-    """``1,234 ± 56``, with as many decimals as four digits of the mean need; the error is unknown with one game.
-
-    >>> with_error(1234.4, 5.64), with_error(0.012345, 0.0012), with_error(7.0, None), with_error(None, None)
-    ('1,234 ± 6', '0.01235 ± 0.00120', '7.000', '–')
-    """
-    if mean is None:
-        return "–"
-    if not abs(mean) < PLAIN_UP_TO:
-        return f"{mean:.4g}" if error is None else f"{mean:.4g} ± {error:.2g}"
-    size = math.floor(math.log10(abs(mean))) if mean else 0
-    decimals = min(max(DIGITS - 1 - size, 0), 6)
-    return f"{mean:,.{decimals}f}" if error is None else f"{mean:,.{decimals}f} ± {error:,.{decimals}f}"
-
-
-def one_line(value: object) -> str:
-    """A name with a space for whatever a terminal does not print."""
-    return "".join(sign if sign.isprintable() else " " for sign in str(value))
 
 
 def shortened(cell: str, most: int = LONGEST_NAME) -> str:

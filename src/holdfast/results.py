@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby, pairwise
 from pathlib import Path
@@ -13,6 +12,7 @@ import polars as pl
 
 from holdfast.checks import one_of, whole_number
 from holdfast.errors import InvalidParameter
+from holdfast.number_format import number
 from holdfast.result_files import KEYS, MEASURES, SCHEMA, read_result, write_result
 from holdfast.result_text import Summary, as_latex, as_markdown, as_text
 from holdfast.statistics import Comparison, checked_confidence, interval
@@ -59,6 +59,14 @@ class Result:
 
     Its columns are those of `SCHEMA` (`MEASURES` says what each measure is); before them may stand others, such as the
     values of a study's grid, in which several games of one policy and replication differ.
+
+    >>> import holdfast as hf
+    >>> policies = [hf.Exp3(2), hf.TsallisSwitch(2, switching_cost=0.1)]
+    >>> result = hf.simulate(policies, hf.Bernoulli([0.3, 0.5]), horizon=1000, switching_cost=0.1)
+    >>> result.policies
+    ['exp3', 'tsallis-switch']
+    >>> result.final()["round"].to_list()
+    [1000, 1000]
     """
 
     def __init__(self, frame: pl.DataFrame, provenance: dict[str, Any] | None = None) -> None:
@@ -69,10 +77,10 @@ class Result:
         final = self.final()
         if final.is_empty():
             return "<Result without rows>"
-        alike = {name: f"{final[name][0]:,}" for name in ("replications", "round") if final[name].n_unique() == 1}
+        alike = {name: number(final[name][0]) for name in ("replications", "round") if final[name].n_unique() == 1}
         games = f", {alike['replications']} replications" if "replications" in alike else ""
         at = f"at round {alike['round']}" if "round" in alike else "at the last round"
-        return f"<Result: {self.frame.height:,} rows{games}; {at}, mean ± standard error>\n{as_text(final)}"
+        return f"<Result: {number(self.frame.height)} rows{games}; {at}, mean ± standard error>\n{as_text(final)}"
 
     @property
     def policies(self) -> list[str]:
@@ -125,6 +133,17 @@ class Result:
         """The difference of two policies replication by replication, with a Student confidence interval.
 
         Replications are paired because they share their environment's random numbers.
+
+        Parameters
+        ----------
+        first, second
+            Names of policies. A negative difference says that the first is lower.
+        measure
+            A column of the result.
+        confidence
+            Of the interval.
+        round
+            A recorded round; the last unless given.
         """
         for name in (first, second):
             one_of("policy", name, self.policies)
@@ -168,13 +187,25 @@ class Result:
     ) -> Any:
         """Draw means over the rounds with bands of one standard deviation, a panel per measure.
 
-        Returns a matplotlib figure; or draws on `axes`, one pair for each measure, and returns them; or writes the file
-        that `path` names: ``.png``, ``.svg``, ``.pdf``, or an interactive page, ``.html``. A study's grid becomes rows
-        of panels. `scale` is ``"linear"``, ``"log"``, or ``"auto"``: logarithmic where a linear axis would flatten half
-        of the lines. Needs the extra ``report``.
+        A study's grid becomes rows of panels. Needs the extra ``report``. Returns a matplotlib figure, the given axes,
+        or the path.
+
+        Parameters
+        ----------
+        path
+            A file to write: ``.png``, ``.svg``, ``.pdf``, or an interactive page, ``.html``.
+        measures
+            Columns of the result, one panel each.
+        scale
+            ``"linear"``, ``"log"``, or ``"auto"``: logarithmic where a linear axis would flatten half of the lines.
+        axes
+            Matplotlib axes to draw on, one for each measure.
+        title
+            Of the figure.
         """
-        plots = importlib.import_module("holdfast.report.plots")  # above this room: found by name, when asked for
-        return plots.plot_result(self, path, measures=measures, scale=scale, axes=axes, title=title)
+        from holdfast.report.plots import plot_result  # the one import that points up: pyproject.toml says why
+
+        return plot_result(self, path, measures=measures, scale=scale, axes=axes, title=title)
 
     def write(self, path: str | Path) -> Path:
         """Write the table as the suffix says: ``.parquet``, ``.csv``, or ``.arrow`` (also ``.ipc`` and ``.feather``).

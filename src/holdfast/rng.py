@@ -256,6 +256,15 @@ def binomial(n: float, p: float, state: Any) -> float:
 class Stream:
     """One stream in a form to hold: the family `name` under `seed`, number `replication`.
 
+    Parameters
+    ----------
+    seed
+        The seed.
+    name
+        The family of streams.
+    replication
+        Which of the family, from 0.
+
     >>> Stream(7, "demo").uniform() == Stream(7, "demo").uniform()
     True
     """

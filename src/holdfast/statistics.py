@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from holdfast.checks import real_number
 from holdfast.errors import InvalidParameter
+from holdfast.number_format import short
 
 FEW_DEGREES = 300
 """Degrees of freedom up to which Student's quantile is found by quadrature."""
@@ -41,8 +42,8 @@ class Comparison:
 
     def __str__(self) -> str:
         return (
-            f"{self.first} − {self.second}: {self.measure} {self.difference:+.6g} "
-            f"[{self.low:+.6g}, {self.high:+.6g}] at round {self.round} "
+            f"{self.first} − {self.second}: {self.measure} {short(self.difference, 6, sign='+')} "
+            f"[{short(self.low, 6, sign='+')}, {short(self.high, 6, sign='+')}] at round {self.round} "
             f"({self.confidence:.0%} confidence, {self.replications} replications)"
         )
 

@@ -33,9 +33,6 @@ def policy_of(choose):
         id: ClassVar[str] = "own"
         kernels: ClassVar[Kernels] = Kernels(choose, learn_nothing, EXP3.state, EXP3.block)
 
-        def parameters(self, horizon=None, blocks=64):
-            return np.zeros(1)
-
         def probabilities(self, params, state, block):
             p = np.zeros(self.n_arms)
             p[int(block.arm[0])] = 1.0
@@ -221,7 +218,7 @@ def observe(params, state, block, totals, rounds):
         state.pulls[int(block.arm[g]), g] += rounds
 
 class Typed(hf.Exp3):
-    kernels = Kernels(choose, observe, State, Block, abreast=True)
+    kernels = Kernels(choose, observe, State, Block, abreast=True, params=EXP3.params)
 
     def probabilities(self, params, state, block):
         return np.eye(self.n_arms)[int(block.arm[0])]

@@ -140,9 +140,6 @@ class Trial(hf.Policy):
     def kernels(self):
         return Kernels(chooser(self.tried), observe, Tried, Plain)
 
-    def parameters(self, horizon=None, blocks=64):
-        return np.zeros(1)
-
     def probabilities(self, params, state, block):
         return np.array([*state.values[:], *state.found[:]])
 

@@ -15,7 +15,7 @@ POLICIES = {
     "exp3": hf.Exp3(3),
     "exp3-blocks": hf.BlockExp3(3, switching_cost=0.5, horizon=500),
     "base": hf.BaSE(3, horizon=500, order="random"),
-    "own units": hf.TsallisSwitch(3, switching_cost=40.0, loss_range=(-64.0, 64.0)),
+    "own units": hf.TsallisSwitch(3, switching_cost=40.0, units=(-64.0, 64.0)),
 }
 
 
@@ -43,3 +43,9 @@ def snapshot(router: hf.Router) -> object:
 
 def arms_of(decisions: Iterable[hf.Decision]) -> list[object]:
     return [decision.arm for decision in decisions]
+
+
+def stored_asks(router: hf.Router, table: str = "asks") -> list[int]:
+    """The block of each stored row of asks, or of losses."""
+    with router.store.transaction(1, writing=False) as stored:
+        return [block for (block,) in stored.fetch(f"SELECT block FROM holdfast_{table} WHERE game = 1 ORDER BY block")]

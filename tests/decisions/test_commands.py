@@ -13,7 +13,7 @@ import holdfast as hf
 from holdfast.decisions.commands import add_to
 
 app = typer.Typer()
-add_to(app)
+add_to(app, old_forms=typer.Typer())
 
 
 def run(*words: str) -> str:
@@ -40,7 +40,7 @@ def test_ask_and_tell_from_the_shell(url):
     assert run("ask", url, "jobs", "--request", "r") == run("ask", url, "jobs", "--request", "r")
     with pytest.raises(hf.AlreadyTold):
         run("tell", url, "jobs", id, "0.75")
-    with pytest.raises(hf.InvalidParameter, match="--policy must be given to begin a player"):
+    with pytest.raises(hf.InvalidParameter, match="is for a new game: begin one with --policy"):
         run("ask", url, "other", "--arms", "a,b")
     spaced = ("--policy", "exp3", "--arms", "east, west")
     assert {run("ask", url, "spaced", *spaced).split(" ", 1)[1].strip("\n") for _ in range(20)} == {"east", "west"}
@@ -54,18 +54,18 @@ def test_players_and_one_player_are_shown(url):
         router.ask()
         totals = router.history.totals
     hf.open(url, "new", hf.Exp3(2)).close()
-    listed = run("players", url)
+    listed = run("list", url)
     assert "chat" in listed
     assert "tsallis-switch" in listed
-    assert json.loads(run("players", url, "--json"))[1] == {
+    assert json.loads(run("list", url, "--json"))[1] == {
         "name": "new", "policy": "exp3", "rounds": 0, "switches": 0, "out": 0, "missing": 0, "cost": 0.0,
     }  # fmt: skip
-    shown = run("player", url, "chat")
+    shown = run("show", url, "chat")
     for words in (f"cost {totals.cost:,.6g}", "holding ", "mean loss", "●", "oldest on the left", "1 losses out"):
         assert words in shown
     assert max(map(len, shown.splitlines())) <= 80
-    assert json.loads(run("player", url, "chat", "--json"))["rounds"] == 41
-    assert "holding nothing yet" in run("player", url, "new")
+    assert json.loads(run("show", url, "chat", "--json"))["rounds"] == 41
+    assert "holding nothing yet" in run("show", url, "new")
 
 
 def test_players_are_listed_beside_one_whose_policy_is_not_found(url):
@@ -74,21 +74,22 @@ def test_players_are_listed_beside_one_whose_policy_is_not_found(url):
 
     hf.open(url, "chat", SWITCH).close()
     hf.open(url, "own", Own(2)).close()
-    listed = run("players", url)
+    listed = run("list", url)
     assert "chat" in listed
-    assert "\nown: this game was played by " in listed
-    assert listed.endswith("give the policy, Player.load(data, policy=...) or holdfast.open(url, name, policy)\n")
-    first, second = json.loads(run("players", url, "--json"))
+    assert "\nown: " in listed
+    assert listed.endswith("or give the policy itself, policy=...\n")
+    first, second = json.loads(run("list", url, "--json"))
     assert first["name"] == "chat"
-    assert (second["name"], second["error"][:24]) == ("own", "this game was played by ")
+    assert second["name"] == "own"
+    assert "Own" in second["error"]
 
 
 def test_losses_in_units_of_ones_own(url):
     begin = ("--policy", "exp3", "--arms", "a,b", "--loss-range", "0,500")
     (id, _) = run("ask", url, "money", *begin).split()
     assert run("tell", url, "money", id, "420") == "told\n"
-    assert json.loads(run("player", url, "money", "--json"))["losses"] == 420.0
-    with pytest.raises(hf.InvalidParameter, match="--policy must be given to begin a player"):
+    assert json.loads(run("show", url, "money", "--json"))["losses"] == 420.0
+    with pytest.raises(hf.InvalidParameter, match="is for a new game: begin one with --policy"):
         run("ask", url, "money", "--loss-range", "0,500")
     for wrong in ("500", "a,b", "5,1", "0,inf"):
         with pytest.raises(hf.InvalidParameter, match="--loss-range must be two numbers"):

@@ -1,20 +1,12 @@
-"""One row per block, totals that never depend on rows, and schemas that move on."""
+"""One row per block, and totals that never depend on rows."""
 
-import json
 import math
-import re
 
 import pytest
-from games import SWITCH, arms_of, play
+from games import SWITCH, arms_of, play, stored_asks
 
 import holdfast as hf
-from holdfast.decisions.book import summed
-from holdfast.decisions.records import handed_out, losses_of
-from holdfast.decisions.rows import Ask, BlockRow, Tell, as_parts
-from holdfast.decisions.stored import numbers_of
-from holdfast.decisions.stores.postgresql import PostgresStore
-from holdfast.decisions.stores.schema import MIGRATIONS
-from holdfast.decisions.stores.sqlite import SqliteStore
+from holdfast.decisions.models import Events
 
 
 def test_one_row_per_block(place):
@@ -81,90 +73,9 @@ def test_rows_do_not_grow_with_rounds(place):
     """Beyond what is remembered, only blocks are kept."""
     router = place.open(policy=hf.BlockExp3(2, switching_cost=30.0, horizon=1000), seed=1, remember=200)
     play(router, 1000)
-    with router.store.look(1) as rows:
-        blocks = rows.blocks(0, 10**6)
-        kept = sum(len(rows.tells_of(block.number)) + len(rows.asks_of(block.number)) for block in blocks)
-    assert len(blocks) < 20
+    kept = len(stored_asks(router)) + len(stored_asks(router, "losses"))
+    assert len(list(router.history.blocks())) < 20
     assert kept <= 2 * 300
-
-
-@pytest.mark.parametrize("kind", [SqliteStore, PostgresStore])
-def test_an_older_store_is_brought_up_to_date_and_a_newer_one_refused(kind, request, folder):
-    from places import fresh_schema
-
-    url = f"sqlite:///{folder}/g.db" if kind is SqliteStore else fresh_schema(request.getfixturevalue("postgres"))
-    with hf.open(kind(url), "game", SWITCH, seed=1) as router:
-        play(router, 10)
-    newer = (*MIGRATIONS, ("ALTER TABLE holdfast_players ADD COLUMN note TEXT",))
-    with hf.open(kind(url, newer), "game", SWITCH) as router:
-        assert router.rounds == 10
-        play(router, 5, 10)
-    with pytest.raises(hf.BadStore, match="a newer Holdfast wrote it"):
-        hf.open(kind(url), "game")
-    broken = (*newer, ("CREATE TABLE half (x BIGINT)", "NONSENSE"))
-    with pytest.raises(hf.StoreError):
-        hf.open(kind(url, broken), "game")
-    with hf.open(kind(url, newer), "game") as router:
-        assert router.rounds == 15
-
-
-def made_older(store, schema):
-    """The game as an older schema has it: a row for each loss, and for each block that an ask reached."""
-    with store.look(1) as rows:
-        blocks = rows.blocks(0, 1000)
-        asks = [(b.number, rounds, at) for b in blocks for rounds, at in handed_out(rows, b)]
-        tells = [(b, round, loss) for b in blocks for round, (loss, _) in losses_of(rows, b).items()]
-        request = rows.asks_of(1)[0].request
-    with store._transaction(writing=True) as session:
-        session.write("DELETE FROM holdfast_asks")
-        session.write("DELETE FROM holdfast_tells")
-        session.insert(Ask, [Ask(1, number, r.start, len(r), at, request) for number, r, at in asks])
-        session.insert(Tell, [Tell(1, b.number, round, loss, b.began, 0) for b, round, loss in tells])
-        layout = SWITCH.kernels.block_layout
-        texts = [json.dumps(numbers_of(b.data, layout)) for b in blocks]
-        session.update(
-            BlockRow,
-            ("parts", "data"),
-            [(as_parts(summed(b)), text, 1, b.number) for b, text in zip(blocks, texts, strict=True)],
-        )
-        session.write("ALTER TABLE holdfast_asks RENAME COLUMN handed TO rounds")
-        session.write("ALTER TABLE holdfast_blocks DROP COLUMN whole")
-        if schema == 1:
-            session.write("ALTER TABLE holdfast_tells DROP COLUMN more")
-            session.write("ALTER TABLE holdfast_tells RENAME COLUMN first TO round")
-            session.write("ALTER TABLE holdfast_heads RENAME COLUMN removed TO compacted")
-        session.write("UPDATE holdfast_schema SET version = ?", (schema,))
-    store.close()
-
-
-@pytest.mark.parametrize("schema", [1, 2])
-@pytest.mark.parametrize("kind", [SqliteStore, PostgresStore])
-def test_a_store_of_an_older_schema_goes_on(kind, schema, request, folder):
-    """What was handed out and told is known, and the game is the one it would have been."""
-    from places import fresh_schema
-
-    url = f"sqlite:///{folder}/g.db" if kind is SqliteStore else fresh_schema(request.getfixturevalue("postgres"))
-    twin = hf.open("memory:", "game", SWITCH, seed=1)
-    with hf.open(kind(url), "game", SWITCH, seed=1) as router:
-        given, others = router.ask(40, request="first"), twin.ask(40)
-        told = [(d.id, number / 31) for number, d in enumerate(given[:30])]
-        router.tell(told)
-        twin.tell([(other.id, loss) for other, (_, loss) in zip(others, told, strict=False)])
-        log = router.history.log
-    made_older(kind(url), schema)
-    with hf.open(kind(url), "game") as router:
-        gone = "SELECT compacted FROM holdfast_heads" if schema == 1 else "SELECT rounds FROM holdfast_asks"
-        with pytest.raises(hf.BadStore), router.store._transaction(writing=False) as session:
-            session.fetch(gone, ())  # as a process that is still connected would
-        assert not any(receipt.new for receipt in router.tell(told))
-        with pytest.raises(hf.AlreadyTold, match=re.escape(f"{29 / 31} is recorded; got 0.5")):
-            router.tell(given[29].id, 0.5)
-        assert router.ask(40, request="first") == given
-        assert router.open_decisions == given[30:]
-        assert router.history.log.equals(log)
-        router.tell([(d.id, 0.25) for d in given[30:]])
-        twin.tell([(d.id, 0.25) for d in others[30:]])
-        assert play(router, 50) == play(twin, 50)
 
 
 def test_an_arm_was_last_used_when_its_latest_block_began(place):
@@ -190,10 +101,10 @@ def test_names_creating_and_deleting(place):
     for name in ("b", "a"):
         place.open(name, SWITCH)
     assert store.names() == ["a", "b"]
-    identity = store.find("a")
+    game = store.find("a")
     router = place.open("a")
     play(router, 10)
-    store.delete(identity.player)
+    store.delete(game.id)
     assert store.names() == ["b"]
     assert store.find("a") is None
     with pytest.raises(hf.BadStore, match="is gone from the store"):
@@ -215,12 +126,12 @@ def test_sqlite_reads_no_more_of_a_long_game_than_of_a_short_one(folder):
     def counted() -> int:
         nonlocal steps
         steps = 0
-        router.store._connected().set_progress_handler(step, 1)
+        router.store._connection.set_progress_handler(step, 1)
         decision = router.ask(request=f"at {router.rounds}")
         router.tell(decision.id, 0.5)
         assert router.ask(request=f"at {router.rounds - 1}") == decision
         router.history.totals  # noqa: B018  # it reads open blocks
-        router.store._connected().set_progress_handler(None, 1)
+        router.store._connection.set_progress_handler(None, 1)
         return steps
 
     def play_on(rounds: int) -> None:
@@ -238,15 +149,12 @@ def test_sqlite_reads_no_more_of_a_long_game_than_of_a_short_one(folder):
 def test_a_change_that_ends_in_an_error_changes_nothing(place):
     router = place.open(policy=SWITCH, seed=1)
     play(router, 5)
-    number = place.store().find("chat").player
 
     def fail():
-        with router.store.change(number) as rows:
-            head = rows.replace(rows.head, asked=99, switches=50)
-            rows.forget(1)
-            rows.remove(1)
-            assert rows.arms()
-            assert head.asked == 99
+        with router.store.transaction(1, writing=True) as transaction:
+            transaction.append(Events(forgotten=[1], removed=[2]))
+            transaction.save(transaction.head._replace(asked=99, switches=50), "{}")
+            assert [block.number for block in transaction.blocks("after", 0, 9)][:2] == [1, 3]
             raise ZeroDivisionError
 
     before = router.history.frame.rows(), router.history.totals

@@ -4,8 +4,7 @@ import math
 from datetime import timedelta
 
 import pytest
-from hypothesis import Phase, settings
-from hypothesis import strategies as st
+from hypothesis import Phase, settings, strategies as st
 from hypothesis.stateful import (
     Bundle,
     RuleBasedStateMachine,
@@ -35,8 +34,8 @@ class Crash(Exception):
 
 
 def change_and_crash(router: hf.Router) -> None:
-    with router.store.change(1) as rows:
-        rows.replace(rows.head, asked=10**6, begun=10**6)
+    with router.store.transaction(1, writing=True) as transaction:
+        transaction.save(transaction.head._replace(asked=10**6, block=10**6), "{}")
         raise Crash
 
 
@@ -123,10 +122,15 @@ class Machine(RuleBasedStateMachine):
         """What was under way leaves no trace."""
         router = self.handles[handle]
 
-        def dying() -> float:
-            raise Crash
+        dying = False
 
-        dead = self.place.open("game", clock=dying)
+        def clock() -> float:
+            if dying:
+                raise Crash
+            return self.place.clock.now
+
+        dead = self.place.open("game", clock=clock)
+        dying = True
         with pytest.raises(Crash):
             dead.ask(n)
         with pytest.raises(Crash):

@@ -1,6 +1,5 @@
 """What a game goes on with: settings refused, costs changed, arms that come and go."""
 
-import copy
 import random
 from contextlib import contextmanager, suppress
 from datetime import timedelta
@@ -11,7 +10,9 @@ from games import POLICIES, SWITCH, arms_of, loss_of, play, snapshot
 from places import Clock
 
 import holdfast as hf
-from holdfast.decisions.stores.memory import MemoryStore, Tables
+from holdfast.decisions import core
+from holdfast.decisions.stores import store_at
+from holdfast.decisions.stores.sqlite import SqliteStore
 
 
 def switch(cost: float = 1.5, arms: str = "abc") -> hf.TsallisSwitch:
@@ -26,7 +27,7 @@ def switch(cost: float = 1.5, arms: str = "abc") -> hf.TsallisSwitch:
         (switch(arms="abcd"), r"arms is \['a', 'b', 'c'\], given .* \(to change it: add_arms=\['d'\]\)"),
         (switch(arms="ac"), r"retire_arms=\['b'\]"),
         (hf.TsallisSwitch(3, switching_cost=1.5), "arms is .*, given None"),
-        (hf.TsallisSwitch(arms=["a", "b", "c"], switching_cost=1.5, loss_range=(0, 2)), "loss_range is"),
+        (hf.TsallisSwitch(arms=["a", "b", "c"], switching_cost=1.5, units=(0, 2)), "units is"),
     ],
 )
 def test_other_settings_are_refused_with_the_difference(place, other, message):
@@ -201,21 +202,24 @@ def test_an_opening_that_is_refused_has_changed_nothing(place, change):
     assert place.open().policy == SWITCH
 
 
-class FullNow(MemoryStore):
+class FullNow(SqliteStore):
     """A store that cannot keep a change while it is full."""
 
     full = False
 
     @contextmanager
-    def change(self, player, wanted=()):
-        with super().change(player, wanted) as rows:
-            yield rows
-            if self.full:
+    def _transaction(self, game, *, writing, deadline):
+        with super()._transaction(game, writing=writing, deadline=deadline) as transaction:
+            yield transaction
+            if self.full and writing:
                 raise hf.StoreError("the disk is full; nothing was changed")
+
+    def dump(self):
+        return list(self._connection.iterdump())
 
 
 def test_a_change_that_was_not_kept_is_not_gone_on_with():
-    store = FullNow()
+    store = FullNow("memory:")
     router, other = hf.open(store, "chat", SWITCH, seed=1), hf.open(store, "chat")
     store.full = True
     with pytest.raises(hf.StoreError, match="full"):
@@ -229,7 +233,7 @@ def test_a_change_that_was_not_kept_is_not_gone_on_with():
 @pytest.mark.parametrize("seed", range(5))
 def test_what_is_put_back_is_what_was_there(seed):
     """Each call is made first while the store is full: rows and everything that finds them are as before."""
-    store, choose, clock = FullNow(), random.Random(seed), Clock()
+    store, choose, clock = FullNow("memory:"), random.Random(seed), Clock()
     options = {"seed": seed, "patience": timedelta(seconds=30), "remember": 20, "clock": clock}
     router = hf.open(store, "chat", SWITCH, **options)
     out: list[hf.Decision] = []
@@ -247,38 +251,38 @@ def test_what_is_put_back_is_what_was_there(seed):
     for step in range(60):
         name = choose.choice(["ask", "ask", "tell", "tell", "change", "compact"]) if out else "ask"
         clock.now += choose.randrange(10)
-        before = copy.deepcopy(store._games[1])
+        before = store.dump()
         store.full = True
         with pytest.raises(hf.StoreError):
             call(name, step)
-        assert store._games[1] == before
+        assert store.dump() == before
         store.full = False
         with suppress(hf.SomeRefused):
             call(name, step)
     assert router.history.totals.missing > 0
 
 
-@pytest.mark.parametrize("where", range(1, 25, 3))
-def test_an_interrupt_anywhere_leaves_the_memory_store_whole(where, monkeypatch):
+@pytest.mark.parametrize("where", range(1, 12))
+def test_an_interrupt_anywhere_leaves_the_store_whole(where, monkeypatch):
     """Ctrl-C in the middle of a change: it did not happen, and the game goes on."""
-    store, twin = MemoryStore(), hf.open("memory:", "chat", SWITCH, seed=1)
+    store, twin = FullNow("memory:"), hf.open("memory:", "chat", SWITCH, seed=1)
     router = hf.open(store, "chat", SWITCH, seed=1)
     mine, others = router.ask(90), twin.ask(90)
-    before, whole, left = copy.deepcopy(store._games[1]), Tables._index, where
+    before, whole, left = store.dump(), core.settle, where
 
-    def interrupted(self, *change):
+    def interrupted(*arguments):
         nonlocal left
         left -= 1
         if left <= 0:
             raise KeyboardInterrupt
-        whole(self, *change)
+        whole(*arguments)
 
-    monkeypatch.setattr(Tables, "_index", interrupted)
+    monkeypatch.setattr(core, "settle", interrupted)
     with pytest.raises(KeyboardInterrupt):
         router.tell([(d.id, 0.5) for d in mine])
-    monkeypatch.setattr(Tables, "_index", whole)
+    monkeypatch.setattr(core, "settle", whole)
     assert router.rounds == 90
-    assert store._games[1] == before
+    assert store.dump() == before
     router.tell([(d.id, 0.5) for d in mine])
     twin.tell([(d.id, 0.5) for d in others])
     assert arms_of(router.ask(50)) == arms_of(twin.ask(50))
@@ -288,7 +292,7 @@ def test_an_interrupt_anywhere_leaves_the_memory_store_whole(where, monkeypatch)
 @pytest.mark.parametrize("name", FAMILIES)
 def test_a_game_whose_arms_come_and_go_can_be_opened_at_any_time(name, seed):
     """With blocks out that were drawn among other arms, down to one arm, and with none of the first left."""
-    store, chance = MemoryStore(), random.Random(seed)
+    store, chance = store_at("memory:"), random.Random(seed)
     router = hf.open(store, "game", with_names(name), seed=seed)
     out = []
     for step in range(40):
@@ -359,3 +363,21 @@ def test_arms_may_be_called_as_one_likes(place):
     assert {decision.arm for decision in router.ask(60)} == set(names)
     router.change(retire_arms=names[:1], add_arms=["tab\there"])
     assert place.open().policy.arms == (*names[1:], "tab\there")
+
+
+def test_changes_are_kept_with_time_and_reason(place):
+    router = place.open(policy=SWITCH, seed=1)
+    router.change(switching_cost=SWITCH.switching_cost)  # nothing differs
+    place.clock.now += 5
+    router.change(switching_cost=2.0, reason="caches are dearer")
+    place.clock.now += 5
+    place.open().change(retire_arms=["a"], patience=9)
+    first, second = router.history.changes
+    assert first == {
+        "at": 1_000_005.0,
+        "kind": "settings",
+        "detail": {"switching_cost": [1.5, 2.0]},
+        "reason": "caches are dearer",
+    }
+    assert second["detail"] == {"arms": [["a", "b", "c"], ["b", "c"]], "rounds": [None, 9]}
+    assert (second["at"], second["reason"]) == (1_000_010.0, None)

@@ -12,6 +12,9 @@ from games import SWITCH, arms_of, play
 
 import holdfast as hf
 
+MOST = {"sqlite": 2, "postgresql": 1}
+"""For one thread. SQLite keeps a file that was looked at open for as long as another connection has locks on it."""
+
 
 def connections(place):
     """Open by this process to the place."""
@@ -38,7 +41,7 @@ def test_many_games_are_one_connection(lasting_place, url):
     for router, twin in zip(routers, twins, strict=True):
         assert play(router, 5) == play(twin, 5)
     assert len({router.store for router in routers}) == 1
-    assert connections(lasting_place) == 1
+    assert connections(lasting_place) <= MOST[lasting_place.kind]
     routers[0].close()
     assert [router.rounds for router in routers] == [5] * 60
     del routers, router
@@ -70,7 +73,7 @@ def test_threads_play_their_games_at_once(lasting_place, url):
         totals = hf.open(url, f"game {number}").history.totals
         assert (totals.rounds, totals.told, totals.out) == (80, 80, 0)
     assert watching.rounds == 80
-    assert 1 <= connections(lasting_place) <= (8 if lasting_place.kind == "postgresql" else 1)
+    assert 1 <= connections(lasting_place) <= (8 if lasting_place.kind == "postgresql" else MOST["sqlite"])
 
 
 def test_a_call_that_failed_leaves_a_clean_connection(lasting_place, url):
@@ -152,7 +155,7 @@ def test_a_server_that_was_restarted_is_found_again_by_all(postgres):
         meet = threading.Barrier(3, timeout=60)
 
         def look() -> None:
-            with routers[0].store.look(1):
+            with routers[0].store.transaction(1, writing=False):
                 meet.wait()  # so that each has a connection of its own
 
         threads = [threading.Thread(target=look) for _ in range(3)]
@@ -160,7 +163,7 @@ def test_a_server_that_was_restarted_is_found_again_by_all(postgres):
             thread.start()
         for thread in threads:
             thread.join()
-        assert len(routers[0].store._idle) == 3
+        assert routers[0].store._pool.get_stats()["pool_size"] == 3
         server.kill()
         server.start()
         for router in routers:
@@ -179,5 +182,5 @@ def test_tables_that_were_taken_away_are_made_anew(postgres):
         connection.execute(f"DROP TABLE {', '.join(name for (name,) in tables)}")
     after = hf.open(url, "other", SWITCH, seed=1)
     assert after.rounds == 0
-    with pytest.raises(hf.BadStore, match="is gone from the store"):
+    with pytest.raises(hf.BadStore, match="restored from an older copy"):
         before.ask()

@@ -9,7 +9,7 @@ import pytest
 from games import POLICIES, SWITCH, arms_of, loss_of, play, snapshot
 
 import holdfast as hf
-from holdfast.decisions.wire import error_from_json, error_to_json, to_json
+from holdfast.decisions.errors_json import error_from_json, error_to_json
 
 
 @pytest.mark.parametrize("name", POLICIES)
@@ -118,7 +118,7 @@ def test_what_cannot_be_is_refused_and_changes_nothing(place):
     uid, block, number, signature = decision.id.split("-")
     their = foreign.id.split("-")
     for id, kind, message in [
-        (foreign.id, hf.UnknownDecision, "another player's"),
+        (foreign.id, hf.UnknownDecision, "another game's"),
         (f"{uid}-{block}-{number}-{their[3]}", hf.UnknownDecision, "never handed out"),
         (f"{uid}-{block}-1-{signature}", hf.UnknownDecision, "never handed out"),
         ("nonsense", hf.UnknownDecision, "must be the id of a decision"),
@@ -258,9 +258,9 @@ def test_a_loss_may_come_after_many_other_blocks(place):
 def test_values_and_errors_carry_over_a_wire_as_they_are(place):
     router = place.open(policy=SWITCH, seed=1, patience=2)
     decision = router.ask()
-    sent = json.loads(json.dumps(to_json(decision)))
+    sent = json.loads(json.dumps(decision._asdict()))
     assert hf.Decision(**sent) == decision
-    assert json.loads(json.dumps(to_json(router.tell(decision.id, 0.1)))) == {"id": decision.id, "new": True}
+    assert json.loads(json.dumps(router.tell(decision.id, 0.1)._asdict())) == {"id": decision.id, "new": True}
     lost = router.ask()
     router.ask(30)
 

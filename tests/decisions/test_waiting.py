@@ -8,11 +8,10 @@ from datetime import timedelta
 import numpy as np
 import pytest
 from every_policy import CASES
-from games import SWITCH, arms_of, play, snapshot
+from games import SWITCH, arms_of, play, snapshot, stored_asks
 from places import Clock
 
 import holdfast as hf
-from holdfast.decisions.rows import State
 
 HOUR = timedelta(hours=1)
 
@@ -118,8 +117,7 @@ def test_blocks_that_are_due_are_settled_in_the_order_they_became_due(place):
     router.ask(2)
     place.clock.now += 3600
     router.settle()
-    with router.store.look(1) as rows:
-        assert [block.number for block in (rows.settled_at(1), rows.settled_at(2))] == [1, 2]
+    assert [block.settled_order for block in router.history.blocks()] == [1, 2]
 
 
 def test_a_clock_that_jumps_back_is_not_believed(place):
@@ -158,10 +156,10 @@ def test_single_losses_are_forgotten_in_time_and_totals_are_not(place):
     play(router, 300)
     with pytest.raises(hf.Forgotten, match="remembered for a while only"):
         router.tell(first.id, 0.5)
-    with router.store.look(1) as rows:
-        assert rows.head.kept <= 20
-        kept = [block.number for block in rows.blocks(0, 10**6) if rows.tells_of(block.number)]
-        assert all(not rows.asks_of(number) for number in range(1, kept[0]))
+    with router.store.transaction(1, writing=False) as stored:
+        assert stored.head.kept <= 20
+        assert stored.head.forgotten > 0
+    assert min(stored_asks(router)) == min(stored_asks(router, "losses")) > 40
     totals = router.history.totals
     assert totals.told == 301
     log = router.history.log
@@ -173,9 +171,9 @@ def test_single_losses_are_forgotten_in_time_and_totals_are_not(place):
 def test_nothing_need_be_remembered(place):
     router, twin = place.open(policy=SWITCH, seed=1, remember=0), place.open("twin", SWITCH, seed=1)
     assert play(router, 60) == play(twin, 60)
-    with router.store.look(1) as rows:
-        settled = [block.number for block in rows.blocks(0, 100) if block.place is not None]
-        assert not any(rows.tells_of(number) or rows.asks_of(number) for number in settled)
+    with router.store.transaction(1, writing=False) as stored:
+        settled = [block.number for block in stored.blocks("after", 0, 100) if block.settled_order is not None]
+    assert not {*stored_asks(router), *stored_asks(router, "losses")} & set(settled)
     assert router.history.totals.losses == twin.history.totals.losses
 
 
@@ -215,6 +213,14 @@ def test_a_clock_that_gives_no_time_is_refused(place, now):
     assert router.ask().asked == 1_000_001.0
 
 
+@pytest.mark.parametrize("now", [1.8e12, 1.8e18])
+def test_a_clock_in_milliseconds_or_nanoseconds_is_refused_at_the_opening(place, now):
+    with pytest.raises(hf.InvalidParameter, match="clock must give seconds since 1970, not milliseconds or nano"):
+        place.open(policy=SWITCH, clock=lambda: now)
+    with pytest.raises(hf.UnknownPlayer):
+        place.open()
+
+
 @pytest.mark.parametrize("patience", [timedelta(0), timedelta(seconds=-1), timedelta.max])
 def test_patience_is_a_time_that_passes(place, patience):
     with pytest.raises(hf.InvalidParameter, match="patience must be a time above 0 and of at most 36500 days"):
@@ -234,7 +240,7 @@ def test_games_in_which_losses_often_do_not_come_go_on(name, missing):
         router.tell([(d.id, choose.random() / 4) for d in given if choose.random() < share])
         clock.now += 3601 if case.policy.waits_for_losses else choose.choice([0, 3601])
         router.settle()
-    with router.store.look(1) as rows:
-        state = json.loads(rows.need(State).data)["state"]
+    with router.store.transaction(1, writing=False) as stored:
+        state = json.loads(stored.state_text())["numbers"]
     assert np.isfinite([number for value in state.values() for number in np.ravel(value)]).all()
     assert router.history.totals.missing > 0

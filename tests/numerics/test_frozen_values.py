@@ -9,6 +9,7 @@ import numba
 import numpy as np
 import pytest
 
+from holdfast._numba.compile import frozen
 from holdfast.kernels import COMPILED, kernel
 
 CALLED = """
@@ -72,7 +73,7 @@ def test_another_process_notices(changed, tmp_path):
 
 
 def test_a_module_that_is_closed_over_is_looked_into():
-    """Its attributes may change between two calls."""
+    """Its attributes may change between two compositions."""
     module = types.ModuleType("settings")
 
     def helper_over(held):
@@ -89,6 +90,7 @@ def test_a_module_that_is_closed_over_is_looked_into():
         def caller(x):
             return helper(x)
 
+        frozen(caller)
         return caller(x)
 
     seen = []

@@ -5,8 +5,7 @@ import random
 import naive_games
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import holdfast as hf
 from holdfast.regret import regret

@@ -148,7 +148,7 @@ def test_uniforms():
     assert_distribution(np.bincount((u * 1000).astype(int), minlength=1000), np.full(1000, 1e-3), sees=0.012)
     for lag in (1, 2, 7):
         assert_mean(12 * (u[lag:] - 0.5) * (u[:-lag] - 0.5), 0.0, sees=0.0081)
-    low_bits = (u * 2.0**53).astype(np.uint64) & np.uint64(255)
+    low_bits = (u * 2.0**53).astype(np.int64) & 255
     assert_distribution(np.bincount(low_bits, minlength=256), np.full(256, 1 / 256), sees=0.009)
 
 

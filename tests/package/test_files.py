@@ -1,16 +1,18 @@
-"""Whole files, claimed folders, and the manifest of what is ours."""
+"""Complete files and claimed folders."""
 
 import errno
 import fcntl
 import os
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 import holdfast as hf
-from holdfast.files import LOCK, Manifest, claimed, remove_drafts, write_whole
+from holdfast.files import DRAFTS, LOCK, STALE, claimed, remove_drafts, whole_file, write_whole
 
 
 def test_a_file_is_replaced_whole(tmp_path):
@@ -37,7 +39,7 @@ def test_a_full_disk_is_one_line_and_leaves_the_old_file(tmp_path, monkeypatch, 
 
 @pytest.mark.parametrize("name", ["none/a.txt", "a\0b", "x" * 300, ""])
 def test_a_name_that_cannot_be_written_is_one_line(tmp_path, name):
-    with pytest.raises(hf.HoldfastError, match=r"(cannot be written: [^\n]+|must name a file; got '')$"):
+    with pytest.raises(hf.HoldfastError, match=r"(cannot be written: [^\n]+|must name a file; got '.*')$"):
         write_whole(tmp_path / name if name else "", b"")
 
 
@@ -114,26 +116,92 @@ def test_a_file_system_without_locks_keeps_nobody_out(tmp_path, monkeypatch):
         assert os.listdir(tmp_path) == [LOCK]
 
 
-def test_the_manifest_knows_what_is_ours(tmp_path):
-    (tmp_path / "sub").mkdir()
-    (tmp_path / "theirs.csv").write_bytes(b"1")
-    made = Manifest(tmp_path)
-    made.write("sub/one.csv", b"1")
-    made.write("two.csv", b"2")
-    made.write("gone.csv", b"3")
-    (tmp_path / "four.csv").write_bytes(b"4")
-    made.add("four.csv")
-    made.save("files.json")
-    (tmp_path / "two.csv").write_bytes(b"edited")
-    (tmp_path / "gone.csv").unlink()
-    again = Manifest.read(tmp_path, "files.json")
-    assert again == made
-    assert again.unchanged() == [tmp_path / "four.csv", tmp_path / "sub/one.csv"]
-    assert Manifest.read(tmp_path, "none.json") == Manifest(tmp_path)
+# ---- several writers, killed writers ----
+
+WRITE_FOR_EVER = """
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from holdfast.files import whole_file
+letter = sys.argv[2].encode()
+print("ready", flush=True)
+while True:
+    with whole_file(sys.argv[1]) as out:
+        for _ in range(64):
+            out.write(letter * 4096)
+"""
 
 
-@pytest.mark.parametrize("text", ["", "[]", '{"a": 1}', '{"../a": "00"}', '{"/etc/passwd": "00"}', '{"": ""}', "\xff"])
-def test_a_damaged_manifest_is_refused(tmp_path, text):
-    Path(tmp_path, "files.json").write_bytes(text.encode("latin-1"))
-    with pytest.raises(hf.BadSavedState, match=r"files\.json is damaged"):
-        Manifest.read(tmp_path, "files.json")
+def writer(file: Path, letter: str) -> subprocess.Popen:
+    process = subprocess.Popen([sys.executable, "-c", WRITE_FOR_EVER, str(file), letter], stdout=subprocess.PIPE)
+    assert process.stdout.readline() == b"ready\n"
+    return process
+
+
+def test_readers_of_a_file_that_several_processes_write_see_one_of_the_versions(tmp_path):
+    file = write_whole(tmp_path / "shared", b"a" * 64 * 4096)
+    processes = [writer(file, letter) for letter in "abc"]
+    try:
+        seen, deadline = set(), time.monotonic() + 120
+        while len(seen) < 20 and time.monotonic() < deadline:
+            data = file.read_bytes()
+            assert len(data) == 64 * 4096
+            assert data == data[:1] * len(data)
+            seen.add(file.stat().st_mtime_ns)
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+            process.stdout.close()
+    assert len(seen) == 20
+
+
+def test_threads_that_write_one_file(tmp_path):
+    file = tmp_path / "shared"
+
+    def save(letter: bytes) -> None:
+        for _ in range(50):
+            write_whole(file, letter * 100_000)
+            data = file.read_bytes()
+            assert data == data[:1] * 100_000
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(save, (b"a", b"b", b"c", b"d")))
+    assert os.listdir(tmp_path) == ["shared"]
+
+
+def test_a_killed_writer_leaves_the_old_file_and_its_draft_goes_with_a_later_write(tmp_path):
+    file = tmp_path / "a"
+    write_whole(file, b"old")
+    code = (
+        "import os, signal, sys\nfrom holdfast.files import whole_file\n"
+        "with whole_file(sys.argv[1]) as out:\n    out.write(b'new')\n    os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    assert subprocess.run([sys.executable, "-c", code, str(file)], check=False).returncode < 0
+    assert file.read_bytes() == b"old"
+    (draft,) = tmp_path.glob(DRAFTS)
+    write_whole(file, b"newer")
+    assert draft.exists()  # so young, it may be a process that is still writing
+    os.utime(draft, (0, time.time() - STALE - 1))
+    write_whole(file, b"newest")
+    assert os.listdir(tmp_path) == ["a"]
+
+
+def test_an_error_in_the_block_leaves_the_old_file(tmp_path):
+    file = write_whole(tmp_path / "a", b"old")
+
+    def fail(error: BaseException) -> None:
+        with whole_file(file) as out:
+            out.write(b"new")
+            raise error
+
+    for error in (KeyError("k"), hf.StoreError("the store"), KeyboardInterrupt()):
+        with pytest.raises(type(error)):
+            fail(error)
+    assert file.read_bytes() == b"old"
+    assert os.listdir(tmp_path) == ["a"]
+
+
+def test_a_file_has_the_permissions_that_others_made_here_have(tmp_path):
+    (tmp_path / "usual").touch()
+    assert write_whole(tmp_path / "a", b"").stat().st_mode == (tmp_path / "usual").stat().st_mode

@@ -1,5 +1,6 @@
 """What `import holdfast` offers, what it costs, and that every example in a docstring is true."""
 
+import builtins
 import doctest
 import importlib
 import os
@@ -27,7 +28,15 @@ def test_public_names_are_sorted_and_there():
     assert len(set(holdfast.__all__)) == len(holdfast.__all__)
     for name in holdfast.__all__:
         assert getattr(holdfast, name) is not None
-        assert name in dir(holdfast)
+    assert dir(holdfast) == sorted([*holdfast.__all__, "__version__", "open"])
+
+
+@pytest.mark.plain
+def test_a_star_import_leaves_the_builtins_alone():
+    names: dict[str, object] = {}
+    exec("from holdfast import *", names)
+    assert not set(vars(builtins)) & set(names) - {"__builtins__", "__doc__", "__name__"}
+    assert holdfast.open is not builtins.open
 
 
 @pytest.mark.plain

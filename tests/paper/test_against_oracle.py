@@ -21,11 +21,11 @@ from holdfast import BaSE, BlockExp3, Exp3, Policy, TsallisInf, TsallisSwitch, V
 from holdfast.environments import Bernoulli, ConstrainedBernoulli, Environment
 from holdfast.paper.figures import FIGURES
 from holdfast.paper.games import Match, Row, play
-from holdfast.paper.settings import Settings
 from holdfast.simulation import Power
+from holdfast.verdicts.settings import RunSettings
 
 T = 200
-SETTINGS = Settings(replications=4000, horizon=T, seed=SEED)
+SETTINGS = RunSettings(replications=4000, horizon=T, seed=SEED)
 ROWS = {name: row for figure in FIGURES.values() for name, row in figure.tables().items()}
 
 
@@ -100,6 +100,6 @@ def check(match: Match, frame: pl.DataFrame) -> None:
 def test_means_are_the_oracles(table: str) -> None:
     row: Row = ROWS[table]
     matches = row.matches(SETTINGS)
-    frame = play(table, matches, replications=SETTINGS.replications, seed=SEED).frame
+    frame = play(matches, replications=SETTINGS.replications, seed=SEED).frame
     for match in matches:
         check(match, frame)

@@ -9,109 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import BadSavedState, HoldfastError
-from holdfast.files import Manifest, claimed
-from holdfast.paper.folder import ASIDE, MANIFEST, ours, put, refuse_strangers
-from holdfast.paper.reproduce import load, reproduce
+from holdfast import HoldfastError
+from holdfast.files import claimed
+from holdfast.paper.reproduce import MANIFEST, load, reproduce
+from holdfast.runs.outputs import NEW, Outputs
 
 SMALL = {"replications": 2, "horizon": 200, "n_arms": 3, "progress": False}
 
 
 def contents(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
-def written(**files: bytes):
-    """A run that writes these files."""
-
-    def write(aside: Path) -> list[str]:
-        for name, data in files.items():
-            (aside / name).write_bytes(data)
-        return list(files)
-
-    return write
-
-
-def nothing(name: str) -> bool:
-    return False
-
-
-# ---- the swap ----
-
-
-def test_a_run_replaces_its_own_files_and_no_others(tmp_path):
-    (tmp_path / "notes").write_text("mine")
-    put(tmp_path, ours(tmp_path), written(a=b"1", b=b"1"), nothing)
-    put(tmp_path, ours(tmp_path), written(b=b"2", c=b"2"), nothing)
-    found = contents(tmp_path)
-    assert set(found) == {"notes", "b", "c", MANIFEST}
-    assert found["b"] == b"2"
-
-
-def test_a_file_of_ours_that_was_edited_is_the_users(tmp_path):
-    put(tmp_path, ours(tmp_path), written(a=b"1", b=b"1"), nothing)
-    (tmp_path / "a").write_bytes(b"edited")
-    with pytest.raises(HoldfastError, match=r"files that a reproduction would replace and that none wrote: a; move"):
-        refuse_strangers(tmp_path, ours(tmp_path), ["a", "b"])
-    put(tmp_path, ours(tmp_path), written(c=b"2"), nothing)
-    assert (tmp_path / "a").read_bytes() == b"edited"
-    assert not (tmp_path / "b").exists()
-
-
-def test_links_and_folders_in_the_way_are_strangers_too(tmp_path):
-    (tmp_path / "a").mkdir()
-    (tmp_path / "b").symlink_to(tmp_path / "nowhere")
-    (tmp_path / "ledger").write_text("a file")
-    with pytest.raises(HoldfastError, match=r"none wrote: a, b, ledger;"):
-        refuse_strangers(tmp_path, Manifest(tmp_path), ["a", "b", "ledger/x"])
-
-
-def test_a_failed_write_leaves_the_old_run(tmp_path):
-    put(tmp_path, ours(tmp_path), written(a=b"1"), nothing)
-    before = contents(tmp_path)
-
-    def fails(aside: Path) -> list[str]:
-        (aside / "a").write_bytes(b"2")
-        raise OSError(28, "No space left on device")
-
-    with pytest.raises(HoldfastError, match=r"cannot be written: No space left on device$"):
-        put(tmp_path, ours(tmp_path), fails, nothing)
-    assert contents(tmp_path) == before
-
-
-@pytest.mark.parametrize("moved", [0, 1, 2, 3])
-def test_a_swap_that_was_killed_is_finished_by_the_next_run(tmp_path, moved):
-    """As a kill leaves it: the new run whole aside, some of its files already in their place."""
-    put(tmp_path, ours(tmp_path), written(a=b"1", b=b"1", old=b"1"), nothing)
-    new = {"a": b"2", "b": b"2", "c": b"2"}
-    aside = tmp_path / ASIDE
-    aside.mkdir()
-    staged = Manifest(aside)
-    for name, data in new.items():
-        staged.write(name, data)
-    staged.save(MANIFEST)
-    for name in list(new)[:moved]:
-        os.replace(aside / name, tmp_path / name)
-    assert set(ours(tmp_path).digests) == set(new)
-    found = contents(tmp_path)
-    found.pop(MANIFEST)
-    assert found == new
-
-
-def test_a_run_that_was_killed_while_writing_is_cleared_away(tmp_path):
-    put(tmp_path, ours(tmp_path), written(a=b"1"), nothing)
-    before = contents(tmp_path)
-    (tmp_path / ASIDE).mkdir()
-    (tmp_path / ASIDE / "a").write_bytes(b"half")
-    ours(tmp_path)
-    assert contents(tmp_path) == before
-
-
-@pytest.mark.parametrize("text", ["garbage", "[]", '{"../x": "0"}', '{"a": 1}'])
-def test_a_damaged_manifest_is_one_line(tmp_path, text):
-    (tmp_path / MANIFEST).write_text(text)
-    with pytest.raises(BadSavedState, match=r"reproduction\.json is damaged.*; choose another folder"):
-        ours(tmp_path)
 
 
 # ---- reproduce in a folder with a history ----
@@ -138,7 +45,7 @@ def test_files_of_a_user_are_refused_before_anything_is_played(tmp_path):
     assert (tmp_path / "ledger" / "mine.parquet").read_text() == "mine"
     (tmp_path / "ties-stochastic.png").write_text("mine")
     before = contents(tmp_path)
-    with pytest.raises(HoldfastError, match=r"none wrote: ties-stochastic\.png; move them away, or choose another"):
+    with pytest.raises(HoldfastError, match=r"did not write: ties-stochastic\.png; move them away, or choose another"):
         reproduce(["ties-stochastic"], out=tmp_path, **SMALL)
     assert contents(tmp_path) == before
 
@@ -184,7 +91,7 @@ def test_a_damaged_table_of_a_kept_figure_is_played_again(folder):
 def test_a_folder_of_0_2_0_has_no_manifest_and_is_left_alone(folder):
     (folder / MANIFEST).unlink()
     before = contents(folder)
-    with pytest.raises(HoldfastError, match=r"that none wrote: .* and \d+ more; move them away"):
+    with pytest.raises(HoldfastError, match=r"but did not write: .* and \d+ more; move them away"):
         reproduce(["stochastic-free", "ties-stochastic"], out=folder, **SMALL)
     assert contents(folder) == before
 
@@ -205,12 +112,12 @@ def test_killed_at_any_moment_the_folder_has_one_whole_run(folder, reached):
         f"reproduce(['stochastic-free', 'ties-stochastic'], out={str(folder)!r}, **{ {**SMALL, 'seed': 5}!r})"
     )
     process = subprocess.Popen([sys.executable, "-c", code])
-    while process.poll() is None and not (folder / ASIDE / reached).exists():
+    while process.poll() is None and not (folder / NEW / reached).exists():
         time.sleep(0.001)
     process.send_signal(signal.SIGKILL)
     process.wait()
     with claimed(folder, "looking"):
-        ours(folder)
+        Outputs(folder, "a reproduction", MANIFEST).recover()
     assert load(folder).settings.seed in (0, 5)
 
 

@@ -11,7 +11,7 @@ from holdfast.cli import app
 from holdfast.paper.figures import FIGURES, POLICIES
 from holdfast.paper.guarantees import guarantees
 from holdfast.paper.reproduce import reproduce
-from holdfast.paper.settings import Settings
+from holdfast.verdicts.settings import RunSettings
 
 SMALL = {"replications": 2, "horizon": 300, "n_arms": 3, "seed": 4}
 ASKED = ["stochastic-hard", "ties-stochastic"]
@@ -72,6 +72,6 @@ def test_an_unknown_policy_is_refused(tmp_path):
 
 
 def test_what_is_proved_of_it_is_listed_where_it_applies():
-    (match,) = FIGURES["stochastic-hard"].rows[0].matches(Settings(further=("adaptive",)))
+    (match,) = FIGURES["stochastic-hard"].rows[0].matches(RunSettings(further=("adaptive",)))
     (own,) = [g for g in guarantees(match) if g.series == "adaptive"]
     assert own.value(horizon=1000) == hf.bounds.adaptive(n_arms=8, switching_cost=1.0, horizon=1000)

@@ -38,7 +38,7 @@ def test_the_bound_is_at_the_cost_of_the_game():
 
 
 def test_other_units_and_estimators_are_promised_nothing():
-    assert promised(TsallisSwitch(4, switching_cost=1.0, loss_range=(0.0, 2.0))) == set()
+    assert promised(TsallisSwitch(4, switching_cost=1.0, units=(0.0, 2.0))) == set()
     assert promised(TsallisInf(4, estimator="reduced-variance")) == set()
     assert promised(TsallisInf(4, loss_bound=0.5)) == set()
     assert "corollary-3" in promised(TsallisInf(4))

@@ -9,13 +9,13 @@ import pytest
 
 from holdfast.paper.claims import CLAIMS
 from holdfast.paper.figures import ALPHAS, FIGURES, POLICIES
-from holdfast.paper.ledger import Claim, Evidence, Verdict, judge
 from holdfast.paper.probes import LONG_ALPHAS, PROBES, horizons, long_rounds
-from holdfast.paper.questions import Between, Less, Near, Never, Often, Sometimes, Under, share_interval, slopes
-from holdfast.paper.settings import Settings
 from holdfast.results import Result
+from holdfast.verdicts.comparisons import Between, Less, Near, Never, Often, Sometimes, Under, share_interval, slopes
+from holdfast.verdicts.ledger import Claim, Evidence, Verdict, judge
+from holdfast.verdicts.settings import RunSettings
 
-SETTINGS = Settings()
+SETTINGS = RunSettings()
 RUNS = 30
 BY_ID = {claim.id: claim for claim in CLAIMS}
 rng = np.random.default_rng(5)

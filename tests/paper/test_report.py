@@ -6,11 +6,11 @@ import pytest
 from chromium import pdf_pages
 
 from holdfast.paper.figures import chosen
-from holdfast.paper.findings import Findings
+from holdfast.paper.findings import PaperFindings
 from holdfast.paper.pages import write_report
 from holdfast.paper.reproduce import reproduce
-from holdfast.paper.settings import Settings
 from holdfast.paper.tables import play_table, tables_of
+from holdfast.verdicts.settings import RunSettings
 
 NAMES = ["stochastic-hard", "constrained-easy", "adversarial", "ties-stochastic"]
 
@@ -28,8 +28,8 @@ def text(made):
 def test_order_learnt_then_figures_then_ledger(text):
     places = [text.index(f'<section id="{name}">') for name in [*NAMES, "ledger", "provenance"]]
     assert places == sorted(places)
-    assert text.index('<ol class="learnt">') < text.index('class="heat"') < places[0]
-    sentences = re.findall(r"<li>(.*?)</li>", text[text.index('<ol class="learnt">') : text.index("</ol>")])
+    assert text.index('<ol class="conclusions">') < text.index('class="heat"') < places[0]
+    sentences = re.findall(r"<li>(.*?)</li>", text[text.index('<ol class="conclusions">') : text.index("</ol>")])
     assert len(sentences) == 5
     assert all(re.search(r"\d", sentence) for sentence in sentences)
 
@@ -76,8 +76,8 @@ def test_paper(made, browser):
 
 
 def test_size_of_the_whole_paper(tmp_path):
-    settings, figures = Settings(replications=2, horizon=1000), chosen(None)
+    settings, figures = RunSettings(replications=2, horizon=1000), chosen(None)
     tables = tables_of(figures, settings)
     played = {table.name: play_table(table, settings, advance=lambda name: None) for table in tables}
-    page = write_report(Findings(settings, figures, played), tmp_path / "report.html")
+    page = write_report(PaperFindings(settings, figures, played), tmp_path / "report.html")
     assert page.stat().st_size < 5_000_000

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from reproduction_document import MOST_BYTES, write_document
 
 from holdfast import BadSavedState, HoldfastError, simulate
-from holdfast.paper.document import MOST_BYTES, write_document
 from holdfast.paper.figures import FIGURES, chosen
-from holdfast.paper.reproduce import Reproduction, load, redraw, reproduce
-from holdfast.paper.settings import Settings
+from holdfast.paper.reproduce import Reproduction, load, reproduce
 from holdfast.results import SCHEMA, Result
 from holdfast.simulation.backends import Backend
+from holdfast.verdicts.settings import RunSettings
 
 NAMES = ["stochastic-easy", "constrained-easy", "ties-stochastic", "varying-cost"]
 SMALL = {"replications": 3, "horizon": 2000, "n_arms": 4, "seed": 11, "progress": False}
@@ -52,7 +52,7 @@ def test_tables(made: Reproduction) -> None:
 
 
 def test_a_table_is_what_simulate_gives(made: Reproduction) -> None:
-    (match,) = FIGURES["stochastic-easy"].rows[0].matches(Settings(3, 2000, 4, 11))
+    (match,) = FIGURES["stochastic-easy"].rows[0].matches(RunSettings(3, 2000, 4, 11))
     alone = simulate(
         match.policies, match.environment, horizon=2000, switching_cost=match.switching_cost, replications=3, seed=11
     )
@@ -87,16 +87,6 @@ def test_document(made: Reproduction, tmp_path: Path) -> None:
         assert f"`{verdict.id}`" in row
         assert verdict.verdict in row
         assert row.count("|") - row.count("\\|") == 5
-
-
-def test_redrawing_needs_no_playing(made: Reproduction) -> None:
-    """What is missing is made from the tables, and what is there comes out as it was."""
-    before = contents(made.out)
-    for name in ("report.html", "ties-stochastic.svg"):
-        (made.out / name).unlink()
-    again = redraw(made.out)
-    assert again.verdicts == made.verdicts
-    assert contents(made.out) == before
 
 
 def test_the_same_seed_gives_the_same_bytes(made: Reproduction, tmp_path: Path) -> None:

@@ -4,13 +4,13 @@ import numpy as np
 import polars as pl
 import pytest
 
+from holdfast.paper.conclusions import conclusions, overview
+from holdfast.paper.figure_notes import FIGURE_NOTES, figure_notes
 from holdfast.paper.figures import FIGURES, POLICIES
-from holdfast.paper.findings import Findings
-from holdfast.paper.learnt import learnt, overview
-from holdfast.paper.ledger import Evidence
-from holdfast.paper.remarks import REMARKS, remarks
-from holdfast.paper.settings import Settings
+from holdfast.paper.findings import PaperFindings
 from holdfast.results import Result
+from holdfast.verdicts.ledger import Evidence
+from holdfast.verdicts.settings import RunSettings
 
 RUNS = 30
 rng = np.random.default_rng(8)
@@ -29,36 +29,36 @@ def result(finals: dict[str, tuple[float, float]], noise: float = 0.02) -> Resul
     return Result(pl.concat(parts))
 
 
-def findings(noise: float = 0.02, **tables: dict[str, tuple[float, float]]) -> Findings:
+def findings(noise: float = 0.02, **tables: dict[str, tuple[float, float]]) -> PaperFindings:
     named = {name.replace("_", "-"): result(finals, noise) for name, finals in tables.items()}
-    return Findings(Settings(), tuple(f for f in FIGURES.values() if f.name in named), named)
+    return PaperFindings(RunSettings(), tuple(f for f in FIGURES.values() if f.name in named), named)
 
 
 HARD = dict.fromkeys(POLICIES, (3000.0, 3000.0)) | {"tsallis-inf": (800.0, 25000.0), "exp3": (900.0, 33000.0)}
 
 
 def test_blocks_pay_or_not_or_it_is_not_decided():
-    (said, *_) = learnt(findings(stochastic_hard=HARD))
+    (said, *_) = conclusions(findings(stochastic_hard=HARD))
     assert "without blocks Tsallis-INF pays 4.3" in said
-    (said, *_) = learnt(findings(stochastic_hard=HARD | {"tsallis-inf": (800.0, 200.0)}))
+    (said, *_) = conclusions(findings(stochastic_hard=HARD | {"tsallis-inf": (800.0, 200.0)}))
     assert "blocks do not pay here, Tsallis-Switch pays 6" in said
-    (said, *_) = learnt(findings(stochastic_hard=dict.fromkeys(POLICIES, (3000.0, 3000.0)), noise=0.3))
+    (said, *_) = conclusions(findings(stochastic_hard=dict.fromkeys(POLICIES, (3000.0, 3000.0)), noise=0.3))
     assert f"whether blocks pay is not decided at {RUNS} replications" in said
 
 
 def test_the_adversary():
     recovers = dict.fromkeys(POLICIES, (100.0, 1000.0))
     lost = recovers | {"base-arithmetic": (90_000.0, 20.0), "base-geometric": (90_000.0, 20.0)}
-    assert "rely on stochastic losses pay more" in learnt(findings(adversarial=lost))[0]
+    assert "rely on stochastic losses pay more" in conclusions(findings(adversarial=lost))[0]
     linear = lost | {"base-arithmetic": (100_000.0, 20.0), "base-geometric": (100_000.0, 20.0)}
-    assert "still lose a whole loss per round" in learnt(findings(adversarial=linear))[0]
+    assert "still lose a whole loss per round" in conclusions(findings(adversarial=linear))[0]
     wins = recovers | {"base-arithmetic": (10.0, 20.0), "base-geometric": (10.0, 20.0)}
-    assert "elimination still wins here" in learnt(findings(adversarial=wins))[0]
+    assert "elimination still wins here" in conclusions(findings(adversarial=wins))[0]
 
 
 def test_at_most_five_sentences_of_a_run_that_has_what_they_need():
-    assert 1 <= len(learnt(findings(stochastic_hard=HARD))) <= 5
-    assert learnt(findings()) == []
+    assert 1 <= len(conclusions(findings(stochastic_hard=HARD))) <= 5
+    assert conclusions(findings()) == []
 
 
 def test_the_overview_leaves_undecided_cells_without_colour():
@@ -71,16 +71,16 @@ def test_the_overview_leaves_undecided_cells_without_colour():
 
 
 def test_a_remark_is_made_only_where_it_is_true():
-    first, second = (remark.words for remark in REMARKS["stochastic-hard"])
-    said = remarks("stochastic-hard", findings(stochastic_hard=HARD).evidence)
+    first, second = (remark.words for remark in FIGURE_NOTES["stochastic-hard"])
+    said = figure_notes("stochastic-hard", findings(stochastic_hard=HARD).evidence)
     assert first in said
     turned = HARD | {"tsallis-inf": (5000.0, 100.0)}
-    assert remarks("stochastic-hard", findings(stochastic_hard=turned).evidence) == []
+    assert figure_notes("stochastic-hard", findings(stochastic_hard=turned).evidence) == []
     assert second
 
 
 def test_every_figure_has_remarks_and_what_needs_no_measuring_is_always_said():
-    assert set(REMARKS) == set(FIGURES)
+    assert set(FIGURE_NOTES) == set(FIGURES)
     free = result(dict.fromkeys(POLICIES, (100.0, 100.0)))
-    said = remarks("stochastic-free", Evidence({"stochastic-free": free}, Settings()))
-    assert said == [REMARKS["stochastic-free"][0].words]
+    said = figure_notes("stochastic-free", Evidence({"stochastic-free": free}, RunSettings()))
+    assert said == [FIGURE_NOTES["stochastic-free"][0].words]

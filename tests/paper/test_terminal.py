@@ -5,8 +5,8 @@ import re
 import pytest
 
 from holdfast.paper.claims import CLAIMS
-from holdfast.paper.ledger import Verdict
 from holdfast.paper.terminal import ledger, summary
+from holdfast.verdicts.ledger import Verdict
 
 
 def verdicts(kinds: str) -> list[Verdict]:

@@ -18,13 +18,13 @@ POLICIES = {
     "pairs": hf.AdaptiveHedgeSwitch(3, switching_cost=TABLE),
     "own paths": hf.AdaptiveHedgeSwitch(3, switching_cost=0.4, paths=[WorkFunction(2), FixedArm(1), Smoothed(0.5)]),
     "announced": hf.AdaptiveHedgeSwitch(3, switching_cost="announced"),
-    "names and units": hf.AdaptiveHedgeSwitch(arms=NAMES, switching_cost=40.0, loss_range=(-50.0, 50.0)),
+    "names and units": hf.AdaptiveHedgeSwitch(arms=NAMES, switching_cost=40.0, units=(-50.0, 50.0)),
 }
 
 
 def row_of(t: int, policy: hf.Policy) -> list[float]:
     """Losses of round t in the policy's units."""
-    low, high = policy.loss_range
+    low, high = policy.units
     return [low + (high - low) * ((5 * t + 3 * i * i + t // 7) % (9 - i)) / 8 for i in range(3)]
 
 
@@ -231,7 +231,7 @@ def test_stores_and_fleets_refuse_policies_that_see_all() -> None:
 def test_forecasts_by_name_and_in_units_are_the_same() -> None:
     rows = [[0.1, 0.5, 0.9], [0.2, 0.4, 0.6]]
     plain = hf.AdaptiveHedgeSwitch(3, switching_cost=0.1).player(seed=2)
-    named = hf.AdaptiveHedgeSwitch(arms=NAMES, switching_cost=10.0, loss_range=(0.0, 100.0)).player(seed=2)
+    named = hf.AdaptiveHedgeSwitch(arms=NAMES, switching_cost=10.0, units=(0.0, 100.0)).player(seed=2)
     assert plain.ask(forecast=rows) == NAMES.index(
         named.ask(forecast={name: [100 * row[i] for row in rows] for i, name in enumerate(NAMES)})
     )

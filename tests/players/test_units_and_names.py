@@ -1,5 +1,7 @@
 """Units and names of the user's own in a simulation: results are in the units of the table, arms in its order."""
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -7,6 +9,7 @@ from online_play import play_online
 
 import holdfast as hf
 from holdfast.errors import InvalidParameter
+from holdfast.policies import make_policy
 
 T, K = 300, 3
 SHARES = np.random.default_rng(4).integers(0, 65, (T, K)) / 64
@@ -14,13 +17,13 @@ RANGES = [(0.0, 8.0), (-2.0, 2.0), (96.0, 128.0)]
 """Powers of two: every sum is exact, so the games are the very same."""
 
 
-def policies(loss_range, lam):
+def policies(units, lam):
     made = {
-        "switch": hf.TsallisSwitch(K, switching_cost=lam, loss_range=loss_range),
-        "varying": hf.VaryingTsallisSwitch(K, loss_range=loss_range),
-        "inf": hf.TsallisInf(K, estimator="reduced-variance", loss_range=loss_range),
-        "blocks": hf.BlockExp3(K, switching_cost=lam, horizon=T, loss_range=loss_range),
-        "base": hf.BaSE(K, horizon=T, loss_range=loss_range),
+        "switch": hf.TsallisSwitch(K, switching_cost=lam, units=units),
+        "varying": hf.VaryingTsallisSwitch(K, units=units),
+        "inf": hf.TsallisInf(K, estimator="reduced-variance", units=units),
+        "blocks": hf.BlockExp3(K, switching_cost=lam, horizon=T, units=units),
+        "base": hf.BaSE(K, horizon=T, units=units),
     }
     return made
 
@@ -31,10 +34,10 @@ def test_results_are_in_the_units_of_the_table(units, by_block):
     """The game of losses in [0, 1], with λ as many times as large, comes out as many times as large."""
     low, unit = units[0], units[1] - units[0]
 
-    def played(loss_range, scale, losses):
+    def played(units, scale, losses):
         cost = hf.Power(0.5, scale=0.25 * scale) if by_block else 0.25 * scale
-        table = hf.LossTable(losses, units=loss_range)
-        return hf.simulate(policies(loss_range, 0.25 * scale), table, switching_cost=cost, replications=33).frame
+        table = hf.LossTable(losses, units=units)
+        return hf.simulate(policies(units, 0.25 * scale), table, switching_cost=cost, replications=33).frame
 
     plain, own = played((0.0, 1.0), 1.0, SHARES), played(units, unit, low + unit * SHARES)
     assert own["switches"].equals(plain["switches"])
@@ -68,12 +71,12 @@ def test_ranges_must_agree():
     with pytest.raises(InvalidParameter) as caught:
         hf.simulate(hf.Exp3(K), table, **settings)
     assert str(caught.value) == (
-        "loss_range of exp3 must be that of the environment: give the policy loss_range=(0, 10); got (0.0, 1.0)"
+        "units of exp3 must be those of the environment: give the policy units=(0, 10); got (0.0, 1.0)"
     )
-    with pytest.raises(InvalidParameter, match=r"loss_range=\(0, 1\), or the table units=\(0.0, 10.0\)"):
-        hf.simulate(hf.Exp3(K, loss_range=(0, 10)), hf.LossTable(SHARES), **settings)
-    with pytest.raises(InvalidParameter, match=r"give the policy loss_range=\(0, 1\); got \(-1.0, 1.0\)"):
-        hf.simulate(hf.Exp3(K, loss_range=(-1, 1)), hf.Bernoulli([0.1, 0.2, 0.3]), **settings)
+    with pytest.raises(InvalidParameter, match=r"units=\(0, 1\), or the table units=\(0.0, 10.0\)"):
+        hf.simulate(hf.Exp3(K, units=(0, 10)), hf.LossTable(SHARES), **settings)
+    with pytest.raises(InvalidParameter, match=r"give the policy units=\(0, 1\); got \(-1.0, 1.0\)"):
+        hf.simulate(hf.Exp3(K, units=(-1, 1)), hf.Bernoulli([0.1, 0.2, 0.3]), **settings)
     with pytest.raises(InvalidParameter, match=r"loss_bound of tsallis-inf must be at least 1, which .*; got 0.1"):
         hf.simulate(hf.TsallisInf(K, loss_bound=0.1), hf.Bernoulli([0.1, 0.2, 0.3]), **settings)
 
@@ -112,3 +115,29 @@ def test_without_a_horizon_all_rows_are_played():
 def test_two_policies_of_one_name():
     with pytest.raises(InvalidParameter, match=r"policies must have different names; .*; got '1'"):
         hf.simulate({1: hf.Exp3(3), "1": hf.TsallisInf(3)}, hf.LossTable(SHARES), switching_cost=0.5)
+
+
+def test_the_former_name_of_units_works_with_a_warning():
+    """As a keyword, an attribute, a setting, of players and of user-defined environments."""
+    renamed = pytest.warns(DeprecationWarning, match="units")
+    with renamed:
+        policy = hf.Exp3(3, loss_range=(0, 4))
+    assert policy == hf.Exp3(3, units=(0, 4))
+    with renamed:
+        assert policy.loss_range == (0.0, 4.0)
+    with renamed:
+        assert replace(policy, loss_range=(0, 8)).units == (0.0, 8.0)
+    with renamed:
+        assert hf.Exp3(3).player(seed=1, loss_range=(0, 4)).policy == policy
+    with renamed:
+        assert make_policy({"policy": "exp3", "n_arms": 3, "loss_range": [0, 4]}) == policy
+    with renamed:
+
+        class Own(hf.Bernoulli):
+            @property
+            def loss_range(self):
+                return (0.0, 2.0)
+
+    assert Own([0.1, 0.2]).units == (0.0, 2.0)
+    with renamed:
+        assert hf.Bernoulli([0.1, 0.2]).loss_range == (0.0, 1.0)

@@ -6,6 +6,7 @@ import platform
 import subprocess
 import sys
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import hypothesis.strategies as st
 import numpy as np
@@ -17,7 +18,7 @@ from holdfast.errors import HoldfastError
 from holdfast.kernels import COMPILED, Kernels, kernel
 from holdfast.simulation.backends.backend import PIECES_PER_WORKER, split
 from holdfast.simulation.costs import Costs, Power
-from holdfast.simulation.game import ABREAST
+from holdfast.simulation.game import SIDE_BY_SIDE
 from holdfast.simulation.tasks import WORTH_A_ROW, Task, run_task
 
 
@@ -58,7 +59,7 @@ def test_games_abreast_are_the_games_one_by_one(policy, means, costs):
     count = WORTH_A_ROW + 2
     row = abreast_task(policy, environment, horizon, costs, count)
     if policy.kernels.abreast:
-        assert row.rows() == [(count, ABREAST)]
+        assert row.rows() == [(count, SIDE_BY_SIDE)]
     together = run_task(row)
     alone = [run_task(replace(row, first=row.first + i, count=1)) for i in range(count)]
     for measure in ("excess", "switches", "paid"):
@@ -85,10 +86,10 @@ def test_a_policy_with_a_kernel_of_its_own_is_played_by_it():
     """A subclass that replaces a kernel is played by it, and abreast only where it says so itself."""
 
     class Forgetful(hf.Exp3):
-        kernels = Kernels(EXP3.choose, learn_nothing, EXP3.state, EXP3.block, abreast=True)
+        kernels = EXP3._replace(observe=learn_nothing)
 
     class Stubborn(hf.Exp3):
-        kernels = Kernels(always_the_last, learn_nothing, EXP3.state, EXP3.block)
+        kernels = EXP3._replace(choose=always_the_last, observe=learn_nothing, abreast=False)
 
     assert hf.Exp3(3).kernels.abreast
     assert not Stubborn(3).kernels.abreast
@@ -105,20 +106,25 @@ def test_a_policy_with_a_kernel_of_its_own_is_played_by_it():
     assert learning < forgetful / 2
 
 
+class Told(NamedTuple):
+    arm: float
+    rounds: float
+
+
 @kernel
 def choose_as_told(params, state, announced, streams, block):
-    block.arm[0], block.rounds[0], block.probability[0] = params[0], params[1], 1.0
+    block.arm[0], block.rounds[0], block.probability[0] = params.arm, params.rounds, 1.0
 
 
 @dataclass(frozen=True)
 class AsTold(hf.Exp3):
     """A policy whose kernel names whatever it is told to."""
 
-    kernels = Kernels(choose_as_told, learn_nothing, EXP3.state, EXP3.block)
+    kernels = Kernels(choose_as_told, learn_nothing, EXP3.state, EXP3.block, params=Told)
     told: tuple[float, float] = (0.0, 1.0)
 
-    def parameters(self, horizon=None, blocks=64):
-        return np.array(self.told)
+    def parameters(self):
+        return Told(*self.told)
 
 
 AGAINST_THE_RULES = [

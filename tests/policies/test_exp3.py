@@ -46,7 +46,7 @@ def test_block_length_is_exact(K, lam, T):
 
 def test_block_length_is_read_in_the_units_of_the_losses():
     assert (
-        BlockExp3(8, switching_cost=10.0, horizon=100_000, loss_range=(5.0, 15.0)).block_length
+        BlockExp3(8, switching_cost=10.0, horizon=100_000, units=(5.0, 15.0)).block_length
         == BlockExp3(8, switching_cost=1.0, horizon=100_000).block_length
     )
 

@@ -88,9 +88,6 @@ class WidePolicy(hf.Policy):
     id: ClassVar[str] = "wide"
     kernels: ClassVar[Kernels] = Kernels(choose, observe, Wide, WideBlock)
 
-    def parameters(self, horizon=None, blocks=64):
-        return np.zeros(1)
-
     def probabilities(self, params, state, block):
         p = np.zeros(self.n_arms)
         p[int(block.arm[0])] = 1.0

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import pytest
@@ -68,7 +68,7 @@ def test_a_loss_within_the_range_is_played(loss):
 @pytest.mark.parametrize("replications", [1, 40])  # alone and abreast
 @pytest.mark.parametrize("loss", [math.nan, math.inf, -math.inf, -5.0, 1.001, 1e300])
 def test_a_loss_outside_the_range_ends_in_an_error(loss, replications):
-    with pytest.raises(HoldfastError, match=r"^Own must lose from 0 to 1 in each round, as a share of its loss_range"):
+    with pytest.raises(HoldfastError, match=r"^Own must lose from 0 to 1 in each round, as a share of its units"):
         play(Own(loss), replications=replications)
 
 
@@ -101,7 +101,7 @@ class WithExcess(Own):
 class WithRange(Own):
     """A range the wrong way round."""
 
-    loss_range = (1, 0)
+    units = (1, 0)
 
 
 class WithRounds(Own):
@@ -117,7 +117,7 @@ class WithRounds(Own):
         (WithTables(), r"tables of WithTables must be a tuple of arrays; got \[array"),
         (WithMeans(), r"expected of WithMeans must be 2 finite numbers, one per arm; got array\(\[0"),
         (WithExcess(), r"excess of WithExcess must be 2 finite numbers, one per arm; got 0.0"),
-        (WithRange(), r"loss_range of WithRange must be two numbers .*; got \(1, 0\)"),
+        (WithRange(), r"units of WithRange must be two numbers .*; got \(1, 0\)"),
         (WithRounds(), r"rounds of WithRounds must be a whole number from 1 to \d+; got 0"),
         (Own(reference=2), r"reference of Own, an arm, must be a whole number from 0 to 1; got 2"),
         (Own(n_arms="2"), r"n_arms of Own must be a whole number of at least 1; got '2'"),
@@ -133,15 +133,22 @@ def test_what_an_environment_says_of_itself_is_checked_before_the_game(environme
 EXP3 = hf.Exp3(2).kernels
 
 
-def policy_of(choose, params=(0.0,)):
+class Params(NamedTuple):
+    rate: float
+
+
+NO_RATE = Params(0.0)
+
+
+def policy_of(choose, params=NO_RATE, declared=Params):
     """A policy of one's own."""
 
     @dataclass(frozen=True)
     class Policy(hf.Policy):
         id: ClassVar[str] = "own"
-        kernels: ClassVar[Kernels] = Kernels(choose, EXP3.observe, EXP3.state, EXP3.block)
+        kernels: ClassVar[Kernels] = Kernels(choose, EXP3.observe, EXP3.state, EXP3.block, params=declared)
 
-        def parameters(self, horizon=None, blocks=64):
+        def parameters(self):
             return params
 
         def probabilities(self, params, state, block):
@@ -151,12 +158,27 @@ def policy_of(choose, params=(0.0,)):
 
 
 @pytest.mark.plain
-def test_parameters_that_are_no_array_are_refused():
-    own = policy_of(EXP3.choose, params=[0.1])
-    with pytest.raises(InvalidParameter, match=r"^parameters of own must be an array of numbers; got \[0.1\]$"):
+@pytest.mark.parametrize(("params", "declared"), [([0.1], Params), (EXP3.params(1.0), Params), (Params(0.1), None)])
+def test_parameters_that_are_not_as_declared_are_refused(params, declared):
+    own = policy_of(EXP3.choose, params, declared)
+    rule = r"must be of the NamedTuple that Kernels\(..., params=...\) names, (Params|none) here; got "
+    with pytest.raises(InvalidParameter, match=f"^parameters of own {rule}"):
         play(policy=own)
-    with pytest.raises(InvalidParameter, match=r"^parameters must be an array of numbers; got \[0.1\]$"):
+    with pytest.raises(InvalidParameter, match=f"^parameters {rule}"):
         own.player()
+
+
+@kernel
+def by_place(params, state, announced, streams, block):
+    block.arm[0], block.rounds[0], block.probability[0] = params[0], 1.0, 1.0
+
+
+@pytest.mark.plain
+def test_parameters_in_an_array_still_play_with_a_warning():
+    """As policies had them before parameters had names."""
+    with pytest.warns(DeprecationWarning, match="own: parameters\\(\\) should return a NamedTuple"):
+        player = policy_of(by_place, np.array([1.0]), None).player(seed=1)
+    assert player.ask() == 1
 
 
 def unmarked(params, state, announced, streams, block):
@@ -200,8 +222,23 @@ def of_four(params, state, streams, block):
     ],
 )
 def test_a_kernel_that_does_not_compile_is_named_in_one_line(choose, message):
-    policy = policy_of(choose, params=np.zeros(1))
+    policy = policy_of(choose)
     for use in (lambda: policy.player(seed=1).ask(), lambda: play(policy=policy)):
         with pytest.raises(HoldfastError) as refusal:
             use()
         refusal.match(f"^{message}$")
+
+
+@kernel
+def draws_elsewhere(tables, arms, start, stop, streams, totals):
+    for g in range(totals.shape[0]):
+        totals[g] = np.random.random() * (stop - start)  # noqa: NPY002
+
+
+@pytest.mark.skipif(not COMPILED, reason="kernels that are not compiled are not looked into")
+def test_random_numbers_that_no_seed_repeats_are_refused():
+    class Unseeded(Own):
+        total_kernel: ClassVar = staticmethod(draws_elsewhere)
+
+    with pytest.raises(HoldfastError, match=r"^kernel draws_elsewhere must draw from the stream it is handed"):
+        play(Unseeded())

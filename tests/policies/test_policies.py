@@ -288,11 +288,11 @@ def test_a_function_that_breaks_the_rules_later_is_refused_when_it_does():
 @pytest.mark.plain
 def test_parameters_cover_a_horizon_or_say_what_is_missing():
     policy = TsallisSwitch(2, block_lengths=[2, 2, 2], learning_rates=[1.0] * 3)
-    assert policy.blocks_covered(policy.parameters(horizon=6)) == 3
+    assert policy.blocks_covered(policy.parameters_reaching(horizon=6)) == 3
     with pytest.raises(InvalidParameter, match="must cover the horizon of 7 rounds; they end after 6"):
-        policy.parameters(horizon=7)
+        policy.parameters_reaching(horizon=7)
     endless = TsallisSwitch(2, block_lengths=lambda n: 2, learning_rates=lambda n: 1 / n)
-    assert endless.blocks_covered(endless.parameters(horizon=1000)) >= 500
+    assert endless.blocks_covered(endless.parameters_reaching(horizon=1000)) >= 500
 
 
 # ------------------------------------------------------------------------------------- policies as values

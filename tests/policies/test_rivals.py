@@ -195,8 +195,8 @@ def test_settings_make_the_policy_again(name):
 @pytest.mark.plain
 def test_thresholds_and_costs_are_in_the_units_of_the_losses():
     for kind, own in ((hf.Ucb1, "threshold"), (hf.ThompsonSampling, "threshold"), (hf.LazyExp3, "switching_cost")):
-        plain, scaled = kind(3, **{own: 0.25}), kind(3, **{own: 4.0}, loss_range=(-8.0, 8.0))
-        assert plain.parameters().tolist() == scaled.parameters().tolist()
+        plain, scaled = kind(3, **{own: 0.25}), kind(3, **{own: 4.0}, units=(-8.0, 8.0))
+        assert plain.parameters() == scaled.parameters()
 
 
 # ------------------------------------------------------------------------------------- what their sources say

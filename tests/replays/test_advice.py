@@ -5,7 +5,7 @@ import pytest
 
 import holdfast as hf
 from holdfast.replays.advice import about_cheapest, about_first, about_hindsight, about_stability, about_staying, advice
-from holdfast.replays.costs import Amount, Played, References, Standing, stretches
+from holdfast.replays.cost_table import Amount, GameTotals, References, Standing, stretches
 from holdfast.results import interval
 
 ARMS = {"CISO": 110.0, "NYISO": 99.0, "PJM": 190.0}
@@ -19,7 +19,7 @@ def spread(mean, deviation, n=50):
 
 def standing(costs, *, lam=1.0, plan=(80.0, 10), limited=None, arms=ARMS):
     """Policies with the given (mean, deviation) of the total cost, at one switch each."""
-    played = {name: Played(spread(mean - lam, deviation), np.ones(50)) for name, (mean, deviation) in costs.items()}
+    played = {name: GameTotals(spread(mean - lam, deviation), np.ones(50)) for name, (mean, deviation) in costs.items()}
     references = References(arms, *plan, limited if limited is not None else {1: 100.0, 2: 97.0, 5: 94.0, 10: 90.0})
     return Standing(lam, played, references)
 
@@ -180,7 +180,7 @@ def test_intervals_that_decide_together_are_wider():
 
 def test_one_replication_is_refused():
     with pytest.raises(hf.InvalidParameter, match="replications must be at least 2"):
-        Played(np.ones(1), np.ones(1))
+        GameTotals(np.ones(1), np.ones(1))
 
 
 def test_stretches_cover_the_trace():

@@ -10,11 +10,10 @@ from commands import command_here, holdfast_command
 from study_files import GRID
 
 import holdfast as hf
-from holdfast.replays.commands import spread
 
 GOOD = "time,a,b\n" + "".join(f"2026-01-{d:02} 00:00,{d % 5 / 4},{(d * 3) % 7 / 8}\n" for d in range(1, 29))
 HEAD, TAIL = GOOD.splitlines()[:3], GOOD.splitlines()[3:]
-QUICK = ("--switching-cost", "0.25", "1", "--policies", "exp3", "hold-forever", "--replications", "3")
+QUICK = ("--switching-cost", "0.25,1", "--policies", "exp3,hold-forever", "--replications", "3")
 
 
 def with_line(line: str) -> str:
@@ -35,13 +34,19 @@ BAD = {
 }  # fmt: skip
 
 
-def test_several_values_after_one_option():
-    assert spread(["--policies", "a", "b:c=1", "t.csv", "--switching-cost", "1", "2", "u.npy"]) == [
-        *("--policies", "a", "--policies", "b:c=1", "t.csv"),
-        *("--switching-cost", "1", "--switching-cost", "2", "u.npy"),
-    ]
-    assert spread(["t.csv", "--switching-cost"]) == ["t.csv", "--switching-cost"]
-    assert spread(["--switching-cost", "-1", "--seed", "2"]) == ["--switching-cost", "-1", "--seed", "2"]
+def test_a_list_has_commas_or_its_option_is_repeated(tmp_path):
+    (tmp_path / "t.csv").write_text(GOOD)
+    common = ("replay", str(tmp_path / "t.csv"), "--index", "time", "--replications", "3")
+    once = command_here(*common, "--switching-cost", "0.25, 1", "--policies", "exp3,exp3-blocks:horizon=50")
+    again = command_here(
+        *(*common, "--switching-cost", "0.25", "--switching-cost", "1"),
+        *("--policies", "exp3", "--policies", "exp3-blocks:horizon=50"),
+    )
+    assert once.returncode == 0, once.stderr
+    assert once.stdout == again.stdout
+    wrong = command_here(*common, "--switching-cost", "0.25", "1")
+    assert wrong.returncode == 2
+    assert "(1); a list is written with commas (see holdfast replay --help)" in wrong.stderr
 
 
 def test_a_replay_from_a_file(tmp_path):
@@ -94,7 +99,7 @@ def test_a_bad_file_is_one_line_and_nothing_is_written(tmp_path, name):
 )
 def test_mistakes_in_options(tmp_path, options, message):
     (tmp_path / "t.csv").write_text(GOOD)
-    quick = QUICK if "--switching-cost" not in options else QUICK[3:]
+    quick = QUICK if "--switching-cost" not in options else QUICK[2:]
     run = command_here("replay", str(tmp_path / "t.csv"), *quick, "--index", "time", *options)
     assert run.returncode == 2
     assert message in run.stderr
@@ -162,8 +167,10 @@ def test_logs_that_cannot_be_used(tmp_path):
 
 def test_plot_of_a_study(write, tmp_path):
     write(GRID)
-    assert holdfast_command("simulate", str(tmp_path / "study.toml"), "--out", str(tmp_path / "out")).returncode == 0
-    run = holdfast_command("plot", str(tmp_path / "out"))
+    assert (
+        holdfast_command("study", "run", str(tmp_path / "study.toml"), "--out", str(tmp_path / "out")).returncode == 0
+    )
+    run = holdfast_command("study", "plot", str(tmp_path / "out"))
     assert run.returncode == 0, run.stderr
     assert run.stdout == f"The plot is {tmp_path / 'out' / 'plot.html'}\n"
     page = (tmp_path / "out" / "plot.html").read_text()
@@ -171,16 +178,16 @@ def test_plot_of_a_study(write, tmp_path):
     table = sorted((tmp_path / "out").glob("*.parquet"))[0]
     png = tmp_path / "one.png"
     run = holdfast_command(
-        "plot", str(table), "--out", str(png), "--measures", "total_cost, switches", "--scale", "log"
+        "study", "plot", str(table), "--out", str(png), "--measures", "total_cost, switches", "--scale", "log"
     )
     assert run.returncode == 0, run.stderr
     assert png.read_bytes().startswith(b"\x89PNG")
     for arguments, message in (
-        ((str(tmp_path),), "must be a folder that `holdfast simulate` filled"),
-        ((str(table), "--measures", "regret"), "measures must be one of"),
-        ((str(table), "--scale", "logarithmic"), "scale must be one of"),
-        ((str(table), "--out", "x.gif"), "path must end in .html, .png, .svg or .pdf"),
+        ((str(tmp_path),), "must be a folder that `holdfast study run` filled"),
+        ((str(table), "--measures", "regret"), "--measures must be one of"),
+        ((str(table), "--scale", "logarithmic"), "--scale must be one of"),
+        ((str(table), "--out", "x.gif"), "--out must end in .html, .png, .svg or .pdf"),
     ):
-        run = command_here("plot", *arguments)
+        run = command_here("study", "plot", *arguments)
         assert run.returncode == 2
         assert message in run.stderr

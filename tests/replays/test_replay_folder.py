@@ -126,7 +126,7 @@ def test_a_replay_goes_on_over_a_damaged_piece(whole, tmp_path):
 def test_a_users_file_is_not_replaced(whole, tmp_path):
     out = copied(whole, tmp_path / "out")
     (out / "report.html").write_text("my own remarks")
-    with pytest.raises(hf.HoldfastError, match=r"files that a replay would replace and that none wrote: report\.html"):
+    with pytest.raises(hf.HoldfastError, match=r"files that a replay would replace but did not write: report\.html"):
         hf.replay(LOSSES, out=out, resume=True, **SETTINGS)
     assert (out / "report.html").read_text() == "my own remarks"
     place = copied(whole, tmp_path / "written")
@@ -134,7 +134,7 @@ def test_a_users_file_is_not_replaced(whole, tmp_path):
     whole[1].write(place)
     assert (place / "notes.txt").read_text() == "a user's own"
     (place / "replay.json").write_text("edited")
-    with pytest.raises(hf.HoldfastError, match=r"none wrote: replay\.json"):
+    with pytest.raises(hf.HoldfastError, match=r"did not write: replay\.json"):
         whole[1].write(place)
 
 

@@ -18,7 +18,7 @@ from holdfast.report import (
     table,
     write_page,
 )
-from holdfast.report.parts import folded, heading, paragraph
+from holdfast.report.html_parts import folded, heading, paragraph
 
 LINES = "plot.data.filter(trace => trace.name).map(trace => trace.name)"
 TYPES = "[plot._fullLayout.xaxis.type, plot._fullLayout.yaxis.type]"

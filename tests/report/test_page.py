@@ -24,8 +24,8 @@ from holdfast.report import (
     table,
     write_page,
 )
+from holdfast.report.html_parts import code, folded, heading, listed, mark, pairs, paragraph
 from holdfast.report.markup import Html, element, plain_powers, raised
-from holdfast.report.parts import code, folded, heading, listed, mark, pairs, paragraph
 
 ODD = "<script>alert(1)</script> & \"quotes\" 'too' $dollar"
 EASY = {"tsallis-switch": (np.sqrt, np.log1p), "exp3": (lambda t: 2 * np.sqrt(t), np.sqrt)}

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 import holdfast as hf
-from holdfast.result_text import with_error
+from holdfast.number_format import with_error
 from holdfast.results import MEASURES, SCHEMA, Result
 
 
@@ -77,7 +77,7 @@ def test_the_last_round_is_still_a_table():
     ("mean", "error", "text"),
     [
         (0.0, 0.0, "0.000 ± 0.000"),
-        (-12345.678, 1.2, "-12,346 ± 1"),
+        (-12345.678, 1.2, "−12,346 ± 1"),
         (999.96, 0.04, "1,000.0 ± 0.0"),
         (3.2e-9, 1e-9, "0.000000 ± 0.000000"),
         (5e15, 2e14, "5e+15 ± 2e+14"),

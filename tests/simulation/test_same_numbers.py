@@ -13,8 +13,8 @@ import pytest
 
 import holdfast as hf
 from holdfast.paper.figures import chosen
-from holdfast.paper.settings import Settings
 from holdfast.paper.tables import JUDGED, play_table, tables_of, write_tables
+from holdfast.verdicts.settings import RunSettings
 
 HORIZON, REPLICATIONS = 3000, 45
 """A row of 32 games abreast, ten that are worth another, and some left over."""
@@ -63,7 +63,7 @@ def played(policy: hf.Policy, world: World) -> str:
 PLAYABLE = {
     name: case.policy
     for name, case in every_policy.CASES.items()
-    if case.policy.loss_range == (0.0, 1.0)
+    if case.policy.units == (0.0, 1.0)
     and "announced" not in name
     and "arms" not in name
     and not callable(getattr(case.policy, "block_lengths", None))
@@ -191,7 +191,7 @@ REPRODUCED_BY_0_2_0 = {
 
 
 def test_reproduced_tables_are_those_of_0_2_0(tmp_path: Path) -> None:
-    settings = Settings(replications=3, horizon=2000, n_arms=4, seed=11)
+    settings = RunSettings(replications=3, horizon=2000, n_arms=4, seed=11)
     tables = tables_of(chosen(None), settings)
     played = {table.name: play_table(table, settings, advance=lambda name: None) for table in tables}
     (tmp_path / JUDGED).mkdir()

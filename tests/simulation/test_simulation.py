@@ -19,7 +19,7 @@ from statistics_of_samples import SEED, assert_mean_at_most, assert_same_mean
 import holdfast as hf
 from holdfast.errors import HoldfastError, InvalidParameter
 from holdfast.simulation.checkpoints import checkpoint_rounds
-from holdfast.simulation.game import ABREAST
+from holdfast.simulation.game import SIDE_BY_SIDE
 
 ROUNDS = 400
 
@@ -368,5 +368,5 @@ def test_interrupt_keeps_what_is_finished():
     *_, kept, _, ended = said.split()
     kept = int(kept)
     assert float(ended) - began < 5
-    assert ABREAST <= kept <= 640 / 2
-    assert kept % ABREAST == 0
+    assert SIDE_BY_SIDE <= kept <= 640 / 2
+    assert kept % SIDE_BY_SIDE == 0

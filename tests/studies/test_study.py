@@ -147,7 +147,7 @@ def test_a_killed_run_loses_only_the_chunk_in_flight_and_ctrl_c_says_what_was_ke
 def test_a_folder_holds_one_study(write, tmp_path):
     out = tmp_path / "out"
     run_study(write(PLAIN), out)
-    with pytest.raises(hf.HoldfastError, match="holds this study already; give --resume to go on with it, or another"):
+    with pytest.raises(hf.HoldfastError, match="holds this study already; give --resume to go on, or another"):
         run_study(tmp_path / "study.toml", out)
     edited = PLAIN.replace("300", "301").replace("seed = 3", "seed = 4")
     for resume in (False, True):

@@ -37,7 +37,7 @@ def test_a_full_disk_is_one_line_and_the_study_goes_on_afterwards(write, small_d
 def test_a_full_disk_in_the_command(write, small_disk, tmp_path):
     (small_disk / "ballast").write_bytes(bytes(56 * 1024))
     code = "from holdfast.cli import main; main()"
-    command = [sys.executable, "-c", code, "simulate", str(write(GRID)), "--out", str(small_disk / "out")]
+    command = [sys.executable, "-c", code, "study", "run", str(write(GRID)), "--out", str(small_disk / "out")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr.startswith("holdfast: ")

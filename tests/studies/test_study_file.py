@@ -199,7 +199,7 @@ def test_files_that_are_no_study(write, tmp_path):
 
 
 def test_tables_in_units_of_ones_own(write, tmp_path):
-    """The policies' loss_range is the table's; its index is no arm."""
+    """The policies' units is the table's; its index is no arm."""
     (tmp_path / "carbon.csv").write_text("hour,east,west\n0,100,500\n1,250,0\n")
     study = read_study(
         write(
@@ -210,4 +210,4 @@ def test_tables_in_units_of_ones_own(write, tmp_path):
     (cell,) = study.cells
     assert cell.environment.arms == ("east", "west")
     assert cell.horizon == 2
-    assert {policy.loss_range for policy in cell.policies.values()} == {(0.0, 500.0)}
+    assert {policy.units for policy in cell.policies.values()} == {(0.0, 500.0)}

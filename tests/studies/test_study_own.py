@@ -118,7 +118,7 @@ def test_mistakes(write, module, policies, environment, message):
 def test_the_command_finds_what_lies_beside_the_file(write, tmp_path, module):
     file = write(own_study(module, '["MODULE:Mine"]'))
     code = "from holdfast.cli import main; main()"
-    command = [sys.executable, "-c", code, "simulate", str(file), "--out", str(tmp_path / "out")]
+    command = [sys.executable, "-c", code, "study", "run", str(file), "--out", str(tmp_path / "out")]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd="/")
     assert "mine" in done.stdout
     assert list(json.loads((tmp_path / "out/study.json").read_text())["cells"]["study"]["code"]) == [module]

@@ -186,7 +186,7 @@ def test_tables_that_are_not_their_own_are_named_and_played_again(write, tmp_pat
         second.write_bytes(right)
         said = repaired(file, out, run, played)
         assert len(said) == played // 3
-        assert all(line.endswith("holds other games than those it is named for") for line in said)
+        assert all(line.endswith("holds other games than its name says") for line in said)
         assert hf.Result.read(first).frame.equals(read(one))
         assert hf.Result.read(second).frame.equals(read(two))
     other = run_study(write(SEEDS.replace("horizon = 50", "horizon = 51"), "other.toml"), tmp_path / "other")

@@ -117,7 +117,7 @@ CASES = {
     "base, random order": Case(BaSE(4, horizon=HORIZON, order="random", gamma=0.1)),
     "one arm": Case(TsallisSwitch(1, switching_cost=2.0), lambda: naive.TsallisSwitch(1, 2.0)),
     "named arms": Case(TsallisSwitch(arms=["us-east", "eu-west", "ap-south"], switching_cost=0.35)),
-    "own units": Case(TsallisSwitch(3, switching_cost=40.0, loss_range=(-64.0, 64.0))),
+    "own units": Case(TsallisSwitch(3, switching_cost=40.0, units=(-64.0, 64.0))),
     "ucb1": Case(Ucb1(4), lambda: naive_rivals.Ucb1(4), estimates=False),
     "ucb1, hesitant": Case(
         Ucb1(4, cooldown=7, threshold=0.125), lambda: naive_rivals.Ucb1(4, 7, 0.125), estimates=False
@@ -188,7 +188,7 @@ class Game:
         """Losses of the arm being played in the next `rounds` rounds, in the player's units."""
         asked = self.player.ask()
         arm = self.case.policy.arms.index(asked) if self.case.policy.arms else asked
-        low, high = self.case.policy.loss_range
+        low, high = self.case.policy.units
         scale = (high - low) * self.case.highest_loss(self.n)
         return [low + scale * loss_of(self.t + i, arm) for i in range(rounds)]
 

@@ -19,7 +19,21 @@ from holdfast.checks import real_number
 
 @dataclass(frozen=True)
 class Guarantee:
-    """The constants that the theorems speak of: a, θ, κ_W, κ_O, ν."""
+    """The constants that the theorems speak of: a, θ, κ_W, κ_O, ν.
+
+    Parameters
+    ----------
+    longest_step_down
+        a.
+    calm
+        θ.
+    floor_budget
+        κ_W.
+    cap_budget
+        κ_O.
+    least_noise
+        ν.
+    """
 
     longest_step_down: float = 1.0
     calm: float = 1.0
@@ -48,14 +62,38 @@ class Guarantee:
         return self.f + self.sigma**2 / (4 * K) + self.least_noise
 
     def long_block(self, K: int, paid: float, longest: float) -> float:
-        """K times what the last block longer than the paper's adds to V, `longest` being K times a block's length."""
+        """K times what the last block longer than the paper's adds to V, `longest` being K times a block's length.
+
+        Parameters
+        ----------
+        K
+            The number of arms.
+        paid
+            What switches have cost.
+        longest
+            K times the longest block.
+        """
         if paid < 4 * math.sqrt(K):
             return 0.0
         grown = self.sigma / 2 * paid / math.sqrt(K) * math.hypot(self.calm * paid, math.sqrt(longest))
         return grown + (self.sigma * paid) ** 2 / (16 * K) + self.least_noise / 2 * math.sqrt(K) * paid
 
     def total(self, K: int, paid: float, root_KT: float, KU: float, KE: float) -> float:
-        """Theorem A with E V ≤ U, no block longer than E, and at most `paid` for switches."""
+        """Theorem A with E V ≤ U, no block longer than E, and at most `paid` for switches.
+
+        Parameters
+        ----------
+        K
+            The number of arms.
+        paid
+            What switches have cost.
+        root_KT
+            √(KT).
+        KU
+            K times a bound on V.
+        KE
+            K times the longest block.
+        """
         ledgers = (1 + self.floor_budget + self.cap_budget) * paid + self.cap_budget * root_KT
         return ledgers + 2 * math.sqrt(KU) + 2 * (1 - 1 / math.sqrt(K)) * math.sqrt(KU + KE)
 
@@ -68,6 +106,17 @@ def adaptive(*, n_arms: int, switching_cost: float, horizon: float, constants: G
 
     With Λ = λN, N the paper's number of blocks: (1 + κ_W + κ_O)Λ + κ_O√(KT) + 2√(KU) + 2(1 − 1/√K)√(KU + KE), U and E
     as in ``docs/adaptive.md``. At most 2.73 times Theorem 1's bound, and less than it at λ = 0.
+
+    Parameters
+    ----------
+    n_arms
+        K, the number of arms.
+    switching_cost
+        λ, what one switch costs.
+    horizon
+        T, the number of rounds.
+    constants
+        The policy's constants; those it has by default.
 
     >>> round(adaptive(n_arms=8, switching_cost=1.0, horizon=100_000))
     48357
@@ -90,6 +139,21 @@ def adaptive_certificate(
     player between two blocks, `paid` is what its switches have cost, all in units of the range of losses. Of W the
     largest counts, as nobody knows which arm is best.
 
+    Parameters
+    ----------
+    n_arms
+        K, the number of arms.
+    paid
+        What switches have cost.
+    V
+        The policy's V.
+    V_most
+        The policy's V_most.
+    W
+        The policy's W: one number per arm, or their largest.
+    cut
+        The policy's `cut`.
+
     >>> adaptive_certificate(n_arms=4, paid=3.0, V=25.0, V_most=36.0, W=[0.0, 1.5, 0.0, 2.0], cut=1.0)
     38.0
     """
@@ -109,6 +173,19 @@ def adaptive_constrained(
 
     It says that regret grows with the logarithm of T. D² is 2,900: at any T one can play, Theorem B is smaller. For
     longest_step_down from 1 to 1.5, longest_step_up of at least ½, least_noise up to 0.1.
+
+    Parameters
+    ----------
+    n_arms
+        K, the number of arms.
+    horizon
+        T, the number of rounds.
+    gaps
+        Δ_i of the suboptimal arms: a list, or one number for all.
+    longest_step_up
+        J, the policy's own.
+    constants
+        The policy's constants; those it has by default.
     """
     K, T = inputs.arms(n_arms, least=2), float(inputs.rounds(horizon))
     real_number("longest_step_down", constants.longest_step_down, least=1, most=1.5)
@@ -126,6 +203,17 @@ def adaptive_varying(*, n_arms: int, costs: Costs, horizon: float, constants: Gu
     """Theorem D, any losses, block n costing λ_n if the arm changes, announced before it is drawn.
 
     As Theorem B, with Λ = λ_1 + … + λ_N over the N blocks of Theorem 4 that cover T. `costs` as in `theorem_4`.
+
+    Parameters
+    ----------
+    n_arms
+        K, the number of arms.
+    costs
+        λ_n as a function of n = 1, 2, …, as a sequence, or one number for all blocks.
+    horizon
+        T, the number of rounds.
+    constants
+        The policy's constants; those it has by default.
     """
     K, T = inputs.arms(n_arms, least=2), inputs.rounds(horizon, COUNTABLE)
     N, paid = theorem_4_blocks(K, costs, T)

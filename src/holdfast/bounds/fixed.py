@@ -15,6 +15,15 @@ def blocks(*, n_arms: int, switching_cost: float, horizon: float) -> float:
 
     A block has at least one round, so never more than T; and exactly T where λ = 0, which the paper's
     expression would divide by (errata, point 7). `schedules.number_of_blocks` counts them exactly.
+
+    Parameters
+    ----------
+    n_arms
+        K, the number of arms.
+    switching_cost
+        λ, what one switch costs.
+    horizon
+        T, the number of rounds.
     """
     K, lam, T = inputs.arms(n_arms), inputs.cost(switching_cost), float(inputs.rounds(horizon))
     if lam == 0:
@@ -35,6 +44,17 @@ def theorem_1(
 
     The printed constants hold, so "corrected" is "printed". The proof needs only + 1 at the end, not + 6.25:
     "tight" (errata, point 9).
+
+    Parameters
+    ----------
+    n_arms
+        K, the number of arms.
+    switching_cost
+        λ, what one switch costs.
+    horizon
+        T, the number of rounds.
+    constants
+        Which constants: those of the paper as printed, or as corrected in ``docs/errata.md``.
     """
     inputs.choice("constants", constants, ("corrected", "printed", "tight"))
     K, lam, T = inputs.arms(n_arms), inputs.cost(switching_cost), float(inputs.rounds(horizon))
@@ -51,6 +71,17 @@ def theorem_1_constrained(*, n_arms: int, switching_cost: float, horizon: float,
     It grows more slowly than the adversarial bound but from a far higher start: in the paper's experiments it is
     the smaller of the two only from T ≈ 10^7.3 (λ = 0) to 10^11.4 (λ = 1) on. The 49λ² is the last block's, which
     may be cut to one round; it leads once λ exceeds about √K T^{1/4} (errata, point 31).
+
+    Parameters
+    ----------
+    n_arms
+        K, the number of arms.
+    switching_cost
+        λ, what one switch costs.
+    horizon
+        T, the number of rounds.
+    gaps
+        Δ_i of the suboptimal arms: a list, or one number for all.
     """
     K, lam, T = inputs.arms(n_arms, least=2), inputs.cost(switching_cost), float(inputs.rounds(horizon))
     third = math.cbrt(T)
@@ -66,6 +97,15 @@ def lower_bound(*, n_arms: int, switching_cost: float, horizon: float) -> float:
     factor λ^{1/3} follows from the scaling of their losses and is meaningful while λK ≤ T. The paper quotes the
     bound without its logarithm, so Theorem 1 is optimal up to log T, not up to constants (errata, point 21). The
     √(KT) that holds at λ = 0 too is left out: we have no constant for it.
+
+    Parameters
+    ----------
+    n_arms
+        K, the number of arms.
+    switching_cost
+        λ, what one switch costs.
+    horizon
+        T, the number of rounds.
     """
     K, lam, T = inputs.arms(n_arms, least=2), inputs.cost(switching_cost), float(inputs.rounds(horizon))
     if max(K, 6) > T:

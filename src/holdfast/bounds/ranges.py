@@ -21,6 +21,15 @@ def theorem_2(*, n_arms: int, learning_rates: ArrayLike, ranges: ArrayLike) -> f
 
     `ranges` holds b_1 … b_T, or is one b for all rounds. The paper says "non-decreasing" rates for what its
     Algorithm 1 and its Lemma 7 require to be non-increasing (errata, point 2).
+
+    Parameters
+    ----------
+    n_arms
+        K, the number of arms.
+    learning_rates
+        η_1, …, η_T, which must not increase.
+    ranges
+        b_1, …, b_T, or one b for all rounds.
     """
     K = inputs.arms(n_arms)
     eta, b = _rates_and_ranges(learning_rates, ranges)
@@ -42,6 +51,19 @@ def theorem_2_constrained(
     T₀ is the first round from which η_t b_t ≤ 1/4 holds to the end, T if there is none (point 4). c is 2 where
     5η_t b_t²/4 ≥ 2 (1/η_t − 1/η_{t−1}), else 4: round by round if "corrected", as the argument is termwise; 4 for
     all rounds as soon as one fails the test if "printed", as in the paper's proof (point 5).
+
+    Parameters
+    ----------
+    n_arms
+        K, the number of arms.
+    learning_rates
+        η_1, …, η_T, which must not increase.
+    ranges
+        b_1, …, b_T, or one b for all rounds.
+    gaps
+        Δ_i of the suboptimal arms: a list, or one number for all.
+    constants
+        Which constants: those of the paper as printed, or as corrected in ``docs/errata.md``.
     """
     inputs.choice("constants", constants)
     K = inputs.arms(n_arms, least=2)
@@ -71,7 +93,17 @@ def _rates_and_ranges(learning_rates: Any, ranges: Any) -> tuple[Array, Array]:
 
 
 def corollary_3(*, n_arms: int, horizon: float, loss_bound: float = 1.0) -> float:
-    """Corollary 3, any losses in [0, B]: R_T ≤ 4B√(KT) + 1 for Tsallis-INF with η_t = 2/(B√t)."""
+    """Corollary 3, any losses in [0, B]: R_T ≤ 4B√(KT) + 1 for Tsallis-INF with η_t = 2/(B√t).
+
+    Parameters
+    ----------
+    n_arms
+        K, the number of arms.
+    horizon
+        T, the number of rounds.
+    loss_bound
+        B, the largest loss of one round.
+    """
     K, T = inputs.arms(n_arms), inputs.rounds(horizon)
     B = real_number("loss_bound", loss_bound, above=0)
     return 4 * B * math.sqrt(K * T) + 1
@@ -84,6 +116,19 @@ def corollary_3_constrained(
 
     Printed with 8√B for 32B: the first 64 rounds give Σ η_t B² = Σ 2B/√t ≤ 32B, and a regret must scale with B
     (errata, point 3). Δ_i is the mean gap divided by B, in (0, 1] (point 35).
+
+    Parameters
+    ----------
+    n_arms
+        K, the number of arms.
+    horizon
+        T, the number of rounds.
+    gaps
+        Δ_i of the suboptimal arms: a list, or one number for all.
+    loss_bound
+        B, the largest loss of one round.
+    constants
+        Which constants: those of the paper as printed, or as corrected in ``docs/errata.md``.
     """
     inputs.choice("constants", constants)
     K, T = inputs.arms(n_arms, least=2), inputs.rounds(horizon)
@@ -100,6 +145,15 @@ def tsallis_inf(*, n_arms: int, horizon: float, estimator: Estimator = "importan
     """Tsallis-INF, any losses in [0, 1] (Zimmert and Seldin 2021): R_T ≤ 4√(KT) + 1.
 
     With the reduced-variance estimator: 2√(KT) + 10K ln T + 16. Switches are not bounded.
+
+    Parameters
+    ----------
+    n_arms
+        K, the number of arms.
+    horizon
+        T, the number of rounds.
+    estimator
+        The policy's own: importance-weighted or reduced-variance.
     """
     inputs.choice("estimator", estimator, _ESTIMATORS)
     K, T = inputs.arms(n_arms), inputs.rounds(horizon)
@@ -120,6 +174,19 @@ def tsallis_inf_constrained(
 
     R_T ≤ Σ_{i≠i*} (4 ln T + 12)/Δ_i + 4 ln T + 1/Δ_min + 1.5√K + 8 + C; with the reduced-variance estimator
     Σ_{i≠i*} (ln T + 3)/Δ_i + 28K ln T + 1/Δ_min + 1.5√K + 32 + C. Switches are not bounded.
+
+    Parameters
+    ----------
+    n_arms
+        K, the number of arms.
+    horizon
+        T, the number of rounds.
+    gaps
+        Δ_i of the suboptimal arms: a list, or one number for all.
+    estimator
+        The policy's own: importance-weighted or reduced-variance.
+    corruption
+        C, the total by which losses may differ from ones with fixed gaps.
     """
     inputs.choice("estimator", estimator, _ESTIMATORS)
     K, T = inputs.arms(n_arms, least=2), inputs.rounds(horizon)

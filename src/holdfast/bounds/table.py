@@ -49,6 +49,19 @@ def applicable(
     With several `best_arms` a gap is zero and every constrained bound is infinite: the adversarial one is what
     is left (errata, point 32). Bounds of other policies do not apply and stand after those that do; then the
     trivial bound, the lower bound, and the number of blocks: at most, and exactly.
+
+    Parameters
+    ----------
+    n_arms
+        K, the number of arms.
+    switching_cost
+        λ, what one switch costs.
+    horizon
+        T, the number of rounds.
+    gaps
+        Δ_i of the suboptimal arms: a list, or one number for all.
+    best_arms
+        How many arms share the least mean.
     """
     K, lam, T = inputs.arms(n_arms), inputs.cost(switching_cost), inputs.rounds(horizon)
     ties = whole_number("best_arms", best_arms, least=1, most=K)

@@ -101,6 +101,15 @@ def theorem_4(*, n_arms: int, costs: Costs, horizon: float) -> float:
     `costs` is λ_n as a function of n = 1, 2, …, as a sequence, or one number for all blocks. N is counted by
     running Theorem 4's schedule until it covers T rounds. The costs must not depend on the policy's own
     draws (errata, point 20).
+
+    Parameters
+    ----------
+    n_arms
+        K, the number of arms.
+    costs
+        λ_n as a function of n = 1, 2, …, as a sequence, or one number for all blocks.
+    horizon
+        T, the number of rounds.
     """
     K = inputs.arms(n_arms)
     blocks, total = theorem_4_blocks(K, costs, inputs.rounds(horizon, COUNTABLE))
@@ -117,6 +126,19 @@ def theorem_4_constrained(
     N₀ is the first block from which η_n|B_n| ≤ 1/4 holds to the end, N if there is none. "corrected": there is
     no switch after block N, so λ_{N+1} = 0 (errata, point 14), and |B_N| is what is left of T, as in the
     identity for R_T that the proof starts from (point 34). "printed": λ_{N+1} and |B_N| as scheduled.
+
+    Parameters
+    ----------
+    n_arms
+        K, the number of arms.
+    costs
+        λ_n as a function of n = 1, 2, …, as a sequence, or one number for all blocks.
+    horizon
+        T, the number of rounds.
+    gaps
+        Δ_i of the suboptimal arms: a list, or one number for all.
+    constants
+        Which constants: those of the paper as printed, or as corrected in ``docs/errata.md``.
     """
     inputs.choice("constants", constants)
     K, T = inputs.arms(n_arms, least=2), inputs.rounds(horizon, COUNTABLE)
@@ -143,6 +165,19 @@ def corollary_5(*, n_arms: int, alpha: float, horizon: float, gaps: Gaps, consta
 
     "printed" is the last display of the proof with N̄ + 1 for its N: (α + 1/2)N^{α+1/2} for the sum, too small for
     α < 1/2 (errata, point 17), and 32/9 for 128/9 (point 33). A bound too large for a double is infinite.
+
+    Parameters
+    ----------
+    n_arms
+        K, the number of arms.
+    alpha
+        α in λ_n = n^α.
+    horizon
+        T, the number of rounds.
+    gaps
+        Δ_i of the suboptimal arms: a list, or one number for all.
+    constants
+        Which constants: those of the paper as printed, or as corrected in ``docs/errata.md``.
     """
     inputs.choice("constants", constants)
     K, T = inputs.arms(n_arms, least=2), inputs.rounds(horizon)
@@ -225,6 +260,15 @@ def lemma_8(*, costs: Costs, elsewhere: ArrayLike, constants: Constants = "corre
 
     `elsewhere` holds P(I_n ≠ j) for n = 1 … N. Nothing is paid after block N: λ_{N+1} = 0, or as given with
     "printed" (errata, point 14).
+
+    Parameters
+    ----------
+    costs
+        λ_n as a function of n = 1, 2, …, as a sequence, or one number for all blocks.
+    elsewhere
+        P(I_n ≠ j) for n = 1, …, N.
+    constants
+        Which constants: those of the paper as printed, or as corrected in ``docs/errata.md``.
     """
     inputs.choice("constants", constants)
     away = inputs.sequence("elsewhere", elsewhere)

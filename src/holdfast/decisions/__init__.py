@@ -1,9 +1,9 @@
 """Decisions that last: games in a store, asked and told by many processes, late and in any order."""
 
-from holdfast.decisions.decision import Decision
-from holdfast.decisions.fleet import Fleet
-from holdfast.decisions.hearing import Receipt
-from holdfast.decisions.opening import open
+from holdfast.decisions.copies import backup, restore
+from holdfast.decisions.fleets import fleet_from_store, fleet_to_store
+from holdfast.decisions.models import Decision, Receipt
+from holdfast.decisions.open_game import open
 from holdfast.decisions.router import Router
 
-__all__ = ["Decision", "Fleet", "Receipt", "Router", "open"]
+__all__ = ["Decision", "Receipt", "Router", "backup", "fleet_from_store", "fleet_to_store", "open", "restore"]

@@ -1,4 +1,4 @@
-"""Settings of a game that goes on: what differs from those asked for, and how some of them are changed."""
+"""Settings of a game that exists: what differs from those asked for, and how some of them are changed."""
 
 from __future__ import annotations
 
@@ -8,31 +8,43 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from holdfast.checks import address_of, real_number
-from holdfast.decisions.book import Book
-from holdfast.decisions.names import kept_arm
-from holdfast.decisions.options import Options
-from holdfast.decisions.rows import NOTHING, Arm, BlockRow, Identity
-from holdfast.decisions.stored import undamaged
-from holdfast.decisions.stores.store import Rows
-from holdfast.errors import InvalidParameter, OtherSettings
+from holdfast.decisions.codec import changed_game, setup_of, undamaged
+from holdfast.decisions.core import View, expire, settle
+from holdfast.decisions.ids import checked_arm
+from holdfast.decisions.models import Change, Game
+from holdfast.decisions.settings import Settings
+from holdfast.decisions.setup import ArmSums, Setup, State
+from holdfast.errors import HoldfastError, InvalidParameter, OtherSettings
 from holdfast.players.document import described
+from holdfast.players.game import Game as Learner
 from holdfast.policies.policy import Policy
 from holdfast.policies.registry import find_policy
 
 
-class Change(NamedTuple):
-    """What is to be changed."""
+class Wish(NamedTuple):
+    """Settings that somebody wants: some to be changed, others only compared."""
 
-    switching_cost: float | None
-    add_arms: tuple[str, ...]
-    retire_arms: tuple[str, ...]
-    options: Mapping[str, Any]
+    switching_cost: float | None = None
+    add_arms: tuple[str, ...] = ()
+    retire_arms: tuple[str, ...] = ()
+    settings: Mapping[str, Any] = {}
+    """To be changed."""
+    policy: Policy | None = None
+    """What the game must play afterwards."""
+    compared: Mapping[str, Any] = {}
+    """Settings that it must have afterwards."""
+    reason: str | None = None
 
-    @classmethod
-    def of(cls, switching_cost: object, add_arms: object, retire_arms: object, options: Mapping[str, Any]) -> Change:
-        """A change, checked as far as it can be without the game."""
-        cost = None if switching_cost is None else real_number("switching_cost", switching_cost, least=0)
-        return cls(cost, _names("add_arms", add_arms), _names("retire_arms", retire_arms), options)
+    @property
+    def changes_something(self) -> bool:
+        """Whether anything is to be changed."""
+        return self.switching_cost is not None or bool(self.add_arms or self.retire_arms or self.settings)
+
+
+def wish(switching_cost: object, add_arms: object, retire_arms: object, **others: Any) -> Wish:
+    """A wish, checked as far as it can be without the game."""
+    cost = None if switching_cost is None else real_number("switching_cost", switching_cost, least=0)
+    return Wish(cost, _names("add_arms", add_arms), _names("retire_arms", retire_arms), **others)
 
 
 def _names(parameter: str, arms: object) -> tuple[str, ...]:
@@ -42,25 +54,28 @@ def _names(parameter: str, arms: object) -> tuple[str, ...]:
     names = tuple(arms)
     if not all(isinstance(name, str) and name for name in names) or len(set(names)) < len(names):
         raise InvalidParameter(parameter, rule, list(names))
-    return tuple(kept_arm(parameter, name) for name in names)
+    return tuple(checked_arm(parameter, name) for name in names)
 
 
-def same_kind(identity: Identity, policy: Policy) -> None:
+# ---- what differs
+
+
+def check_same_class(game: Game, policy: Policy) -> None:
     """An error unless the game is played by a policy of the same class."""
-    with undamaged(f"the settings of player {identity.name!r}"):
-        stored = str(json.loads(identity.policy)["policy"]["policy"])
-    given = address_of(policy)
-    same = stored == given if ":" in stored + given else find_policy(stored)[0] is type(policy)
+    with undamaged(f"the settings of game {game.name!r}"):
+        stored = str(json.loads(game.policy)["policy"]["policy"])
+        given = address_of(policy)
+        same = stored == given if ":" in stored + given else find_policy(stored)[0] is type(policy)
     if not same:
-        raise OtherSettings(identity.name, {"policy": (stored, given)})
+        raise OtherSettings(game.name, {"policy": (stored, given)})
 
 
-def differences(book: Book, policy: Policy | None, options: Mapping[str, Any]) -> None:
-    """An error unless the game has the settings that are given."""
+def difference(setup: Setup, policy: Policy | None, compared: Mapping[str, Any]) -> OtherSettings | None:
+    """An error if the game has other settings than those given."""
     found: dict[str, tuple[Any, Any]] = {}
     hints = []
     if policy is not None:
-        stored, given = _plain(book.policy), _plain(policy)
+        stored, given = _plain(setup.policy), _plain(policy)
         for name in dict.fromkeys([*stored, *given]):
             if stored.get(name) != given.get(name):
                 found[name] = (stored.get(name), given.get(name))
@@ -68,13 +83,12 @@ def differences(book: Book, policy: Policy | None, options: Mapping[str, Any]) -
             hints += _hints_for_arms(*found["arms"], found)
         if "switching_cost" in found:
             hints.append(f"change_switching_cost={found['switching_cost'][1]!r}")
-    wanted = book.options.changed(book.policy, options)
-    for name in options:
-        if getattr(wanted, name) != getattr(book.options, name):
-            found[name] = (str(getattr(book.options, name)), str(getattr(wanted, name)))
+    wanted = setup.settings.changed(setup.policy, compared)
+    for name in compared:
+        if getattr(wanted, name) != getattr(setup.settings, name):
+            found[name] = (str(getattr(setup.settings, name)), str(getattr(wanted, name)))
             hints.append(f"router.change({name}=...)")
-    if found:
-        raise OtherSettings(book.identity.name, found, hints)
+    return OtherSettings(setup.game.name, found, hints) if found else None
 
 
 def _plain(policy: Policy) -> dict[str, Any]:
@@ -94,84 +108,113 @@ def _hints_for_arms(stored: list[str], given: list[str], found: dict[str, tuple[
     return ([f"add_arms={new!r}"] if new else []) + ([f"retire_arms={gone!r}"] if gone else [])
 
 
-def apply_change(book: Book, rows: Rows, change: Change, now: float) -> None:
-    """Go on with other settings. What is so already stays so."""
-    book.settle_due(rows, now)
-    arms = {arm.name: arm for arm in rows.arms()}
-    policy, kept = _changed_policy(book, change, arms)
-    options = book.options.changed(policy, change.options)
-    if policy == book.policy and options == book.options:
-        return
-    for arm in change.retire_arms:
-        _retire(book, rows, arms[arm], max(now, rows.head.clock))
-    for name in change.add_arms:
-        if name not in arms:
-            rows.add(Arm(rows.head.player, len(rows.arms()), name, 0, 0, 0, 0, NOTHING, None))
-    if options.patience != book.options.patience:
-        _wait_anew(rows, options)
-    identity = _renewed(rows, policy, options)
-    if policy != book.policy:
-        book.turn_to(rows, identity, policy, kept)
-    else:
-        book.options, book.identity = options, identity
+# ---- changing
 
 
-def _changed_policy(book: Book, change: Change, arms: Mapping[str | None, Arm]) -> tuple[Policy, list[int | None]]:
-    policy = book.policy
-    if change.switching_cost is not None:
+def change(view: View, again: bool, *, wanted: Wish, now: float) -> HoldfastError | None:
+    """Continue with other settings; a no-op if nothing is changed by it."""
+    before = view.setup
+    try:
+        policy, arms = _changed_policy(before, wanted)
+        settings = before.settings.changed(policy, wanted.settings)
+        after = before
+        if policy != before.policy or settings != before.settings:
+            game = changed_game(before, policy, settings, arms)
+            after = setup_of(game, policy)
+    except InvalidParameter as refusal:
+        return refusal
+    other = difference(after, wanted.policy, wanted.compared)
+    if other is not None or after is before:
+        return other
+    expire(view, again, now=now)
+    for arm in before.active:
+        if arm not in after.active:
+            _retire(view, arm)
+    if settings.patience != before.settings.patience:
+        _restart_patience(view, settings)
+    if policy != before.policy:
+        _change_policy(view, after)
+    view.setup = after
+    view.events.game = after.game
+    view.head = view.head._replace(settings_version=after.game.settings_version)
+    view.events.changes.append(Change(view.head.clock, "settings", _detail(before, after), wanted.reason))
+    return None
+
+
+def _detail(before: Setup, after: Setup) -> str:
+    """What was changed, as JSON: what it was and what it is."""
+    pairs: dict[str, list[Any]] = {}
+    for was, now in ((_plain(before.policy), _plain(after.policy)), (vars(before.settings), vars(after.settings))):
+        pairs |= {name: [was.get(name), now.get(name)] for name in {**was, **now} if was.get(name) != now.get(name)}
+    return json.dumps(pairs)
+
+
+def _changed_policy(setup: Setup, wanted: Wish) -> tuple[Policy, list[tuple[str | None, bool]]]:
+    """The policy afterwards, and all arms with whether they are retired."""
+    policy = setup.policy
+    if wanted.switching_cost is not None:
         if not hasattr(policy, "switching_cost"):
             rule = f"is not a parameter of {policy.label}, which cannot change it"
-            raise InvalidParameter("switching_cost", rule, change.switching_cost)
-        policy = replace(policy, switching_cost=change.switching_cost)  # type: ignore[call-arg]  # it has one
-    before = list(range(policy.n_arms))
-    if not change.add_arms and not change.retire_arms:
-        return policy, list(before)
+            raise InvalidParameter("switching_cost", rule, wanted.switching_cost)
+        policy = replace(policy, switching_cost=wanted.switching_cost)  # type: ignore[call-arg]  # it has one
+    names: list[str | None] = [name if isinstance(name, str) else None for name in setup.names]
+    retired = {name for number, name in enumerate(names) if number not in setup.active}
+    if not wanted.add_arms and not wanted.retire_arms:
+        return policy, [(name, number not in setup.active) for number, name in enumerate(names)]
     if policy.arms is None:
         raise InvalidParameter("arms", "must have names to be added or retired", None)
-    for name in change.add_arms:
-        if name in arms and arms[name].retired:
+    for name in wanted.add_arms:
+        if name in retired:
             raise InvalidParameter("add_arms", "must be new names: an arm that was retired does not come back", name)
-    for name in change.retire_arms:
-        if name not in arms or name in change.add_arms:
+    for name in wanted.retire_arms:
+        if name not in names or name in wanted.add_arms:
             raise InvalidParameter("retire_arms", f"must be arms of the game, {list(policy.arms)}", name)
-    kept: list[int | None] = [i for i in before if policy.arms[i] not in change.retire_arms]
-    names = [policy.arms[i] for i in kept if i is not None]
-    names += [name for name in change.add_arms if name not in arms]
-    if not names:
-        raise InvalidParameter("retire_arms", "must leave an arm to play", list(change.retire_arms))
-    kept += [None] * (len(names) - len(kept))
-    return replace(policy, n_arms=0, arms=names), kept
+    names += [name for name in wanted.add_arms if name not in names]
+    arms = [(name, name in retired or name in wanted.retire_arms) for name in names]
+    left = [str(name) for name, gone in arms if not gone]
+    if not left:
+        raise InvalidParameter("retire_arms", "must leave an arm to play", list(wanted.retire_arms))
+    return replace(policy, n_arms=0, arms=left), arms
 
 
-def _retire(book: Book, rows: Rows, arm: Arm, clock: float) -> None:
-    """Never hand out this arm again; blocks of it that are complete now are settled, without the policy."""
-    if arm.retired:
+def _retire(view: View, arm: int) -> None:
+    """Hand out no more rounds of this arm: its current block ends with those handed out, without the policy."""
+    head = view.head
+    if head.arm != arm or head.handed == head.rounds:
         return
-    rows.replace(arm, retired=1)
-    head = rows.head
-    if head.arm == arm.arm and head.handed < head.rounds:
-        block = rows.need(BlockRow, head.begun)
-        block = rows.replace(block, rounds=head.handed, due=book.options.due(clock, head.asked))
-        rows.head = head._replace(rounds=head.handed)
-        if block.due is not None:
-            due = block.due if head.next_due is None else min(block.due, head.next_due)
-            rows.head = rows.head._replace(next_due=due)
-        if block.told == block.rounds:
-            book.settle(rows, [(block, {})], clock)
+    due = view.setup.settings.due(head.clock, head.asked)
+    block = view.block(head.block)._replace(rounds=head.handed, due=due)
+    view.change(block)
+    next_due = head.next_due if due is None else min(due, due if head.next_due is None else head.next_due)
+    view.head = head._replace(rounds=head.handed, next_due=next_due)
+    if block.told == block.rounds:
+        view.setup = _without(view.setup, arm)
+        settle(view, block, head.clock)
 
 
-def _wait_anew(rows: Rows, options: Options) -> None:
-    """Another patience: for blocks that are out it begins now."""
-    head = rows.head
-    due = options.due(head.clock, head.asked)
-    for block in rows.open_blocks():
-        if block.number < head.begun or head.handed == head.rounds:
-            rows.replace(block, due=due)
-    rows.head = head._replace(next_due=due)
+def _without(setup: Setup, arm: int) -> Setup:
+    """The same, with an arm that the policy does not hear of any more."""
+    return replace(setup, active=tuple(-1 if other == arm else other for other in setup.active))
 
 
-def _renewed(rows: Rows, policy: Policy, options: Options) -> Identity:
-    identity = rows.need(Identity)
-    edition = identity.edition + 1
-    rows.head = rows.head._replace(edition=edition)
-    return rows.replace(identity, policy=json.dumps(described(policy)), options=options.as_json(), edition=edition)
+def _restart_patience(view: View, settings: Settings) -> None:
+    """Another patience: for blocks that are open it begins now."""
+    head = view.head
+    due = settings.due(head.clock, head.asked)
+    for block in view.reads.blocks("open"):
+        block = view.blocks.get(block.number, block)
+        whole = block.number < head.block or head.handed == head.rounds
+        if whole and block.settled_order is None:
+            view.change(block._replace(due=due))
+    view.head = head._replace(next_due=due)
+
+
+def _change_policy(view: View, after: Setup) -> None:
+    """Carry over what was learnt: arm i of the policy is arm kept[i] of the one before, or new."""
+    before, state, head = view.setup, view.state(), view.head
+    kept = [before.active.index(arm) if arm in before.active else None for arm in after.active]
+    learner = Learner(after.policy, seed=0)
+    numbers = after.policy.carried_over(state.learner.saved_state(), kept)
+    learner.restore(numbers, None, head.block, state.learner.stream)
+    new = len(after.names) - len(before.names)
+    view.learnt = State(learner, [*state.arms, *(ArmSums() for _ in range(new))])

@@ -1,42 +1,101 @@
-"""The shell verbs: ask, tell, players, player, export. `cli.py` adds them to its own with `add_to(app)`."""
+"""The commands ``holdfast store …``: games in a store, from a shell."""
 
 from __future__ import annotations
 
 import json
+import os
+import re
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
-from datetime import UTC, datetime
+from datetime import timedelta
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from holdfast.checks import written_range
-from holdfast.decisions.opening import open as open_router
-from holdfast.decisions.router import Router
-from holdfast.decisions.rows import BlockRow
+from holdfast.command_line import LIST, RANGE, Command, add_old_form, names
+from holdfast.decisions import copies, open as open_game
 from holdfast.decisions.stores import store_at
-from holdfast.decisions.wire import to_json
-from holdfast.errors import BadSavedState, InvalidParameter
-from holdfast.policies.registry import make_policy
+from holdfast.decisions.stores.address import parse_address
+from holdfast.errors import BadStore, HoldfastError, InvalidParameter, StoreError, printable
+from holdfast.policies.policy import Policy
+from holdfast.policies.registry import entry_of, make_policy
 
 Url = Annotated[str, typer.Argument(help="sqlite:///file or postgresql://user@host/database.")]
-Name = Annotated[str, typer.Argument(help="The player's name.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Name = Annotated[str, typer.Argument(help="The name of the game.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, errors too.")]
+SwitchingCost = Annotated[float | None, typer.Option(help="λ, what one switch costs.")]
+Patience = Annotated[
+    str | None, typer.Option(help="How long to wait for losses: rounds, such as 50, or a time: 30s, 10m, 2h, 1d.")
+]
+Missing = Annotated[str | None, typer.Option(help="What a loss that does not come counts as: mean, drop or a number.")]
+Remember = Annotated[int | None, typer.Option(help="Rounds of settled blocks whose single losses are kept.")]
 
-RECENT = 60
-"""Blocks in the chart of a player."""
+UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
-MARKS = "●■▲◆○□△◇"
-"""What stands for an arm in the chart."""
+INTERRUPTED = 130
 
 
-def add_to(app: typer.Typer) -> None:
-    """Make the verbs known to a command."""
-    for verb in (ask, tell, players, player, export):
-        app.command()(verb)
+@contextmanager
+def ends_at_once() -> Iterator[None]:
+    """Ctrl-C ends the process though the main thread waits for a database: what is not committed did not happen."""
+    if os.name == "nt" or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+
+    def watch() -> None:
+        while signals := os.read(reader, 1):
+            if signals[0] == signal.SIGINT:
+                os.write(2, b"holdfast: interrupted\n")
+                os._exit(INTERRUPTED)
+
+    watching = threading.Thread(target=watch, daemon=True)
+    watching.start()
+    before = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    try:
+        yield
+    finally:
+        signal.set_wakeup_fd(before)
+        os.close(writer)
+        watching.join()
+        os.close(reader)
+
+
+class StoreCommand(Command):
+    """A command that waits for a database."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command."""
+        with ends_at_once():
+            return super().invoke(ctx)
+
+
+def add_to(app: typer.Typer, old_forms: typer.Typer) -> None:
+    """Make the verbs known to a command, and the older ones to another."""
+    negative_numbers = {"ignore_unknown_options": True}  # -0.5 is a loss, not an option
+    verbs: dict[str, Callable[..., None]] = {
+        "ask": ask,
+        "tell": tell,
+        "list": list_games,
+        "show": show,
+        "export": export,
+        "change": change,
+        "settle": settle,
+        "backup": backup,
+        "restore": restore,
+    }
+    for name, verb in verbs.items():
+        settings = negative_numbers if verb is tell else None
+        app.command(name, cls=StoreCommand, context_settings=settings)(verb)
+    for old, new in {"ask": "ask", "tell": "tell", "players": "list", "player": "show", "export": "export"}.items():
+        settings = negative_numbers if new == "tell" else None
+        add_old_form(old_forms, old, f"store {new}", verbs[new], cls=StoreCommand, context_settings=settings)
 
 
 def ask(
@@ -44,38 +103,46 @@ def ask(
     name: Name,
     n: Annotated[int | None, typer.Option("-n", help="Several decisions at once.")] = None,
     policy: Annotated[
-        str | None, typer.Option(help="Where there is no such player yet: what it shall play, such as tsallis-switch.")
+        str | None,
+        typer.Option(metavar="ID", help="Begin the game if there is none: an id, or ID:name=value,name=value."),
     ] = None,
-    arms: Annotated[str | None, typer.Option(help="Its arms, separated by commas.")] = None,
-    switching_cost: Annotated[float | None, typer.Option(help="λ, what one switch costs.")] = None,
-    loss_range: Annotated[
-        str | None, typer.Option(metavar="LO,HI", help="Its units: what one round loses at least and at most; 0,1.")
+    arms: Annotated[list[str] | None, typer.Option(metavar=LIST, help="Of a new game: the names of its arms.")] = None,
+    switching_cost: SwitchingCost = None,
+    units: Annotated[
+        str | None, typer.Option(metavar=RANGE, help="Of a new game: the lowest and highest loss of one round; 0,1.")
     ] = None,
+    patience: Patience = None,
+    missing: Missing = None,
+    remember: Remember = None,
     request: Annotated[
-        str | None, typer.Option(help="A name of this call: made again it gets the same answer.")
+        str | None, typer.Option(metavar="KEY", help="Idempotency key: the same key gets the same decisions.")
     ] = None,
     as_json: AsJson = False,
+    loss_range: Annotated[str | None, typer.Option(hidden=True)] = None,
 ) -> None:
-    """Ask which arm to play: prints the id of the decision and the arm."""
+    """Ask which arm to play: prints the decision's id and arm."""
+    settings = {
+        "arms": names(arms) or None,
+        "switching_cost": switching_cost,
+        "units": _units("--units", units) or _units("--loss-range", loss_range),
+    }
+    options = _options(patience, missing, remember)
     begun = None
     if policy is not None:
-        given = {
-            "policy": policy,
-            "arms": None if arms is None else [arm.strip() for arm in arms.split(",")],
-            "switching_cost": switching_cost,
-            "loss_range": None if loss_range is None else written_range("--loss-range", loss_range),
-        }
-        begun = make_policy({key: value for key, value in given.items() if value is not None})
-    elif arms is not None or switching_cost is not None or loss_range is not None:
-        raise InvalidParameter("--policy", "must be given to begin a player", None)
-    with open_router(url, name, begun) as router:
+        begun = _policy(policy, settings)
+    else:
+        for parameter, value in {**settings, **options}.items():
+            if value is not None:
+                rule = "is for a new game: begin one with --policy, or change this one with `holdfast store change`"
+                raise InvalidParameter(parameter, rule, value)
+    with open_game(_store(url, new=begun is not None), name, begun, **options) as router:
         decisions = router.ask(1 if n is None else n, request=request)
     if as_json:
-        answers = [to_json(decision) for decision in decisions]
+        answers = [decision._asdict() for decision in decisions]
         print(json.dumps(answers if n is not None else answers[0]))
     else:
         for decision in decisions:
-            print(decision.id, decision.arm)
+            print(decision.id, printable(decision.arm))
 
 
 def tell(
@@ -85,97 +152,163 @@ def tell(
     loss: Annotated[float, typer.Argument(help="What it lost.")],
     as_json: AsJson = False,
 ) -> None:
-    """Tell what a decision lost; told twice it counts once."""
-    with open_router(url, name) as router:
+    """Report the loss of a decision; reported twice, it counts once."""
+    with open_game(_store(url), name) as router:
         receipt = router.tell(id, loss)
-    print(json.dumps(to_json(receipt)) if as_json else "told" if receipt.new else "told before")
+    print(json.dumps(receipt._asdict()) if as_json else "told" if receipt.new else "told before")
 
 
-def players(url: Url, as_json: AsJson = False) -> None:
-    """List the players of a store; of one whose policy this Python does not have, why it cannot be shown."""
-    store = store_at(url)
-    rows, unknown = [], {}
+def list_games(url: Url, as_json: AsJson = False) -> None:
+    """List the games of a store."""
+    from rich.console import Console
+
+    from holdfast.decisions.terminal import HEADINGS, show_games
+
+    store = store_at(_store(url))
+    rows, damaged = [], {}
     for name in store.names():
         try:
-            router = open_router(store, name)
-        except BadSavedState as error:
-            unknown[name] = str(error)
+            router = open_game(store, name)
+            totals = router.history.totals
+        except HoldfastError as error:
+            if isinstance(error, StoreError) and not isinstance(error, BadStore):
+                raise
+            damaged[name] = str(error)
             continue
-        totals = router.history.totals
         counts = (totals.rounds, totals.switches, totals.out, totals.missing)
         rows.append((name, router.policy.label, *counts, totals.cost))
     store.close()
-    headings = ("name", "policy", "rounds", "switches", "out", "missing", "cost")
     if as_json:
-        shown = [dict(zip(headings, row, strict=True)) for row in rows]
-        print(json.dumps([*shown, *({"name": name, "error": why} for name, why in unknown.items())]))
-        return
-    table = Table(box=None, header_style="bold")
-    for heading in headings:
-        table.add_column(heading, justify="left" if heading in headings[:2] else "right", overflow="fold")
-    for name, label, *numbers, cost in rows:
-        table.add_row(Text(name), label, *(f"{number:,}" for number in numbers), f"{cost:,.6g}")
-    Console().print(table)
-    for name, why in unknown.items():
-        print(f"{name}: {why}")
+        shown = [dict(zip(HEADINGS, row, strict=True)) for row in rows]
+        print(json.dumps([*shown, *({"name": name, "error": why} for name, why in damaged.items())]))
+    else:
+        show_games(rows, damaged, Console())
 
 
-def player(url: Url, name: Name, as_json: AsJson = False) -> None:
-    """Show where a player stands: its hold, its cost so far, its arms, its last blocks."""
-    with open_router(url, name) as router:
+def show(url: Url, name: Name, as_json: AsJson = False) -> None:
+    """Show a game: its arm, cost so far, arms and last blocks."""
+    from rich.console import Console
+
+    from holdfast.decisions.terminal import show_game
+
+    with open_game(_store(url), name) as router:
         if as_json:
             totals = asdict(router.history.totals)
             print(json.dumps({"name": name, "arm": router.arm, "hold": router.hold, **totals}))
-            return
-        _show(router, Console())
-
-
-def _show(router: Router, console: Console) -> None:
-    totals, policy = router.history.totals, router.policy
-    holding = "nothing yet" if router.arm is None else f"{router.arm} for {router.hold} more rounds"
-    console.print(Text(f"{router.name}: {policy.label}, {policy.n_arms} arms", style="bold"))
-    console.print(f"holding {holding}", markup=False, highlight=False)
-    console.print(
-        f"{totals.rounds:,} rounds in {totals.blocks:,} blocks; {totals.out:,} losses out, {totals.missing:,} missing"
-    )
-    paid = f"{totals.switching:,.6g} for {totals.switches:,} switches"
-    console.print(f"cost {totals.cost:,.6g} = losses {totals.losses:,.6g} + {paid}")
-    names = [arm.arm for arm in totals.arms]
-    table = Table(box=None, header_style="bold")
-    for heading in ("", "arm", "rounds", "mean loss", "blocks", "last used"):
-        table.add_column(heading, justify="left" if heading in ("", "arm") else "right", overflow="fold")
-    for number, arm in enumerate(totals.arms):
-        mean = "" if arm.mean is None else f"{arm.mean:.4f}"
-        label = f"{arm.arm}{' (retired)' if arm.retired else ''}"
-        mark = MARKS[number % len(MARKS)]
-        table.add_row(mark, Text(label), f"{arm.rounds:,}", mean, f"{arm.blocks:,}", _when(arm.last_used))
-    console.print(table)
-    blocks = router.history.recent(RECENT)
-    if blocks:
-        console.print(chart(blocks, len(names), console.width))
-
-
-def chart(blocks: list[BlockRow], n_arms: int, width: int) -> Text:
-    """The last blocks, one mark each, by arm from top to bottom: when an arm was held, and when it was left."""
-    shown = blocks[-max(1, min(len(blocks), width - 4)) :]
-    lines = []
-    for arm in range(min(n_arms, 16)):
-        mark = MARKS[arm % len(MARKS)]
-        lines.append(f"{mark} " + "".join(mark if block.arm == arm else "·" for block in shown))
-    first, last = shown[0].number, shown[-1].number
-    lines.append(f"  blocks {first} to {last}, oldest on the left")
-    return Text("\n".join(lines))
-
-
-def _when(seconds: float | None) -> str:
-    return "" if seconds is None else datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M")
+        else:
+            show_game(router, Console())
 
 
 def export(
     url: Url,
     name: Name,
     out: Annotated[Path, typer.Option(help="A file that ends in .csv or .parquet.")],
+    as_json: AsJson = False,
 ) -> None:
-    """Write the log of a player: time, arm, loss, probability and block of each loss that counted."""
-    with open_router(url, name) as router:
+    """Write the log of a game to a file, for `holdfast replay`."""
+    with open_game(_store(url), name) as router:
         router.history.export(out)
+    if as_json:
+        print(json.dumps({"out": str(out)}))
+
+
+def change(
+    url: Url,
+    name: Name,
+    switching_cost: SwitchingCost = None,
+    add: Annotated[list[str] | None, typer.Option(metavar=LIST, help="New arms.")] = None,
+    retire: Annotated[list[str] | None, typer.Option(metavar=LIST, help="Arms that shall not be played again.")] = None,
+    patience: Patience = None,
+    missing: Missing = None,
+    remember: Remember = None,
+    as_json: AsJson = False,
+) -> None:
+    """Change the settings of a game, from its next block on."""
+    options = _options(patience, missing, remember)
+    if switching_cost is None and not (add or retire or options):
+        raise typer.BadParameter("give what to change: --switching-cost, --add, --retire, --patience, …")
+    with open_game(_store(url), name) as router:
+        router.change(switching_cost=switching_cost, add_arms=names(add), retire_arms=names(retire), **options)
+    print(json.dumps({"name": name}) if as_json else "changed")
+
+
+def settle(url: Url, name: Name, as_json: AsJson = False) -> None:
+    """Settle the blocks whose patience has run out."""
+    with open_game(_store(url), name) as router:
+        settled = router.settle()
+    print(json.dumps({"settled": settled}) if as_json else f"{settled:,} blocks settled")
+
+
+def backup(
+    url: Url,
+    target: Annotated[Path, typer.Argument(help="The file to write.")],
+    as_json: AsJson = False,
+) -> None:
+    """Copy a store to a file while it is in use."""
+    made = copies.backup(_store(url), target)
+    print(json.dumps({"file": str(made)}) if as_json else f"The copy is {printable(made)}")
+
+
+def restore(
+    source: Annotated[Path, typer.Argument(help="A file that backup wrote.")],
+    url: Url,
+    as_json: AsJson = False,
+) -> None:
+    """Replace what a store holds by a copy; running workers notice."""
+    copies.restore(source, _store(url, new=True))
+    print(json.dumps({"url": parse_address(url).shown}) if as_json else "restored")
+
+
+def _store(url: str, *, new: bool = False) -> str:
+    """The URL, if there is a store; a game may begin in a new one."""
+    address = parse_address(url)
+    if address.kind == "memory":
+        raise InvalidParameter(
+            "url", "must be a store that outlives the command: sqlite:///file or postgresql://…", url
+        )
+    if address.kind == "sqlite" and not new and not Path(address.path).exists():
+        rule = "must be a store that exists; `holdfast store ask` with --policy begins one"
+        raise InvalidParameter("url", rule, address.shown)
+    return url
+
+
+def _policy(text: str, settings: dict[str, Any]) -> Policy:
+    given = {key: value for key, value in settings.items() if value is not None}
+    entry = {key: value for key, value in entry_of(text).items() if key != "name"}
+    try:
+        return make_policy({**given, **entry})
+    except InvalidParameter as error:
+        if error.parameter in settings or not error.rule.startswith("must be given"):
+            raise
+        rule = f"needs {error.parameter} too, such as {entry['policy']}:{error.parameter}=10000"
+        raise InvalidParameter("policy", rule, text) from None
+
+
+def _units(option: str, text: str | None) -> tuple[float, float] | None:
+    return None if text is None else written_range(option, text)
+
+
+def _options(patience: str | None, missing: str | None, remember: int | None) -> dict[str, Any]:
+    given = {"patience": _patience(patience), "missing": _number_or_word(missing), "remember": remember}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _patience(text: str | None) -> int | timedelta | None:
+    if text is None:
+        return None
+    match = re.fullmatch(r"([0-9]+)|([0-9.]+)([smhd])", text)
+    try:
+        if match and match[1]:
+            return int(match[1])
+        if match:
+            return timedelta(**{UNITS[match[3]]: float(match[2])})
+    except (ValueError, OverflowError):
+        pass
+    raise InvalidParameter("patience", "must be rounds, such as 50, or a time, such as 30s, 10m, 2h or 1d", text)
+
+
+def _number_or_word(text: str | None) -> str | float | None:
+    try:
+        return None if text is None else float(text)
+    except ValueError:
+        return text

@@ -1,20 +1,23 @@
-"""What became of a game: one row per block, running totals, and the log that `replay` reads."""
+"""What became of a game: one row per block, running totals, changes of settings, and the log that `replay` reads."""
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holdfast.checks import whole_number
-from holdfast.decisions.book import Book
-from holdfast.decisions.records import losses_of, rounds_out
-from holdfast.decisions.rows import Arm, BlockRow, parts_of
-from holdfast.decisions.stores.store import Rows
+from holdfast.decisions.core import compact
+from holdfast.decisions.executor import Call, Executor, stored_state
+from holdfast.decisions.models import Block
+from holdfast.decisions.setup import ArmSums, Setup
+from holdfast.decisions.stores.sql import Transaction
 from holdfast.errors import InvalidParameter
+from holdfast.files import whole_file
 
 if TYPE_CHECKING:
     import polars as pl
@@ -60,166 +63,174 @@ class Totals:
 
 
 class History:
-    """Blocks and totals of one game."""
+    """Blocks and totals of one game.
 
-    def __init__(self, seen: Callable[[Callable[[Rows], Any]], Any], changed: Callable[..., Any], book: Book) -> None:
-        self._seen, self._changed, self._book = seen, changed, book
+    >>> import holdfast as hf
+    >>> router = hf.open("memory:", "chat", hf.Exp3(arms=["a", "b"]), seed=1)
+    >>> router.tell(router.ask().id, 0.5).new
+    True
+    >>> router.history.totals.losses
+    0.5
+    """
+
+    def __init__(self, executor: Executor) -> None:
+        self._executor = executor
 
     @property
     def totals(self) -> Totals:
         """Running totals. They do not depend on how many rows were compacted."""
-        return self._seen(self._totals)  # type: ignore[no-any-return]  # what the function returns
+        return self._executor.read(_totals)
 
-    def _totals(self, rows: Rows) -> Totals:
-        head, arms, unsettled = rows.head, rows.arms(), rows.open_blocks()
-        known: list[Arm | BlockRow] = [*arms, *unsettled]
-        pieces = [part for row in known for part in parts_of(row.parts)]
-        paid = parts_of(head.paid)
-        told = sum(row.told for row in known)
-        missing = sum(arm.rounds - arm.told for arm in arms)
-        return Totals(
-            rounds=head.asked,
-            told=told,
-            missing=missing,
-            out=sum(rounds_out(rows, block) - block.told for block in unsettled),
-            blocks=head.begun,
-            switches=head.switches,
-            losses=math.fsum(pieces),
-            switching=math.fsum(paid),
-            cost=math.fsum([*pieces, *paid]),
-            arms=tuple(self._arm_totals(arm, [b for b in unsettled if b.arm == arm.arm], rows) for arm in arms),
-        )
+    @property
+    def changes(self) -> list[dict[str, Any]]:
+        """Settings that were changed, with time, kind, detail and reason, in order."""
+        found = self._executor.read(lambda transaction, _: transaction.changes())
+        return [{**change._asdict(), "detail": json.loads(change.detail)} for change in found]
 
-    def _arm_totals(self, arm: Arm, unsettled: list[BlockRow], rows: Rows) -> ArmTotals:
-        told = arm.told + sum(block.told for block in unsettled)
-        known: list[Arm | BlockRow] = [arm, *unsettled]
-        losses = math.fsum(part for row in known for part in parts_of(row.parts))
-        return ArmTotals(
-            arm=self._book.name_of(arm.arm),
-            retired=bool(arm.retired),
-            blocks=arm.blocks + len(unsettled),
-            rounds=arm.rounds + sum(rounds_out(rows, block) for block in unsettled),
-            told=told,
-            losses=losses,
-            mean=losses / told if told else None,
-            last_used=max(
-                (at for at in (arm.last_used, *(b.began for b in unsettled)) if at is not None), default=None
-            ),
-        )
-
-    def blocks(self) -> Iterator[BlockRow]:
+    def blocks(self) -> Iterator[Block]:
         """All blocks that have not been compacted, in order."""
-        found = self._seen(partial(_blocks_after, number=0))
-        while found:
+        last = 0
+        while found := self._executor.read(partial(_blocks_after, last)):
             yield from found
-            found = self._seen(partial(_blocks_after, number=found[-1].number))
+            last = found[-1].number
 
-    def recent(self, limit: int) -> list[BlockRow]:
+    def recent(self, limit: int) -> list[Block]:
         """The last blocks."""
-        return self._seen(lambda rows: rows.latest_blocks(limit))  # type: ignore[no-any-return]  # what the function returns
+        return self._executor.read(lambda transaction, _: transaction.blocks("latest", limit))[::-1]
 
     @property
     def frame(self) -> pl.DataFrame:
         """One row per block."""
         import polars as pl
 
-        told = [
+        setup = self._executor.setup
+        rows = [
             {
                 "block": b.number,
                 "began": b.began,
-                "arm": self._book.name_of(b.arm),
+                "arm": setup.name_of(b.arm),
                 "rounds": b.rounds,
                 "probability": b.probability,
                 "told": b.told,
-                "missing": None if b.settled is None else b.rounds - b.told,
+                "missing": None if b.settled_at is None else b.rounds - b.told,
                 "late": b.late,
-                "total": b.total if b.settled is not None else math.fsum(parts_of(b.parts)),
-                "settled": b.settled,
+                "total": math.fsum(b.losses),
+                "settled": b.settled_at,
             }
             for b in self.blocks()
         ]
-        arm = pl.Int64 if self._book.policy.arms is None else pl.String
+        arm = pl.Int64 if setup.policy.arms is None else pl.String
         schema = {"block": pl.Int64, "began": pl.Float64, "arm": arm, "rounds": pl.Int64, "probability": pl.Float64}
         schema |= {"told": pl.Int64, "missing": pl.Int64, "late": pl.Int64, "total": pl.Float64, "settled": pl.Float64}
-        return _with_times(pl.DataFrame(told, schema=schema), "began", "settled")
+        return _with_times(pl.DataFrame(rows, schema=schema), "began", "settled")
 
     @property
     def log(self) -> pl.DataFrame:
         """One row per loss that counted: time, arm, loss, probability, block.
 
-        Where single losses are no longer known, each round of the block has its mean, and `single` is false.
+        Where single losses are no longer stored, each round of the block has its mean, and `single` is false.
         """
         import polars as pl
 
+        setup = self._executor.setup
         columns: dict[str, list[Any]] = {name: [] for name in ("time", "arm", "loss", "probability", "block", "single")}
-        for block, losses, single in self._seen_losses():
-            columns["time"] += [block.began] * len(losses)
-            columns["arm"] += [self._book.name_of(block.arm)] * len(losses)
-            columns["loss"] += losses
-            columns["probability"] += [block.probability] * len(losses)
-            columns["block"] += [block.number] * len(losses)
-            columns["single"] += [single] * len(losses)
-        arm = pl.Int64 if self._book.policy.arms is None else pl.String
+        last = 0
+        while found := self._executor.read(partial(_losses_after, last)):
+            for block, losses, single in found:
+                columns["time"] += [block.began] * len(losses)
+                columns["arm"] += [setup.name_of(block.arm)] * len(losses)
+                columns["loss"] += losses
+                columns["probability"] += [block.probability] * len(losses)
+                columns["block"] += [block.number] * len(losses)
+                columns["single"] += [single] * len(losses)
+            last = found[-1][0].number
+        arm = pl.Int64 if setup.policy.arms is None else pl.String
         types = {"time": pl.Float64, "arm": arm, "loss": pl.Float64, "probability": pl.Float64}
         return _with_times(pl.DataFrame(columns, schema={**types, "block": pl.Int64, "single": pl.Boolean}), "time")
 
-    def _seen_losses(self) -> Iterator[tuple[BlockRow, list[float], bool]]:
-        found = self._seen(partial(self._losses, after=0))
-        while found:
-            yield from found
-            found = self._seen(partial(self._losses, after=found[-1][0].number))
-
-    def _losses(self, rows: Rows, after: int) -> list[tuple[BlockRow, list[float], bool]]:
-        found = []
-        for block in rows.blocks(after, AT_ONCE):
-            losses = [loss for loss, late in losses_of(rows, block).values() if not late]
-            single = len(losses) == block.told
-            if not single:
-                losses = [math.fsum(parts_of(block.parts)) / block.told] * block.told
-            found.append((block, losses, single))
-        return found
-
     def export(self, out: str | Path) -> None:
-        """Write `log` as CSV or parquet."""
+        """Write `log` as CSV or parquet; a reader of the file sees the old log or the new one, never a part.
+
+        In CSV an arm whose name a spreadsheet would take for a formula gets an apostrophe in front.
+        """
+        from holdfast.result_files import csv_of
+
         path = Path(out)
         if path.suffix not in SUFFIXES:
             raise InvalidParameter("out", f"must end in {' or '.join(SUFFIXES)}", str(out))
         log = self.log
-        aside = path.with_name(f".{path.name}.partial")
-        try:
+        with whole_file(path) as file:
             if path.suffix == ".csv":
-                log.write_csv(aside, datetime_format="%Y-%m-%dT%H:%M:%S%.6fZ")
+                file.write(csv_of(log, datetime_format="%Y-%m-%dT%H:%M:%S%.6fZ"))
             else:
-                log.write_parquet(aside)
-            aside.replace(path)
-        except OSError as error:
-            raise InvalidParameter("out", f"must be a file that can be written ({error})", str(out)) from None
-        finally:
-            aside.unlink(missing_ok=True)
+                log.write_parquet(file)
 
     def compact(self, keep: int) -> int:
         """Remove the rows of settled blocks but for the last `keep`; totals stay. Returns how many were removed."""
         keep = whole_number("keep", keep, least=0)
         removed = 0
-        while some := self._changed(lambda rows, again: self._compacted(rows, keep)):
+        while some := self._executor.execute(Call(partial(compact, keep=keep, most=AT_ONCE))):
             removed += some
         return removed
 
-    def _compacted(self, rows: Rows, keep: int) -> int:
-        head = rows.head
-        last = head.begun - keep
-        blocks = [b for b in rows.blocks(0, AT_ONCE, settled_only=True) if b.number <= last]
-        for block in blocks:
-            if block.place is not None and block.place > head.forgotten:
-                rows.forget(block.number)
-                head = head._replace(kept=head.kept - block.rounds)
-            rows.remove(block.number)
-        rows.head = head._replace(removed=head.removed + len(blocks))
-        return len(blocks)
+
+def _blocks_after(last: int, transaction: Transaction, _: Setup) -> list[Block]:
+    return transaction.blocks("after", last, AT_ONCE)
 
 
-def _blocks_after(rows: Rows, number: int) -> list[BlockRow]:
-    return rows.blocks(number, AT_ONCE)
+def _losses_after(last: int, transaction: Transaction, _: Setup) -> list[tuple[Block, list[float], bool]]:
+    """Blocks with their losses, and whether these are stored one by one."""
+    blocks = transaction.blocks("after", last, AT_ONCE)
+    stored: dict[int, list[float]] = {block.number: [] for block in blocks}
+    for loss in transaction.losses(blocks[0].number, blocks[-1].number) if blocks else ():
+        if not loss.late:
+            stored[loss.block].append(loss.loss)
+    found = []
+    for block in blocks:
+        losses = stored[block.number]
+        single = len(losses) == block.told
+        found.append((block, losses if single else [math.fsum(block.losses) / block.told] * block.told, single))
+    return found
+
+
+def _totals(transaction: Transaction, setup: Setup) -> Totals:
+    head, unsettled = transaction.head, transaction.blocks("open")
+    sums = stored_state(setup, transaction).arms
+    by_arm: dict[int, list[Block]] = {arm: [] for arm in range(len(setup.names))}
+    for block in unsettled:
+        setup.name_of(block.arm)
+        by_arm[block.arm].append(block)
+    handed = {b.number: head.handed if b.number == head.block else b.rounds for b in unsettled}
+    known: list[ArmSums | Block] = [*sums, *unsettled]
+    pieces = [part for one in known for part in one.losses]
+    return Totals(
+        rounds=head.asked,
+        told=sum(one.told for one in known),
+        missing=sum(arm.rounds - arm.told for arm in sums),
+        out=sum(handed[block.number] - block.told for block in unsettled),
+        blocks=head.block,
+        switches=head.switches,
+        losses=math.fsum(pieces),
+        switching=math.fsum(head.paid),
+        cost=math.fsum([*pieces, *head.paid]),
+        arms=tuple(_arm_totals(setup, arm, sums[arm], by_arm[arm], handed) for arm in by_arm),
+    )
+
+
+def _arm_totals(setup: Setup, arm: int, sums: ArmSums, unsettled: list[Block], handed: dict[int, int]) -> ArmTotals:
+    told = sums.told + sum(block.told for block in unsettled)
+    known: list[ArmSums | Block] = [sums, *unsettled]
+    losses = math.fsum(part for one in known for part in one.losses)
+    return ArmTotals(
+        arm=setup.name_of(arm),
+        retired=arm not in setup.active,
+        blocks=sums.blocks + len(unsettled),
+        rounds=sums.rounds + sum(handed[block.number] for block in unsettled),
+        told=told,
+        losses=losses,
+        mean=losses / told if told else None,
+        last_used=max((at for at in (sums.last_used, *(b.began for b in unsettled)) if at is not None), default=None),
+    )
 
 
 def _with_times(frame: pl.DataFrame, *columns: str) -> pl.DataFrame:

@@ -1,32 +1,35 @@
-"""One game that lasts: asked and told by anyone, at any time, from any process."""
+"""The handle on a game in a store: asked and told by anyone, at any time, from any process."""
 
 from __future__ import annotations
 
-import secrets
-import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NoReturn, TypeVar, overload
+from functools import partial
+from math import isfinite
+from secrets import token_hex
+from typing import Any, NoReturn, overload
 
 from holdfast.checks import real_number, whole_number
-from holdfast.decisions.book import Book
-from holdfast.decisions.changes import Change, apply_change
-from holdfast.decisions.decision import Decision
-from holdfast.decisions.hearing import Answers, Receipt, Told, hear
+from holdfast.decisions.changes import Wish, change, wish
+from holdfast.decisions.codec import block_values
+from holdfast.decisions.core import Answers, Report, ask, expire, tell
+from holdfast.decisions.executor import Call, Executor, stored_state
 from holdfast.decisions.history import History
-from holdfast.decisions.names import kept_name
-from holdfast.decisions.options import given_options
-from holdfast.decisions.records import handed_out, losses_of
-from holdfast.decisions.rows import BlockRow, Head
-from holdfast.decisions.stores.forks import ROUTER, lock_across_forks
-from holdfast.decisions.stores.store import NOTHING_WANTED, Rows, Store, Wanted, persistently
+from holdfast.decisions.ids import checked_name
+from holdfast.decisions.models import Ask, Decision, Head, Loss, Receipt
+from holdfast.decisions.settings import given_settings
+from holdfast.decisions.setup import Setup
+from holdfast.decisions.stores import Store
+from holdfast.decisions.stores.sql import Transaction
 from holdfast.errors import HoldfastError, InvalidParameter, OutOfTurn, SomeRefused
 from holdfast.layouts import Array
 from holdfast.policies.policy import Policy
 
-T = TypeVar("T")
-
 MOST_AT_ONCE = 100_000
 """Decisions that one call hands out at most."""
+
+MOST_TIME = 1e11
+"""Seconds since 1970 in the year 5138; a clock beyond it counts milliseconds or nanoseconds."""
 
 
 class Router:
@@ -34,16 +37,18 @@ class Router:
 
     Every ask and tell that has returned is in the store, whole. Several routers, in any number of processes, may
     be opened on one game: they see the same block and the same counts. One router may be used by several threads.
+
+    >>> import holdfast as hf
+    >>> router = hf.open("memory:", "chat", hf.Exp3(arms=["a", "b"]), seed=1)
+    >>> router.tell([(decision.id, 0.5) for decision in router.ask(3)])[0].new
+    True
+    >>> router.rounds
+    3
     """
 
-    def __init__(
-        self, store: Store, book: Book, *, clock: Callable[[], float] = time.time, retry: float = 30.0
-    ) -> None:
-        self.store = store
-        self._book = book
+    def __init__(self, executor: Executor, clock: Callable[[], float]) -> None:
+        self._executor = executor
         self._clock = clock
-        self._retry = real_number("retry", retry, least=0)
-        self._lock = lock_across_forks(ROUTER)
 
     def __repr__(self) -> str:
         head = self._head()
@@ -59,14 +64,19 @@ class Router:
         )
 
     @property
+    def store(self) -> Store:
+        """Where the game is kept."""
+        return self._executor.store
+
+    @property
     def name(self) -> str:
-        """The player's name in its store."""
-        return self._book.identity.name
+        """The game's name in its store."""
+        return self._executor.setup.game.name
 
     @property
     def policy(self) -> Policy:
         """What is played; its arms are those that can be drawn."""
-        return self._book.policy
+        return self._executor.setup.policy
 
     # ---- the two verbs
 
@@ -95,25 +105,27 @@ class Router:
     ) -> Decision | list[Decision]:
         """The next decision, or a list of the next `n`: of this block, then of the next ones.
 
-        There are fewer than `n` only where the policy waits for the losses of one block before it begins the next.
-        What a policy is told at the start of a block (`policy.announces`) is given here; it is used by the blocks
-        that begin. `request` is any name of this call, unique among all calls: made again under the same name, after
-        its answer was lost, it gets the same decisions and not new ones, for as long as their losses are kept one by
-        one (`remember`).
+        Parameters
+        ----------
+        n
+            How many. There are fewer only where the policy waits for the losses of one block before it begins the
+            next. Without it, one decision is returned instead of a list.
+        request
+            An idempotency key: a name of this call, unique among all calls. If the answer was lost, the same call with
+            the same name gets the same decisions, for as long as their losses are kept one by one (`remember`).
+        switching_cost, loss_bound
+            What the policy is told at the start of a block (`policy.announces`), for blocks that begin in this call.
         """
-        count = 1 if n is None else whole_number("n", n, least=1, most=MOST_AT_ONCE)
-        name = secrets.token_hex(8) if request is None else kept_name("request", request)
-        told = {"switching_cost": switching_cost, "loss_bound": loss_bound}
-        now = self._now()
-
-        def ask_once(rows: Rows, again: bool) -> list[Decision]:
-            if request is not None or again:
-                before = self._book.handed_out_before(rows, name)
-                if before:
-                    return before
-            return self._book.ask(rows, count, now, told, name, by_block=request is not None)
-
-        given = self._changed(ask_once)
+        announced = {"switching_cost": switching_cost, "loss_bound": loss_bound}
+        rule = partial(
+            ask,
+            n=1 if n is None else whole_number("n", n, least=1, most=MOST_AT_ONCE),
+            now=checked_time(self._clock),
+            announced={name: value for name, value in announced.items() if value is not None},
+            request=token_hex(8) if request is None else checked_name("request", request),
+            named=request is not None,
+        )
+        given: list[Decision] = self._executor.execute(Call(rule))
         return given[0] if n is None else given
 
     @overload
@@ -125,10 +137,10 @@ class Router:
     def tell(
         self, id: str | Mapping[str, float] | Iterable[tuple[str, float]], loss: float | None = None
     ) -> Receipt | list[Receipt]:
-        """The loss of a decision, at any time and in any order: told twice it counts once.
+        """The loss of a decision, at any time and in any order: reported twice, it counts once.
 
-        Another loss than the one recorded, a loss after its block was settled and an id that this player never gave
-        out are errors (`holdfast.errors`). With a mapping or pairs of ids and losses, all are taken in one go and in
+        Another loss than the one recorded, a loss after its block was settled and an id that this game never gave out
+        are errors (`holdfast.errors`). With a mapping or pairs of ids and losses, all are taken in one call and in
         this order; if some are refused the others count, and `SomeRefused` lists the reasons.
         """
         if isinstance(id, str) or loss is not None:
@@ -148,37 +160,29 @@ class Router:
         return answers  # type: ignore[return-value]  # no error is left
 
     def _tell(self, pairs: list[tuple[Any, Any]]) -> Answers:
-        runs: list[tuple[int, list[Told]]] = []
-        wanted: dict[int, list[int]] = {}
+        reports: list[Report] = []
         refused: dict[int, HoldfastError] = {}
-        place_of = self._book.ids.place_of
-        run: list[Told] = []
-        last = -1
+        parse = self._executor.setup.ids.parse
         for number, (id, loss) in enumerate(pairs):
             try:
-                block, round = place_of(id)
-                value = real_number("loss", loss)
+                place = parse(id)
+                value = loss if type(loss) is float and isfinite(loss) else real_number("loss", loss)
+                reports.append((id, *place, value))
             except HoldfastError as error:
                 refused[number] = error
-                continue
-            if block != last:
-                last, run = block, []
-                runs.append((block, run))
-            run.append((id, round, value))
-        for block, run in runs:
-            wanted.setdefault(block, []).extend([round for _, round, _ in run])
         answers: Answers = []
-        if runs:
-            now = self._now()
-            answers = self._changed(lambda rows, again: hear(self._book, rows, runs, wanted, now), wanted)
+        if reports:
+            rounds = [(block, round) for _, block, round, _ in reports]
+            rule = partial(tell, reports=reports, now=checked_time(self._clock))
+            answers = self._executor.execute(Call(rule, rounds))
         for number, reason in refused.items():
             answers.insert(number, reason)
         return answers
 
     def settle(self) -> int:
         """Settle the blocks whose patience has run out, as every ask and tell does; returns how many."""
-        now = self._now()
-        return self._changed(lambda rows, again: self._book.settle_due(rows, now))
+        settled: int = self._executor.execute(Call(partial(expire, now=checked_time(self._clock))))
+        return settled
 
     # ---- where the game stands
 
@@ -204,10 +208,10 @@ class Router:
         return self._arm(self._head())
 
     def _arm(self, head: Head) -> int | str | None:
-        return None if head.arm < 0 else self._book.name_of(head.arm)
+        return None if head.arm < 0 else self._executor.setup.name_of(head.arm)
 
     def _head(self) -> Head:
-        return self._seen(lambda rows: rows.head)
+        return self._executor.read(lambda transaction, _: transaction.head)
 
     @property
     def probabilities(self) -> Array:
@@ -215,42 +219,17 @@ class Router:
 
         One number for each arm of `policy`.
         """
-
-        def look(rows: Rows) -> Array:
-            head, game = rows.head, self._book.stored(rows)
-            block = rows.get(BlockRow, head.begun)
-            waiting = self.policy.waits_for_losses and head.settled < head.begun
-            if block is not None and (head.handed < head.rounds or waiting):
-                game.block[:] = self._book.values_of(block)
-                return game.probabilities()
-            if self.policy.announces is not None:
-                raise OutOfTurn(f"the probabilities of the next block depend on its {self.policy.announces}")
-            game.begin()
-            return game.probabilities()
-
-        return self._seen(look)
+        return self._executor.read(_probabilities)
 
     @property
     def open_decisions(self) -> list[Decision]:
-        """Decisions that are out: handed out, not told, in blocks that are not settled."""
-
-        def look(rows: Rows) -> list[Decision]:
-            found = []
-            for block in rows.open_blocks():
-                told = losses_of(rows, block)
-                here = block.told - len(told)  # a fleet may have played it up to this round
-                for rounds, at in handed_out(rows, block):
-                    decisions = self._book.decisions(block, rounds, at)
-                    pairs = zip(rounds, decisions, strict=True)
-                    found += [d for round, d in pairs if round >= here and round not in told]
-            return found
-
-        return self._seen(look)
+        """Decisions that are open: handed out, without a loss, in blocks that are not settled."""
+        return self._executor.read(_open_decisions)
 
     @property
     def history(self) -> History:
         """Blocks and totals so far."""
-        return History(self._seen, self._changed, self._book)
+        return History(self._executor)
 
     # ---- changes
 
@@ -263,30 +242,35 @@ class Router:
         patience: object = None,
         missing: object = None,
         remember: int | None = None,
+        reason: str | None = None,
     ) -> None:
-        """Go on with other settings, in all processes, from the next block on. What is so already stays so.
+        """Continue with other settings, in all processes, from the next block on; a no-op if nothing differs.
 
-        A new arm enters as `Policy.carried_over` says of its policy. A retired arm is never drawn again: its current
-        block ends with the rounds handed out, its losses still count in the history, and its name cannot come back.
+        Parameters
+        ----------
+        switching_cost
+            Another λ.
+        add_arms
+            Names of new arms. Each begins as `Policy.carried_over` says of its policy.
+        retire_arms
+            Arms that are never drawn again. The current block of such an arm ends with the rounds handed out, its
+            losses still count in the history, and its name cannot come back.
+        patience, missing, remember
+            As in `holdfast.open`.
+        reason
+            Why; it is kept in the history.
         """
-        options = given_options(patience, missing, remember)
-        self.go_on_with(Change.of(switching_cost, add_arms, retire_arms, options))
+        why = None if reason is None else checked_name("reason", reason)
+        settings = given_settings(patience, missing, remember)
+        self.apply(wish(switching_cost, add_arms, retire_arms, settings=settings, reason=why))
 
-    def go_on_with(self, change: Change, check: Callable[[], None] = lambda: None) -> None:
-        """Make a change, unless `check`, done when the settings are the new ones, raises an error."""
-
-        now = self._now()
-
-        def apply(rows: Rows, again: bool) -> None:
-            apply_change(self._book, rows, change, now)
-            check()
-
-        self._changed(apply)
+    def apply(self, wanted: Wish) -> None:
+        """Make a change, unless the game would then differ from what is wanted."""
+        self._executor.execute(Call(partial(change, wanted=wanted, now=checked_time(self._clock))))
 
     def close(self) -> None:
-        """Let go of the store's files and connections; other routers that share them open them anew."""
-        with self._lock:
-            self.store.close()
+        """Close the store's files and connections; other routers that share them open them again."""
+        self.store.close()
 
     def __enter__(self) -> Router:
         return self
@@ -294,34 +278,43 @@ class Router:
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def _now(self) -> float:
-        """The time by the clock, which is the user's and may do anything: it is looked at before a call locks."""
-        return real_number("clock", self._clock())
 
-    # ---- transactions
+def checked_time(clock: Callable[[], float]) -> float:
+    """The time by a clock, if it counts seconds. It is the user's code: it is called before anything is locked."""
+    now = clock()
+    if type(now) is not float or not isfinite(now):
+        now = real_number("clock", now)
+    if abs(now) >= MOST_TIME:
+        raise InvalidParameter("clock", "must give seconds since 1970, not milliseconds or nanoseconds", now)
+    return now
 
-    def _seen(self, look: Callable[[Rows], T]) -> T:
-        def look_once(again: bool) -> T:
-            with self.store.look(self._book.identity.player) as rows:
-                self._book.follow(rows)
-                return look(rows)
 
-        with self._lock:
-            return persistently(look_once, self._retry)
+def _probabilities(transaction: Transaction, setup: Setup) -> Array:
+    head, learner = transaction.head, stored_state(setup, transaction).learner
+    current = transaction.blocks("number", head.block)
+    waiting = setup.policy.waits_for_losses and head.settled < head.block
+    if current and (head.handed < head.rounds or waiting):
+        learner.block[:] = block_values(setup.policy, setup.game.name, current[0])
+        if current[0].arm in setup.active:
+            learner.block[0] = setup.active.index(current[0].arm)
+        return learner.probabilities()
+    if setup.policy.announces is not None:
+        raise OutOfTurn(f"the probabilities of the next block depend on its {setup.policy.announces}")
+    learner.begin()
+    return learner.probabilities()
 
-    def _changed(self, work: Callable[[Rows, bool], T], wanted: Wanted = NOTHING_WANTED) -> T:
-        """Do `work` in a transaction; after a lost connection again, and it is told so."""
 
-        def change_once(again: bool) -> T:
-            try:
-                with self.store.change(self._book.identity.player, wanted) as rows:
-                    self._book.follow(rows)
-                    result = work(rows, again)
-                    self._book.save(rows)
-                return result
-            except BaseException:
-                self._book.lose_track()
-                raise
-
-        with self._lock:
-            return persistently(change_once, self._retry)
+def _open_decisions(transaction: Transaction, setup: Setup) -> list[Decision]:
+    found = []
+    blocks = {block.number: block for block in transaction.blocks("open")}
+    told = transaction.of_open_blocks(Loss)
+    known = {(loss.block, loss.round) for loss in told}
+    counts = Counter(loss.block for loss in told)
+    for handed in transaction.of_open_blocks(Ask):
+        block = blocks[handed.block]
+        elsewhere = block.told - counts[handed.block]  # a fleet may have played it up to this round
+        rounds = range(handed.first, handed.first + handed.rounds)
+        given = setup.decisions(block, rounds, handed.at)
+        pairs = zip(rounds, given, strict=True)
+        found += [d for round, d in pairs if round >= elsewhere and (block.number, round) not in known]
+    return found

@@ -1,18 +1,19 @@
-"""What every environment is: losses of K arms over rounds 0, 1, 2, … that nobody's choices change.
+"""What every environment is: losses of K arms over rounds 0, 1, 2, … that do not depend on what is played.
 
     total(tables, arms, start, stop, streams, totals)   loss of an arm over the rounds [start, stop): one draw or lookup
     gap(tables, arms, start, stop, gaps)                its expectation less that of the reference arm
 
-are its kernels, both O(1). `tables` is a tuple of read-only arrays. They answer for several games abreast, played over
+are its kernels, both O(1). `tables` is a tuple of read-only arrays. They serve several games played side by side over
 the same rounds: `arms`, `totals` and `gaps` have one number per game, `streams` one column.
 
-Losses have a range, [0, 1] unless an environment says otherwise. `total` is what a policy's kernels are told: each
+Losses have a range, [0, 1] unless an environment says otherwise. `total` is what a policy's kernels receive: each
 round's loss as a share of the range, from 0 to 1. Everything else (`gap`, `expected`, `excess`, `draw`) is in the
 environment's own units.
 """
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -23,9 +24,9 @@ from numpy.typing import NDArray
 
 from holdfast.checks import address_of, made, number_range, whole_number
 from holdfast.errors import InvalidParameter
+from holdfast.layouts import Array
 from holdfast.rng import Stream
 
-Array = NDArray[np.float64]
 LAST_ROUND = 2**53
 """Rounds are counted in doubles: exact up to here, more than any game will reach."""
 
@@ -34,9 +35,9 @@ UNIT_RANGE = (0.0, 1.0)
 Tables = tuple[NDArray[Any], ...]
 
 
-@dataclass(frozen=True, eq=False)  # a class says itself when two of it are the same: by its fields, or not at all
+@dataclass(frozen=True, eq=False)  # each class decides whether its objects compare by their fields
 class Environment(ABC):
-    """Losses of `n_arms` arms, each round's within `loss_range`, independent of what is played."""
+    """Losses of `n_arms` arms, each round's within `units`, independent of what is played."""
 
     id: ClassVar[str]
     total_kernel: ClassVar[Callable[..., Any]]
@@ -62,14 +63,27 @@ class Environment(ABC):
         return None
 
     @property
-    def loss_range(self) -> tuple[float, float]:
+    def units(self) -> tuple[float, float]:
         """The lowest and the highest loss that one round can have."""
         return UNIT_RANGE
 
     @property
+    def loss_range(self) -> tuple[float, float]:
+        """The former name of `units`."""
+        warnings.warn("loss_range is called units now", DeprecationWarning, stacklevel=2)
+        return self.units
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "loss_range" in vars(cls):
+            message = f"{cls.__name__}.loss_range: it is called units now"
+            warnings.warn(message, DeprecationWarning, stacklevel=2)
+            cls.units = vars(cls)["loss_range"]  # type: ignore[method-assign]  # a property for a property
+
+    @property
     def unit(self) -> float:
-        """The width of `loss_range`."""
-        return self.loss_range[1] - self.loss_range[0]
+        """The width of `units`."""
+        return self.units[1] - self.units[0]
 
     @property
     @abstractmethod
@@ -90,7 +104,17 @@ class Environment(ABC):
         """Expected total loss of every arm over the rounds [0, stop) less that of the reference arm."""
 
     def draw(self, arm: int, start: int, stop: int, stream: Stream) -> float:
-        """Total loss of `arm` over the rounds [start, stop): one draw from `stream`, or one lookup."""
+        """Total loss of `arm` over the rounds [start, stop): one draw from `stream`, or one lookup.
+
+        Parameters
+        ----------
+        arm
+            Its number, from 0.
+        start, stop
+            The rounds [start, stop).
+        stream
+            A `holdfast.Stream`, which moves on.
+        """
         arm = whole_number("arm", arm, least=0, most=self.n_arms - 1)
         if not isinstance(stream, Stream):
             raise InvalidParameter("stream", "must be a holdfast.Stream", stream)
@@ -99,7 +123,7 @@ class Environment(ABC):
         self.total_kernel(
             self.tables, np.array([float(arm)]), float(start), float(stop), stream.state.reshape(-1, 1), total
         )
-        return self.loss_range[0] * (stop - start) + float(total[0]) * self.unit
+        return self.units[0] * (stop - start) + float(total[0]) * self.unit
 
     def checked_rounds(self, start: int, stop: int) -> tuple[int, int]:
         """[start, stop) as whole numbers of rounds that there are."""
@@ -107,14 +131,14 @@ class Environment(ABC):
         return whole_number("start", start, least=0, most=stop), stop
 
     def check_itself(self) -> None:
-        """An error where what a class, a user's own, says of itself cannot be played."""
+        """Refuse a user-defined class whose properties cannot be played."""
         own = type(self).__name__
         if not isinstance(self.shuffled, bool):
             raise InvalidParameter("shuffled", "must be True or False", self.shuffled)
         most = whole_number(f"n_arms of {own}", self.n_arms, least=1) - 1
         whole_number(f"reference of {own}, an arm,", self.reference, least=0, most=most)
-        if self.loss_range is not UNIT_RANGE:
-            number_range(f"loss_range of {own}", self.loss_range)
+        if self.units is not UNIT_RANGE:
+            number_range(f"units of {own}", self.units)
         if self.rounds is not None:
             whole_number(f"rounds of {own}", self.rounds, least=1, most=LAST_ROUND)
 

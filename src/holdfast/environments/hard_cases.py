@@ -5,7 +5,6 @@ All are piecewise constant, and all are known by name and a few numbers, so that
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
@@ -13,9 +12,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from holdfast.checks import real_number, whole_number
-from holdfast.environments.environment import LAST_ROUND, Array
+from holdfast.environments.environment import LAST_ROUND
 from holdfast.environments.piecewise import Piecewise
 from holdfast.errors import InvalidParameter
+from holdfast.layouts import Array
 from holdfast.rng import Stream
 
 MOST_PHASES = 10**7
@@ -24,14 +24,14 @@ MOST_PHASES = 10**7
 
 @dataclass(frozen=True)
 class HardCase(Piecewise):
-    """A piecewise constant world by a rule: `phases` gives its starts and means."""
+    """A piecewise constant world that a rule lays out over a horizon."""
 
     n_arms: int = 0
     """The number of arms K."""
     horizon: int = 0
-    """T: the rounds that the rule is laid out over. Past them the last phase goes on."""
+    """T: the rounds that the rule is laid out over. After them the last phase continues."""
     noise: bool = field(default=True, kw_only=True)
-    """Whether losses are 0 or 1, or what their means are."""
+    """Whether losses are 0 or 1, or equal their means."""
     gap: float = field(default=0.2, kw_only=True)
     """Δ, by how much arms differ."""
 
@@ -51,23 +51,8 @@ class HardCase(Piecewise):
         if count > MOST_PHASES:
             raise InvalidParameter(name, f"must not give more than {MOST_PHASES} phases", getattr(self, name))
 
-    @property
-    @abstractmethod
-    def phases(self) -> tuple[Array, Array]:
-        """Starts and means of the phases that hold a round."""
-
-    @cached_property
-    def starts(self) -> Array:  # type: ignore[override]  # computed at first use
-        """Rounds before each phase."""
-        return self.phases[0]
-
-    @cached_property
-    def means(self) -> Array:  # type: ignore[override]  # computed at first use
-        """Means of each phase."""
-        return self.phases[1]
-
-    def _laid_out(self, starts: Any, means: Any) -> tuple[Array, Array]:
-        """Without phases that hold no round."""
+    def _without_empty(self, starts: Any, means: Any) -> tuple[Array, Array]:
+        """The phases without those of no round."""
         first = np.asarray(starts, dtype=np.float64)
         holds = np.append(np.diff(first) > 0, True)
         return first[holds], np.asarray(means, dtype=np.float64)[holds]
@@ -95,6 +80,10 @@ class Corrupted(HardCase):
         Δ, at most ½.
     stretches
         Into how many equal runs of rounds the corruption is cut.
+    shuffled
+        Rotate the arms by a random number of places, drawn anew in each replication.
+    noise
+        Whether a loss is a coin with the mean as its probability, or the mean itself.
 
     >>> Corrupted(3, 1000, corrupted=100).means.tolist()
     [[0.5, 0.3, 0.5], [0.3, 0.5, 0.5]]
@@ -113,14 +102,14 @@ class Corrupted(HardCase):
         self._check("stretches", whole_number("stretches", self.stretches, least=1, most=most))
 
     @cached_property
-    def phases(self) -> tuple[Array, Array]:
+    def layout(self) -> tuple[Array, Array]:
         """A corrupted and a clean phase for each stretch."""
         starts, sizes = self._even(self.stretches), np.diff(np.append(self._even(self.stretches), self.horizon))
         before = np.array([i * self.corrupted // self.stretches for i in range(self.stretches + 1)])
         rows = np.full((2, self.n_arms), 0.5)
         rows[0, 1] = rows[1, 0] = round(0.5 - self.gap, 15)
         ends = starts + np.minimum(np.diff(before), sizes)
-        return self._laid_out(np.column_stack([starts, ends]).ravel(), np.tile(rows, (self.stretches, 1)))
+        return self._without_empty(np.column_stack([starts, ends]).ravel(), np.tile(rows, (self.stretches, 1)))
 
 
 @dataclass(frozen=True)
@@ -138,6 +127,10 @@ class Drifting(HardCase):
         Half of the spread of the means, at most ½.
     steps
         Phases of equal length.
+    shuffled
+        Rotate the arms by a random number of places, drawn anew in each replication.
+    noise
+        Whether a loss is a coin with the mean as its probability, or the mean itself.
 
     >>> Drifting(2, 1000, gap=0.1, steps=3).means.round(3).tolist()
     [[0.4, 0.6], [0.5, 0.5], [0.6, 0.4]]
@@ -153,11 +146,11 @@ class Drifting(HardCase):
         self._check("steps", whole_number("steps", self.steps, least=2, most=min(self.horizon, MOST_PHASES)))
 
     @cached_property
-    def phases(self) -> tuple[Array, Array]:
+    def layout(self) -> tuple[Array, Array]:
         """One phase per step."""
         place = np.linspace(-1.0, 1.0, self.n_arms)
         turn = np.linspace(1.0, -1.0, self.steps)
-        return self._laid_out(self._even(self.steps), 0.5 + self.gap * np.outer(turn, place))
+        return self._without_empty(self._even(self.steps), 0.5 + self.gap * np.outer(turn, place))
 
 
 @dataclass(frozen=True)
@@ -176,6 +169,10 @@ class Seasonal(HardCase):
         Together at most ½.
     lag
         How far the seasons of the arms are apart: 0 for one season, 1 for arms spread over the whole of it.
+    shuffled
+        Rotate the arms by a random number of places, drawn anew in each replication.
+    noise
+        Whether a loss is a coin with the mean as its probability, or the mean itself.
 
     >>> Seasonal(2, 10_000, period=2400).starts[:3].tolist()
     [0.0, 100.0, 200.0]
@@ -197,14 +194,14 @@ class Seasonal(HardCase):
         self._check_phases("period", 24 * self.horizon / self.period)
 
     @cached_property
-    def phases(self) -> tuple[Array, Array]:
+    def layout(self) -> tuple[Array, Array]:
         """24 phases per season."""
         count = -(-24 * self.horizon // self.period)
         arms = np.arange(self.n_arms)
         angle = 2.0 * np.pi * (np.arange(24)[:, None] / 24.0 + self.lag * arms / self.n_arms)
         day = np.clip(0.5 + self.swing * np.sin(angle) + self.gap * (arms > 0), 0.0, 1.0)
         starts = np.array([i * self.period // 24 for i in range(count)], dtype=np.float64)
-        return self._laid_out(starts, day[np.arange(count) % 24])
+        return self._without_empty(starts, day[np.arange(count) % 24])
 
 
 @dataclass(frozen=True)
@@ -219,6 +216,10 @@ class ChangingBest(HardCase):
         Δ, at most ½.
     changes
         How often the best arm changes, at equal distances.
+    shuffled
+        Rotate the arms by a random number of places, drawn anew in each replication.
+    noise
+        Whether a loss is a coin with the mean as its probability, or the mean itself.
 
     >>> ChangingBest(3, 900, changes=2).means.tolist()
     [[0.3, 0.5, 0.5], [0.5, 0.3, 0.5], [0.5, 0.5, 0.3]]
@@ -235,20 +236,20 @@ class ChangingBest(HardCase):
         self._check("changes", whole_number("changes", self.changes, least=0, most=most))
 
     @cached_property
-    def phases(self) -> tuple[Array, Array]:
+    def layout(self) -> tuple[Array, Array]:
         """One phase per stretch."""
         means = np.full((self.changes + 1, self.n_arms), 0.5)
         stretch = np.arange(self.changes + 1)
         means[stretch, stretch % self.n_arms] = round(0.5 - self.gap, 15)
-        return self._laid_out(self._even(self.changes + 1), means)
+        return self._without_empty(self._even(self.changes + 1), means)
 
 
 @dataclass(frozen=True)
 class UnseenTurn(HardCase):
-    """An arm that turns good while nobody looks: a third of the way, the last arm drops below the one in use.
+    """An arm that becomes good unnoticed: after a third of the rounds, the last arm drops below the best one.
 
-    Arm 0 has mean ½ − gap and the others ½; from round ⌊T/3⌋ on the last arm has ½ − drop. A policy that has made up
-    its mind sees that only if it still looks at arms that were worse. Without noise nothing tells it to.
+    Arm 0 has mean ½ − gap and the others ½; from round ⌊T/3⌋ on the last arm has ½ − drop. A policy that has settled
+    on an arm sees that only if it still explores. Without noise nothing prompts it to.
 
     Parameters
     ----------
@@ -258,6 +259,8 @@ class UnseenTurn(HardCase):
         At most ½, and `drop` the larger.
     noise
         False for losses that equal their means.
+    shuffled
+        Rotate the arms by a random number of places, drawn anew in each replication.
 
     >>> UnseenTurn(3, 900, noise=False).expected(299, 301).tolist()
     [0.8, 1.0, 0.7]
@@ -274,12 +277,12 @@ class UnseenTurn(HardCase):
         self._check("drop", real_number("drop", self.drop, above=self.gap, most=0.5))
 
     @cached_property
-    def phases(self) -> tuple[Array, Array]:
+    def layout(self) -> tuple[Array, Array]:
         """Before and after."""
         means = np.full((2, self.n_arms), 0.5)
         means[:, 0] = round(0.5 - self.gap, 15)
         means[1, -1] = round(0.5 - self.drop, 15)
-        return self._laid_out([0, self.horizon // 3], means)
+        return self._without_empty([0, self.horizon // 3], means)
 
 
 @dataclass(frozen=True)
@@ -301,6 +304,8 @@ class JumpingLevels(HardCase):
         Of the levels: they are the same in every replication.
     noise
         False, unless given.
+    shuffled
+        Rotate the arms by a random number of places, drawn anew in each replication.
 
     >>> world = JumpingLevels(3, 2000, stretch=500, gap=0.1)
     >>> len(world.starts), world.gaps.round(12).tolist()[0]
@@ -322,7 +327,7 @@ class JumpingLevels(HardCase):
         self._check_phases("stretch", self.horizon / self.stretch)
 
     @cached_property
-    def phases(self) -> tuple[Array, Array]:
+    def layout(self) -> tuple[Array, Array]:
         """One phase per level."""
         count = -(-self.horizon // self.stretch)
         stream = Stream(self.seed, self.id)

@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 
 from holdfast._numba.compile import kernel
 from holdfast.checks import number_range
-from holdfast.environments.environment import UNIT_RANGE, Array, Environment, Tables
-from holdfast.environments.traces import ROWS_AT_ONCE, Trace, read_trace
+from holdfast.data.traces import ROWS_AT_ONCE, Trace, read_trace
+from holdfast.environments.environment import UNIT_RANGE, Environment, Tables
 from holdfast.errors import InvalidParameter
 from holdfast.files import reported
+from holdfast.layouts import Array
 
 IN_MEMORY = 2**30
 """Bytes of prefix sums above which they are kept in a temporary file mapped into memory."""
@@ -62,7 +63,7 @@ class Summed:
 
 @dataclass(frozen=True, eq=False)
 class LossTable(Environment):
-    """Losses given round by round: T rows and K columns of numbers in [0, 1], or in `units` of your own.
+    """Losses given round by round: T rows and K columns of numbers in [0, 1], or in `units`.
 
     The losses are one fixed sequence, so the pseudo-regret is the regret. Only their prefix sums are kept, in a
     temporary mapped file when they are large.
@@ -73,12 +74,14 @@ class LossTable(Environment):
         An array, a data frame (polars, pandas, Arrow), or the path of a file: ``.csv`` or ``.csv.gz`` with a header
         line of arm names, ``.parquet``, ``.arrow``, ``.feather`` or ``.ipc``, or ``.npy``, which is mapped.
     units
-        The lowest and the highest loss that one round can have. Policies need the same `loss_range`; the switching cost
+        The lowest and the highest loss that one round can have. Policies need the same `units`; the switching cost
         and all results are in these units too.
     index
         The column with the time or name of each round, kept as `labels`. It is no arm.
     arms
         Names for the columns of an array, or the columns to take from a table that has names.
+    shuffled
+        Rotate the arms by a random number of places, drawn anew in each replication.
 
     >>> table = LossTable([[0.0, 1.0], [0.5, 0.0]])
     >>> [float(total) for total in table.expected(0, 2)]
@@ -119,11 +122,6 @@ class LossTable(Environment):
         return labels
 
     @property
-    def loss_range(self) -> tuple[float, float]:
-        """`units`."""
-        return self.units
-
-    @property
     def n_arms(self) -> int:
         """The number of arms K."""
         return int(self.sums.shape[1])
@@ -156,7 +154,17 @@ class LossTable(Environment):
 
     @classmethod
     def of(cls, trace: Trace, units: tuple[float, float] = UNIT_RANGE, index: str | None = None) -> Self:
-        """A table that has been read already."""
+        """A table that has been read already.
+
+        Parameters
+        ----------
+        trace
+            What `read_trace` gave.
+        units
+            The lowest and the highest loss of a round.
+        index
+            The name of the column that is no arm, if any.
+        """
         held = Summed(trace.source, prefix_sums(trace, units), trace.arms, trace.labels, units, index)
         return cls(held, units=units, index=index, arms=trace.arms)
 

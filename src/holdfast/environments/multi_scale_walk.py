@@ -12,7 +12,8 @@ import numpy as np
 
 from holdfast._numba.compile import kernel
 from holdfast.checks import real_number, whole_number
-from holdfast.environments.environment import Array, Environment, Tables
+from holdfast.environments.environment import Environment, Tables
+from holdfast.layouts import Array
 from holdfast.rng import Stream
 from holdfast.variates import normal
 
@@ -72,6 +73,8 @@ class MultiScaleWalk(Environment):
         Of the walk and of χ.
     switching_cost
         λ in ε.
+    shuffled
+        Rotate the arms by a random number of places, drawn anew in each replication.
 
     >>> walk = MultiScaleWalk(2, 1024)
     >>> round(walk.sigma * 90, 12), round(walk.epsilon * 90, 6)

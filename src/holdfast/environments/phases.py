@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import math
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -16,13 +17,13 @@ from itertools import count
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from holdfast._numba.compile import kernel
 from holdfast.checks import one_of, real_number, whole_number
 from holdfast.environments.binomial_table import CERTAIN, LARGEST, TABLED, binomial_from_table, binomial_tables
-from holdfast.environments.environment import LAST_ROUND, Array, Environment, Tables
+from holdfast.environments.environment import LAST_ROUND, Environment, Tables
 from holdfast.errors import InvalidParameter, nearest
+from holdfast.layouts import Array
 from holdfast.rng import binomial, uniform_abreast
 
 LEAST_GROWTH = 1.0001
@@ -92,12 +93,25 @@ def gap(tables: Any, places: Any, start: float, stop: float, gaps: Any) -> None:
 
 
 class Phased(Environment):
-    """Means that are constant within phases: `starts` of the phases (the first is 0) and their `means`."""
+    """Means that are constant within phases."""
 
     total_kernel: ClassVar[Callable[..., Any]] = staticmethod(total)
     gap_kernel: ClassVar[Callable[..., Any]] = staticmethod(gap)
-    starts: Array
-    means: Array
+
+    @property
+    @abstractmethod
+    def layout(self) -> tuple[Array, Array]:
+        """The first round of each phase, from 0, and the mean losses of each phase, one row each."""
+
+    @cached_property
+    def starts(self) -> Array:
+        """The first round of each phase, from 0."""
+        return self.layout[0]
+
+    @cached_property
+    def means(self) -> Array:
+        """The mean losses of each phase."""
+        return self.layout[1]
 
     @property
     def n_arms(self) -> int:
@@ -136,7 +150,7 @@ class Phased(Environment):
 
 @dataclass(frozen=True)
 class Bernoulli(Phased):
-    """Independent 0/1 losses with the same mean in every round, one mean an arm (the paper's stochastic regime).
+    """Independent 0/1 losses with the same mean in every round, one mean per arm (the paper's stochastic regime).
 
     >>> Bernoulli.with_gap(n_arms=4, gap=0.2).mean_losses
     (0.3, 0.5, 0.5, 0.5)
@@ -152,7 +166,21 @@ class Bernoulli(Phased):
     def with_gap(
         cls, n_arms: int, gap: float, *, best_arms: int = 1, mean: float = 0.5, shuffled: bool = False
     ) -> Self:
-        """The paper's instance: `best_arms` arms of mean `mean` − `gap`, then the others of mean `mean`."""
+        """The paper's instance: `best_arms` arms of mean `mean` − `gap`, then the others of mean `mean`.
+
+        Parameters
+        ----------
+        n_arms
+            The number of arms.
+        gap
+            By how much the best arms are better.
+        best_arms
+            How many arms are best; they come first.
+        mean
+            The mean loss of the others.
+        shuffled
+            Rotate the arms by a random number of places, drawn anew in each replication.
+        """
         n_arms, best_arms, gap = _checked_gap(n_arms, best_arms, gap)
         mean = real_number("mean", mean, least=0)
         if gap > mean:
@@ -180,14 +208,9 @@ class Bernoulli(Phased):
         return cls.with_gap(**values)
 
     @cached_property
-    def starts(self) -> Array:  # type: ignore[override]  # computed once
-        """One phase from round 0."""
-        return np.zeros(1)
-
-    @cached_property
-    def means(self) -> Array:  # type: ignore[override]  # computed once
-        """One row of means."""
-        return np.array([self.mean_losses])
+    def layout(self) -> tuple[Array, Array]:
+        """One phase."""
+        return np.zeros(1), np.array([self.mean_losses])
 
 
 @dataclass(frozen=True)
@@ -198,6 +221,21 @@ class ConstrainedBernoulli(Phased):
     by `growth` = 1.6. Two readings of the paper (errata, point 25): with ``phases="index"`` phase i starts at
     round 1.6^i, counting from 1; with ``phases="spacing"``, the wording of Zimmert and Seldin, the time
     between alternations grows by 1.6, so phase i starts after (1.6^i − 1)/0.6 rounds.
+
+    Parameters
+    ----------
+    n_arms
+        The number of arms.
+    gap
+        By how much the best arms are better, in every round.
+    shuffled
+        Rotate the arms by a random number of places, drawn anew in each replication.
+    best_arms
+        How many arms are best; they come first.
+    growth
+        By how much phases grow.
+    phases
+        Which reading: ``"index"`` or ``"spacing"``.
 
     >>> [int(s) + 1 for s in ConstrainedBernoulli(8, 0.2).starts[:8]]
     [1, 2, 3, 5, 7, 11, 17, 27]
@@ -218,22 +256,12 @@ class ConstrainedBernoulli(Phased):
         one_of("phases", self.phases, ("index", "spacing"))
 
     @cached_property
-    def _phases(self) -> tuple[Array, NDArray[np.int64]]:
-        """Rounds before each phase that holds one, and the phase's number."""
-        found = {before: i for i, before in enumerate(_phase_starts(self.growth, self.phases))}  # of equals, the last
-        return np.array(list(found), dtype=np.float64), np.array(list(found.values()))
-
-    @cached_property
-    def starts(self) -> Array:  # type: ignore[override]  # computed once
-        """Rounds before each phase, exactly; phases that hold no round are left out."""
-        return self._phases[0]
-
-    @cached_property
-    def means(self) -> Array:  # type: ignore[override]  # computed once
-        """Rows (0, …, gap, …) and (1 − gap, …, 1, …) in turn."""
+    def layout(self) -> tuple[Array, Array]:
+        """Rows (0, …, gap, …) and (1 − gap, …, 1, …) in turn; phases without a round are left out."""
+        number = {before: i for i, before in enumerate(_phase_starts(self.growth, self.phases))}  # of equals, the last
         best = np.arange(self.n_arms) < self.best_arms
         rows = np.array([np.where(best, 0.0, self.gap), np.where(best, 1.0 - self.gap, 1.0)])
-        return rows[self._phases[1] % 2]
+        return np.array(list(number), dtype=np.float64), rows[np.array(list(number.values())) % 2]
 
     @cached_property
     def gaps(self) -> Array:
@@ -247,6 +275,15 @@ class Reversal(Phased):
 
     The reversal comes after ⌊√(KT ln(KT))⌋ rounds (errata, point 26), late enough for an elimination policy to
     have dropped every arm but the first. All arms but arm 0 are best at the end.
+
+    Parameters
+    ----------
+    n_arms
+        The number of arms.
+    horizon
+        T, the number of rounds that will be played.
+    shuffled
+        Rotate the arms by a random number of places, drawn anew in each replication.
 
     >>> Reversal(8, 100_000).reversal
     3297
@@ -267,15 +304,10 @@ class Reversal(Phased):
         return min(math.floor(math.sqrt(KT * math.log(KT))), self.horizon)
 
     @cached_property
-    def starts(self) -> Array:  # type: ignore[override]  # computed once
-        """Two phases."""
-        return np.array([0.0, float(self.reversal)])
-
-    @cached_property
-    def means(self) -> Array:  # type: ignore[override]  # computed once
+    def layout(self) -> tuple[Array, Array]:
         """(0, 1, …, 1), then (1, 0, …, 0)."""
         first = np.arange(self.n_arms) == 0
-        return np.array([np.where(first, 0.0, 1.0), np.where(first, 1.0, 0.0)])
+        return np.array([0.0, float(self.reversal)]), np.array([np.where(first, 0.0, 1.0), np.where(first, 1.0, 0.0)])
 
 
 def _phase_starts(growth: float, reading: str) -> Iterator[int]:
@@ -303,7 +335,7 @@ def _phase_starts(growth: float, reading: str) -> Iterator[int]:
 
 
 def _checked_means(means: object) -> tuple[float, ...]:
-    rule = "must be a list of probabilities, one an arm"
+    rule = "must be a list of probabilities, one per arm"
     if isinstance(means, (str, bytes)) or not isinstance(means, (Sequence, np.ndarray)) or len(means) == 0:
         raise InvalidParameter("mean_losses", rule, means)
     checked = tuple(real_number(f"mean_losses[{i}]", m, least=0) for i, m in enumerate(means))

@@ -11,15 +11,16 @@ import numpy as np
 
 from holdfast.checks import whole_number
 from holdfast.environments.binomial_table import binomial_tables
-from holdfast.environments.environment import LAST_ROUND, Array, Tables
+from holdfast.environments.environment import LAST_ROUND, Tables
 from holdfast.environments.phases import Phased
 from holdfast.errors import InvalidParameter
+from holdfast.layouts import Array
 
 
 class Piecewise(Phased):
-    """Phases with Bernoulli losses, or with losses that are what their means are.
+    """Phases with Bernoulli losses, or with losses that equal their means.
 
-    A block takes one draw for each phase it meets, or without noise no draw at all.
+    A block takes one draw for each phase that it meets; without noise, none.
     """
 
     noise: bool
@@ -49,6 +50,8 @@ class PiecewiseConstant(Piecewise):
         For each phase the mean losses, one per arm.
     noise
         True for losses of 0 and 1 with these means, False for losses that equal them.
+    shuffled
+        Rotate the arms by a random number of places, drawn anew in each replication.
 
     >>> PiecewiseConstant([0, 10], [[0.1, 0.5], [0.9, 0.5]], noise=False).expected(5, 15).tolist()
     [5.0, 5.0]
@@ -56,8 +59,8 @@ class PiecewiseConstant(Piecewise):
 
     id: ClassVar[str] = "piecewise-constant"
 
-    phase_starts: tuple[int, ...] = ()
-    phase_means: tuple[tuple[float, ...], ...] = ()
+    phase_starts: Sequence[int] = ()
+    phase_means: Sequence[Sequence[float]] = ()
     noise: bool = field(default=True, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -69,14 +72,9 @@ class PiecewiseConstant(Piecewise):
             raise InvalidParameter("phase_means", rule, f"{len(self.phase_means)} rows")
 
     @cached_property
-    def starts(self) -> Array:  # type: ignore[override]  # given, not computed
+    def layout(self) -> tuple[Array, Array]:
         """As given."""
-        return np.array(self.phase_starts, dtype=np.float64)
-
-    @cached_property
-    def means(self) -> Array:  # type: ignore[override]  # given, not computed
-        """As given."""
-        return np.array(self.phase_means, dtype=np.float64)
+        return np.array(self.phase_starts, dtype=np.float64), np.array(self.phase_means, dtype=np.float64)
 
 
 def checked_starts(name: str, starts: Any) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""Environments by name: the package's own by their id, anyone's by ``"module:Class"``."""
+"""Environments by name: the built-in ones by id, user-defined ones by ``"module:Class"``."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 from holdfast.checks import class_at, one_of
 from holdfast.environments.environment import Environment
-from holdfast.environments.found import Found
 from holdfast.environments.hard_cases import ChangingBest, Corrupted, Drifting, JumpingLevels, Seasonal, UnseenTurn
 from holdfast.environments.loss_table import LossTable
 from holdfast.environments.multi_scale_walk import MultiScaleWalk
 from holdfast.environments.phases import Bernoulli, ConstrainedBernoulli, Reversal
 from holdfast.environments.piecewise import PiecewiseConstant
+from holdfast.environments.searched_worlds import Found
 from holdfast.errors import InvalidParameter
 
 ENVIRONMENTS: Mapping[str, type[Environment]] = {

@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from holdfast.environments import Bernoulli, ConstrainedBernoulli, Environment, Reversal
 from holdfast.errors import InvalidParameter, nearest
 from holdfast.paper.games import CHECKPOINTS, Figure, Match, Matches, Row
-from holdfast.paper.settings import Settings
 from holdfast.policies import (
     BaSE,
     BlockExp3,
@@ -24,6 +23,7 @@ from holdfast.policies import (
     make_policy,
 )
 from holdfast.simulation import Power
+from holdfast.verdicts.settings import RunSettings
 
 EASY_GAP, EASY_COST = 0.2, 0.025
 HARD_GAP, HARD_COST = 0.05, 1.0
@@ -56,7 +56,7 @@ POLICIES = tuple(six_policies(n_arms=2, switching_cost=1.0, horizon=1000))
 def _compared(kind: str, gap: float, cost: float, *, shuffled: bool = False) -> Matches:
     """All six policies, and those asked for beside them, in one match against losses of this kind."""
 
-    def matches(settings: Settings) -> tuple[Match, ...]:
+    def matches(settings: RunSettings) -> tuple[Match, ...]:
         K, T = settings.n_arms, settings.horizon
         further = {
             name: make_policy({"policy": name, "n_arms": K, "switching_cost": cost}) for name in settings.further
@@ -77,7 +77,7 @@ def _losses(kind: str, K: int, T: int, gap: float, *, best_arms: int = 1, shuffl
 def ties(
     kind: str,
     horizon: int,
-    settings: Settings,
+    settings: RunSettings,
     checkpoints: tuple[int, ...] | int = CHECKPOINTS,
     numbers: Sequence[int] = (),
 ) -> tuple[Match, ...]:
@@ -100,7 +100,7 @@ def _tied(kind: str) -> Matches:
 
 
 def _varying(kind: str) -> Matches:
-    def matches(settings: Settings) -> tuple[Match, ...]:
+    def matches(settings: RunSettings) -> tuple[Match, ...]:
         K, T = settings.n_arms, settings.horizon
         return tuple(
             Match({f"{alpha:g}": VaryingTsallisSwitch(K)}, _losses(kind, K, T, EASY_GAP), Power(alpha), T)
@@ -111,7 +111,7 @@ def _varying(kind: str) -> Matches:
 
 
 def _arms(policy: str) -> Matches:
-    def matches(settings: Settings) -> tuple[Match, ...]:
+    def matches(settings: RunSettings) -> tuple[Match, ...]:
         T = settings.horizon
         return tuple(
             Match({str(K): six_policies(K, HARD_COST, T)[policy]}, ConstrainedBernoulli(K, HARD_GAP), HARD_COST, T)

@@ -8,17 +8,17 @@ from functools import cached_property
 
 from holdfast.paper.claims import CLAIMS
 from holdfast.paper.games import Figure
-from holdfast.paper.ledger import Evidence, Verdict, judge
-from holdfast.paper.settings import Settings
 from holdfast.paper.tables import first_replications
 from holdfast.results import Result
+from holdfast.verdicts.ledger import Evidence, Verdict, judge
+from holdfast.verdicts.settings import RunSettings
 
 
 @dataclass(frozen=True)
-class Findings:
+class PaperFindings:
     """Tables by name, with all the replications that claims are judged by."""
 
-    settings: Settings
+    settings: RunSettings
     figures: tuple[Figure, ...]
     tables: Mapping[str, Result]
 

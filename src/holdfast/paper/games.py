@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from holdfast.environments import Environment
-from holdfast.paper.settings import Settings
 from holdfast.policies import Policy
 from holdfast.results import Result
 from holdfast.simulation import Backend, Power, simulate
+from holdfast.verdicts.settings import RunSettings
 
 CHECKPOINTS = 100
 
@@ -26,7 +26,7 @@ class Match:
     """Rounds to record at, or how many evenly spaced ones."""
 
 
-Matches = Callable[[Settings], tuple[Match, ...]]
+Matches = Callable[[RunSettings], tuple[Match, ...]]
 
 
 @dataclass(frozen=True)
@@ -67,15 +67,14 @@ class Probe:
 
 
 def play(
-    name: str,
     matches: tuple[Match, ...],
     *,
     replications: int,
     seed: int,
     backend: str | Backend = "threads",
-    advance: Callable[[str], None] = lambda name: None,
+    advance: Callable[[int], None] = lambda count: None,
 ) -> Result:
-    """The matches of the table `name` as one result; `advance` hears the name after each."""
+    """The matches of a table as one result; `advance(1)` is called after each."""
     results = []
     for match in matches:
         checkpoints = match.checkpoints
@@ -92,5 +91,5 @@ def play(
                 progress=False,
             )
         )
-        advance(name)
+        advance(1)
     return results[0] if len(results) == 1 else Result.concat(results)

@@ -11,21 +11,20 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from holdfast import bounds
 from holdfast.environments import Bernoulli, ConstrainedBernoulli, Environment
+from holdfast.layouts import Array
 from holdfast.paper.games import Match
 from holdfast.policies import AdaptiveTsallisSwitch, Exp3, Policy, TsallisInf, TsallisSwitch, VaryingTsallisSwitch
 from holdfast.report.charts import DRAWN
 from holdfast.simulation import Power
 
-Array = NDArray[np.float64]
 REGRET, SWITCHES, BOTH = DRAWN
 
 
 @dataclass(frozen=True)
-class Guarantee:
+class AppliedBound:
     """At round t the mean of `measure` in the series `series` is at most `value(horizon=t)`; in every run if `each`."""
 
     bound: str
@@ -40,11 +39,11 @@ class Guarantee:
         return np.array([self.value(horizon=int(t)) for t in rounds])
 
 
-def guarantees(match: Match) -> list[Guarantee]:
+def guarantees(match: Match) -> list[AppliedBound]:
     """Every bound of `holdfast.bounds` that applies to a series of this match."""
     gap = _gap(match.environment)
     return [
-        Guarantee(bound, statement, series, measure, value, each=measure == SWITCHES)
+        AppliedBound(bound, statement, series, measure, value, each=measure == SWITCHES)
         for series, policy in match.policies.items()
         for bound, statement, measure, value in _bounds(policy, match.switching_cost, gap)
     ]
@@ -66,7 +65,7 @@ Applying = Iterator[tuple[str, str, str, Callable[..., float]]]
 
 def _bounds(policy: Policy, cost: float | Power, gap: float | None) -> Applying:
     """What is proved of this policy in a game with this cost; nothing in other units than the theorems'."""
-    if policy.loss_range != (0.0, 1.0):
+    if policy.units != (0.0, 1.0):
         return
     if isinstance(policy, TsallisSwitch):
         yield from _of_tsallis_switch(policy, cost, gap)

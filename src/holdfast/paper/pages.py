@@ -1,4 +1,4 @@
-"""The report of a run: what was learnt and one figure, then the figures, then the ledger, then how it was made."""
+"""The report of a run: the conclusions and one figure, then the figures, then the ledger, then how it was made."""
 
 from __future__ import annotations
 
@@ -6,19 +6,15 @@ import platform
 from collections.abc import Sequence
 from pathlib import Path
 
+from holdfast.number_format import counted, decimals, number
+from holdfast.paper.conclusions import conclusions, overview
+from holdfast.paper.figure_notes import figure_notes
 from holdfast.paper.figures import FIGURES
-from holdfast.paper.findings import Findings
+from holdfast.paper.findings import PaperFindings
 from holdfast.paper.games import Figure, Row
 from holdfast.paper.guarantees import REGRET, SWITCHES, guarantees
-from holdfast.paper.learnt import learnt, overview
-from holdfast.paper.ledger import CONFIDENCE, JUDGEMENTS, Judgement, Verdict
-from holdfast.paper.remarks import remarks
-from holdfast.paper.settings import Settings
 from holdfast.report.charts import LineChart, result_chart
-from holdfast.report.markup import Html, element, joined, raised
-from holdfast.report.numerals import counted, decimals, number
-from holdfast.report.page import Section, write_page
-from holdfast.report.parts import (
+from holdfast.report.html_parts import (
     Column,
     code,
     folded,
@@ -31,6 +27,10 @@ from holdfast.report.parts import (
     paragraph,
     table,
 )
+from holdfast.report.markup import Html, element, joined, raised
+from holdfast.report.page import Section, write_page
+from holdfast.verdicts.ledger import CONFIDENCE, JUDGEMENTS, Judgement, Verdict
+from holdfast.verdicts.settings import RunSettings
 
 TITLE = "Bandits with switching costs, reproduced"
 LEAD = (
@@ -41,7 +41,7 @@ _MARKS: dict[Judgement, str] = {"fails": "bad", "conditional": "partial", "holds
 _ANSWERS = {"yes": "✓", "no": "✗", "open": "?"}
 
 
-def write_report(findings: Findings, path: Path) -> Path:
+def write_report(findings: PaperFindings, path: Path) -> Path:
     """Write the report of these findings to `path`."""
     figures = [_figure(figure, findings) for figure in findings.figures]
     return write_page(
@@ -53,13 +53,13 @@ def write_report(findings: Findings, path: Path) -> Path:
     )
 
 
-def chart_of(figure: Figure, findings: Findings) -> LineChart:
+def chart_of(figure: Figure, findings: PaperFindings) -> LineChart:
     """The chart of a figure of the paper: three panels for each of its rows."""
     frames = {row.label: findings.shown(name).frame for name, row in figure.tables().items()}
     return result_chart(frames, series_label=figure.series_label)
 
 
-def facts_of(figure: Figure, settings: Settings) -> dict[str, str]:
+def facts_of(figure: Figure, settings: RunSettings) -> dict[str, str]:
     """What a figure was played with."""
     facts = dict(figure.facts)
     if not any(name.startswith("arms") for name in facts):
@@ -71,7 +71,7 @@ def facts_of(figure: Figure, settings: Settings) -> dict[str, str]:
     }
 
 
-def command_of(names: Sequence[str], settings: Settings) -> str:
+def command_of(names: Sequence[str], settings: RunSettings) -> str:
     """The command that plays these figures, or all of them for none, with these settings."""
     return " ".join(
         [
@@ -87,21 +87,24 @@ def command_of(names: Sequence[str], settings: Settings) -> str:
 # ---- what it opens with ----
 
 
-def _opening(findings: Findings) -> list[Html]:
-    parts = [listed([raised(sentence) for sentence in learnt(findings)], "learnt", numbered=True), _counts(findings)]
+def _opening(findings: PaperFindings) -> list[Html]:
+    parts = [
+        listed([raised(sentence) for sentence in conclusions(findings)], "conclusions", numbered=True),
+        _counts(findings),
+    ]
     seen = overview(findings)
     if seen is not None:
         caption = (
             f"Mean regret with switching at round {number(findings.settings.horizon)}. Colour compares with "
-            "tsallis-switch in the same column: blue is lower, orange higher, the deeper the larger the factor "
-            "(full at "
+            "tsallis-switch in the same column: blue is lower, orange higher, the deeper the larger the factor (full "
+            "at "
             f"ten); no colour where the difference is not decided at {CONFIDENCE:.0%} confidence."
         )
         parts += [heading("Every policy in every setting"), heat_map(seen), paragraph(caption, class_="caption")]
     return parts
 
 
-def _counts(findings: Findings) -> Html:
+def _counts(findings: PaperFindings) -> Html:
     said = [
         mark(_MARKS[kind], f"{count} {words[1 + (count != 1)]}")
         for kind, words in reversed(JUDGEMENTS.items())
@@ -114,7 +117,7 @@ def _counts(findings: Findings) -> Html:
 # ---- a figure ----
 
 
-def _figure(figure: Figure, findings: Findings) -> Section:
+def _figure(figure: Figure, findings: PaperFindings) -> Section:
     chart = chart_of(figure, findings)
     settings, verdicts = findings.settings, [v for v in findings.verdicts if v.figure == figure.name]
     aside = [heading("Settings"), pairs(facts_of(figure, settings))]
@@ -125,7 +128,7 @@ def _figure(figure: Figure, findings: Findings) -> Section:
     finals = [part for name, row in figure.tables().items() for part in _finals(figure, name, row, findings)]
     judged = [joined(_verdict(v), element("a", raised(v.claim), href=f"#claim-{v.id}")) for v in verdicts]
     parts = [
-        *(paragraph(words) for words in remarks(figure.name, findings.evidence)),
+        *(paragraph(words) for words in figure_notes(figure.name, findings.evidence)),
         line_chart(chart, f"{figure.title}: mean and one standard deviation over the rounds"),
         element("div", element("div", *finals), element("div", *aside, class_="aside"), class_="facts"),
         *([heading("Claims judged by it"), listed(judged, "judged")] if judged else []),
@@ -139,7 +142,7 @@ def _in(row: Row) -> str:
     return f", {row.label}" if row.label else ""
 
 
-def bounds_of(row: Row, settings: Settings) -> dict[str, float]:
+def bounds_of(row: Row, settings: RunSettings) -> dict[str, float]:
     """Each bound that applies, with the series it is about where it is not about all of them."""
     series: dict[tuple[str, float], list[str]] = {}
     matches = row.matches(settings)
@@ -153,7 +156,7 @@ def bounds_of(row: Row, settings: Settings) -> dict[str, float]:
     }
 
 
-def _finals(figure: Figure, name: str, row: Row, findings: Findings) -> list[Html]:
+def _finals(figure: Figure, name: str, row: Row, findings: PaperFindings) -> list[Html]:
     (found,) = result_chart({"": findings.shown(name).frame}).rows
     columns = [Column(figure.series_label), *(Column(panel.label, numeric=True) for panel in found.panels)]
     ends = [[_end(line) for line in panel.lines] for panel in found.panels]
@@ -190,14 +193,13 @@ def _verdict(verdict: Verdict) -> Html:
     return mark(_MARKS[verdict.verdict], verdict.verdict)
 
 
-def _ledger(findings: Findings) -> Section:
+def _ledger(findings: PaperFindings) -> Section:
     groups = {kind: [v for v in findings.verdicts if v.verdict == kind] for kind in JUDGEMENTS}
     parts = [
         paragraph(
-            "Each claim is in our words, with its place in the paper and the measurement that decides it. Verdicts are "
-            "computed: a claim holds if all that was measured for it says so, fails if nothing does and "
-            "something speaks "
-            "against it, and is otherwise conditional. Those that do not simply hold come first."
+            "Each claim is in our words, with its place in the paper and the measurement that decides it. Verdicts are"
+            " computed: a claim holds if all that was measured for it says so, fails if nothing does and something "
+            "speaks against it, and is otherwise conditional. Those that do not simply hold come first."
         )
     ]
     for kind, verdicts in groups.items():
@@ -215,7 +217,7 @@ def _ledger(findings: Findings) -> Section:
     return Section("Ledger of claims", parts, name="ledger")
 
 
-def _claim(verdict: Verdict, findings: Findings) -> list[Html]:
+def _claim(verdict: Verdict, findings: PaperFindings) -> list[Html]:
     place = [element("span", verdict.id, class_="id"), " · ", verdict.place]
     if verdict.figure in {figure.name for figure in findings.figures}:
         place += [" · ", element("a", "figure", href=f"#{verdict.figure}")]
@@ -239,7 +241,7 @@ def _claim(verdict: Verdict, findings: Findings) -> list[Html]:
 # ---- how it was made ----
 
 
-def _provenance(findings: Findings) -> Section:
+def _provenance(findings: PaperFindings) -> Section:
     settings = findings.settings
     parts = [part for result in findings.tables.values() for part in _parts(result.provenance)]
     versions = {name: str(version) for part in parts for name, version in part.get("versions", {}).items()}

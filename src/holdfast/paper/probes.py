@@ -7,9 +7,9 @@ import math
 from holdfast.environments import Bernoulli, ConstrainedBernoulli, Reversal
 from holdfast.paper import figures
 from holdfast.paper.games import Match, Probe
-from holdfast.paper.settings import Settings
 from holdfast.policies import BaSE, TsallisInf, TsallisSwitch, VaryingTsallisSwitch
 from holdfast.simulation import Power
+from holdfast.verdicts.settings import RunSettings
 
 LONG_ALPHAS = (*figures.ALPHAS, 1.4, 2.0)
 """Also just below 3/2, where the paper says sublinear growth ends, and above."""
@@ -25,19 +25,19 @@ CASES = {
 """Gap and switching cost of the stochastic figures."""
 
 
-def long_rounds(settings: Settings) -> tuple[int, ...]:
+def long_rounds(settings: RunSettings) -> tuple[int, ...]:
     """Ten rounds a decade, over the five decades up to the longest horizon."""
     top = settings.long_horizon
     return tuple(sorted({math.floor(top / 10 ** (i / 10) + 0.5) for i in range(51)} - {0}))
 
 
-def horizons(settings: Settings) -> tuple[int, ...]:
+def horizons(settings: RunSettings) -> tuple[int, ...]:
     """A horizon a decade, from a tenth of the figures' to the longest."""
     top, least = settings.long_horizon, max(100, settings.horizon // 10)
     return tuple(top // 10**i for i in reversed(range(20)) if top // 10**i >= least)
 
 
-def long_ties(settings: Settings) -> tuple[int, ...]:
+def long_ties(settings: RunSettings) -> tuple[int, ...]:
     """Numbers of best arms in the long runs: one, the fewest ties, and the most."""
     return tuple(sorted({1, min(2, settings.n_arms - 1), settings.n_arms - 1}))
 
@@ -53,7 +53,7 @@ def _long_ties(kind: str) -> Probe:
     )
 
 
-def _long_adversarial(settings: Settings) -> tuple[Match, ...]:
+def _long_adversarial(settings: RunSettings) -> tuple[Match, ...]:
     """A game for each horizon: the reversal comes later in a longer one."""
     K, cost = settings.n_arms, figures.ADVERSARIAL_COST
     return tuple(
@@ -62,7 +62,7 @@ def _long_adversarial(settings: Settings) -> tuple[Match, ...]:
     )
 
 
-def _long_base(settings: Settings) -> tuple[Match, ...]:
+def _long_base(settings: RunSettings) -> tuple[Match, ...]:
     K = settings.n_arms
     return tuple(
         Match(
@@ -76,7 +76,7 @@ def _long_base(settings: Settings) -> tuple[Match, ...]:
     )
 
 
-def _long_varying(settings: Settings) -> tuple[Match, ...]:
+def _long_varying(settings: RunSettings) -> tuple[Match, ...]:
     K, T = settings.n_arms, settings.long_horizon
     losses = ConstrainedBernoulli(K, figures.EASY_GAP)
     return tuple(
@@ -85,7 +85,7 @@ def _long_varying(settings: Settings) -> tuple[Match, ...]:
     )
 
 
-def _constant_cost(settings: Settings) -> tuple[Match, ...]:
+def _constant_cost(settings: RunSettings) -> tuple[Match, ...]:
     """Both tunings of Algorithm 1 where the cost is constant."""
     K = settings.n_arms
     return tuple(
@@ -102,7 +102,7 @@ def _constant_cost(settings: Settings) -> tuple[Match, ...]:
     )
 
 
-def _geometric_batches(settings: Settings) -> tuple[Match, ...]:
+def _geometric_batches(settings: RunSettings) -> tuple[Match, ...]:
     """Geometric BaSE with a few batches more or less, the best arm first; and with its arms in random order."""
     K, T = settings.n_arms, settings.horizon
     usual = BaSE(K, horizon=T, grid="geometric").batches
@@ -111,7 +111,7 @@ def _geometric_batches(settings: Settings) -> tuple[Match, ...]:
     return (Match(policies, ConstrainedBernoulli(K, figures.EASY_GAP), figures.EASY_COST, T),)
 
 
-def _free_ties(settings: Settings) -> tuple[Match, ...]:
+def _free_ties(settings: RunSettings) -> tuple[Match, ...]:
     """Tsallis-INF without switching costs and with several best arms, as Zimmert and Seldin ran it."""
     K = settings.n_arms
     return tuple(

@@ -3,36 +3,33 @@
 from __future__ import annotations
 
 import json
-import math
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import holdfast
 from holdfast.errors import BadSavedState, HoldfastError
-from holdfast.files import Manifest, claimed, reason, write_whole
+from holdfast.files import claimed, reason, write_whole
+from holdfast.number_format import counted
 from holdfast.paper.figures import chosen
-from holdfast.paper.findings import Findings
-from holdfast.paper.folder import MANIFEST, ours, put, refuse_strangers
+from holdfast.paper.findings import PaperFindings
 from holdfast.paper.games import Figure
-from holdfast.paper.ledger import CONFIDENCE, Verdict
 from holdfast.paper.pages import chart_of, write_report
-from holdfast.paper.settings import Settings
 from holdfast.paper.tables import JUDGED, Table, play_table, read_table, tables_of, write_tables
-from holdfast.report.drawing import KINDS
+from holdfast.report.drawing import KINDS, write_images
 from holdfast.report.extra import need_matplotlib
-from holdfast.report.numerals import counted
-from holdfast.report.workers import Image, drawn_meanwhile
 from holdfast.results import Result
+from holdfast.runs.outputs import Outputs
+from holdfast.runs.record import document
 from holdfast.simulation import Backend
 from holdfast.simulation.backends import find_backend
+from holdfast.simulation.progress import progress_bar, shows_progress
+from holdfast.verdicts.ledger import CONFIDENCE, Verdict
+from holdfast.verdicts.settings import RunSettings
 
 LEDGER = "ledger.json"
 REPORT = "report.html"
-WHAT = "reproducing the paper"
+MANIFEST = "reproduction.json"
 
 
 @dataclass(frozen=True)
@@ -40,7 +37,7 @@ class Reproduction:
     """What a run left behind."""
 
     out: Path
-    findings: Findings
+    findings: PaperFindings
 
     @property
     def report(self) -> Path:
@@ -71,75 +68,80 @@ def reproduce(
 ) -> Reproduction:
     """Play the paper's experiments, or some of them by name, judge its claims, and write tables, figures and report.
 
-    `out` gets ``<figure>.parquet`` (further rows ``<figure>.<row>.parquet``), ``<figure>.png``, ``.svg`` and ``.pdf``,
-    ``ledger.json``, ``report.html``, under ``ledger/`` the tables only the claims are judged by, and
-    ``reproduction.json``, which says what of all this is ours: nothing else in the folder is touched. Everything is
-    played and written aside before an earlier run is replaced. Figures of an earlier run with the same settings stay,
-    and the report has them too; with other settings they are refused, unless all of them are played again.
+    The folder gets ``<figure>.parquet`` (further rows ``<figure>.<row>.parquet``), ``<figure>.png``, ``.svg`` and
+    ``.pdf``, ``ledger.json``, ``report.html``, under ``ledger/`` the tables that only claims need, and
+    ``reproduction.json``, which lists these files; no other file is changed. An earlier run is replaced only once the
+    new one is complete. Figures of an earlier run with the same settings stay, and the report shows them too; with
+    other settings they are refused, unless all of them are played again.
 
-    `further` names policies of our own ("adaptive") to play and draw beside the paper's six, where it compares them.
-
-    `progress` shows a bar, by default on a terminal only; `echo` hears what there is to say, with `verbose` also the
-    name of each table as it is played.
+    Parameters
+    ----------
+    figures
+        Names of figures; all unless given.
+    out
+        The folder.
+    replications, horizon, n_arms, seed
+        The size of the run; the defaults are the paper's.
+    further
+        Policies to play and draw beside the paper's six: ``"adaptive"``.
+    backend, workers, scheduler, progress
+        As in `simulate`.
+    echo, verbose
+        Called with each message; with `verbose` also for each table that was played.
     """
     need_matplotlib()
     asked = chosen(figures)
-    settings = Settings(replications, horizon, n_arms, seed, tuple(further))
+    settings = RunSettings(replications, horizon, n_arms, seed, tuple(further))
     where = find_backend(backend, workers=workers, scheduler=scheduler)
-    with claimed(out, WHAT) as folder:
-        manifest = ours(folder)
-        others = _others(folder, manifest, asked, settings)
-        kept = {figure.name for figure in others if _sound(figure, folder, manifest, settings, echo)}
+    with claimed(out, "reproducing the paper") as folder:
+        outputs = Outputs(folder, "a reproduction", MANIFEST)
+        outputs.recover()
+        others = _others(outputs, asked, settings)
+        kept = {figure.name for figure in others if _sound(figure, outputs, settings, echo)}
         together = tuple(figure for figure in chosen(None) if figure in (*asked, *others))
         tables = tables_of(together, settings)
         new = [table for table in tables if table.figure not in kept]
-        refuse_strangers(folder, manifest, _files(together, tables))
+        outputs.refuse_foreign(_files(together, tables))
         count = sum(len(table.matches(settings)) for table in new)
-        with _told(progress, count, echo if verbose else None) as advance, where:  # one cluster for all games
-            played = {table.name: play_table(table, settings, backend=where, advance=advance) for table in new}
+        tell = echo if verbose and not shows_progress(progress) else lambda line: None
+        played = {}
+        with progress_bar(progress, count, "matches") as advance, where:  # one cluster for all games
+            for table in new:
+                played[table.name] = play_table(table, settings, backend=where, advance=advance)
+                tell(f"played {table.name}")
         rest = {table.name: read_table(table, folder) for table in tables if table.name not in played}
-        findings = Findings(settings, together, {table.name: (played | rest)[table.name] for table in tables})
-        _put(folder, manifest, findings, new, played)
+        findings = PaperFindings(settings, together, {table.name: (played | rest)[table.name] for table in tables})
+        _write(outputs, findings, new, played)
     return Reproduction(folder, findings)
 
 
-def redraw(out: Path | str) -> Reproduction:
-    """Judge, draw and write the report again from the tables that `reproduce` left in `out`."""
-    need_matplotlib()
-    with claimed(out, WHAT) as folder:
-        manifest = ours(folder)
-        findings = load(folder)
-        refuse_strangers(folder, manifest, _files(findings.figures, []))
-        _put(folder, manifest, findings, [], {})
-    return Reproduction(folder, findings)
-
-
-def load(out: Path | str) -> Findings:
+def load(out: Path | str) -> PaperFindings:
     """The findings that `reproduce` left in `out`, judged anew; a table that is not as it was written is refused."""
     folder = Path(out)
     settings, figures = _saved(folder)
     tables = tables_of(figures, settings)
-    damaged = _damaged(folder, Manifest.read(folder, MANIFEST), tables)
+    damaged = _damaged(Outputs(folder, "a reproduction", MANIFEST), tables)
     if damaged:
         raise BadSavedState(f"{folder} must have its tables as they were written; these differ: {', '.join(damaged)}")
-    return Findings(settings, figures, {table.name: read_table(table, folder) for table in tables})
+    return PaperFindings(settings, figures, {table.name: read_table(table, folder) for table in tables})
 
 
 # ---- what is there already ----
 
 
-def _saved(folder: Path) -> tuple[Settings, tuple[Figure, ...]]:
+def _saved(folder: Path) -> tuple[RunSettings, tuple[Figure, ...]]:
     """Settings and figures of the run in a folder."""
     try:
         saved = json.loads((folder / LEDGER).read_text(encoding="utf-8"))
-        return Settings(**saved["settings"]), chosen(saved["figures"])
+        return RunSettings(**saved["settings"]), chosen(saved["figures"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise BadSavedState(f"{folder} must be a folder that `holdfast reproduce` filled ({reason(error)})") from None
 
 
-def _others(folder: Path, manifest: Manifest, asked: Sequence[Figure], settings: Settings) -> list[Figure]:
+def _others(outputs: Outputs, asked: Sequence[Figure], settings: RunSettings) -> list[Figure]:
     """Figures of an earlier run that were not asked for; refused where they were made with other settings."""
-    if folder / LEDGER not in manifest.unchanged():
+    folder = outputs.folder
+    if LEDGER not in outputs.unchanged():
         return []
     before, figures = _saved(folder)
     others = [figure for figure in figures if figure not in asked]
@@ -155,18 +157,18 @@ def _others(folder: Path, manifest: Manifest, asked: Sequence[Figure], settings:
     return others
 
 
-def _sound(figure: Figure, folder: Path, manifest: Manifest, settings: Settings, echo: Callable[[str], None]) -> bool:
+def _sound(figure: Figure, outputs: Outputs, settings: RunSettings, echo: Callable[[str], None]) -> bool:
     """Whether the tables of a figure are as they were written, so that it need not be played again."""
-    damaged = _damaged(folder, manifest, tables_of([figure], settings))
+    damaged = _damaged(outputs, tables_of([figure], settings))
     if damaged:
         echo(f"{figure.name} is played again: {', '.join(damaged)} not as written")
     return not damaged
 
 
-def _damaged(folder: Path, manifest: Manifest, tables: Sequence[Table]) -> list[str]:
+def _damaged(outputs: Outputs, tables: Sequence[Table]) -> list[str]:
     """Files of these tables that are missing or not as they were written."""
-    sound = set(manifest.unchanged())
-    return [name for table in tables for name in table.files() if folder / name not in sound]
+    sound = outputs.unchanged()
+    return [name for table in tables for name in table.files() if name not in sound]
 
 
 # ---- what is written ----
@@ -178,64 +180,30 @@ def _files(figures: Sequence[Figure], tables: Sequence[Table]) -> list[str]:
     return [*(name for table in tables for name in table.files()), *images, LEDGER, REPORT]
 
 
-def _put(
-    folder: Path, manifest: Manifest, findings: Findings, tables: Sequence[Table], played: Mapping[str, Result]
-) -> None:
-    """Write what is new aside and swap it in; tables of the findings that were not played stay as they are."""
+def _write(outputs: Outputs, findings: PaperFindings, tables: Sequence[Table], played: Mapping[str, Result]) -> None:
+    """Write what is new; tables of the findings that were not played stay as they are."""
     kept = {name for table in tables_of(findings.figures, findings.settings) for name in table.files()}
 
-    def write(aside: Path) -> list[str]:
-        (aside / JUDGED).mkdir()
-        names = write_tables(played, tables, aside)
-        images = [
-            Image(chart_of(figure, findings), aside, figure.name, title=figure.title) for figure in findings.figures
-        ]
-        write_whole(aside / LEDGER, _ledger(findings))
-        with drawn_meanwhile(images):
-            write_report(findings, aside / REPORT)
+    def fill(new: Path) -> list[str]:
+        (new / JUDGED).mkdir()
+        names = write_tables(played, tables, new)
+        for figure in findings.figures:
+            write_images(chart_of(figure, findings), new, figure.name, figure.title)
+        write_whole(new / LEDGER, _ledger(findings))
+        write_report(findings, new / REPORT)
         return [*names, *_files(findings.figures, [])]
 
-    put(folder, manifest, write, keep=lambda name: name in kept)
+    outputs.replace(fill, keep=lambda name: name in kept)
 
 
-def _ledger(findings: Findings) -> bytes:
-    text = {
-        "holdfast": holdfast.__version__,
-        "settings": findings.settings.plain(),
-        "figures": [figure.name for figure in findings.figures],
-        "confidence": CONFIDENCE,
-        "replications judged": findings.settings.judged,
-        "verdicts": [_finite(verdict.plain()) for verdict in findings.verdicts],
-    }
-    return (json.dumps(text, indent=1, ensure_ascii=False) + "\n").encode()
-
-
-def _finite(value: Any) -> Any:
-    """JSON has no word for what is not finite."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {key: _finite(item) for key, item in value.items()}
-    return [_finite(item) for item in value] if isinstance(value, (list, tuple)) else value
-
-
-@contextmanager
-def _told(progress: bool | None, total: int, echo: Callable[[str], None] | None) -> Iterator[Callable[[str], None]]:
-    """A function to call with the name of the table a match was played for."""
-    if progress or (progress is None and sys.stderr.isatty()):
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-            task = bar.add_task("playing", total=total)
-            yield lambda name: bar.update(task, advance=1, description=f"played {name}")
-        return
-    seen: set[str] = set()
-
-    def tell(name: str) -> None:
-        if echo and name not in seen:
-            seen.add(name)
-            echo(f"played {name}")
-
-    yield tell
+def _ledger(findings: PaperFindings) -> bytes:
+    return document(
+        {
+            "holdfast": holdfast.__version__,
+            "settings": findings.settings.plain(),
+            "figures": [figure.name for figure in findings.figures],
+            "confidence": CONFIDENCE,
+            "replications judged": findings.settings.judged,
+            "verdicts": [verdict.plain() for verdict in findings.verdicts],
+        }
+    )

@@ -11,9 +11,9 @@ import polars as pl
 
 from holdfast.paper.games import Figure, Matches, play
 from holdfast.paper.probes import PROBES
-from holdfast.paper.settings import Settings
 from holdfast.results import Result
 from holdfast.simulation import Backend
+from holdfast.verdicts.settings import RunSettings
 
 JUDGED = "ledger"
 """The folder of the tables that only claims are judged by."""
@@ -38,7 +38,7 @@ class Table:
         return kept
 
 
-def tables_of(figures: Sequence[Figure], settings: Settings) -> list[Table]:
+def tables_of(figures: Sequence[Figure], settings: RunSettings) -> list[Table]:
     """The tables of these figures and of the probes that go with them."""
     rows = [
         Table(name, figure.name, row.matches, settings.judged, settings.replications)
@@ -54,11 +54,10 @@ def tables_of(figures: Sequence[Figure], settings: Settings) -> list[Table]:
 
 
 def play_table(
-    table: Table, settings: Settings, *, backend: str | Backend = "threads", advance: Callable[[str], None]
+    table: Table, settings: RunSettings, *, backend: str | Backend = "threads", advance: Callable[[int], None]
 ) -> Result:
-    """All replications of a table; `advance` hears its name after each match."""
+    """All replications of a table; `advance(1)` is called after each match."""
     return play(
-        table.name,
         table.matches(settings),
         replications=table.replications,
         seed=settings.seed,

@@ -6,9 +6,9 @@ import shutil
 import textwrap
 from collections.abc import Sequence
 
-from holdfast.paper.ledger import CONFIDENCE, JUDGEMENTS, Verdict, counted
-from holdfast.report import numerals
+from holdfast.number_format import counted
 from holdfast.report.markup import plain_powers
+from holdfast.verdicts.ledger import CONFIDENCE, JUDGEMENTS, Verdict, judgements
 
 MOST_CLAIMS = 30
 """Lines for claims without ``--verbose``: with those around them they fit a screen of forty."""
@@ -17,7 +17,7 @@ MOST_CLAIMS = 30
 def summary(figures: int, verdicts: Sequence[Verdict], width: int | None = None) -> list[str]:
     """The counts, and a line for each claim that does not simply hold: its sign, its id, and as much as fits."""
     width = width or _width()
-    lines = [f"{numerals.counted(figures, 'figure')}; {numerals.counted(len(verdicts), 'claim')}: {counted(verdicts)}"]
+    lines = [f"{counted(figures, 'figure')}; {counted(len(verdicts), 'claim')}: {judgements(verdicts)}"]
     shown = [verdict for kind in JUDGEMENTS if kind != "holds" for verdict in verdicts if verdict.verdict == kind]
     if shown:
         lines.append("")
@@ -43,7 +43,7 @@ def ledger(verdicts: Sequence[Verdict], width: int | None = None) -> list[str]:
     lines = []
     for kind, (sign, _, _) in JUDGEMENTS.items():
         for verdict in (v for v in verdicts if v.verdict == kind):
-            runs = numerals.counted(verdict.replications, "replication") if verdict.replications else "formulas alone"
+            runs = counted(verdict.replications, "replication") if verdict.replications else "formulas alone"
             lines.append(f"{sign} {verdict.id}: {kind} ({runs})")
             lines += _wrapped(verdict.claim, width)
             if verdict.condition:

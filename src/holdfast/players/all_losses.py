@@ -36,7 +36,7 @@ class AllLossesPlayer(Player, sees="all"):
         self._given = np.zeros(policy.n_arms)
         self._stale = float(getattr(policy, "stale", 0))
         self._state = self._game.state
-        self._low, self._unit = policy.loss_range[0], policy.unit
+        self._low, self._unit = policy.units[0], policy.unit
         self._announced = policy.announces is not None
 
     @property

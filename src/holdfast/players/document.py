@@ -1,6 +1,6 @@
 """A saved game: a JSON document with named numbers, a version and a check sum; every number is checked on the way in.
 
-    {"format": "holdfast.player", "version": 2, "check": "…", "player": {
+    {"format": "holdfast.player", "version": 3, "check": "…", "player": {
         "policy": {…}, "functions": […],            what is played
         "state": {"n": 7, "C": […], …},             the policy's own numbers by name
         "block": {"arm": 1, "rounds": 3, …} | null, the block in play
@@ -16,7 +16,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -28,12 +28,12 @@ from holdfast.layouts import Layout
 from holdfast.players.game import Game
 from holdfast.players.upgrades import UPGRADES
 from holdfast.policies.policy import Policy, must_be
-from holdfast.policies.registry import find_policy, make_policy
+from holdfast.policies.registry import allowed_policy, find_policy, make_policy
 from holdfast.rng import STATE_SIZE
 from holdfast.schedules import LONGEST
 
 FORMAT = "holdfast.player"
-VERSION = 2
+VERSION = 3
 
 
 def sealed(content: Mapping[str, Any]) -> str:
@@ -77,8 +77,18 @@ def described(policy: Policy) -> dict[str, Any]:
     return {"policy": {k: v for k, v in settings.items() if k not in functions}, "functions": functions}
 
 
-def policy_of(content: Mapping[str, Any], policy: Policy | None) -> Policy:
-    """The policy a document was saved by, or `policy` if it is the same."""
+def policy_of(content: Mapping[str, Any], policy: Policy | None, allow: Iterable[str | type[Policy]] = ()) -> Policy:
+    """The policy a document was saved by, or `policy` if it is the same.
+
+    Parameters
+    ----------
+    content
+        What `described` gave.
+    policy
+        The caller's own, if any: nothing is imported then.
+    allow
+        User-defined policies that may be imported, as in `holdfast.policies.registry.allowed_policy`.
+    """
     saved, functions = content["policy"], content["functions"]
     if policy is None and functions:
         raise BadSavedState(
@@ -87,13 +97,10 @@ def policy_of(content: Mapping[str, Any], policy: Policy | None) -> Policy:
         )
     if policy is None:
         try:
-            find_policy(saved["policy"])
-        except ValueError:
-            raise BadSavedState(
-                f"this game was played by {saved['policy']!r}, which is not one of Holdfast's own policies nor found "
-                "by Python: give the policy, Player.load(data, policy=...) or holdfast.open(url, name, policy)"
-            ) from None
-        policy = make_policy(saved)
+            allowed_policy(saved["policy"], allow)
+        except ValueError as error:
+            raise BadSavedState(f"this game's {error}; or give the policy itself, policy=...") from None
+        policy = make_policy(saved, allow)
     if not isinstance(policy, Policy):
         raise BadSavedState(f"policy must be a policy such as holdfast.Exp3(8); got {policy!r}")
     given = json.loads(json.dumps(described(policy)["policy"]))
@@ -134,10 +141,7 @@ def checked(content: Mapping[str, Any], policy: Policy) -> Saved:
     left = whole_number("left", content["left"], least=0, most=most)
     if content["block"] is not None:
         block = named_numbers(content["block"], kernels.block_layout, K, "block")
-        whole_number("arm", block["arm"], least=0, most=K - 1)
-        length = whole_number("rounds of the block", block["rounds"], least=1, most=most)
-        must_be(0.0 <= block["probability"] <= 1.0 + 1e-9, "probability must be from 0 (not known) to 1")
-        must_be(1 <= left <= length, f"of {length} rounds at least 1 must be left")
+        must_be(1 <= left <= block["rounds"], f"of {block['rounds']:g} rounds at least 1 must be left")
         must_be(begun >= 1, "a block in play must have begun")
     else:
         must_be(left == 0, "without a block no rounds can be left")
@@ -167,9 +171,9 @@ def rehearse(game: Game, saved: Saved) -> None:
     """Refuse now a game that could not go on: end its block with the highest loss, and begin another."""
     ahead, policy = game.copy(), game.policy
     if saved.block is not None and policy.sees == "all":
-        ahead.observe_all(np.full(policy.n_arms, saved.bounds[1]), policy.loss_range[0], policy.unit, 0.0)
+        ahead.observe_all(np.full(policy.n_arms, saved.bounds[1]), policy.units[0], policy.unit, 0.0)
     elif saved.block is not None:
-        highest = saved.bounds[1] - policy.loss_range[0]
+        highest = saved.bounds[1] - policy.units[0]
         ahead.observe(ahead.block, highest / policy.unit * saved.block["rounds"], saved.block["rounds"])
     try:
         ahead.begin(saved.bounds[1] if policy.announces == "loss_bound" else 0.0)
@@ -199,7 +203,11 @@ def _losses(content: Mapping[str, Any], policy: Policy, held: int) -> tuple[tupl
 
 
 def named_numbers(values: Any, layout: Layout, n_arms: int, what: str) -> dict[str, Any]:
-    """Finite numbers for every saved name of `layout`, and for no other."""
+    """Finite numbers for every saved name of `layout`, and for no other, each in its range.
+
+    Before its first block a game's state is all zeros, whatever the ranges. With `n_arms` 0 the number of arms is not
+    known.
+    """
     names = layout.saved_kinds
     must_be(isinstance(values, dict) and values.keys() == names.keys(), f"{what} must have {', '.join(names)}")
     checked: dict[str, Any] = {}
@@ -212,4 +220,7 @@ def named_numbers(values: Any, layout: Layout, n_arms: int, what: str) -> dict[s
         must_be(isinstance(values[name], list) and len(values[name]) == size, f"{name} must have {rule}")
         numbers = np.array([real_number(name, value) for value in values[name]])
         checked[name] = numbers.tolist()
+    if any(np.any(numbers) for numbers in checked.values()):
+        rule = layout.broken_rule(checked, n_arms)
+        must_be(rule is None, f"{what}: {rule}")
     return checked

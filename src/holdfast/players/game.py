@@ -1,7 +1,6 @@
-"""One game without its manners: a policy's state, its random stream, and the two kernels that change them.
+"""Game core: a policy's state, its random stream, and the two kernels that change them. No validation.
 
-`Player` and every other kind of online play stand on this. It trusts its caller: the order of calls, the ranges of
-losses and who may call when are theirs to check.
+`Player` and every other kind of online play use it, and check the order of calls and the ranges of losses themselves.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from holdfast._numba.rows import as_rows, local_rows
 from holdfast.checks import whole_number
 from holdfast.errors import HoldfastError, InvalidParameter
 from holdfast.layouts import Array, Layout
-from holdfast.policies.policy import Kernel, Kernels, Policy, checked_parameters
+from holdfast.policies.policy import Kernel, Kernels, Policy, packed_parameters
 from holdfast.rng import LAST_REPLICATION, check_seed, started, stream_key
 from holdfast.schedules import LONGEST
 
@@ -37,7 +36,7 @@ def policy_key(seed: int, label: str) -> np.ndarray[Any, np.dtype[np.uint64]]:
 
 @kernel
 def keeps_rules(block: Any, K: int) -> bool:
-    """Whether a block that was begun can be: a user's own kernel may be wrong."""
+    """Whether a block has a valid arm and length: a user-defined kernel may be wrong."""
     arm, rounds = block[0], block[1]
     return bool(0.0 <= arm < K and 1.0 <= rounds <= LONGEST and arm == int(arm) and rounds == int(rounds))
 
@@ -46,6 +45,7 @@ def keeps_rules(block: Any, K: int) -> bool:
 def _composed(kernels: Kernels, values: tuple[str, ...]) -> tuple[Kernel, Kernel, Kernel]:
     choose, observe, *_ = kernels
     view_state, view_block = kernels.state_layout.view, kernels.block_layout.view
+    view_params = kernels.params_layout.view
 
     @kernel
     def choose_alone(
@@ -53,7 +53,8 @@ def _composed(kernels: Kernels, values: tuple[str, ...]) -> tuple[Kernel, Kernel
     ) -> None:
         rows = as_rows(vectors, 1)
         state = view_state(as_rows(numbers, 1), rows, K)
-        choose(params, state, announced, as_rows(stream, 1), view_block(as_rows(block, 1), rows, K))
+        begun = view_block(as_rows(block, 1), rows, K)
+        choose(view_params(params), state, announced, as_rows(stream, 1), begun)
 
     @kernel
     def choose_some(
@@ -79,7 +80,7 @@ def _composed(kernels: Kernels, values: tuple[str, ...]) -> tuple[Kernel, Kernel
         totals[0, 0] = total
         rows = as_rows(vectors, 1)
         state = view_state(as_rows(numbers, 1), rows, K)
-        observe(params, state, view_block(as_rows(block, 1), rows, K), totals[0], rounds)
+        observe(view_params(params), state, view_block(as_rows(block, 1), rows, K), totals[0], rounds)
 
     @kernel
     def observe_all(
@@ -102,7 +103,7 @@ def _composed(kernels: Kernels, values: tuple[str, ...]) -> tuple[Kernel, Kernel
             if missing:
                 loss = 1.0 if state.shut[i, 0] > 0.0 else state.known[i, 0]
             losses[i] = loss
-        observe(params, state, view_block(as_rows(block, 1), rows, K), as_rows(losses, 1), 1.0)
+        observe(view_params(params), state, view_block(as_rows(block, 1), rows, K), as_rows(losses, 1), 1.0)
         return 0
 
     return choose_alone, choose_some, observe_all if kernels.sees == "all" else observe_alone
@@ -116,7 +117,7 @@ def one_game(kernels: Kernels) -> tuple[Kernel, Kernel, Kernel]:
     ``observe(params, numbers, vectors, K, block, losses, low, unit, stale)``.
     """
     parts = (kernels.choose, kernels.observe)
-    return _composed(kernels, tuple(frozen(getattr(part, "py_func", part)) for part in parts))
+    return _composed(kernels, tuple(frozen(part) for part in parts))
 
 
 @dataclass(frozen=True)
@@ -144,6 +145,7 @@ class Game:
         "_choose",
         "_covered",
         "_observe",
+        "_packed",
         "_row",
         "begun",
         "block",
@@ -159,8 +161,7 @@ class Game:
         self.policy = policy
         self.K = policy.n_arms
         _, self._choose, self._observe = one_game(kernels)
-        self.params = checked_parameters(policy)
-        self._covered = policy.blocks_covered(self.params)
+        self.use(policy.parameters())
         self.numbers = np.zeros(kernels.state_layout.n_numbers)
         self.vectors = np.zeros(kernels.state_layout.vector_rows(self.K))
         self.block = np.zeros(kernels.block_layout.n_numbers)
@@ -195,10 +196,10 @@ class Game:
 
     def _begin_in(self, blocks: Array, announced: float, rounds: float) -> int:
         if self.begun >= self._covered:
-            self._extend_schedule()
+            self.use(reaching(self.policy, self.params, self.begun))
         if len(blocks) > self._covered - self.begun:
             blocks = blocks[: int(self._covered - self.begun)]
-        count = self._choose(self.params, self.numbers, self.vectors, self.K, announced, self.stream, blocks, rounds)
+        count = self._choose(self._packed, self.numbers, self.vectors, self.K, announced, self.stream, blocks, rounds)
         if count == BROKEN:
             raise broken_rules(self.policy.label, self.K)
         self.begun += count
@@ -206,11 +207,13 @@ class Game:
 
     def observe(self, block: Array, total: float, rounds: float) -> None:
         """What a block lost, in normalised units, over so many of its rounds."""
-        self._observe(self.params, self.numbers, self.vectors, self.K, block, total, rounds)
+        self._observe(self._packed, self.numbers, self.vectors, self.K, block, total, rounds)
 
     def observe_all(self, losses: Array, low: float, unit: float, stale: float) -> int:
-        """What all arms lost in this round, in the user's units; `losses` is changed. 0, or `OUTSIDE` or `UNKNOWN`."""
-        return int(self._observe(self.params, self.numbers, self.vectors, self.K, self.block, losses, low, unit, stale))
+        """What all arms lost in this round, in the user's units; `losses` is changed. 0, or what is wrong."""
+        return int(
+            self._observe(self._packed, self.numbers, self.vectors, self.K, self.block, losses, low, unit, stale)
+        )
 
     @property
     def state(self) -> Any:
@@ -226,14 +229,16 @@ class Game:
         other = object.__new__(Game)
         for name in self.__slots__:
             value = getattr(self, name)
-            setattr(other, name, value.copy() if isinstance(value, np.ndarray) and name != "params" else value)
+            shared = name in ("params", "_packed") or not isinstance(value, np.ndarray)
+            setattr(other, name, value if shared else value.copy())
         other._row = other.block.reshape(1, -1)
         return other
 
-    def _extend_schedule(self) -> None:
-        """Tabulate a schedule given as functions further; one given as lists may be at its end."""
-        self.params = reaching(self.policy, self.params, self.begun)
-        self._covered = self.policy.blocks_covered(self.params)
+    def use(self, params: Any) -> None:
+        """Go on with these parameters."""
+        self.params = params
+        self._packed = packed_parameters(self.policy, params)
+        self._covered = self.policy.blocks_covered(params)
 
     def saved_state(self) -> dict[str, Any]:
         """The numbers of the state by name."""
@@ -252,12 +257,12 @@ class Game:
         self.stream[:] = stream
 
 
-def reaching(policy: Policy, params: Array, begun: int) -> Array:
+def reaching(policy: Policy, params: Any, begun: int) -> Any:
     """Parameters that are good for a further block, when `begun` blocks have begun."""
     covered = policy.blocks_covered(params)
     if begun < covered:
         return params
-    params = policy.parameters(blocks=max(2 * int(covered), begun + 1))
+    params = policy.parameters_reaching(block=max(2 * int(covered), begun + 1))
     if begun >= policy.blocks_covered(params):
         raise InvalidParameter(
             "block_lengths and learning_rates",
@@ -268,7 +273,7 @@ def reaching(policy: Policy, params: Array, begun: int) -> Array:
 
 
 def broken_rules(label: str, n_arms: int) -> HoldfastError:
-    """What is said of a policy, a user's own, whose kernel is wrong."""
+    """The error for a user-defined policy whose kernel is wrong."""
     return HoldfastError(
         f"{label} must choose an arm from 0 to {n_arms - 1} and a whole number of rounds, at least 1: "
         "look at block.arm and block.rounds in its kernel"

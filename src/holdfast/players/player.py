@@ -5,6 +5,7 @@ The object checks what it is told and counts; every number that decides comes fr
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,6 +28,15 @@ SLACK = 2.0**-48
 
 class Player:
     """One game of one policy: `ask` which arm to play, `tell` what it lost.
+
+    Parameters
+    ----------
+    policy
+        What is played.
+    seed
+        With the same seed and replication it plays the same arms. None: an unpredictable seed.
+    replication
+        Which of many games of this seed, from 0.
 
     >>> import holdfast as hf
     >>> player = hf.AdaptiveTsallisSwitch(arms=["us-east", "eu-west"], switching_cost=0.35).player(seed=7)
@@ -146,9 +156,19 @@ class Player:
     ) -> None:
         """The loss of the current arm: of one round, or the sum over `rounds` held rounds.
 
-        Within a block losses may come in any order and in any pieces: only their exact sum counts. With
-        `reward` instead, the loss is lowest + highest − reward in each round. `arm`, if given, must be the arm
-        that is being played. After an error the player is as before.
+        Within a block losses may come in any order and in any pieces: only their exact sum counts. After an error the
+        player is as before.
+
+        Parameters
+        ----------
+        loss
+            Of one round, or the sum over `rounds` rounds, in the policy's `units`.
+        rounds
+            How many rounds it is the loss of; at most `hold`.
+        reward
+            Instead of a loss: the loss is lowest + highest − reward in each round.
+        arm
+            If given, it must be the arm that is being played, so that a loss for another arm is rejected.
         """
         low, high = self._bounds
         if (
@@ -230,11 +250,24 @@ class Player:
         )
 
     @classmethod
-    def load(cls, data: str | bytes, *, policy: Policy | None = None) -> Player:
-        """Continue a saved game. `policy` is needed where it has functions for a schedule, or Python cannot find it."""
+    def load(
+        cls, data: str | bytes, *, policy: Policy | None = None, allow: Iterable[str | type[Policy]] = ()
+    ) -> Player:
+        """Continue a saved game.
+
+        Parameters
+        ----------
+        data
+            What `save` returned.
+        policy
+            The policy that was played; needed where it has functions for a schedule.
+        allow
+            User-defined policies that may be imported, since a saved game only names its policy: classes,
+            ``"module:Class"`` or ``"module"``. Nothing else is.
+        """
         try:
             content = opened(data)
-            return cls._restored(policy_of(content, policy), content)
+            return cls._restored(policy_of(content, policy, allow), content)
         except BadSavedState:
             raise
         except (KeyError, TypeError, IndexError, AttributeError, OverflowError, ValueError) as error:

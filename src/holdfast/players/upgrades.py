@@ -1,7 +1,7 @@
 """Documents of earlier versions, brought up to the next: one function per version.
 
-Version 1 (Holdfast 0.1.0 and 0.2.0) kept a policy's state as 16 numbered places, `x`, and two numbers per arm, `C` and
-`w`; which place held what is written down here and nowhere else.
+Version 2 (Holdfast 0.3.0) called `units` `loss_range`. Version 1 (0.1.0 and 0.2.0) kept a policy's state as 16 numbered
+places, `x`, and two numbers per arm, `C` and `w`; which place held what is written down here and nowhere else.
 """
 
 from __future__ import annotations
@@ -71,5 +71,14 @@ _FAMILIES: dict[str, Callable[[Any, Any, Any, Any, bool], Named]] = {
     "base": _elimination,
 }
 
-UPGRADES: tuple[Callable[[Mapping[str, Any]], dict[str, Any]], ...] = (from_version_1,)
+
+def from_version_2(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Another name for the units of a policy."""
+    policy = dict(content["policy"])
+    if "loss_range" in policy:
+        policy["units"] = policy.pop("loss_range")
+    return {**content, "policy": policy}
+
+
+UPGRADES: tuple[Callable[[Mapping[str, Any]], dict[str, Any]], ...] = (from_version_1, from_version_2)
 """From version 1 to 2, from 2 to 3, …"""

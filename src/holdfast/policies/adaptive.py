@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, Literal, NamedTuple
+from dataclasses import dataclass, field
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -23,51 +23,83 @@ from holdfast import schedules
 from holdfast._numba.compile import kernel
 from holdfast.checks import LARGEST, real_number
 from holdfast.errors import InvalidParameter
-from holdfast.layouts import Array, PerArm, Scalar, Scratch, ScratchPerArm, layout_of
-from holdfast.policies.policy import Announcement, Kernels, Policy, must_be, rearranged
+from holdfast.layouts import (
+    Array,
+    Flag,
+    NonNegative,
+    PerArm,
+    Positive,
+    Probability,
+    Range,
+    Scalar,
+    Scratch,
+    ScratchPerArm,
+    Whole,
+    layout_of,
+)
+from holdfast.policies.policy import Announcement, Kernels, Policy, has_begun, must_be, rearranged
 from holdfast.rng import uniform_abreast
 from holdfast.simplex import WIDEST, refined, smallest, tsallis_solve, tsallis_start
 
 ANNOUNCED = "announced"
 
-LAMBDA, VARYING, STEP_DOWN, STEP_UP, FLOOR_BUDGET, CAP_BUDGET, LEAST_NOISE, MEMORY = range(8)
-DEVIATIONS, CALM_LENGTH, CALM, LONGEST_LENGTH, SPREAD_WEIGHT, LEAST_SPREAD = range(8, 14)
-ROOT_K, PER_ROOT_K, PER_TWO_MEMORIES = range(14, 17)
-"""Places in `params`: λ, whether it is announced, the constants in the order of the class's fields; then √K, 1/√K and
-1/(2·memory), made once."""
-
 REBASE = 4096.0
 """C is moved back to a minimum of zero when the minimum exceeds so many s: p depends on differences only."""
+
+
+class AdaptiveParams(NamedTuple):
+    """λ, the constants, and what is computed from them once."""
+
+    lam: float  # λ; 0 where it is announced
+    varying: float  # 1 where it is announced, else 0
+    longest_step_down: float
+    longest_step_up: float
+    floor_budget: float
+    cap_budget: float
+    least_noise: float
+    memory: float
+    deviations: float
+    calm_length: float
+    calm: float
+    longest_length: float
+    spread_weight: float
+    least_spread: float
+    sqrt_k: float  # √K
+    inverse_sqrt_k: float  # 1/√K
+    per_two_memories: float  # 1/(2·memory)
+
+
+Size = Range(0.0, WIDEST)
 
 
 class AdaptiveState(NamedTuple):
     """A game."""
 
-    n: Scalar  # blocks begun
-    begun: Scalar  # rounds of blocks begun
-    told: Scalar  # rounds of blocks observed
-    paid: Scalar  # Λ = Σ λ_s: what a switch at every block would have cost
-    a_sum: Scalar  # Σ (λ_s + √(K/s)) of Theorem 4, where λ is announced
-    t: Scalar  # rounds of blocks begun before the last one
-    length: Scalar  # the block length before rounding
-    V: Scalar  # the stability seen so far
-    V_most: Scalar  # V̄ = 4/η²
-    beta: Scalar  # the level of losses, per round
-    spread: Scalar  # v: the variance of a round's loss around the level
-    x: Scalar  # where the last solution was, moved along with C since
-    S3: Scalar  # Σ w³ and Σ w⁴ of the last solution
-    S4: Scalar
-    rest2: Scalar  # Σ w², Σ w³, Σ w⁴ without the arm that was observed last
-    rest3: Scalar
-    rest4: Scalar
-    moved: Scalar  # C_I − x of that arm; 0 where the sums are of no use
-    fresh: Scalar  # whether nothing was observed since the last draw
-    undecided: Scalar  # 1 − Σp²: the chance that the next block is a switch
-    cut: Scalar  # O: what the longest step has cut off
-    C: PerArm  # cumulative loss estimates, up to a common shift
-    level: PerArm  # the level when the arm was observed last
-    W: PerArm  # what the arm's floors may have cost
-    root: PerArm  # √p_i of the last draw
+    n: Annotated[Scalar, Whole]  # blocks begun
+    begun: Annotated[Scalar, Size]  # rounds of blocks begun
+    told: Annotated[Scalar, Size]  # rounds of blocks observed
+    paid: Annotated[Scalar, Size]  # Λ = Σ λ_s: what a switch at every block would have cost
+    a_sum: Annotated[Scalar, Size]  # Σ (λ_s + √(K/s)) of Theorem 4, where λ is announced
+    t: Annotated[Scalar, Size]  # rounds of blocks begun before the last one
+    length: Annotated[Scalar, Size]  # the block length before rounding
+    V: Annotated[Scalar, Size]  # the stability seen so far
+    V_most: Annotated[Scalar, Range(above=0.0, most=WIDEST)]  # V̄ = 4/η²
+    beta: Annotated[Scalar, Probability]  # the level of losses, per round
+    spread: Annotated[Scalar, Size]  # v: the variance of a round's loss around the level
+    x: Annotated[Scalar, Range(-WIDEST, WIDEST)]  # where the last solution was, moved along with C since
+    S3: Scalar  # Σ w³ and Σ w⁴ of the last solution, S3 moved along with C: to first order, so it may be below 0
+    S4: Annotated[Scalar, Size]
+    rest2: Annotated[Scalar, Size]  # Σ w², Σ w³, Σ w⁴ without the arm that was observed last
+    rest3: Annotated[Scalar, Size]
+    rest4: Annotated[Scalar, Size]
+    moved: Annotated[Scalar, Size]  # C_I − x of that arm; 0 where the sums are of no use
+    fresh: Annotated[Scalar, Flag]  # whether nothing was observed since the last draw
+    undecided: Annotated[Scalar, Probability]  # 1 − Σp²: the chance that the next block is a switch
+    cut: Annotated[Scalar, Size]  # O: what the longest step has cut off
+    C: Annotated[PerArm, Range(-WIDEST, WIDEST)]  # cumulative loss estimates, up to a common shift
+    level: Annotated[PerArm, Probability]  # the level when the arm was observed last
+    W: Annotated[PerArm, NonNegative]  # what the arm's floors may have cost
+    root: Annotated[PerArm, Range(above=0.0, most=1.0 + 1e-9)]  # √p_i of the last draw
     m: ScratchPerArm  # baselines of the block being drawn
     least: Scratch
     s: Scratch
@@ -80,15 +112,15 @@ class AdaptiveBlock(NamedTuple):
 
     arm: Scalar
     rounds: Scalar
-    probability: Scalar
-    n: Scalar  # its number
-    root: Scalar  # √p_I
-    R: Scalar  # 2/η
-    m: Scalar  # m_I
-    u: Scalar  # the floor u_I: less than this is not believed
-    least_m: Scalar  # min m_i
-    Z_own: Scalar  # the other arms' part of Z(m_I)
-    Z_least: Scalar  # and of Z(min m_i)
+    probability: Annotated[Scalar, Range(above=0.0, most=1.0)]
+    n: Annotated[Scalar, Whole]  # its number
+    root: Annotated[Scalar, Positive]  # √p_I
+    R: Annotated[Scalar, Positive]  # 2/η
+    m: Annotated[Scalar, NonNegative]  # m_I
+    u: Annotated[Scalar, NonNegative]  # the floor u_I: less than this is not believed
+    least_m: Annotated[Scalar, NonNegative]  # min m_i
+    Z_own: Annotated[Scalar, NonNegative]  # the other arms' part of Z(m_I)
+    Z_least: Annotated[Scalar, NonNegative]  # and of Z(min m_i)
 
 
 @kernel
@@ -102,23 +134,23 @@ def begin(state: Any, K: int) -> None:
 @kernel
 def next_length(params: Any, state: Any, K: float, lam: float) -> float:
     """b_n: the paper's length, or longer while totals are calm (line 1)."""
-    n, root_K = state.n[0], params[ROOT_K]
-    if params[VARYING] > 0.0:
+    n, root_K = state.n[0], params.sqrt_k
+    if params.varying > 0.0:
         state.a_sum[0] += schedules.theorem_4_increment(n, K, lam)
         a = schedules.theorem_4_length(K, lam, state.a_sum[0])
     else:
         a = schedules.theorem_1_length(n, K, lam)
     shortest = schedules.whole_rounds(a)
-    limit = params[CALM] * state.paid[0]
+    limit = params.calm * state.paid[0]
     if K * state.V[0] > limit * limit:
         state.length[0] = max(a, 1.0)
         return shortest
     # b² is what it was times the marginal switching cost over the marginal regret. V̄ is still that of the last block,
     # so that nothing here waits for the loss but the choice above.
-    square = state.length[0] * (2.0 * lam * state.undecided[0]) / (root_K * max(state.spread[0], params[LEAST_SPREAD]))
+    square = state.length[0] * (2.0 * lam * state.undecided[0]) / (root_K * max(state.spread[0], params.least_spread))
     length = math.sqrt(square * math.sqrt(state.V_most[0]))
-    length = max(min(length, 2.0 * state.length[0] + 1.0), params[CALM_LENGTH] * a)
-    length = max(min(length, params[LONGEST_LENGTH] * state.paid[0] / root_K), max(a, 1.0))
+    length = max(min(length, 2.0 * state.length[0] + 1.0), params.calm_length * a)
+    length = max(min(length, params.longest_length * state.paid[0] / root_K), max(a, 1.0))
     state.length[0] = length
     rounds: float = max(shortest, math.floor(length) * 1.0)
     return rounds
@@ -155,7 +187,7 @@ def choose(params: Any, state: Any, announced: float, streams: Any, block: Any) 
     K = C.shape[0]
     if state.n[0] == 0.0:
         begin(state, K)
-    lam = announced if params[VARYING] > 0.0 else params[LAMBDA]
+    lam = announced if params.varying > 0.0 else params.lam
     state.n[0] += 1.0
     state.paid[0] += lam
     state.t[0] = state.begun[0]
@@ -164,8 +196,8 @@ def choose(params: Any, state: Any, announced: float, streams: Any, block: Any) 
     R, rho = math.sqrt(state.V_most[0]), 1.0 / state.V_most[0]  # 2/η, η²/4
     solve(state, R, rho)
     common = b * state.beta[0]  # a shift of all C, which p does not depend on
-    top = params[DEVIATIONS] * math.sqrt(state.spread[0] * params[PER_TWO_MEMORIES])
-    budget, h = params[FLOOR_BUDGET] * state.paid[0], params[STEP_DOWN] * 0.5 * R
+    top = params.deviations * math.sqrt(state.spread[0] * params.per_two_memories)
+    budget, h = params.floor_budget * state.paid[0], params.longest_step_down * 0.5 * R
     step, beta, level, W = state.step[0], state.beta[0], state.level, state.W
     for i in range(K):  # apart from the sums below, so that it runs in vector registers
         v = R * refined(root[i, 0], step)  # √p_i
@@ -211,10 +243,10 @@ def observe(params: Any, state: Any, block: Any, totals: Any, rounds: float) -> 
     p, m, u, half_eta = block.probability[0], block.m[0], block.u[0], 1.0 / R
     per_root, per_round = 1.0 / root, 1.0 / rounds
     inverse = per_root * per_root
-    step, cap = (max(c, u) - m) * inverse, params[STEP_UP] * 0.5 * R * per_root  # line 5
+    step, cap = (max(c, u) - m) * inverse, params.longest_step_up * 0.5 * R * per_root  # line 5
     if step > cap:
         G = state.paid[0] + math.sqrt(state.C.shape[0] * state.t[0])  # Λ + √(Kt)
-        cut = min(step - cap, max(params[CAP_BUDGET] * G - state.cut[0], 0.0) * inverse)
+        cut = min(step - cap, max(params.cap_budget * G - state.cut[0], 0.0) * inverse)
         state.cut[0] += p * cut
         step -= cut
     w = 1.0 / (state.C[arm, 0] - state.x[0])
@@ -223,10 +255,10 @@ def observe(params: Any, state: Any, block: Any, totals: Any, rounds: float) -> 
     d = m - block.least_m[0] + step  # line 6
     Z_own = block.Z_own[0] + p * root * step * step / (1.0 + half_eta * root * step)
     Z_least = block.Z_least[0] + p * root * d * d / (1.0 + half_eta * root * d)
-    z = min(Z_own, Z_least) * params[PER_ROOT_K]
-    state.V[0] += max(z + 0.25 * z * z * half_eta * half_eta, params[LEAST_NOISE] * rounds)
-    state.spread[0] += params[SPREAD_WEIGHT] * ((c - m) * (c - m) * per_round - state.spread[0])
-    weight = rounds / (rounds + min(params[MEMORY], state.told[0] + 1.0))
+    z = min(Z_own, Z_least) * params.inverse_sqrt_k
+    state.V[0] += max(z + 0.25 * z * z * half_eta * half_eta, params.least_noise * rounds)
+    state.spread[0] += params.spread_weight * ((c - m) * (c - m) * per_round - state.spread[0])
+    weight = rounds / (rounds + min(params.memory, state.told[0] + 1.0))
     state.beta[0] += weight * (c * per_round - state.beta[0])  # line 7
     state.level[arm, 0] = state.beta[0]
     state.told[0] += rounds
@@ -236,9 +268,6 @@ def observe(params: Any, state: Any, block: Any, totals: Any, rounds: float) -> 
     in_order = state.fresh[0] == 1.0 and block.n[0] == state.n[0]
     state.moved[0] = max(state.C[arm, 0] - state.x[0], 0.0) if in_order else 0.0
     state.fresh[0] = 0.0
-
-
-KERNELS = Kernels(choose, observe, AdaptiveState, AdaptiveBlock)
 
 
 @dataclass(frozen=True)
@@ -254,7 +283,7 @@ class AdaptiveTsallisSwitch(Policy):
     n_arms
         The number of arms K; or `arms`, their names.
     switching_cost
-        λ, what one switch costs in the units of `loss_range`; or ``"announced"``: then each block's λ_n is told by
+        λ, what one switch costs in `units`; or ``"announced"``: then each block's λ_n is told by
         ``ask(switching_cost=...)`` before it is drawn, as in Theorem 4.
     longest_step_down, longest_step_up
         The longest step of an estimate towards and away from an arm, in units of 1/(η√p): a and J. One bounds what a
@@ -273,6 +302,8 @@ class AdaptiveTsallisSwitch(Policy):
         While √(KV) ≤ `calm`·λn, blocks are at least `calm_length` times the paper's, at most `longest_length`·λn/√K.
     spread_weight, least_spread
         The spread of losses around the level is a moving mean with this weight, and never supposed to be smaller.
+    arms, units
+        Names of the arms; the lowest and the highest loss of a round. As for every policy.
 
     >>> player = AdaptiveTsallisSwitch(n_arms=3, switching_cost=0.5).player(seed=1)
     >>> arm = player.ask()
@@ -280,6 +311,7 @@ class AdaptiveTsallisSwitch(Policy):
     """
 
     id: ClassVar[str] = "adaptive"
+    kernels = Kernels(choose, observe, AdaptiveState, AdaptiveBlock, params=AdaptiveParams)
 
     switching_cost: float | Literal["announced"] = field(kw_only=True)
     longest_step_down: float = field(default=1.0, kw_only=True)
@@ -319,21 +351,30 @@ class AdaptiveTsallisSwitch(Policy):
         """λ_n, where the cost is announced."""
         return "switching_cost" if self.switching_cost == ANNOUNCED else None
 
-    @property
-    def kernels(self) -> Kernels:
-        """One game at a time: its block lengths depend on what was lost."""
-        return KERNELS
+    def parameters(self) -> AdaptiveParams:
+        """λ and the constants."""
+        varying, root_K = isinstance(self.switching_cost, str), math.sqrt(self.n_arms)
+        return AdaptiveParams(
+            lam=0.0 if isinstance(self.switching_cost, str) else self.switching_cost / self.unit,
+            varying=float(varying),
+            longest_step_down=self.longest_step_down,
+            longest_step_up=self.longest_step_up,
+            floor_budget=self.floor_budget,
+            cap_budget=self.cap_budget,
+            least_noise=self.least_noise,
+            memory=self.memory,
+            deviations=self.deviations,
+            calm_length=self.calm_length,
+            calm=self.calm,
+            longest_length=self.longest_length,
+            spread_weight=self.spread_weight,
+            least_spread=self.least_spread,
+            sqrt_k=root_K,
+            inverse_sqrt_k=1.0 / root_K,
+            per_two_memories=0.5 / self.memory,
+        )
 
-    def parameters(self, horizon: float | None = None, blocks: int = 64) -> Array:
-        """As the kernels take them."""
-        known = {f.name for f in fields(Policy)} | {"switching_cost"}
-        constants = [getattr(self, f.name) for f in fields(self) if f.name not in known]
-        varying = isinstance(self.switching_cost, str)
-        lam = 0.0 if isinstance(self.switching_cost, str) else self.switching_cost / self.unit
-        root_K = math.sqrt(self.n_arms)
-        return np.array([lam, float(varying), *constants, root_K, 1.0 / root_K, 0.5 / self.memory])
-
-    def probabilities(self, params: Array, state: Any, block: Any) -> Array:
+    def probabilities(self, params: Any, state: Any, block: Any) -> Array:
         """p_n of the block drawn last."""
         return np.asarray(np.minimum(state.root, 1.0) ** 2)
 
@@ -348,25 +389,13 @@ class AdaptiveTsallisSwitch(Policy):
         return {**after, "root": root, "moved": 0.0, "fresh": 0.0}
 
     def check_saved(self, state: Mapping[str, Any], block: Mapping[str, Any] | None) -> None:
-        """An error for numbers that no game can have come to."""
-        counts = ("begun", "told", "paid", "a_sum", "t", "length", "V", "V_most", "spread", "cut", "undecided")
-        for name in (*counts, "S3", "S4", "rest2", "rest3", "rest4", "moved"):
-            must_be(0.0 <= state[name] < WIDEST, f"{name} must not be negative")
+        """An error for numbers that no game can have reached."""
         must_be(state["told"] <= state["begun"], "no more rounds can be told than have begun")
-        must_be(0.0 <= state["beta"] <= 1.0 and state["undecided"] <= 1.0, "beta and undecided must be from 0 to 1")
-        must_be(all(0.0 <= level <= 1.0 for level in state["level"]), "levels must be from 0 to 1")
-        must_be(min(state["W"]) >= 0.0, "W must not be negative")
-        if state["n"] > 0:
-            must_be(state["V_most"] > 0.0, "V_most must be positive")
-            must_be(abs(state["x"]) < WIDEST and np.abs(state["C"]).max() < WIDEST, "C must not spread so far")
-            must_be(all(0.0 < root <= 1.0 + 1e-9 for root in state["root"]), "root must be above 0 and at most 1")
+        if has_begun(state):
             must_be(abs(sum(root * root for root in state["root"]) - 1.0) < 1e-6, "root² must add up to 1")
         if block is not None:
-            for name in ("m", "u", "least_m", "Z_own", "Z_least"):
-                must_be(block[name] >= 0.0, f"{name} of the block must not be negative")
-            must_be(block["probability"] > 0.0 and block["R"] > 0.0, "probability and R must be positive")
             must_be(abs(block["root"] ** 2 - block["probability"]) < 1e-9, "root² must be the probability")
-            must_be(0 <= block["n"] <= state["n"], "a block must have begun")
+            must_be(block["n"] <= state["n"], "a block must have begun")
             must_be(block["u"] <= block["m"] <= block["rounds"], "u, m and rounds must not fall")
             must_be(block["least_m"] <= block["m"], "least_m must be the least m")
             h = self.longest_step_down * 0.5 * block["R"] * block["root"]

@@ -5,37 +5,41 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
-
-import numpy as np
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 from holdfast._numba.compile import kernel
-from holdfast.checks import LARGEST, whole_number
-from holdfast.layouts import Array, Scalar, extended
+from holdfast.checks import whole_number
+from holdfast.layouts import Range, Scalar, Whole, extended
 from holdfast.policies import tsallis_kernels as tsallis
-from holdfast.policies.policy import Kernels, Policy, must_be
+from holdfast.policies.policy import Kernels, Policy, WithSwitchingCost, must_be
 from holdfast.schedules import LONGEST, whole_rounds
-
-LAMBDA, HORIZON = range(2)
-"""Places in `params`; a horizon of 0 stands for one that doubles."""
 
 FIRST = 1024.0
 """The first horizon that is supposed when none is known."""
+
+Rounds, Begun = Range(0.0, 2.0 * LONGEST, whole=True), Range(1.0, 2.0 * LONGEST, whole=True)
 
 AmirState = extended(
     tsallis.TsallisState,
     "AmirState",
     __name__,
-    t=Scalar,  # rounds begun
-    span=Scalar,  # T, or what is supposed of it
-    end=Scalar,  # the round by which the next is supposed
-    length=Scalar,  # rounds of a block: 1 in the first phase, B in the second
-    switches=Scalar,  # since this T was supposed
-    last=Scalar,  # one more than the arm of the last block
-    phase=Scalar,  # phases begun
-    m=Scalar,  # blocks begun in this phase
+    t=Annotated[Scalar, Rounds],  # rounds begun
+    span=Annotated[Scalar, Begun],  # T, or what is supposed of it
+    end=Annotated[Scalar, Rounds],  # the round by which the next is supposed
+    length=Annotated[Scalar, Begun],  # rounds of a block: 1 in the first phase, B in the second
+    switches=Annotated[Scalar, Whole],  # since this T was supposed
+    last=Annotated[Scalar, Range(1.0, whole=True, arms=0)],  # one more than the arm of the last block
+    phase=Annotated[Scalar, Begun],  # phases begun
+    m=Annotated[Scalar, Begun],  # blocks begun in this phase
 )
 AmirBlock = extended(tsallis.TsallisBlock, "AmirBlock", __name__, phase=Scalar)
+
+
+class AmirParams(NamedTuple):
+    """Of the two phases."""
+
+    lam: float  # λ
+    horizon: float  # T; 0 stands for one that doubles
 
 
 @kernel
@@ -51,9 +55,9 @@ def begin_phase(state: Any, length: float) -> None:
 @kernel
 def begin_span(params: Any, state: Any) -> None:
     """Suppose the horizon, or twice the last one, and begin with single rounds."""
-    known = params[HORIZON] > 0.0
+    known = params.horizon > 0.0
     doubled = min(max(2.0 * state.span[0], FIRST), LONGEST)
-    state.span[0] = params[HORIZON] if known else doubled
+    state.span[0] = params.horizon if known else doubled
     state.end[0] = LONGEST if known else state.t[0] + doubled
     state.switches[0] = 0.0
     begin_phase(state, 1.0)
@@ -62,7 +66,7 @@ def begin_span(params: Any, state: Any) -> None:
 @kernel
 def choose(params: Any, state: Any, announced: float, streams: Any, block: Any) -> None:
     """A block of Tsallis-INF: of one round while the switches cost less than (λK)^{1/3}T^{2/3}, then of B."""
-    K, lam = float(state.C.shape[0]), params[LAMBDA]
+    K, lam = float(state.C.shape[0]), params.lam
     if state.span[0] == 0.0 or state.t[0] >= state.end[0]:
         begin_span(params, state)
     T = state.span[0]
@@ -87,46 +91,22 @@ def observe(params: Any, state: Any, block: Any, totals: Any, rounds: float) -> 
         tsallis.observe(params, state, block, totals, rounds)
 
 
-KERNELS = Kernels(choose, observe, AmirState, AmirBlock)
-
-
 @dataclass(frozen=True)
-class TsallisInTwoPhases(Policy):
+class TsallisInTwoPhases(WithSwitchingCost, tsallis.Tsallis):
     """What the version that knows the horizon has in common with the one that doubles it."""
 
-    switching_cost: float = field(kw_only=True)
-    """λ, in the units of `loss_range`."""
+    kernels = Kernels(choose, observe, AmirState, AmirBlock, params=AmirParams)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set("switching_cost", self.checked_cost(self.switching_cost))
+    carried_over = Policy.carried_over  # its switches are those between these arms
 
-    @property
-    def kernels(self) -> Kernels:
-        """One game at a time: when its second phase begins depends on what was lost."""
-        return KERNELS
-
-    def parameters(self, horizon: float | None = None, blocks: int = 64) -> Array:
-        """As the kernels take them."""
-        return np.array([self.switching_cost / self.unit, 0.0])
-
-    def probabilities(self, params: Array, state: Any, block: Any) -> Array:
-        """p of the block drawn last."""
-        return tsallis.probabilities(state)
+    def parameters(self) -> AmirParams:
+        """λ, and no horizon."""
+        return AmirParams(self.lam, horizon=0.0)
 
     def check_saved(self, state: Mapping[str, Any], block: Mapping[str, Any] | None) -> None:
-        """An error for numbers that no game can have come to."""
-        if state["n"] == 0:
-            must_be(not any(np.any(values) for values in state.values()), "a game that has not begun is all zeros")
-            return
-        longest = LONGEST if block is None else block["rounds"]
-        tsallis.check_saved(state, block, reduced=False, highest=longest, sums=(0.0, 0.0))
-        for name in ("t", "span", "end", "length", "last", "switches", "phase", "m"):
-            value = state[name]
-            most = {"last": self.n_arms, "phase": state["n"], "m": state["n"], "switches": state["n"]}
-            must_be(0 <= value <= most.get(name, 2.0 * LONGEST) and value == int(value), f"{name} must be whole")
-        must_be(min(state[name] for name in ("span", "length", "last", "phase", "m")) >= 1, "a phase must have begun")
-        must_be(state["length"] <= max(state["span"], 1.0) * LARGEST, "length must be that of a block")
+        """An error for numbers that no game can have reached."""
+        super().check_saved(state, block)
+        must_be(max(state[name] for name in ("phase", "m", "switches")) <= state["n"], "n must count all blocks")
         if block is not None:
             must_be(block["arm"] + 1 == state["last"], "the arm must be the last")
             must_be(block["phase"] == state["phase"], "the block must be of this phase")
@@ -145,10 +125,14 @@ class AmirTsallis(TsallisInTwoPhases):
 
     Parameters
     ----------
+    n_arms
+        K, the number of arms. Leave it out where `arms` names them.
     switching_cost
-        λ, in the units of `loss_range`.
+        λ, in `units`.
     horizon
         T, the number of rounds that will be played; past it, it plays on as it is.
+    arms, units
+        Names of the arms; the lowest and the highest loss of a round. As for every policy.
 
     >>> AmirTsallis(3, switching_cost=1.0, horizon=1000).player(seed=1).ask() in (0, 1, 2)
     True
@@ -162,9 +146,9 @@ class AmirTsallis(TsallisInTwoPhases):
         super().__post_init__()
         self._set("horizon", whole_number("horizon", self.horizon, least=1, most=int(LONGEST)))
 
-    def parameters(self, horizon: float | None = None, blocks: int = 64) -> Array:
-        """As the kernels take them."""
-        return np.array([self.switching_cost / self.unit, float(self.horizon)])
+    def parameters(self) -> AmirParams:
+        """λ and T."""
+        return AmirParams(self.lam, float(self.horizon))
 
 
 @dataclass(frozen=True)
@@ -175,8 +159,12 @@ class AnytimeAmirTsallis(TsallisInTwoPhases):
 
     Parameters
     ----------
+    n_arms
+        K, the number of arms. Leave it out where `arms` names them.
     switching_cost
-        λ, in the units of `loss_range`.
+        λ, in `units`.
+    arms, units
+        Names of the arms; the lowest and the highest loss of a round. As for every policy.
 
     >>> AnytimeAmirTsallis(3, switching_cost=1.0).player(seed=1).ask() in (0, 1, 2)
     True

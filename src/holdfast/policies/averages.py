@@ -7,18 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
 from holdfast._numba.compile import kernel
 from holdfast.checks import real_number, whole_number
-from holdfast.layouts import Array, PerArm, Scalar
-from holdfast.policies.policy import Policy, must_be
+from holdfast.layouts import Array, NonNegative, PerArm, Range, Scalar, Whole
+from holdfast.policies.policy import Policy, has_begun, must_be
 from holdfast.schedules import LONGEST
-
-COOLDOWN, THRESHOLD = range(2)
-"""Places in `params` of those who hesitate."""
 
 UNTOLD = -1e300
 """The index of an arm that no loss is known of: better than any other."""
@@ -27,11 +24,11 @@ UNTOLD = -1e300
 class AverageState(NamedTuple):
     """A game."""
 
-    n: Scalar  # blocks begun
-    C: PerArm  # total loss of each arm
-    N: PerArm  # rounds told of each arm
-    played: Scalar  # rounds told
-    last: Scalar  # one more than the arm of the last block; 0 before the first
+    n: Annotated[Scalar, Whole]  # blocks begun
+    C: Annotated[PerArm, NonNegative]  # total loss of each arm
+    N: Annotated[PerArm, Whole]  # rounds told of each arm
+    played: Annotated[Scalar, Whole]  # rounds told
+    last: Annotated[Scalar, Range(1.0, whole=True, arms=0)]  # one more than the arm of the last block
 
 
 class AverageBlock(NamedTuple):
@@ -40,6 +37,14 @@ class AverageBlock(NamedTuple):
     arm: Scalar
     rounds: Scalar
     probability: Scalar
+
+
+class CautiousParams(NamedTuple):
+    """Of policies with a threshold before a switch, a cooldown after it, and exploration."""
+
+    cooldown: float
+    threshold: float
+    exploration: float
 
 
 @kernel
@@ -51,9 +56,9 @@ def begin(state: Any, block: Any, arm: int, rounds: float, probability: float) -
 
 @kernel
 def begin_with_cooldown(params: Any, state: Any, block: Any, arm: int, probability: float) -> None:
-    """A block of `params[COOLDOWN]` rounds where it is a switch, else of one."""
+    """A block of `params.cooldown` rounds where it is a switch, else of one."""
     switch = state.last[0] != arm + 1.0
-    begin(state, block, arm, params[COOLDOWN] if switch else 1.0, probability)
+    begin(state, block, arm, params.cooldown if switch else 1.0, probability)
 
 
 @kernel
@@ -68,35 +73,29 @@ def observe(params: Any, state: Any, block: Any, totals: Any, rounds: float) -> 
 class Averaging(Policy):
     """A policy that keeps the total loss and the rounds of each arm."""
 
-    def probabilities(self, params: Array, state: Any, block: Any) -> Array:
+    def probabilities(self, params: Any, state: Any, block: Any) -> Array:
         """All on the block's arm: it was not drawn."""
         p = np.zeros(self.n_arms)
         p[int(block.arm[0])] = 1.0
         return p
 
     def check_saved(self, state: Mapping[str, Any], block: Mapping[str, Any] | None) -> None:
-        """An error for numbers that no game can have come to."""
-        if state["n"] == 0:
-            must_be(not any(np.any(values) for values in state.values()), "a game that has not begun is all zeros")
-            return
-        C, N = np.array(state["C"]), np.array(state["N"])
-        must_be(bool((N >= 0.0).all() and (N <= LONGEST).all() and (np.floor(N) == N).all()), "N must be whole")
-        must_be(bool((C >= 0.0).all() and (C <= N * (1 + 1e-9)).all()), "C must be the losses of N rounds")
-        must_be(state["played"] == N.sum() <= LONGEST, "played must be the sum of N")
-        last = state["last"]
-        must_be(1 <= last <= self.n_arms and last == int(last), "last must be one more than an arm")
-        if block is not None:
-            must_be(block["arm"] == last - 1, "the arm must be the last")
+        """An error for numbers that no game can have reached."""
+        if has_begun(state):
+            C, N = np.array(state["C"]), np.array(state["N"])
+            must_be(bool((C <= N * (1 + 1e-9)).all()), "C must be the losses of N rounds")
+            must_be(state["played"] == N.sum(), "played must be the sum of N")
+            must_be(block is None or block["arm"] == state["last"] - 1, "the arm must be the last")
 
 
 @dataclass(frozen=True)
-class Hesitant(Averaging):
-    """One that may be told to hesitate before a switch and to rest after it, as practitioners do by hand."""
+class WithCooldown(Averaging):
+    """One with a threshold before a switch and a cooldown after it, as practitioners add by hand."""
 
     cooldown: int = field(default=1, kw_only=True)
     """Rounds for which an arm is held after each switch to it."""
     threshold: float = field(default=0.0, kw_only=True)
-    """By how much another arm must be better before it is switched to, in the units of `loss_range`."""
+    """By how much another arm must be better before it is switched to, in `units`."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -105,10 +104,10 @@ class Hesitant(Averaging):
 
     @property
     def label(self) -> str:
-        """The id, and how it hesitates."""
+        """The id, with cooldown and threshold."""
         cooldown = f"-cooldown-{self.cooldown}" if self.cooldown > 1 else ""
         return self.id + cooldown + (f"-threshold-{self.threshold:g}" if self.threshold else "")
 
-    def parameters(self, horizon: float | None = None, blocks: int = 64) -> Array:
-        """As the kernels take them."""
-        return np.array([float(self.cooldown), self.threshold / self.unit])
+    def parameters(self) -> CautiousParams:
+        """Without exploration."""
+        return CautiousParams(float(self.cooldown), self.threshold / self.unit, exploration=0.0)

@@ -10,14 +10,12 @@ from typing import ClassVar
 import numpy as np
 
 from holdfast.checks import whole_number
-from holdfast.layouts import Array
-from holdfast.policies.elimination import KERNELS, BaSE
-from holdfast.policies.policy import Kernels, Policy
+from holdfast.policies.elimination import Elimination, EliminationParams
 from holdfast.schedules import LONGEST, floor_power
 
 
 @dataclass(frozen=True)
-class BatchedElimination(Policy):
+class BatchedElimination(Elimination):
     """Batched arm elimination (Esfandiari, Karbasi, Mehrabian and Mirrokni, AAAI 2021). It must know the horizon T.
 
     With q = T^{1/B}, in batch i < B every active arm is held for ⌊q^i⌋ rounds, one after the other; then an arm is
@@ -31,18 +29,21 @@ class BatchedElimination(Policy):
 
     Parameters
     ----------
+    n_arms
+        K, the number of arms. Leave it out where `arms` names them.
     horizon
         T, the number of rounds that will be played.
     batches
         B; 0 stands for ⌈ln T⌉, with which q is about e and the regret of the best order.
+    arms, units
+        Names of the arms; the lowest and the highest loss of a round. As for every policy.
 
     >>> BatchedElimination(8, horizon=100_000).batches
     12
     """
 
     id: ClassVar[str] = "batched-elimination"
-    waits_for_losses: ClassVar[bool] = True
-    order: ClassVar[str] = "index"
+    order: ClassVar[str] = "index"  # type: ignore[misc]  # BaSE's is a field
 
     horizon: int = field(kw_only=True)
     batches: int = field(default=0, kw_only=True)
@@ -54,19 +55,17 @@ class BatchedElimination(Policy):
         self._set("batches", batches or max(1, math.ceil(math.log(self.horizon))))
 
     @property
-    def kernels(self) -> Kernels:
-        """Those of BaSE."""
-        return KERNELS
-
-    @property
     def shares(self) -> tuple[int, ...]:
         """⌊q^i⌋ for i = 1 … B: rounds of each active arm in batch i."""
         return tuple(floor_power(self.horizon, Fraction(i, self.batches)) for i in range(1, self.batches + 1))
 
-    def parameters(self, horizon: float | None = None, blocks: int = 64) -> Array:
-        """As the kernels take them."""
-        threshold = 2.0 * math.log(2.0 * self.n_arms * self.horizon * self.batches)
-        return np.array([self.horizon, threshold, 0.0, self.batches, 1.0, *self.shares], dtype=np.float64)
-
-    probabilities = BaSE.probabilities  # the state and its rules are the same
-    check_saved = BaSE.check_saved
+    def parameters(self) -> EliminationParams:
+        """The shares, in the order of the arms."""
+        return EliminationParams(
+            horizon=float(self.horizon),
+            threshold=2.0 * math.log(2.0 * self.n_arms * self.horizon * self.batches),
+            shuffled=0.0,
+            one_by_one=0.0,
+            grid=np.empty(0),
+            shares=np.array(self.shares, dtype=np.float64),
+        )

@@ -6,37 +6,33 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
 from holdfast._numba.compile import kernel
 from holdfast.checks import one_of, real_number, whole_number
-from holdfast.layouts import Array, PerArm, Scalar
-from holdfast.policies.policy import Kernels, Policy, must_be
+from holdfast.layouts import ArmIndex, Array, NonNegative, PerArm, Range, Scalar, Whole
+from holdfast.policies.policy import Kernels, Policy, has_begun, must_be
 from holdfast.rng import uniform_abreast
 from holdfast.schedules import LONGEST, floor_power, least_root
 
 GRIDS = ("arithmetic", "geometric", "minimax")
 ORDERS = ("index", "random", "round-robin")
 
-HORIZON, THRESHOLD, ORDER, BATCHES, PER_ARM, GRID = range(6)
-"""Places in `params`: T, γ ln(TK), the order, M, then the grid points t_1 … t_M, or with PER_ARM the rounds that each
-active arm has in batch 1 … M."""
-
 
 class EliminationState(NamedTuple):
     """A game."""
 
-    n: Scalar  # blocks begun
-    C: PerArm  # total loss of each arm
-    order: PerArm  # the arms, the active ones first
-    batch: Scalar  # batches begun
-    active: Scalar  # |A|
-    share: Scalar  # q: rounds of each active arm in this batch
-    turn: Scalar  # blocks begun in this batch; −1 when it has ended
-    pulls: Scalar  # τ: rounds each active arm has had
-    played: Scalar  # rounds told
+    n: Annotated[Scalar, Whole]  # blocks begun
+    C: Annotated[PerArm, NonNegative]  # total loss of each arm
+    order: Annotated[PerArm, ArmIndex]  # the arms, the active ones first
+    batch: Annotated[Scalar, Range(1.0, LONGEST, whole=True)]  # batches begun
+    active: Annotated[Scalar, Range(1.0, whole=True, arms=0)]  # |A|
+    share: Annotated[Scalar, Range(1.0, LONGEST, whole=True)]  # q: rounds of each active arm in this batch
+    turn: Annotated[Scalar, Range(-1.0, LONGEST, whole=True)]  # blocks begun in this batch; −1 when it has ended
+    pulls: Annotated[Scalar, Whole]  # τ: rounds each active arm has had
+    played: Annotated[Scalar, Whole]  # rounds told
 
 
 class EliminationBlock(NamedTuple):
@@ -44,7 +40,18 @@ class EliminationBlock(NamedTuple):
 
     arm: Scalar
     rounds: Scalar
-    probability: Scalar
+    probability: Annotated[Scalar, Range(1.0, 1.0)]
+
+
+class EliminationParams(NamedTuple):
+    """Of the batches."""
+
+    horizon: float  # T
+    threshold: float  # γ ln(TK)
+    shuffled: float  # 1 where each batch has an order of its own, else 0
+    one_by_one: float  # 1 where arms are played one round each in turn, else 0
+    grid: Array  # the grid points t_1 … t_M; empty where there are shares
+    shares: Array  # rounds of each active arm in batch 1 … M; empty where there is a grid
 
 
 @kernel
@@ -60,23 +67,32 @@ def best_of(state: Any) -> float:
 
 
 @kernel
+def batches(params: Any) -> int:
+    """M."""
+    return int(params.grid.shape[0] + params.shares.shape[0])
+
+
+@kernel
 def begin_batch(params: Any, state: Any, streams: Any) -> None:
     """Set the share q of each active arm (all that is left for the leader in the last batch)."""
     state.batch[0] += 1.0
     state.turn[0] = 0.0
-    left = params[HORIZON] - state.played[0]
-    if state.batch[0] >= params[BATCHES] or left <= 0.0:
+    left = params.horizon - state.played[0]
+    if state.batch[0] >= batches(params) or left <= 0.0:
         state.active[0] = 1.0
         state.share[0] = max(left, 1.0)
         return
-    target = params[GRID + int(state.batch[0]) - 1]
-    if params[PER_ARM] == 1.0 and target * state.active[0] > left:  # too few rounds: commit
+    m = int(state.batch[0]) - 1
+    if params.grid.shape[0] > 0:
+        per_arm = (params.grid[m] - state.played[0]) / state.active[0]
+        state.share[0] = max(1.0, math.floor(per_arm))  # q = ⌊(t_m − s)/|A|⌋
+    elif params.shares[m] * state.active[0] > left:  # too few rounds: commit
         state.order[0, 0] = best_of(state)
         state.active[0], state.share[0] = 1.0, left
         return
-    per_arm = target if params[PER_ARM] == 1.0 else (target - state.played[0]) / state.active[0]
-    state.share[0] = max(1.0, math.floor(per_arm))  # q = ⌊(t_m − s)/|A|⌋
-    if params[ORDER] == 1.0:
+    else:
+        state.share[0] = max(1.0, math.floor(params.shares[m]))
+    if params.shuffled == 1.0:
         order = state.order
         for i in range(int(state.active[0]) - 1, 0, -1):  # Fisher-Yates
             j = int(uniform_abreast(streams, 0) * (i + 1))
@@ -89,11 +105,11 @@ def end_batch(params: Any, state: Any) -> None:
     state.pulls[0] += state.share[0]
     active, C, order = int(state.active[0]), state.C, state.order
     best = best_of(state)
-    if state.batch[0] >= params[BATCHES] - 1.0 or state.played[0] >= params[HORIZON]:
+    if state.batch[0] >= batches(params) - 1.0 or state.played[0] >= params.horizon:
         order[0, 0] = best  # commit
         state.active[0] = 1.0
         return
-    threshold = math.sqrt(params[THRESHOLD] / state.pulls[0]) * state.pulls[0]  # τ√(γ ln(TK)/τ), for sums of losses
+    threshold = math.sqrt(params.threshold / state.pulls[0]) * state.pulls[0]  # τ√(γ ln(TK)/τ), for sums of losses
     kept = 0
     for i in range(active):
         if C[int(order[i, 0]), 0] - C[int(best), 0] < threshold:
@@ -113,7 +129,7 @@ def choose(params: Any, state: Any, announced: float, streams: Any, block: Any) 
         begin_batch(params, state, streams)
     elif state.turn[0] < 0.0:  # `observe` ended the batch
         begin_batch(params, state, streams)
-    if params[ORDER] == 2.0 and state.active[0] > 1.0:
+    if params.one_by_one == 1.0 and state.active[0] > 1.0:
         place = state.turn[0] % state.active[0]
         block.rounds[0] = 1.0
     else:
@@ -130,18 +146,52 @@ def observe(params: Any, state: Any, block: Any, totals: Any, rounds: float) -> 
     state.C[int(block.arm[0]), 0] += totals[0]
     state.played[0] += rounds
     turns = state.active[0]
-    if params[ORDER] == 2.0 and state.active[0] > 1.0:
+    if params.one_by_one == 1.0 and state.active[0] > 1.0:
         turns *= state.share[0]
     if state.turn[0] >= turns:
         end_batch(params, state)
         state.turn[0] = -1.0
 
 
-KERNELS = Kernels(choose, observe, EliminationState, EliminationBlock)
+class Elimination(Policy):
+    """What BaSE has in common with the other policy that drops arms after each batch."""
+
+    kernels = Kernels(choose, observe, EliminationState, EliminationBlock, params=EliminationParams)
+    waits_for_losses: ClassVar[bool] = True
+    order: str
+
+    @property
+    def deterministic(self) -> bool:  # type: ignore[override]  # of other policies it is the same for all of a class
+        """Whether nothing is drawn: all orders but the random one."""
+        return self.order != "random"
+
+    def probabilities(self, params: Any, state: Any, block: Any) -> Array:
+        """All on the block's arm: it was not drawn."""
+        p = np.zeros(self.n_arms)
+        p[int(block.arm[0])] = 1.0
+        return p
+
+    def check_saved(self, state: Mapping[str, Any], block: Mapping[str, Any] | None) -> None:
+        """An error for numbers that no game can have reached."""
+        if not has_begun(state):
+            return
+        must_be(state["batch"] <= state["n"], "batch must not exceed n")
+        active = state["order"][: int(state["active"])]
+        must_be(len(set(active)) == len(active), "no arm may be active twice")
+        must_be(sum(state["C"]) <= state["played"] * (1 + 1e-9), "C must be the losses of the arms")
+        by_turns = self.order == "round-robin" and len(active) > 1
+        blocks = len(active) * (state["share"] if by_turns else 1)
+        turn = int(state["turn"])
+        if block is None:
+            must_be(turn < blocks, "turn must be one of the batch")
+            return
+        must_be(1 <= turn <= blocks, "turn must be one of the batch")
+        must_be(block["arm"] == active[(turn - 1) % len(active)], "the arm must be the one whose turn it is")
+        must_be(block["rounds"] == (1 if by_turns else state["share"]), "rounds must be the share of the arm")
 
 
 @dataclass(frozen=True)
-class BaSE(Policy):
+class BaSE(Elimination):
     """Batched successive elimination (Gao, Han, Ren and Zhou, NeurIPS 2019) on a grid of batches.
 
     In batch m every arm still active is held for its share of the rounds up to t_m; then an arm is dropped
@@ -166,14 +216,12 @@ class BaSE(Policy):
     order
         In which order the arms of a batch are played: by ``"index"``, at ``"random"``, or ``"round-robin"``, one
         round each.
-    arms, loss_range
+    arms, units
         Names of the arms; the lowest and the highest loss of a round. As for every policy.
 
     >>> BaSE(8, horizon=100_000).batches
     12
     """
-
-    waits_for_losses: ClassVar[bool] = True
 
     horizon: int = field(kw_only=True)
     grid: Literal["arithmetic", "geometric", "minimax"] = field(default="geometric", kw_only=True)
@@ -196,58 +244,20 @@ class BaSE(Policy):
         return f"base-{self.grid}"
 
     @property
-    def kernels(self) -> Kernels:
-        """One game at a time: its blocks depend on what was lost."""
-        return KERNELS
-
-    @property
     def grid_points(self) -> tuple[int, ...]:
         """t_1, …, t_M with t_M = T."""
         return grid_points(self.grid, self.batches, self.horizon)
 
-    def parameters(self, horizon: float | None = None, blocks: int = 64) -> Array:
-        """As the kernels take them."""
-        threshold = self.gamma * math.log(self.horizon * self.n_arms)
-        head = [self.horizon, threshold, ORDERS.index(self.order), self.batches, 0.0]
-        return np.array([*head, *self.grid_points], dtype=np.float64)
-
-    def probabilities(self, params: Array, state: Any, block: Any) -> Array:
-        """All on the block's arm: it was not drawn."""
-        p = np.zeros(self.n_arms)
-        p[int(block.arm[0])] = 1.0
-        return p
-
-    def check_saved(self, state: Mapping[str, Any], block: Mapping[str, Any] | None) -> None:
-        """An error for numbers that no game can have come to."""
-        if state["n"] == 0:
-            must_be(not any(np.any(values) for values in state.values()), "a game that has not begun is all zeros")
-            return
-        for name, least, most in (
-            ("batch", 1, state["n"]),
-            ("active", 1, self.n_arms),
-            ("share", 1, LONGEST),
-            ("turn", -1, LONGEST),
-            ("pulls", 0, LONGEST),
-            ("played", 0, LONGEST),
-        ):
-            value = state[name]
-            must_be(least <= value <= most and value == int(value), f"{name} must be whole, from {least} to {most:g}")
-        order, K = state["order"], self.n_arms
-        must_be(all(0 <= arm < K and arm == int(arm) for arm in order), "order must be numbers of arms")
-        active = order[: int(state["active"])]
-        must_be(len(set(active)) == len(active), "no arm may be active twice")
-        losses = state["C"]
-        must_be(min(losses) >= 0.0 and sum(losses) <= state["played"] * (1 + 1e-9), "C must be the losses of the arms")
-        by_turns = self.order == "round-robin" and len(active) > 1
-        blocks = len(active) * (state["share"] if by_turns else 1)
-        turn = int(state["turn"])
-        if block is None:
-            must_be(turn < blocks, "turn must be one of the batch")
-            return
-        must_be(1 <= turn <= blocks, "turn must be one of the batch")
-        must_be(block["arm"] == active[(turn - 1) % len(active)], "the arm must be the one whose turn it is")
-        must_be(block["rounds"] == (1 if by_turns else state["share"]), "rounds must be the share of the arm")
-        must_be(block["probability"] == 1.0, "probability must be 1")
+    def parameters(self) -> EliminationParams:
+        """The grid, and how its batches are played."""
+        return EliminationParams(
+            horizon=float(self.horizon),
+            threshold=self.gamma * math.log(self.horizon * self.n_arms),
+            shuffled=float(self.order == "random"),
+            one_by_one=float(self.order == "round-robin"),
+            grid=np.array(self.grid_points, dtype=np.float64),
+            shares=np.empty(0),
+        )
 
 
 def default_batches(grid: str, horizon: int) -> int:

@@ -4,20 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from holdfast import schedules
 from holdfast._numba.compile import kernel
 from holdfast.checks import LARGEST, whole_number
-from holdfast.layouts import Array, PerArm, Scalar, Scratch, layout_of
-from holdfast.policies.policy import RAREST, Kernels, Policy, must_be, rearranged
+from holdfast.layouts import (
+    Array,
+    NonNegative,
+    PerArm,
+    Positive,
+    Probability,
+    Range,
+    Scalar,
+    Scratch,
+    Whole,
+    layout_of,
+)
+from holdfast.policies.policy import RAREST, Kernels, Policy, WithSwitchingCost, has_begun, must_be, rearranged
 from holdfast.rng import uniform_abreast
 from holdfast.simplex import draw, exponential_weights, smallest
-
-LENGTH = 0
-"""The place of the block length B in `params`."""
 
 REBASE = 2.0**20
 """C is moved back to a minimum of zero when the minimum exceeds this: p depends on differences only."""
@@ -26,10 +34,10 @@ REBASE = 2.0**20
 class Exp3State(NamedTuple):
     """A game."""
 
-    n: Scalar  # blocks begun
-    C: PerArm  # cumulative loss estimates, up to a common shift
-    least: Scalar  # min C
-    w: PerArm  # exp(−η(C_i − min C)) of the last draw
+    n: Annotated[Scalar, Whole]  # blocks begun
+    C: Annotated[PerArm, Range(0.0, LARGEST)]  # cumulative loss estimates, up to a common shift
+    least: Annotated[Scalar, NonNegative]  # min C
+    w: Annotated[PerArm, Probability]  # exp(−η(C_i − min C)) of the last draw
     total: Scratch
     target: Scratch
     reached: Scratch
@@ -40,16 +48,22 @@ class Exp3Block(NamedTuple):
 
     arm: Scalar
     rounds: Scalar
-    probability: Scalar
-    weight: Scalar
-    total: Scalar
+    probability: Annotated[Scalar, Range(RAREST, 1.0 + 1e-9)]
+    weight: Annotated[Scalar, Positive]
+    total: Annotated[Scalar, Positive]
+
+
+class Exp3Params(NamedTuple):
+    """Of its blocks."""
+
+    length: float  # B
 
 
 @kernel
 def choose(params: Any, state: Any, announced: float, streams: Any, block: Any) -> None:
     """p_i ∝ exp(−η_n C_i) with η_n = √(ln K/(nK))/B, and an arm drawn from it."""
     state.n[0] += 1.0
-    eta = schedules.exp3_rate(state.n[0], float(state.C.shape[0])) / params[LENGTH]  # η_n = √(ln K/(nK))/B
+    eta = schedules.exp3_rate(state.n[0], float(state.C.shape[0])) / params.length  # η_n = √(ln K/(nK))/B
     exponential_weights(state.C, state.least, eta, state.w, state.total)  # p_i ∝ exp(−η_n C_i)
     for g in range(state.least.shape[0]):
         state.target[g] = uniform_abreast(streams, g) * state.total[g]
@@ -57,7 +71,7 @@ def choose(params: Any, state: Any, announced: float, streams: Any, block: Any) 
     for g in range(state.least.shape[0]):
         block.weight[g], block.total[g] = state.w[int(block.arm[g]), g], state.total[g]
         block.probability[g] = block.weight[g] / block.total[g]
-    block.rounds[0] = params[LENGTH]
+    block.rounds[0] = params.length
 
 
 @kernel
@@ -73,18 +87,12 @@ def observe(params: Any, state: Any, block: Any, totals: Any, rounds: float) -> 
             state.least[g] = 0.0
 
 
-KERNELS = Kernels(choose, observe, Exp3State, Exp3Block, abreast=True)
-
-
 class ExponentialWeights(Policy):
     """What EXP3 has in common with EXP3 on blocks."""
 
-    @property
-    def kernels(self) -> Kernels:
-        """EXP3's."""
-        return KERNELS
+    kernels = Kernels(choose, observe, Exp3State, Exp3Block, abreast=True, params=Exp3Params)
 
-    def probabilities(self, params: Array, state: Any, block: Any) -> Array:
+    def probabilities(self, params: Any, state: Any, block: Any) -> Array:
         """p of the block drawn last."""
         return np.asarray(state.w / state.w.sum())
 
@@ -94,14 +102,13 @@ class ExponentialWeights(Policy):
         return {**after, "least": min(after["C"])}
 
     def check_saved(self, state: Mapping[str, Any], block: Mapping[str, Any] | None) -> None:
-        """An error for numbers that no game can have come to."""
-        C, w = np.array(state["C"]), np.array(state["w"])
-        must_be(bool((C >= 0.0).all()) and C.max() < LARGEST, "C must not be negative")
-        must_be(abs(state["least"] - C.min()) <= 1e-9 * max(1.0, float(C.max())), "least must be the minimum of C")
-        must_be(state["n"] == 0 or (bool((w >= 0.0).all()) and 0.0 < w.max() <= 1.0), "w must be from 0 to 1")
+        """An error for numbers that no game can have reached."""
+        C = state["C"]
+        must_be(abs(state["least"] - min(C)) <= 1e-9 * max(1.0, *C), "least must be the minimum of C")
+        must_be(not has_begun(state) or max(state["w"]) > 0.0, "w must not be all 0")
         if block is not None:
             p = block["probability"]
-            must_be(p >= RAREST and 0.0 < block["total"] <= len(C) * (1 + 1e-9), "total must be the sum of w")
+            must_be(block["total"] <= len(C) * (1 + 1e-9), "total must be the sum of w")
             must_be(abs(block["weight"] - p * block["total"]) <= 1e-9 * block["weight"], "p must be weight/total")
 
 
@@ -115,7 +122,7 @@ class Exp3(ExponentialWeights):
     ----------
     n_arms
         K, the number of arms. Left out where `arms` names them.
-    arms, loss_range
+    arms, units
         Names of the arms; the lowest and the highest loss of a round. As for every policy.
 
     >>> Exp3(2).player(seed=0).probabilities
@@ -124,13 +131,13 @@ class Exp3(ExponentialWeights):
 
     id: ClassVar[str] = "exp3"
 
-    def parameters(self, horizon: float | None = None, blocks: int = 64) -> Array:
-        """As the kernels take them."""
-        return np.array([1.0])
+    def parameters(self) -> Exp3Params:
+        """Rounds one by one."""
+        return Exp3Params(length=1.0)
 
 
 @dataclass(frozen=True)
-class BlockExp3(ExponentialWeights):
+class BlockExp3(WithSwitchingCost, ExponentialWeights):
     """EXP3 on blocks of max(1, ⌈λ^{2/3}(T/K)^{1/3}⌉) rounds; it must know the horizon T.
 
     The paper gives the length and no rounding, rate or value at λ = 0 (errata, point 24). We round up, use
@@ -142,10 +149,10 @@ class BlockExp3(ExponentialWeights):
     n_arms
         K, the number of arms. Left out where `arms` names them.
     switching_cost
-        λ: what one switch costs, in the units of `loss_range`.
+        λ: what one switch costs, in `units`.
     horizon
         T, the number of rounds that will be played.
-    arms, loss_range
+    arms, units
         Names of the arms; the lowest and the highest loss of a round. As for every policy.
 
     >>> BlockExp3(8, switching_cost=1.0, horizon=100_000).block_length
@@ -154,20 +161,18 @@ class BlockExp3(ExponentialWeights):
 
     id: ClassVar[str] = "exp3-blocks"
 
-    switching_cost: float = field(kw_only=True)
     horizon: int = field(kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._set("switching_cost", self.checked_cost(self.switching_cost))
         self._set("horizon", whole_number("horizon", self.horizon, least=1, most=int(schedules.LONGEST)))
 
     @property
     def block_length(self) -> int:
         """Rounds in each block."""
-        length = schedules.exp3_block(self.switching_cost / self.unit, self.horizon, self.n_arms)
+        length = schedules.exp3_block(self.lam, self.horizon, self.n_arms)
         return min(length, int(schedules.LONGEST))
 
-    def parameters(self, horizon: float | None = None, blocks: int = 64) -> Array:
-        """As the kernels take them."""
-        return np.array([float(self.block_length)])
+    def parameters(self) -> Exp3Params:
+        """The length of all blocks."""
+        return Exp3Params(float(self.block_length))

@@ -332,7 +332,6 @@ def hedge_kernels(kinds: tuple[tuple[PathKernels, int], ...], sizes: Sizes) -> K
     @kernel
     def choose(params: Any, game: Any, announced: float, streams: Any, block: Any) -> None:
         """Lines 1 to 3: the paths move, their weights, the arm."""
-        params = unpacked(params)
         game.n[0] += 1.0
         game.lam[0] = announced if params.varying > 0.0 else params.lam
         if game.n[0] == 1.0:
@@ -347,7 +346,6 @@ def hedge_kernels(kinds: tuple[tuple[PathKernels, int], ...], sizes: Sizes) -> K
     @kernel
     def observe(params: Any, game: Any, block: Any, losses: Any, rounds: float) -> None:
         """Lines 4 to 6, and what the paths make of the losses."""
-        params = unpacked(params)
         settle(params, game, losses)
         lessons(params, game, losses, 0, 0, 0, 0, 0)
         weight = max(LEVEL_WEIGHT, 1.0 / game.n[0])
@@ -357,15 +355,7 @@ def hedge_kernels(kinds: tuple[tuple[PathKernels, int], ...], sizes: Sizes) -> K
             game.shut[i, 0] = 0.0
         game.first[0] += 1.0
 
-    return Kernels(choose, observe, game_of(sizes), HedgeBlock, sees="all")
-
-
-@kernel
-def unpacked(packed: Any) -> HedgeParams:
-    """The parameters by name."""
-    counts = 6 + int(packed[3])
-    own = counts + int(packed[4])
-    return HedgeParams(packed[0], packed[1], packed[2], packed[6:counts], packed[counts:own], packed[own:])
+    return Kernels(choose, observe, game_of(sizes), HedgeBlock, params=HedgeParams, sees="all")
 
 
 @dataclass(frozen=True)
@@ -382,7 +372,7 @@ class AdaptiveHedgeSwitch(Policy):
     n_arms
         The number of arms K; or `arms`, their names.
     switching_cost
-        λ, what one switch costs in the units of `loss_range`; or a table with a row of costs for each arm to leave and
+        λ, what one switch costs in the units of `units`; or a table with a row of costs for each arm to leave and
         a column for each arm to go to; or ``"announced"``: then each round's λ is given by
         ``ask(switching_cost=...)``.
     period
@@ -476,7 +466,7 @@ class AdaptiveHedgeSwitch(Policy):
         )
         return hedge_kernels(kinds, sizes)
 
-    def parameters(self, horizon: float | None = None, blocks: int = 64) -> Array:
+    def parameters(self) -> HedgeParams:
         """As the kernels take them."""
         counts = [float(sum(1 for _ in group)) for _, group in groupby(self.mixed, key=_kind)]
         own = [float(value) for path in self.mixed for value in path.own()]
@@ -485,10 +475,9 @@ class AdaptiveHedgeSwitch(Policy):
         announced = self.switching_cost == ANNOUNCED
         lam = max(costs) if costs else 0.0 if announced else float(self.switching_cost) / self.unit  # type: ignore[arg-type]
         ln_N = math.log(max(len(self.mixed), 2))  # of one path alone the rate is never used
-        sizes = [float(len(counts)), float(len(own)), float(len(costs))]
-        return np.array([ln_N, lam, float(announced), *sizes, *counts, *own, *costs])
+        return HedgeParams(ln_N, lam, float(announced), np.array(counts), np.array(own), np.array(costs))
 
-    def probabilities(self, params: Array, state: Any, block: Any) -> Array:
+    def probabilities(self, params: Any, state: Any, block: Any) -> Array:
         """The mixture of this round."""
         return np.array(state.P)
 

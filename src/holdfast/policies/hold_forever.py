@@ -1,24 +1,24 @@
-"""One arm for ever: what every policy should be compared with where switching is dear."""
+"""One arm for ever: what every policy should be compared with where switching is expensive."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from holdfast._numba.compile import kernel
-from holdfast.layouts import Array, Scalar
-from holdfast.policies.policy import Kernels, Policy, must_be
+from holdfast.layouts import ArmIndex, Array, Scalar, Whole
+from holdfast.policies.policy import Kernels, Policy, has_begun, must_be
 from holdfast.rng import uniform_abreast
 
 
 class HoldState(NamedTuple):
     """A game."""
 
-    n: Scalar  # blocks begun
-    arm: Scalar
+    n: Annotated[Scalar, Whole]  # blocks begun
+    arm: Annotated[Scalar, ArmIndex]
 
 
 class HoldBlock(NamedTuple):
@@ -29,10 +29,16 @@ class HoldBlock(NamedTuple):
     probability: Scalar
 
 
+class HoldParams(NamedTuple):
+    """Of the first draw."""
+
+    n_arms: float
+
+
 @kernel
 def choose(params: Any, state: Any, announced: float, streams: Any, block: Any) -> None:
     """Draw the arm at the first block; blocks of 1, 2, 3, … rounds, so that there are few."""
-    K = int(params[0])
+    K = int(params.n_arms)
     for g in range(state.arm.shape[0]):
         if state.n[0] == 0.0:
             state.arm[g] = float(int(uniform_abreast(streams, g) * K))
@@ -49,14 +55,18 @@ def observe(params: Any, state: Any, block: Any, totals: Any, rounds: float) -> 
     """Learn nothing."""
 
 
-KERNELS = Kernels(choose, observe, HoldState, HoldBlock, abreast=True)
-
-
 @dataclass(frozen=True)
 class HoldForever(Policy):
     """One arm, drawn uniformly, and never another: one switch, and the regret of an arm taken at random.
 
     Its first arm has probability 1/K, every later block is certain. Blocks grow, since nothing hangs on them.
+
+    Parameters
+    ----------
+    n_arms
+        K, the number of arms. Leave it out where `arms` names them.
+    arms, units
+        Names of the arms; the lowest and the highest loss of a round. As for every policy.
 
     >>> player = HoldForever(3).player(seed=1)
     >>> arm = player.ask()
@@ -66,17 +76,13 @@ class HoldForever(Policy):
     """
 
     id: ClassVar[str] = "hold-forever"
+    kernels = Kernels(choose, observe, HoldState, HoldBlock, abreast=True, params=HoldParams)
 
-    @property
-    def kernels(self) -> Kernels:
-        """Its own."""
-        return KERNELS
+    def parameters(self) -> HoldParams:
+        """K."""
+        return HoldParams(float(self.n_arms))
 
-    def parameters(self, horizon: float | None = None, blocks: int = 64) -> Array:
-        """As the kernels take them."""
-        return np.array([float(self.n_arms)])
-
-    def probabilities(self, params: Array, state: Any, block: Any) -> Array:
+    def probabilities(self, params: Any, state: Any, block: Any) -> Array:
         """Uniform at the first block, then all on the arm."""
         if state.n[0] == 1.0:
             return np.full(self.n_arms, 1.0 / self.n_arms)
@@ -85,8 +91,6 @@ class HoldForever(Policy):
         return p
 
     def check_saved(self, state: Mapping[str, Any], block: Mapping[str, Any] | None) -> None:
-        """An error for numbers that no game can have come to."""
-        arm = state["arm"]
-        must_be(0 <= arm < self.n_arms and arm == int(arm), "arm must be the number of an arm")
-        must_be(state["n"] > 0 or arm == 0, "a game that has not begun is all zeros")
-        must_be(block is None or block["arm"] == arm, "the arm must be the one that is held")
+        """An error for numbers that no game can have reached."""
+        if has_begun(state) and block is not None:
+            must_be(block["arm"] == state["arm"], "the arm must be the one that is held")

@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
-
-import numpy as np
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 from holdfast._numba.compile import kernel
-from holdfast.layouts import Array, Scalar, extended
+from holdfast.layouts import NonNegative, Range, Scalar, extended
 from holdfast.policies.exp3 import Exp3Block, Exp3State, ExponentialWeights, observe
-from holdfast.policies.policy import Kernels, must_be
+from holdfast.policies.policy import Kernels, WithSwitchingCost, must_be
 from holdfast.rng import uniform_abreast
 from holdfast.schedules import LONGEST
 from holdfast.simplex import draw, exponential_weights
 
-LAMBDA = 0
-"""The place of λ in `params`."""
-
-LazyState = extended(Exp3State, "LazyState", __name__, t=Scalar, squares=Scalar)
+Rounds = Range(0.0, 2.0 * LONGEST, whole=True)
+LazyState = extended(
+    Exp3State, "LazyState", __name__, t=Annotated[Scalar, Rounds], squares=Annotated[Scalar, NonNegative]
+)
 """Beside EXP3's: rounds begun, and Σ E b² over the lengths b of the blocks begun."""
+
+
+class LazyParams(NamedTuple):
+    """Of the coin."""
+
+    lam: float  # λ
 
 
 @kernel
@@ -35,7 +39,7 @@ def choose(params: Any, state: Any, announced: float, streams: Any, block: Any) 
     """I ~ p_i ∝ exp(−η C_i), and the number of rounds until the first of probability ε that draws again."""
     state.n[0] += 1.0
     K = float(state.C.shape[0])
-    mean = mean_length(state.t[0] + 1.0, K, params[LAMBDA])
+    mean = mean_length(state.t[0] + 1.0, K, params.lam)
     state.squares[0] += mean * (2.0 * mean - 1.0)  # E b² = (2 − ε)/ε² of a geometric length
     eta = math.sqrt(math.log(K) / (K * state.squares[0]))
     exponential_weights(state.C, state.least, eta, state.w, state.total)
@@ -51,11 +55,8 @@ def choose(params: Any, state: Any, announced: float, streams: Any, block: Any) 
     state.t[0] += rounds
 
 
-KERNELS = Kernels(choose, observe, LazyState, Exp3Block)
-
-
 @dataclass(frozen=True)
-class LazyExp3(ExponentialWeights):
+class LazyExp3(WithSwitchingCost, ExponentialWeights):
     """EXP3 with lazy resampling: in each round it draws an arm anew with a small probability only, else it holds.
 
     An arm drawn at round t is held until a coin of probability ε_t = min(1, (K/(λ²t))^{1/3}) says to draw again, from
@@ -71,34 +72,28 @@ class LazyExp3(ExponentialWeights):
 
     Parameters
     ----------
+    n_arms
+        K, the number of arms. Leave it out where `arms` names them.
     switching_cost
-        λ, in the units of `loss_range`.
+        λ, in `units`.
+    arms, units
+        Names of the arms; the lowest and the highest loss of a round. As for every policy.
 
     >>> LazyExp3(2, switching_cost=1.0).player(seed=0).probabilities
     array([0.5, 0.5])
     """
 
     id: ClassVar[str] = "lazy-exp3"
+    kernels = Kernels(choose, observe, LazyState, Exp3Block, params=LazyParams)  # its blocks have random lengths
 
-    switching_cost: float = field(kw_only=True)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set("switching_cost", self.checked_cost(self.switching_cost))
-
-    @property
-    def kernels(self) -> Kernels:
-        """One game at a time: its blocks have random lengths."""
-        return KERNELS
-
-    def parameters(self, horizon: float | None = None, blocks: int = 64) -> Array:
-        """As the kernels take them."""
-        return np.array([self.switching_cost / self.unit])
+    def parameters(self) -> LazyParams:
+        """λ."""
+        return LazyParams(self.lam)
 
     def check_saved(self, state: Mapping[str, Any], block: Mapping[str, Any] | None) -> None:
-        """An error for numbers that no game can have come to."""
+        """An error for numbers that no game can have reached."""
         super().check_saved(state, block)
         t, n, squares = state["t"], state["n"], state["squares"]
-        must_be(n <= t <= LONGEST * (n + 1) and t == math.floor(t), "t must be the rounds of n blocks")
-        longest = mean_length(max(t, 1.0), self.n_arms, self.switching_cost / self.unit)
+        must_be(n <= t, "t must be the rounds of n blocks")
+        longest = mean_length(max(t, 1.0), self.n_arms, self.lam)
         must_be(n <= squares * (1 + 1e-9) <= 2.1 * n * longest**2 + 1e-9, "squares must be those of n lengths")

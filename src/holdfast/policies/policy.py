@@ -3,9 +3,9 @@
     choose(params, state, announced, streams, block)   begin a block: fill in its arm, rounds and probability
     observe(params, state, block, totals, rounds)      what that block lost over so many rounds
 
-`params` is a read-only array. `state` is the game, `block` the block in play: records of named numbers
-(`holdfast.layouts`), owned by the caller. `announced` is what the policy is told at the start of a block (Theorem 4's
-λ_n, Theorem 2's b_t), `streams` the random streams it draws from.
+`params` are the policy's parameters, `state` is the game, `block` the block in play: all by name (`holdfast.layouts`).
+State and block are owned by the caller; parameters are never changed. `announced` is what the policy is told at the
+start of a block (Theorem 4's λ_n, Theorem 2's b_t), `streams` the random streams it draws from.
 
 **A block is a value.** Whatever `observe` needs of the draw is in the block, not in the state: so a block may be
 stored, sent elsewhere and observed late, after others have begun, and in any order. A policy that cannot go on without
@@ -18,8 +18,10 @@ handed one column, here as in online play and on a GPU.
 
 from __future__ import annotations
 
+import inspect
 import math
-from abc import ABC, abstractmethod
+import warnings
+from abc import ABCMeta, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -28,17 +30,21 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from holdfast.checks import LARGEST, address_of, number_range, real_number, whole_number
+from holdfast.checks import address_of, number_range, real_number, whole_number
 from holdfast.errors import BadSavedState, InvalidParameter
-from holdfast.layouts import Array, Layout, PerArm, layout_of
+from holdfast.layouts import ArmIndex, Array, Layout, ParamsLayout, PerArm, Range, Whole, layout_of, params_layout_of
 
 if TYPE_CHECKING:
-    from holdfast import Player
+    from holdfast.players.player import Player
 
 RAREST = 1e-20
 """No arm of a smaller probability is drawn by a uniform of 53 bits, but for the first arm by a uniform of 0."""
 
 MOST_ARMS = 10**7
+
+HIGHEST_COST = 1e12
+"""λ in units of one round's range. A first block then has 10¹² rounds, and the few hundred blocks that follow fit into
+the 2⁵³ rounds that can be counted."""
 
 Kernel = Callable[..., Any]
 """What Numba compiles. Its arguments are arrays on a CPU or on a GPU, or plain NumPy's: no type says that."""
@@ -49,8 +55,8 @@ Announcement = Literal["switching_cost", "loss_bound"]
 Feedback = Literal["own", "all"]
 """Whose losses a policy sees: those of its own arm, or those of all arms."""
 
-BLOCK_FIELDS = ("arm", "rounds", "probability")
-"""What the block of every policy begins with."""
+BLOCK_RANGES = {"arm": ArmIndex, "rounds": Range(1.0, Whole.most, whole=True), "probability": Range(0.0, 1.0 + 1e-9)}
+"""What the block of every policy begins with; a probability of 0 is one that is not known."""
 
 
 class Kernels(NamedTuple):
@@ -64,6 +70,8 @@ class Kernels(NamedTuple):
     """A NamedTuple that begins with `arm`, `rounds` and `probability`, then whatever `observe` wants handed back."""
     abreast: bool = False
     """Whether several games can be played at once: only where their blocks have the same lengths."""
+    params: type | None = None
+    """A NamedTuple of what `Policy.parameters` returns; None for a policy without parameters."""
     sees: Feedback = "own"
     """Whose losses `observe` is given: those of the arm in play, or, ``totals[i, g]``, those of all arms."""
 
@@ -77,6 +85,11 @@ class Kernels(NamedTuple):
         """Where the numbers of a block lie."""
         return _block_layout(self.block)
 
+    @property
+    def params_layout(self) -> ParamsLayout:
+        """Where the parameters lie."""
+        return params_layout_of(self.params)
+
 
 class AllSeen(NamedTuple):
     """What the state of every policy that sees all losses has, whatever else it has (`holdfast.layouts.extended`)."""
@@ -89,13 +102,34 @@ class AllSeen(NamedTuple):
 @cache
 def _block_layout(block: Any) -> Layout:
     layout = layout_of(block)
-    if tuple(layout.kinds)[:3] != BLOCK_FIELDS or layout.n_vectors or not all(k.saved for k in layout.kinds.values()):
+    plain = all(kind.saved and not kind.per_arm for kind in layout.kinds.values())
+    if tuple(layout.kinds)[:3] != tuple(BLOCK_RANGES) or not plain:
         raise TypeError(f"{block.__name__} must begin with arm, rounds and probability, and have Scalars only")
-    return layout
+    return replace(layout, ranges={**BLOCK_RANGES, **layout.ranges})
+
+
+RENAMED = "loss_range is called units now"
+
+
+class FormerNames(ABCMeta):
+    """Takes `loss_range`, as `units` were called, for one more release."""
+
+    @property
+    def __signature__(cls) -> inspect.Signature:
+        """That of the class, not of the method below."""
+        whole = inspect.signature(cls.__init__)  # type: ignore[misc]  # of this very class
+        return whole.replace(parameters=list(whole.parameters.values())[1:], return_annotation=cls)
+
+    def __call__(cls, *args: Any, **parameters: Any) -> Any:
+        """Make a policy."""
+        if "loss_range" in parameters:
+            warnings.warn(RENAMED, DeprecationWarning, stacklevel=2)
+            parameters["units"] = parameters.pop("loss_range")
+        return super().__call__(*args, **parameters)
 
 
 @dataclass(frozen=True)
-class Policy(ABC):
+class Policy(metaclass=FormerNames):
     """What to play: parameters only. `player()` begins a game; `holdfast.simulate` plays many."""
 
     n_arms: int = 0
@@ -115,8 +149,8 @@ class Policy(ABC):
 
     arms: Sequence[str] | None = field(default=None, kw_only=True)
     """Names of the arms; `ask` then returns the name."""
-    loss_range: tuple[float, float] = field(default=(0.0, 1.0), kw_only=True)
-    """The range of one round's loss in your own units; `switching_cost` is read in the same units."""
+    units: tuple[float, float] = field(default=(0.0, 1.0), kw_only=True)
+    """The lowest and the highest loss of one round. `switching_cost` uses the same units."""
 
     def __post_init__(self) -> None:
         self._set("arms", _checked_names(self.arms))
@@ -134,7 +168,7 @@ class Policy(ABC):
             rule = f"must be given, from 1 to {MOST_ARMS}, or the arms by name: arms=[...]"
             raise InvalidParameter("n_arms", rule, self.n_arms)
         self._set("n_arms", whole_number("n_arms", self.n_arms, least=1, most=MOST_ARMS))
-        self._set("loss_range", number_range("loss_range", self.loss_range))
+        self._set("units", number_range("units", self.units))
 
     def _set(self, name: str, value: object) -> None:
         """Put a checked value into this frozen object, while it is being made."""
@@ -163,31 +197,53 @@ class Policy(ABC):
     @property
     def bounds(self) -> tuple[float, float]:
         """What one round may lose, as it is told."""
-        return self.loss_range
+        return self.units
+
+    @property
+    def loss_range(self) -> tuple[float, float]:
+        """The former name of `units`."""
+        warnings.warn(RENAMED, DeprecationWarning, stacklevel=2)
+        return self.units
 
     @property
     def unit(self) -> float:
-        """The width of `loss_range`: one normalised loss in the user's units."""
-        return self.loss_range[1] - self.loss_range[0]
+        """The width of `units`: one normalised loss in the user's units."""
+        return self.units[1] - self.units[0]
 
     def checked_cost(self, value: object) -> float:
-        """What one switch costs, in the units of `loss_range`; or an error."""
-        return real_number("switching_cost", value, least=0, most=LARGEST * self.unit)
+        """What one switch costs, in `units`; or an error."""
+        return real_number("switching_cost", value, least=0, most=HIGHEST_COST * self.unit)
 
-    @abstractmethod
-    def parameters(self, horizon: float | None = None, blocks: int = 64) -> Array:
-        """The read-only array the kernels take. `horizon` and `blocks` tell how far a tabulated schedule must reach."""
+    def parameters(self) -> Any:
+        """What the kernels read as `params`: a value of the NamedTuple `kernels.params`."""
+        return np.empty(0)
 
-    def blocks_covered(self, params: Array) -> float:
+    def parameters_reaching(self, *, block: int = 1, horizon: float = 1.0) -> Any:
+        """The same, with a tabulated schedule that reaches this block and this many rounds."""
+        return self.parameters()
+
+    def blocks_covered(self, params: Any) -> float:
         """The number of blocks `params` is good for: all, unless a schedule is tabulated."""
         return math.inf
 
     @abstractmethod
-    def probabilities(self, params: Array, state: Any, block: Any) -> Array:
-        """The distribution that the arm of `block` was drawn from, `state` being as the draw left it."""
+    def probabilities(self, params: Any, state: Any, block: Any) -> Array:
+        """The distribution that the arm of `block` was drawn from, `state` being as the draw left it.
+
+        Parameters
+        ----------
+        params
+            What `parameters` returned.
+        state, block
+            The game and its block, by name: arrays of one column.
+        """
 
     def check_saved(self, state: Mapping[str, Any], block: Mapping[str, Any] | None) -> None:
-        """An error for saved numbers, all of them finite, that no game of this policy can have come to."""
+        """An error for saved numbers that no game of this policy can have reached.
+
+        All of them are finite and in the ranges that state and block declare: what remains are rules about several
+        numbers together.
+        """
         return None
 
     def carried_over(self, state: Mapping[str, Any], kept: Sequence[int | None]) -> dict[str, Any]:
@@ -204,12 +260,33 @@ class Policy(ABC):
         return dict(state)
 
     def player(
-        self, seed: object = None, *, replication: int = 0, loss_range: tuple[float, float] | None = None
+        self,
+        seed: object = None,
+        *,
+        replication: int = 0,
+        units: tuple[float, float] | None = None,
+        loss_range: tuple[float, float] | None = None,
     ) -> Player:
-        """Begin a game. With the same `seed` it plays as replication `replication` of `simulate` does."""
-        from holdfast import Player  # by its public name: players stand above policies
+        """Begin a game.
 
-        policy = self if loss_range is None else replace(self, loss_range=loss_range)
+        Parameters
+        ----------
+        seed
+            With the same seed and replication it plays the same arms, and those of `simulate`. None: an unpredictable
+            seed.
+        replication
+            Which of many games of this seed, from 0.
+        units
+            The lowest and the highest loss of a round, in place of the policy's own.
+        loss_range
+            The former name of `units`.
+        """
+        from holdfast.players.player import Player  # the one import that points up: a convenience for users
+
+        if loss_range is not None:
+            warnings.warn(RENAMED, DeprecationWarning, stacklevel=2)
+            units = loss_range
+        policy = self if units is None else replace(self, units=units)
         return Player(policy, seed=seed, replication=replication)
 
     def settings(self) -> dict[str, Any]:
@@ -220,12 +297,34 @@ class Policy(ABC):
         }
 
 
-def checked_parameters(policy: Policy, horizon: float | None = None) -> Array:
-    """The array that the kernels take; or an error where a policy, a user's own, has none."""
-    params = policy.parameters() if horizon is None else policy.parameters(horizon=horizon)
-    if not isinstance(params, np.ndarray):
-        raise InvalidParameter("parameters", "must be an array of numbers", params)
-    return params
+@dataclass(frozen=True)
+class WithSwitchingCost(Policy):
+    """A policy that knows what a switch costs."""
+
+    switching_cost: float = field(kw_only=True)
+    """λ: what one switch costs, in `units`."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set("switching_cost", self.checked_cost(self.switching_cost))
+
+    @property
+    def lam(self) -> float:
+        """λ as the kernels take it: in normalised units."""
+        return self.switching_cost / self.unit
+
+
+def packed_parameters(policy: Policy, params: Any) -> Array:
+    """`params` as the array that compiled kernels are given; or an error where a user-defined policy has others."""
+    wanted = policy.kernels.params
+    if wanted is None and isinstance(params, np.ndarray):
+        if params.size:
+            message = f"{policy.label}: parameters() should return a NamedTuple, named in Kernels(..., params=...)"
+            warnings.warn(message, DeprecationWarning, stacklevel=2)
+    elif wanted is None or not isinstance(params, wanted):
+        rule = "must be of the NamedTuple that Kernels(..., params=...) names"
+        raise InvalidParameter("parameters", f"{rule}, {wanted.__name__ if wanted else 'none'} here", params)
+    return policy.kernels.params_layout.packed(params)
 
 
 def rearranged(
@@ -250,6 +349,13 @@ def _checked_names(arms: object) -> tuple[str, ...] | None:
         twice = next(name for name, count in Counter(arms).items() if count > 1)
         raise InvalidParameter("arms", f"{rule}; {twice!r} is there twice", list(arms))
     return tuple(arms)
+
+
+def has_begun(state: Mapping[str, Any]) -> bool:
+    """Whether a saved game's first block has begun; before that all numbers must be 0."""
+    begun = bool(state["n"])
+    must_be(begun or not any(np.any(values) for values in state.values()), "a game that has not begun is all zeros")
+    return begun
 
 
 def must_be(holds: bool, what: str) -> None:

@@ -1,8 +1,11 @@
-"""Policies by name: the package's own by their id, anyone's by ``"module:Class"``."""
+"""Policies by name: the package's own by their id, user-defined ones by ``"module:Class"``."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+import tomllib
+import warnings
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from holdfast.checks import class_at, made, one_of
@@ -15,7 +18,7 @@ from holdfast.policies.exp3 import BlockExp3, Exp3
 from holdfast.policies.hedge_switch import AdaptiveHedgeSwitch
 from holdfast.policies.hold_forever import HoldForever
 from holdfast.policies.lazy_exp3 import LazyExp3
-from holdfast.policies.policy import Policy
+from holdfast.policies.policy import RENAMED, Policy
 from holdfast.policies.spm import StabilityPenaltyMatching
 from holdfast.policies.thompson import ThompsonSampling
 from holdfast.policies.ts2 import BatchedThompson
@@ -57,8 +60,41 @@ def find_policy(name: object) -> tuple[type[Policy], Mapping[str, Any]]:
     return POLICIES[one_of("policy", name, POLICIES)]
 
 
-def make_policy(settings: Mapping[str, Any]) -> Policy:
+def allowed_policy(name: object, allow: Iterable[str | type[Policy]] = ()) -> tuple[type[Policy], Mapping[str, Any]]:
+    """`find_policy` for a name out of a file or a store: a user-defined class is imported only if `allow` has it.
+
+    Parameters
+    ----------
+    name
+        The policy's id, or ``"module:Class"``.
+    allow
+        User-defined policies that may be used: classes, ``"module:Class"``, or ``"module"`` for all of a module.
+
+    >>> allowed_policy("exp3")[0].__name__
+    'Exp3'
+    >>> allowed_policy("os:system")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    holdfast.errors.InvalidParameter: policy must be one of Holdfast's own, or allowed: allow=['os:system'] ...
+    """
+    if not isinstance(name, str) or ":" not in name:
+        return find_policy(name)
+    if isinstance(allow, str):
+        raise InvalidParameter("allow", "must be a list of classes or names", allow)
+    for given in allow:
+        if isinstance(given, type) and issubclass(given, Policy) and f"{given.__module__}:{given.__qualname__}" == name:
+            return given, {}
+        if given in (name, name.partition(":")[0]):
+            return find_policy(name)
+    module = name.partition(":")[0]
+    rule = f"must be one of Holdfast's own, or allowed: allow=[{name!r}] imports the module {module}"
+    raise InvalidParameter("policy", rule, name)
+
+
+def make_policy(settings: Mapping[str, Any], allow: Iterable[str | type[Policy]] | None = None) -> Policy:
     """The policy that `settings` describes: its name under ``"policy"``, and its parameters by name.
+
+    With `allow`, a user-defined policy must be one of these, as in `allowed_policy`; by default any may be imported,
+    for settings that are the caller's own words.
 
     >>> make_policy({"policy": "base-minimax", "n_arms": 3, "horizon": 100}).grid
     'minimax'
@@ -67,5 +103,36 @@ def make_policy(settings: Mapping[str, Any]) -> Policy:
         raise InvalidParameter("settings", 'must be a mapping such as {"policy": "exp3", "n_arms": 8}', settings)
     values = dict(settings)
     name = values.pop("policy", None)
-    kind, implied = find_policy(name)
+    if "loss_range" in values:
+        warnings.warn(RENAMED, DeprecationWarning, stacklevel=2)
+        values["units"] = values.pop("loss_range")
+    kind, implied = find_policy(name) if allow is None else allowed_policy(name, allow)
     return made(kind, str(name), {**values, **implied})
+
+
+def entry_of(text: str) -> dict[str, Any]:
+    """The table of a policy written on one line: ``ID``, or ``ID:name=value,name=value``; ID may be ``module:Class``.
+
+    Values are as TOML has them; a word needs no quotes. Unless a ``name`` is given, it is called what was written.
+
+    >>> entry_of("tsallis-inf:estimator=reduced-variance,loss_bound=2.0")["estimator"]
+    'reduced-variance'
+    """
+    head, *rest = text.split(":")
+    if rest and "=" not in rest[0] and head not in POLICIES:  # module:Class
+        head = f"{head}:{rest.pop(0)}"
+    entry: dict[str, Any] = {"policy": head}
+    for part in filter(None, re.split(r",(?![^\[]*\])", ":".join(rest))):
+        name, equals, value = part.partition("=")
+        if not equals or not name.strip():
+            rule = f"must be an id, or an id with parameters: {head}:name=value,name=value"
+            raise InvalidParameter("policies", rule, text)
+        entry[name.strip()] = _value(value.strip())
+    return entry if len(entry) == 1 else {"name": text, **entry}
+
+
+def _value(text: str) -> Any:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
-
-import numpy as np
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 from holdfast import schedules
 from holdfast._numba.compile import kernel
 from holdfast.checks import LARGEST
-from holdfast.layouts import Array, Scalar, extended
+from holdfast.layouts import Range, Scalar, extended
 from holdfast.policies import tsallis_kernels as tsallis
-from holdfast.policies.policy import Kernels, Policy, must_be
-from holdfast.schedules import LONGEST
+from holdfast.policies.policy import Kernels, Policy, WithSwitchingCost, must_be
 from holdfast.simplex import refined
 
-LAMBDA = 0
-"""The place of λ in `params`."""
-
-SpmState = extended(tsallis.TsallisState, "SpmState", __name__, beta=Scalar)
+SpmState = extended(tsallis.TsallisState, "SpmState", __name__, beta=Annotated[Scalar, Range(8.0, LARGEST**2)])
 """Beside Algorithm 1's: β of the next block."""
+
+
+class SpmParams(NamedTuple):
+    """Of the blocks."""
+
+    lam: float  # λ
 
 
 @kernel
@@ -47,7 +47,7 @@ def stability_over_penalty(state: Any, beta: float) -> float:
 def choose(params: Any, state: Any, announced: float, streams: Any, block: Any) -> None:
     """A block of Theorem 1's length with η = 2/β; then β += |B|² z/(β h)."""
     K, n = float(state.C.shape[0]), state.n[0] + 1.0
-    rounds = schedules.whole_rounds(schedules.theorem_1_length(n, K, params[LAMBDA]))
+    rounds = schedules.whole_rounds(schedules.theorem_1_length(n, K, params.lam))
     if n == 1.0:
         state.beta[0] = 8.0 * K * rounds
     beta = state.beta[0]
@@ -56,11 +56,8 @@ def choose(params: Any, state: Any, announced: float, streams: Any, block: Any) 
     state.beta[0] = beta + rounds * rounds * stability_over_penalty(state, beta) / beta
 
 
-KERNELS = Kernels(choose, tsallis.observe, SpmState, tsallis.TsallisBlock)
-
-
 @dataclass(frozen=True)
-class StabilityPenaltyMatching(Policy):
+class StabilityPenaltyMatching(WithSwitchingCost, tsallis.Tsallis):
     """Algorithm 1 of the paper on Theorem 1's blocks, with a learning rate matched to stability and penalty.
 
     Ito, Tsuchiya and Honda (COLT 2024) let β_{t+1} = β_t + z_t/(β_t h_t), where z_t/β_t bounds what round t costs in
@@ -73,8 +70,12 @@ class StabilityPenaltyMatching(Policy):
 
     Parameters
     ----------
+    n_arms
+        K, the number of arms. Leave it out where `arms` names them.
     switching_cost
-        λ, in the units of `loss_range`.
+        λ, in `units`.
+    arms, units
+        Names of the arms; the lowest and the highest loss of a round. As for every policy.
 
     >>> player = StabilityPenaltyMatching(3, switching_cost=2.0).player(seed=1)
     >>> arm = player.ask()
@@ -83,28 +84,15 @@ class StabilityPenaltyMatching(Policy):
     """
 
     id: ClassVar[str] = "spm"
+    kernels = Kernels(choose, tsallis.observe, SpmState, tsallis.TsallisBlock, params=SpmParams)
 
-    switching_cost: float = field(kw_only=True)
+    carried_over = Policy.carried_over  # β is that of these arms
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set("switching_cost", self.checked_cost(self.switching_cost))
-
-    @property
-    def kernels(self) -> Kernels:
-        """One game at a time: its rates depend on what was lost."""
-        return KERNELS
-
-    def parameters(self, horizon: float | None = None, blocks: int = 64) -> Array:
-        """As the kernels take them."""
-        return np.array([self.switching_cost / self.unit])
-
-    def probabilities(self, params: Array, state: Any, block: Any) -> Array:
-        """p of the block drawn last."""
-        return tsallis.probabilities(state)
+    def parameters(self) -> SpmParams:
+        """λ."""
+        return SpmParams(self.lam)
 
     def check_saved(self, state: Mapping[str, Any], block: Mapping[str, Any] | None) -> None:
-        """An error for numbers that no game can have come to."""
-        longest = LONGEST if block is None else block["rounds"]
-        tsallis.check_saved(state, block, reduced=False, highest=longest, sums=(0.0, 0.0))
-        must_be(state["n"] == 0 or 8.0 * self.n_arms <= state["beta"] < LARGEST**2, "beta must be that of a block")
+        """An error for numbers that no game can have reached."""
+        super().check_saved(state, block)
+        must_be(not state["n"] or state["beta"] >= 8.0 * self.n_arms, "beta must be at least 8K")

@@ -9,10 +9,10 @@ from holdfast._numba.compile import kernel
 from holdfast.errors import HoldfastError
 from holdfast.layouts import Array
 from holdfast.policies.averages import (
-    THRESHOLD,
     AverageBlock,
     AverageState,
-    Hesitant,
+    CautiousParams,
+    WithCooldown,
     begin_with_cooldown,
     observe,
 )
@@ -35,22 +35,19 @@ def choose(params: Any, state: Any, announced: float, streams: Any, block: Any) 
     """A sample for each arm, and the arm of the least; the last, unless that is lower than its own by the threshold."""
     state.n[0] += 1.0
     last = int(state.last[0]) - 1
-    arm, least, of_last = 0, 2.0, 2.0 + params[THRESHOLD]
+    arm, least, of_last = 0, 2.0, 2.0 + params.threshold
     for i in range(state.C.shape[0]):
         value = believed(state, i, streams[:, 0])
         of_last = value if i == last else of_last
         if value < least:
             arm, least = i, value
-    if least >= of_last - params[THRESHOLD]:
+    if least >= of_last - params.threshold:
         arm = last
     begin_with_cooldown(params, state, block, arm, NOT_KNOWN)
 
 
-KERNELS = Kernels(choose, observe, AverageState, AverageBlock)
-
-
 @dataclass(frozen=True)
-class ThompsonSampling(Hesitant):
+class ThompsonSampling(WithCooldown):
     """Thompson sampling (Thompson 1933) with Beta(1, 1) priors on the mean losses.
 
     Draws a mean loss for each arm from its posterior Beta(1 + C_i, 1 + N_i − C_i) and plays the least; C_i is the loss
@@ -63,24 +60,23 @@ class ThompsonSampling(Hesitant):
 
     Parameters
     ----------
+    n_arms
+        K, the number of arms. Leave it out where `arms` names them.
     cooldown
         Rounds for which an arm is held after each switch to it.
     threshold
-        By how much the sample of another arm must be lower than that of the last before it is switched to, in the units
-        of `loss_range`.
+        By how much the sample of another arm must be lower than that of the last before it is switched to, in `units`.
+    arms, units
+        Names of the arms; the lowest and the highest loss of a round. As for every policy.
 
     >>> ThompsonSampling(3).player(seed=1).ask() in (0, 1, 2)
     True
     """
 
     id: ClassVar[str] = "thompson"
+    kernels = Kernels(choose, observe, AverageState, AverageBlock, params=CautiousParams)
     knows_probabilities: ClassVar[bool] = False
 
-    @property
-    def kernels(self) -> Kernels:
-        """One game at a time: the lengths of its blocks depend on what was lost."""
-        return KERNELS
-
-    def probabilities(self, params: Array, state: Any, block: Any) -> Array:
+    def probabilities(self, params: Any, state: Any, block: Any) -> Array:
         """An error: they are not known."""
         raise HoldfastError(f"{self.label} does not know the probabilities of its arms: it plays the best sample")

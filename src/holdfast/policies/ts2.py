@@ -11,7 +11,7 @@ from holdfast.layouts import Array
 from holdfast.policies.averages import AverageBlock, begin, observe
 from holdfast.policies.policy import Kernels
 from holdfast.policies.thompson import NOT_KNOWN, believed
-from holdfast.policies.ucb2 import EpochState, InEpochs, epoch
+from holdfast.policies.ucb2 import EpochParams, EpochState, InEpochs, epoch
 
 
 @kernel
@@ -24,9 +24,6 @@ def choose(params: Any, state: Any, announced: float, streams: Any, block: Any) 
         if value < least:
             arm, least = i, value
     begin(state, block, arm, epoch(params, state, arm), NOT_KNOWN)
-
-
-KERNELS = Kernels(choose, observe, EpochState, AverageBlock)
 
 
 @dataclass(frozen=True)
@@ -42,21 +39,21 @@ class BatchedThompson(InEpochs):
 
     Parameters
     ----------
+    n_arms
+        K, the number of arms. Leave it out where `arms` names them.
     alpha
         α, from 0 to 1: how fast epochs grow.
+    arms, units
+        Names of the arms; the lowest and the highest loss of a round. As for every policy.
 
     >>> BatchedThompson(3).player(seed=1).ask() in (0, 1, 2)
     True
     """
 
     id: ClassVar[str] = "ts2"
+    kernels = Kernels(choose, observe, EpochState, AverageBlock, params=EpochParams)
     knows_probabilities: ClassVar[bool] = False
 
-    @property
-    def kernels(self) -> Kernels:
-        """One game at a time: its blocks depend on what was lost."""
-        return KERNELS
-
-    def probabilities(self, params: Array, state: Any, block: Any) -> Array:
+    def probabilities(self, params: Any, state: Any, block: Any) -> Array:
         """An error: they are not known."""
         raise HoldfastError(f"{self.label} does not know the probabilities of its arms: it plays the best sample")

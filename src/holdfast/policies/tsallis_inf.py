@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
-import numpy as np
-
 from holdfast.checks import LARGEST, one_of, real_number
 from holdfast.errors import InvalidParameter
-from holdfast.layouts import Array
 from holdfast.policies import tsallis_kernels as tsallis
-from holdfast.policies.policy import Announcement, Kernels, Policy
+from holdfast.policies.policy import Announcement, Kernels
 
 ANNOUNCED = "announced"
 
 
 @dataclass(frozen=True)
-class TsallisInf(Policy):
+class TsallisInf(tsallis.Tsallis):
     """Tsallis-INF (Zimmert and Seldin, JMLR 2021), as generalised by Theorem 2 and Corollary 3 of the paper.
 
     It chooses anew in each round and knows nothing of switching costs: the baseline to which Tsallis-Switch
@@ -35,7 +32,7 @@ class TsallisInf(Policy):
     loss_bound
         B; or ``"announced"``: then each round's bound b_t is told by ``ask(loss_bound=b)`` before it is played, and
         η_t = 2/√(Σ b_s²), which Theorem 2 allows.
-    arms, loss_range
+    arms, units
         Names of the arms; the lowest and the highest loss of a round. As for every policy.
 
     >>> player = TsallisInf(3, loss_bound="announced").player(seed=2)
@@ -55,8 +52,8 @@ class TsallisInf(Policy):
             if isinstance(self.loss_bound, str):
                 raise InvalidParameter("loss_bound", "must be a number above 0 or 'announced'", self.loss_bound)
             self._set("loss_bound", real_number("loss_bound", self.loss_bound, least=1 / LARGEST, most=LARGEST))
-        if self.loss_bound != 1.0 and self.loss_range != (0.0, 1.0):
-            raise InvalidParameter("loss_bound", "and loss_range cannot both be given", self.loss_bound)
+        if self.loss_bound != 1.0 and self.units != (0.0, 1.0):
+            raise InvalidParameter("loss_bound", "and units cannot both be given", self.loss_bound)
 
     @property
     def label(self) -> str:
@@ -71,32 +68,30 @@ class TsallisInf(Policy):
     @property
     def bounds(self) -> tuple[float, float]:
         """Losses in [0, B]."""
-        return self.loss_range if isinstance(self.loss_bound, str) or self.loss_bound == 1.0 else (0.0, self.loss_bound)
+        return self.units if isinstance(self.loss_bound, str) or self.loss_bound == 1.0 else (0.0, self.loss_bound)
+
+    @property
+    def reduces_variance(self) -> bool:
+        """Whether losses are estimated around a baseline."""
+        return self.estimator == "reduced-variance"
 
     @property
     def kernels(self) -> Kernels:
         """Algorithm 1's, one round at a time, with the rate of Corollary 3 or of Theorem 2."""
-        schedule = tsallis.theorem_2 if self.loss_bound == ANNOUNCED else tsallis.corollary_3
+        schedule = tsallis.THEOREM_2 if self.loss_bound == ANNOUNCED else tsallis.COROLLARY_3
         return tsallis.algorithm_1(schedule, self.estimator)
 
-    def parameters(self, horizon: float | None = None, blocks: int = 64) -> Array:
-        """As the kernels take them."""
+    def parameters(self) -> tsallis.RateParams | tsallis.BoundParams:
+        """The rate's, and B where it is not announced."""
         faster = tsallis.FASTER[self.estimator]
-        return np.array([faster] if isinstance(self.loss_bound, str) else [faster, self.loss_bound])
-
-    def probabilities(self, params: Array, state: Any, block: Any) -> Array:
-        """p_t of the round drawn last."""
-        return tsallis.probabilities(state)
-
-    def carried_over(self, state: Mapping[str, Any], kept: Sequence[int | None]) -> dict[str, Any]:
-        """The estimates go on; a new arm has that of the best, a retired one is gone."""
-        return tsallis.carried_over(state, kept)
-
-    def check_saved(self, state: Mapping[str, Any], block: Mapping[str, Any] | None) -> None:
-        """An error for numbers that no game can have come to."""
-        n, reduced = state["n"], self.estimator == "reduced-variance"
         if isinstance(self.loss_bound, str):
-            sums, highest = (n * LARGEST**-2, n * LARGEST**2), math.sqrt(max(state["sum"], 0.0))
-        else:
-            sums, highest = (0.0, 0.0), self.loss_bound
-        tsallis.check_saved(state, block, reduced=reduced, highest=highest, sums=sums)
+            return tsallis.RateParams(faster)
+        return tsallis.BoundParams(faster, self.loss_bound)
+
+    def sums(self, n: float) -> tuple[float, float]:
+        """What Σ b_s² may be."""
+        return (n * LARGEST**-2, n * LARGEST**2) if isinstance(self.loss_bound, str) else (0.0, 0.0)
+
+    def highest_loss(self, state: Mapping[str, Any], block: Mapping[str, Any] | None) -> float:
+        """B; or, where bounds are announced, no less than the last."""
+        return math.sqrt(state["sum"]) if isinstance(self.loss_bound, str) else self.loss_bound

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
@@ -13,7 +13,7 @@ from holdfast.checks import LARGEST, one_of, real_number, whole_number
 from holdfast.errors import InvalidParameter
 from holdfast.layouts import Array
 from holdfast.policies import tsallis_kernels as tsallis
-from holdfast.policies.policy import Announcement, Kernels, Policy
+from holdfast.policies.policy import HIGHEST_COST, Announcement, Kernels
 from holdfast.schedules import LONGEST
 
 FASTEST = 1e15
@@ -23,10 +23,11 @@ MOST_TABULATED = 10**8
 """Blocks that a schedule given by hand may have."""
 
 Given = Sequence[float] | Callable[[int], float]
+Params = tsallis.LambdaParams | tsallis.GivenParams
 
 
 @dataclass(frozen=True)
-class TsallisSwitch(Policy):
+class TsallisSwitch(tsallis.Tsallis):
     """Algorithm 1 with the block lengths and learning rates of Theorem 1.
 
     Block n holds its arm for max(⌈a_n⌉, 1) rounds, a_n = (3λ/2)√(n/K), with η_n = 2/(a_n + 1)·√(2/n). It needs
@@ -39,14 +40,14 @@ class TsallisSwitch(Policy):
     n_arms
         K, the number of arms. Left out where `arms` names them.
     switching_cost
-        λ: what one switch costs, in the units of `loss_range`. Only a schedule given by hand can do without.
+        λ: what one switch costs, in `units`. Only a schedule given by hand can do without.
     estimator
         ``"importance-weighted"``: c/p_I for the arm played, as in the paper. ``"reduced-variance"``: the same around
         half of a block's length where p_i ≥ (η_n|B_n|)², with twice the rate; not in the paper.
     block_lengths, learning_rates
         Another schedule than Theorem 1's, as the algorithm's input allows: lists for n = 1, 2, …, or functions of n
         for an endless game. Rates must not increase.
-    arms, loss_range
+    arms, units
         Names of the arms; the lowest and the highest loss of a round. As for every policy.
 
     >>> player = TsallisSwitch(n_arms=3, switching_cost=2.0).player(seed=1)
@@ -92,9 +93,14 @@ class TsallisSwitch(Policy):
         return self.id if self.estimator == "importance-weighted" else f"{self.id}-rv"
 
     @property
+    def reduces_variance(self) -> bool:
+        """Whether losses are estimated around a baseline."""
+        return self.estimator == "reduced-variance"
+
+    @property
     def kernels(self) -> Kernels:
         """Algorithm 1's, on the blocks of Theorem 1 or on given ones."""
-        schedule = tsallis.theorem_1 if self.block_lengths is None else tsallis.given
+        schedule = tsallis.THEOREM_1 if self.block_lengths is None else tsallis.GIVEN
         return tsallis.algorithm_1(schedule, self.estimator)
 
     def table(self, blocks: int) -> tuple[Array, Array]:
@@ -128,41 +134,31 @@ class TsallisSwitch(Policy):
         shared = min(len(lengths), len(rates))
         return lengths[:shared], rates[:shared]
 
-    def parameters(self, horizon: float | None = None, blocks: int = 64) -> Array:
-        """As the kernels take them; a given schedule is tabulated for `blocks` blocks, or to cover `horizon`."""
+    def parameters(self) -> Params:
+        """λ, or the first 64 blocks of a given schedule."""
+        return self.parameters_reaching(block=64)
+
+    def parameters_reaching(self, *, block: int = 1, horizon: float = 1.0) -> Params:
+        """The same, with a given schedule tabulated up to `block`, or to cover `horizon` rounds."""
         if self.block_lengths is None:
             lam = (self.switching_cost or 0.0) / self.unit
-            return np.array([tsallis.FASTER[self.estimator], lam])
-        lengths, rates = self.table(blocks)
-        while horizon is not None and lengths.sum() < horizon:
-            if len(lengths) < blocks:
+            return tsallis.LambdaParams(tsallis.FASTER[self.estimator], lam)
+        lengths, rates = self.table(block)
+        while lengths.sum() < horizon:
+            if len(lengths) < block:
                 rule = f"must cover the horizon of {horizon:g} rounds; they end after {lengths.sum():g} rounds"
                 raise InvalidParameter("block_lengths and learning_rates", rule, f"{len(lengths)} blocks")
-            blocks *= 2
-            lengths, rates = self.table(blocks)
-        return np.concatenate([[1.0, len(lengths)], lengths, rates])
+            block *= 2
+            lengths, rates = self.table(block)
+        return tsallis.GivenParams(lengths, rates)
 
-    def blocks_covered(self, params: Array) -> float:
+    def blocks_covered(self, params: Any) -> float:
         """The number of blocks `params` has a length and a rate for."""
-        return math.inf if self.block_lengths is None else float(params[tsallis.LENGTH])
-
-    def probabilities(self, params: Array, state: Any, block: Any) -> Array:
-        """p_n of the block drawn last."""
-        return tsallis.probabilities(state)
-
-    def carried_over(self, state: Mapping[str, Any], kept: Sequence[int | None]) -> dict[str, Any]:
-        """The estimates go on; a new arm has that of the best, a retired one is gone."""
-        return tsallis.carried_over(state, kept)
-
-    def check_saved(self, state: Mapping[str, Any], block: Mapping[str, Any] | None) -> None:
-        """An error for numbers that no game can have come to."""
-        longest = LONGEST if block is None else block["rounds"]
-        reduced = self.estimator == "reduced-variance"
-        tsallis.check_saved(state, block, reduced=reduced, highest=longest, sums=(0.0, 0.0))
+        return math.inf if self.block_lengths is None else float(len(params.lengths))
 
 
 @dataclass(frozen=True)
-class VaryingTsallisSwitch(Policy):
+class VaryingTsallisSwitch(tsallis.Tsallis):
     """Algorithm 1 with the schedule of Theorem 4, for a switching cost λ_n announced at the start of block n.
 
     a_n = Σ_{s≤n} (λ_s + √(K/s)), |B_n| = max(⌈√(λ_n a_n/K)⌉, 1), η_n = 2√(2K)/(3a_n). The costs must not depend
@@ -173,7 +169,7 @@ class VaryingTsallisSwitch(Policy):
     ----------
     n_arms
         K, the number of arms. Left out where `arms` names them.
-    arms, loss_range
+    arms, units
         Names of the arms; the lowest and the highest loss of a round. As for every policy.
 
     >>> player = VaryingTsallisSwitch(n_arms=4).player(seed=1)
@@ -182,33 +178,19 @@ class VaryingTsallisSwitch(Policy):
     """
 
     id: ClassVar[str] = "tsallis-switch-varying"
+    kernels = tsallis.algorithm_1(tsallis.THEOREM_4, "importance-weighted")
 
     @property
     def announces(self) -> Announcement:
         """λ_n."""
         return "switching_cost"
 
-    @property
-    def kernels(self) -> Kernels:
-        """Algorithm 1's, on the blocks of Theorem 4."""
-        return tsallis.algorithm_1(tsallis.theorem_4, "importance-weighted")
+    def parameters(self) -> tsallis.RateParams:
+        """Only the rate's."""
+        return tsallis.RateParams(rate_factor=1.0)
 
-    def parameters(self, horizon: float | None = None, blocks: int = 64) -> Array:
-        """As the kernels take them."""
-        return np.array([1.0])
-
-    def probabilities(self, params: Array, state: Any, block: Any) -> Array:
-        """p_n of the block drawn last."""
-        return tsallis.probabilities(state)
-
-    def carried_over(self, state: Mapping[str, Any], kept: Sequence[int | None]) -> dict[str, Any]:
-        """The estimates go on; a new arm has that of the best, a retired one is gone."""
-        return tsallis.carried_over(state, kept)
-
-    def check_saved(self, state: Mapping[str, Any], block: Mapping[str, Any] | None) -> None:
-        """An error for numbers that no game can have come to."""
-        longest = LONGEST if block is None else block["rounds"]
-        n, K = state["n"], self.n_arms
+    def sums(self, n: float) -> tuple[float, float]:
+        """What a_n may be."""
+        K = self.n_arms
         a = 2.0 * math.sqrt(K) * (math.sqrt(n + 1.0) - 1.0)  # ≤ Σ √(K/s), reached when every λ_s is 0
-        sums = (a * (1 - 1e-9), n * (LARGEST + math.sqrt(K)))
-        tsallis.check_saved(state, block, reduced=False, highest=longest, sums=sums)
+        return a * (1 - 1e-9), n * (HIGHEST_COST + math.sqrt(K))

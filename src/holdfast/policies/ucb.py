@@ -6,24 +6,18 @@ import math
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-import numpy as np
-
 from holdfast._numba.compile import kernel
 from holdfast.checks import real_number
-from holdfast.layouts import Array
 from holdfast.policies.averages import (
-    THRESHOLD,
     UNTOLD,
     AverageBlock,
     AverageState,
-    Hesitant,
+    CautiousParams,
+    WithCooldown,
     begin_with_cooldown,
     observe,
 )
 from holdfast.policies.policy import Kernels
-
-EXPLORATION = 2
-"""The place of c in `params`, after the cooldown and the threshold."""
 
 
 @kernel
@@ -40,9 +34,9 @@ def choose(params: Any, state: Any, announced: float, streams: Any, block: Any) 
     K = state.C.shape[0]
     arm = int(state.n[0]) - 1
     if arm >= K:
-        doubt = params[EXPLORATION] * math.log(max(state.played[0], 1.0))
+        doubt = params.exploration * math.log(max(state.played[0], 1.0))
         last = int(state.last[0]) - 1
-        arm, least = last, index(state, last, doubt) - params[THRESHOLD]
+        arm, least = last, index(state, last, doubt) - params.threshold
         for i in range(K):
             value = index(state, i, doubt)
             if value < least:
@@ -50,11 +44,12 @@ def choose(params: Any, state: Any, announced: float, streams: Any, block: Any) 
     begin_with_cooldown(params, state, block, arm, 1.0)
 
 
-KERNELS = Kernels(choose, observe, AverageState, AverageBlock)
+KERNELS = Kernels(choose, observe, AverageState, AverageBlock, params=CautiousParams)
+"""One game at a time: the lengths of its blocks depend on what was lost."""
 
 
 @dataclass(frozen=True)
-class Ucb1(Hesitant):
+class Ucb1(WithCooldown):
     """UCB1 (Auer, Cesa-Bianchi and Fischer, Machine Learning 47, 2002) for losses.
 
     Plays each arm once, then the arm with the least mean loss − √(2 ln t/N_i): N_i rounds of it are known, t of all.
@@ -65,19 +60,23 @@ class Ucb1(Hesitant):
 
     Parameters
     ----------
+    n_arms
+        K, the number of arms. Leave it out where `arms` names them.
     exploration
         c in √(c ln t/N_i): 2 in the paper.
     cooldown
         Rounds for which an arm is held after each switch to it, the first rounds of each arm included.
     threshold
-        By how much the index of another arm must be lower than that of the last before it is switched to, in the units
-        of `loss_range`.
+        By how much the index of another arm must be lower than that of the last before it is switched to, in `units`.
+    arms, units
+        Names of the arms; the lowest and the highest loss of a round. As for every policy.
 
     >>> Ucb1(3, cooldown=10).player(seed=1).ask()
     0
     """
 
     id: ClassVar[str] = "ucb1"
+    kernels = KERNELS
     deterministic: ClassVar[bool] = True
 
     exploration: float = field(default=2.0, kw_only=True)
@@ -86,41 +85,32 @@ class Ucb1(Hesitant):
         super().__post_init__()
         self._set("exploration", real_number("exploration", self.exploration, least=0))
 
-    @property
-    def kernels(self) -> Kernels:
-        """One game at a time: the lengths of its blocks depend on what was lost."""
-        return KERNELS
-
-    def parameters(self, horizon: float | None = None, blocks: int = 64) -> Array:
-        """As the kernels take them."""
-        return np.append(super().parameters(), self.exploration)
+    def parameters(self) -> CautiousParams:
+        """With exploration."""
+        return super().parameters()._replace(exploration=self.exploration)
 
 
 @dataclass(frozen=True)
-class FollowTheLeader(Hesitant):
+class FollowTheLeader(WithCooldown):
     """The arm whose mean loss has been least so far, after one turn of each: what one does without thinking.
 
     It has no guarantee: the arm that was unlucky in its first rounds is not looked at again.
 
     Parameters
     ----------
+    n_arms
+        K, the number of arms. Leave it out where `arms` names them.
     cooldown
         Rounds for which an arm is held after each switch to it, the first turns included.
     threshold
-        By how much the mean of another arm must be lower before it is switched to, in the units of `loss_range`.
+        By how much the mean of another arm must be lower before it is switched to, in `units`.
+    arms, units
+        Names of the arms; the lowest and the highest loss of a round. As for every policy.
 
     >>> FollowTheLeader(3, cooldown=5).player(seed=1).ask()
     0
     """
 
     id: ClassVar[str] = "follow-the-leader"
+    kernels = KERNELS  # UCB1's
     deterministic: ClassVar[bool] = True
-
-    @property
-    def kernels(self) -> Kernels:
-        """UCB1's."""
-        return KERNELS
-
-    def parameters(self, horizon: float | None = None, blocks: int = 64) -> Array:
-        """As the kernels take them: without exploration."""
-        return np.append(super().parameters(), 0.0)

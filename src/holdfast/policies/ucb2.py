@@ -5,22 +5,25 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from holdfast._numba.compile import kernel
 from holdfast.checks import real_number
-from holdfast.layouts import Array, PerArm, extended
+from holdfast.layouts import PerArm, Whole, extended
 from holdfast.policies.averages import UNTOLD, AverageBlock, AverageState, Averaging, begin, observe
 from holdfast.policies.policy import Kernels, must_be
 from holdfast.schedules import LONGEST, whole_rounds
 
-ALPHA = 0
-"""The place of α in `params`."""
-
-EpochState = extended(AverageState, "EpochState", __name__, r=PerArm, tau=PerArm)
+EpochState = extended(AverageState, "EpochState", __name__, r=Annotated[PerArm, Whole], tau=Annotated[PerArm, Whole])
 """Beside the averages: epochs r_i of each arm, and τ(r_i), the rounds they have together; 0 before the first."""
+
+
+class EpochParams(NamedTuple):
+    """Of the epochs."""
+
+    alpha: float  # α
 
 
 @kernel
@@ -30,10 +33,10 @@ def epoch(params: Any, state: Any, arm: int) -> float:
     The first epoch of an arm has τ(0) = 1 round, and so has every one after the longest that can be counted.
     """
     before, after = state.tau[arm, 0], 1.0
-    power = (1.0 + params[ALPHA]) ** state.r[arm, 0]
+    power = (1.0 + params.alpha) ** state.r[arm, 0]
     while before > 0.0 and after <= before and power < LONGEST:
         state.r[arm, 0] += 1.0
-        power = (1.0 + params[ALPHA]) ** state.r[arm, 0]
+        power = (1.0 + params.alpha) ** state.r[arm, 0]
         after = whole_rounds(power)
     state.tau[arm, 0] = max(after, before)
     return float(max(after - before, 1.0))
@@ -52,14 +55,11 @@ def choose(params: Any, state: Any, announced: float, streams: Any, block: Any) 
         arm, least = 0, math.inf
         for i in range(K):
             tau, N = state.tau[i, 0], state.N[i, 0]
-            bonus = math.sqrt((1.0 + params[ALPHA]) * (1.0 + math.log(t / tau)) / (2.0 * tau))
+            bonus = math.sqrt((1.0 + params.alpha) * (1.0 + math.log(t / tau)) / (2.0 * tau))
             value = state.C[i, 0] / N - bonus if N > 0.0 else UNTOLD
             if value < least:
                 arm, least = i, value
     begin(state, block, arm, epoch(params, state, arm), 1.0)
-
-
-KERNELS = Kernels(choose, observe, EpochState, AverageBlock)
 
 
 @dataclass(frozen=True)
@@ -73,16 +73,16 @@ class InEpochs(Averaging):
         super().__post_init__()
         self._set("alpha", real_number("alpha", self.alpha, least=1e-6, most=1.0))
 
-    def parameters(self, horizon: float | None = None, blocks: int = 64) -> Array:
-        """As the kernels take them."""
-        return np.array([self.alpha])
+    def parameters(self) -> EpochParams:
+        """α."""
+        return EpochParams(self.alpha)
 
     def check_saved(self, state: Mapping[str, Any], block: Mapping[str, Any] | None) -> None:
-        """An error for numbers that no game can have come to."""
+        """An error for numbers that no game can have reached."""
         super().check_saved(state, block)
         tau, r = np.array(state["tau"]), np.array(state["r"])
         most = math.log(LONGEST) / math.log1p(self.alpha) + 1.0
-        must_be(bool((r >= 0.0).all() and (r <= most).all() and (np.floor(r) == r).all()), "r must be whole")
+        must_be(bool((r <= most).all()), f"r must be at most {most:g}")
         sizes = np.array([whole_rounds((1.0 + self.alpha) ** epochs) for epochs in r])
         must_be(bool(((tau == sizes) | ((tau == 0.0) & (r == 0.0))).all()), "tau must be τ(r), or 0")
         begun = int((tau > 0.0).sum())
@@ -100,17 +100,18 @@ class Ucb2(InEpochs):
 
     Parameters
     ----------
+    n_arms
+        K, the number of arms. Leave it out where `arms` names them.
     alpha
         α, from 0 to 1. The paper's experiments use 0.001, which plays rounds one by one at first; 0.1 here, for few
         switches.
+    arms, units
+        Names of the arms; the lowest and the highest loss of a round. As for every policy.
 
     >>> Ucb2(3).player(seed=1).ask()
     0
     """
 
     id: ClassVar[str] = "ucb2"
-
-    @property
-    def kernels(self) -> Kernels:
-        """One game at a time: its blocks depend on what was lost."""
-        return KERNELS
+    kernels = Kernels(choose, observe, EpochState, AverageBlock, params=EpochParams)
+    deterministic: ClassVar[bool] = True

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from holdfast.replays.costs import Amount, Standing
+from holdfast.number_format import number, short
+from holdfast.replays.cost_table import Amount, Standing
 
 NOTABLE = 0.01
 """A saving below this part of a cost is called none worth the name."""
@@ -114,7 +115,7 @@ def about_hindsight(standing: Standing) -> Sentence:
     at = f"At λ = {standing.switching_cost:g}"
     if saved <= 0:
         return Sentence(f"{at} the best plan in hindsight stays with {standing.best_arm} throughout.", True, numbers)
-    count = f"{switches:,} switches"
+    count = f"{number(switches)} switches"
     within = [
         f"{_size(base - cost, base)} with at most {m}"
         for m, cost in sorted(standing.references.limited.items())
@@ -165,7 +166,7 @@ def _compared(difference: Amount, base: float) -> str:
 def _size(amount: float, base: float, *, unit: bool = True) -> str:
     """An amount in per cent of a positive `base`, to two digits; in the trace's own units otherwise."""
     if base <= 0:
-        return f"{amount:.4g}"
+        return short(amount)
     percent = 100.0 * amount / base
     digits = f"{percent:.0f}" if percent >= 9.95 else f"{percent:.1f}" if percent >= 0.095 else f"{percent:.1g}"
     return f"{digits} %" if unit else digits

@@ -1,38 +1,36 @@
-"""The folder of a replay: what is being replayed, the pieces that are finished, and what is made of them.
+"""The folder of a replay.
 
-    DIR/record.json         what is being replayed: `resume` goes on only with the same
+    DIR/record.json         what is being replayed: `resume` continues only the same replay
     DIR/pieces/L-P.parquet  policy P at the L-th λ, both counted from 1
     DIR/replay.json …       what `holdfast.replays.outputs` writes once all pieces are there
 
-Each piece says in its provenance which it is, under its checksum. What is damaged, or holds something else, is named
-and played again.
+Each piece says in its provenance which it is. A piece that is damaged, or holds something else, is played again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 import holdfast
 from holdfast.environments import LossTable
-from holdfast.errors import BadSavedState, HoldfastError
-from holdfast.files import DRAFTS, LOCK, remove_drafts, reported
-from holdfast.replays.costs import exact
-from holdfast.replays.games import COLUMNS, Piece, Player
+from holdfast.files import reported
+from holdfast.replays.cost_table import exact
+from holdfast.replays.games import COLUMNS, Piece, PieceRunner
 from holdfast.results import SCHEMA, Result
-from holdfast.studies.differences import differences
-from holdfast.studies.file import plain
-from holdfast.studies.record import checksum, read_record, write_record
+from holdfast.runs.folder import TABLE, begin, check_resumable, earlier_record, read_piece
+from holdfast.runs.record import checksum, plain
 
 FORMAT, VERSION = "holdfast.replay", 1
 RECORD, PIECES = "record.json", "pieces"
 
 
-def described(table: LossTable, pieces: list[Piece], player: Player, fingerprint: str) -> dict[str, Any]:
-    """What the numbers of a replay depend on, in the shape in which studies compare theirs."""
+def described(table: LossTable, pieces: list[Piece], runner: PieceRunner, fingerprint: str) -> dict[str, Any]:
+    """What the numbers of a replay depend on: the record of its folder."""
     written = {
         "trace": fingerprint,
         "rounds": table.rounds,
@@ -40,9 +38,9 @@ def described(table: LossTable, pieces: list[Piece], player: Player, fingerprint
         "units": list(table.units),
         "switching_cost": list(dict.fromkeys(piece.switching_cost for piece in pieces)),
         "policies": list(dict.fromkeys(piece.name for piece in pieces)),
-        "replications": player.replications,
-        "seed": player.seed,
-        "recorded rounds": len(player.marks),
+        "replications": runner.replications,
+        "seed": runner.seed,
+        "recorded rounds": len(runner.marks),
     }
     cells = {f"{piece.name} at {exact(piece.switching_cost)}": piece.settings() for piece in pieces}
     return plain(
@@ -50,7 +48,7 @@ def described(table: LossTable, pieces: list[Piece], player: Player, fingerprint
             "format": FORMAT,
             "version": VERSION,
             "holdfast": holdfast.__version__,
-            "numbers": "gpu" if player.backend.name == "cuda" else "cpu",
+            "numbers": "gpu" if runner.backend.name == "cuda" else "cpu",
             "study": "replay",
             "written": written,
             "cells": {"all": written, **cells},
@@ -68,55 +66,34 @@ class ReplayFolder:
     @classmethod
     def admitted(cls, path: Path, record: dict[str, Any], resume: bool) -> ReplayFolder:
         """The folder, if it is free or holds this replay."""
-        here = cls(path, record)
-        with reported(path):
-            if not (path / RECORD).exists():
-                names = sorted(file.name for file in path.iterdir())
-                others = [name for name in names if name != LOCK and not fnmatch(name, DRAFTS)]
-                if others:
-                    raise HoldfastError(f"{path} must be empty or hold this replay; it has {others[0]!r}")
-                return here
-            if not any((path / PIECES).glob("*.parquet")):  # a run that failed before it had played anything
-                return here
-        different = differences(read_record(path / RECORD, FORMAT, VERSION), record)
-        if different:
-            raise HoldfastError(f"{path} holds another replay: {'; '.join(different)}; give another --out")
-        if not resume:
-            raise HoldfastError(f"{path} holds this replay already; give --resume to go on with it, or another --out")
-        return here
+        there = earlier_record(path, RECORD, "replay", FORMAT, VERSION)
+        if there is not None:
+            check_resumable(path, "replay", there, record, resume=resume)
+        return cls(path, record)
 
     def begin(self) -> None:
-        """Leave the record, and remove what a killed run has left half-written."""
-        with reported(self.path):
-            remove_drafts(self.path)
-        write_record(self.path / RECORD, self.record)  # first: a folder without it is somebody else's
+        """Write the record, and remove what a killed run left half-written."""
+        begin(self.path, RECORD, self.record)
         with reported(self.path):
             (self.path / PIECES).mkdir(exist_ok=True)
 
-    def found(self, place: str, piece: Piece, player: Player, say: Callable[[str], None]) -> Result | None:
-        """The piece, if it is there and whole."""
-        file = self._file(place)
-        if not file.exists():
-            return None
-        try:
-            result = Result.read(file)
-        except BadSavedState as error:
-            say(f"played again: {error}")
-            return None
-        if result.provenance.get("replay") != self._identity(piece):
-            say(f"played again: {file} holds other games than those it is named for")
-            return None
-        if result.frame.height != player.rows or result.frame.columns != [*COLUMNS, *SCHEMA]:
-            say(f"played again: {file} does not hold every row that it should")
-            return None
-        return result
+    def found(self, place: str, piece: Piece, runner: PieceRunner, say: Callable[[str], None]) -> Result | None:
+        """The piece, if it is there and complete."""
+        identity = self._identity(piece)
+        return read_piece(
+            self._file(place),
+            holds=lambda provenance: provenance.get("replay") == identity,
+            rows=lambda provenance: runner.rows,
+            schema=pl.Schema(COLUMNS | SCHEMA),
+            say=say,
+        )
 
     def keep(self, place: str, piece: Piece, result: Result) -> Path:
         """Write a piece."""
         return Result(result.frame, result.provenance | {"replay": self._identity(piece)}).write(self._file(place))
 
     def _file(self, place: str) -> Path:
-        return self.path / PIECES / f"{place}.parquet"
+        return self.path / PIECES / f"{place}{TABLE}"
 
     def _identity(self, piece: Piece) -> str:
         same = {name: value for name, value in self.record.items() if name not in ("cells", "holdfast")}

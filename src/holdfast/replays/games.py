@@ -6,31 +6,29 @@ its beginning by a policy that knows nothing yet.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from holdfast._numba.compile import kernel
 from holdfast.checks import whole_number
 from holdfast.environments import LossTable
-from holdfast.environments.environment import Tables
-from holdfast.environments.loss_table import total as table_total
 from holdfast.errors import InvalidParameter
 from holdfast.policies import Policy
+from holdfast.policies.registry import entry_of
 from holdfast.results import Result
 from holdfast.rng import check_seed
+from holdfast.runs.record import plain
 from holdfast.simulation.backends import Backend
 from holdfast.simulation.checkpoints import checkpoint_rounds
 from holdfast.simulation.costs import Costs
 from holdfast.simulation.run import fitted, simulate
-from holdfast.simulation.tasks import Task, run_task
-from holdfast.studies.file import plain
-from holdfast.studies.policies import entry_of, study_policy
+from holdfast.simulation.tasks import Task, arms_played
+from holdfast.studies.policies import study_policy
 
 WHOLE = "whole"
 COLUMNS = {"switching_cost": pl.Float64, "stretch": pl.String}
@@ -56,7 +54,7 @@ class Piece:
     name: str
     policies: Mapping[str, Policy]
     code: Mapping[str, str]
-    """The modules of a policy of one's own, each with the checksum of its source."""
+    """The modules of a user-defined policy, each with the checksum of its source."""
 
     @property
     def policy(self) -> Policy:
@@ -127,7 +125,7 @@ def _piece(place: str, entry: Any, lam: float, stretches: Stretches) -> Piece:
 
 
 @dataclass(frozen=True)
-class Player:
+class PieceRunner:
     """How pieces are played."""
 
     stretches: Stretches
@@ -138,7 +136,7 @@ class Player:
     backend: Backend
 
     @classmethod
-    def of(cls, stretches: Stretches, replications: object, seed: object, points: int, backend: Backend) -> Player:
+    def of(cls, stretches: Stretches, replications: object, seed: object, points: int, backend: Backend) -> PieceRunner:
         """Checked: intervals need two replications."""
         count = whole_number("replications", replications, least=2, most=2**32)
         marks = checkpoint_rounds(points, stretches[WHOLE].rounds)
@@ -178,42 +176,11 @@ class Player:
 # ---- which arms were held ----
 
 
-@kernel
-def watched_total(tables: Any, places: Any, start: float, stop: float, streams: Any, totals: Any) -> None:
-    """That of the table."""
-    table_total((tables[0], tables[1]), places, start, stop, streams, totals)
-
-
-@kernel
-def watched_gap(tables: Any, places: Any, start: float, stop: float, gaps: Any) -> None:
-    """Write down the arm of these rounds: the game asks for the gap of every block it plays."""
-    held = tables[2]
-    for t in range(int(start), int(stop)):
-        held[t] = int(places[0])
-    gaps[0] = 0.0
-
-
-@dataclass(frozen=True, eq=False)
-class Watched(LossTable):
-    """A table of losses that writes down which arm was played in each round; for one game at a time."""
-
-    total_kernel: ClassVar[Callable[..., Any]] = staticmethod(watched_total)
-    gap_kernel: ClassVar[Callable[..., Any]] = staticmethod(watched_gap)
-
-    held: NDArray[np.int32] | None = None
-
-    @property
-    def tables(self) -> Tables:
-        """Those of the table, and the arms, which are written to."""
-        assert self.held is not None
-        unit = self.units[1] - self.units[0]
-        return self.sums, np.array([float(self.reference), unit]), self.held
-
-
-def arms_held(table: LossTable, name: str, policy: Policy, lam: float, *, seed: int, replication: int) -> NDArray[Any]:
+def arms_held(
+    table: LossTable, name: str, policy: Policy, lam: float, *, seed: int, replication: int
+) -> NDArray[np.int32]:
     """The arm of each round in one replication, as `simulate` plays it."""
-    held = np.zeros(table.rounds, dtype=np.int32)
-    watched = Watched(table.source, units=table.units, index=table.index, arms=table.arms, held=held)
     costs = replace(Costs.of(lam, blocks=table.rounds), unit=table.unit)
-    run_task(Task(name, policy, watched, table.rounds, costs, (table.rounds,), seed, replication, 1))
+    task = Task(name, policy, table, table.rounds, costs, (table.rounds,), seed, replication, 1)
+    held: NDArray[np.int32] = arms_played(task)[0]
     return held

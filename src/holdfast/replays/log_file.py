@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,14 +12,18 @@ import polars as pl
 
 import holdfast
 from holdfast.checks import real_number
-from holdfast.environments.traces import read_frame
-from holdfast.errors import HoldfastError, InvalidParameter, nearest
-from holdfast.files import claimed, write_whole
-from holdfast.replays.costs import exact
-from holdfast.replays.logged import WHAT_TO_LOG, Evaluation, LoggedData
-from holdfast.replays.terminal import WIDTH, aligned, grouped
+from holdfast.data.log_file import read_log_columns
+from holdfast.errors import HoldfastError, InvalidParameter, printable
+from holdfast.files import claimed
+from holdfast.number_format import five_digits, number
+from holdfast.replays.cost_table import exact
+from holdfast.replays.off_policy import Evaluation, LoggedData
+from holdfast.replays.terminal import WIDTH, aligned
+from holdfast.report.html_parts import Column, paragraph, table
 from holdfast.report.page import Section, page
-from holdfast.report.parts import Column, paragraph, table
+from holdfast.result_files import parquet_bytes
+from holdfast.runs.outputs import Outputs
+from holdfast.runs.record import document
 
 ESTIMATORS = {
     "doubly_robust": "doubly robust",
@@ -32,41 +35,16 @@ EACH_ROUND = "a new draw each round"
 
 
 def read_log(source: Any, columns: Mapping[str, str | None]) -> LoggedData:
-    """The log in a file or data frame. `columns` names those of ``arm``, ``loss``, ``probability`` and, if there is
-    one, ``block`` (or ``"rounds"``: every round was drawn anew) and ``time``, which must not run backwards."""
-    block = columns.get("block")
-    words = [name for name in (columns["arm"], block, columns.get("time")) if name and name != "rounds"]
-    numbers = [str(columns["loss"]), str(columns["probability"])]
-    frame = read_frame(source, numbers=numbers)
-    needed = [columns["arm"], *numbers, *words]
-    for name in needed:
-        if name not in frame.columns:
-            what = f"; {WHAT_TO_LOG}" if name == columns["probability"] else ""
-            known = ", ".join(map(repr, frame.columns))
-            rule = f"must have a column {name!r} among its columns {known}{what}{nearest(name, frame.columns)}"
-            raise InvalidParameter("log", rule, str(source))
-    time = columns.get("time")
-    if time and not (frame[time].is_sorted() or frame[time].dtype == pl.String):
-        row = int((frame[time] < frame[time].shift(1)).fill_null(False).arg_max() or 0)
-        raise InvalidParameter("log", f"must have a column {time!r} that does not run backwards", f"row {row + 1}")
+    """The log in a file or data frame.
+
+    `columns` names those of ``arm``, ``loss``, ``probability`` and, if there is one, ``block`` (or ``"rounds"``: every
+    round was drawn anew) and ``time``, which must not run backwards.
+    """
+    read = read_log_columns(source, columns)
     try:
-        return LoggedData(
-            _array(frame, columns["arm"]),
-            _array(frame, columns["loss"]),
-            _array(frame, columns["probability"]),
-            blocks="rounds" if block == "rounds" else None if block is None else _array(frame, block),
-        )
+        return LoggedData(read["arm"], read["loss"], read["probability"], blocks=read["block"])
     except InvalidParameter as error:
         raise InvalidParameter(f"log: {error.parameter}", error.rule, error.value) from None
-
-
-def _array(frame: pl.DataFrame, name: str | None) -> Any:
-    column = frame[str(name)]
-    if column.null_count():
-        row = int(column.is_null().arg_max() or 0)
-        what = f"; {WHAT_TO_LOG}" if column.dtype.is_float() else ""
-        raise InvalidParameter("log", f"must have a value in row {row + 1}, column {name!r}{what}", None)
-    return column.to_numpy()
 
 
 @dataclass(frozen=True, repr=False)
@@ -77,7 +55,7 @@ class LogEvaluation:
     source: str
     switching_costs: tuple[float, ...]
     found: Mapping[str, Evaluation | str]
-    """By policy; a text is why it cannot be told."""
+    """By policy; a text says why it cannot be estimated."""
 
     def rows(self) -> list[dict[str, Any]]:
         """One row for each policy, estimator and λ; nothing but the refusal where it was refused."""
@@ -114,43 +92,41 @@ class LogEvaluation:
         }
 
     def write(self, out: str | Path) -> Path:
-        """``log.json``, ``log.parquet`` and ``report.html`` in a folder that has none of them yet."""
+        """``log.json``, ``log.parquet`` and ``report.html`` in a folder."""
         with claimed(out, "replaying") as folder:
-            files = {"log.json": b"", "log.parquet": b"", "report.html": b""}
-            there = [name for name in files if (folder / name).exists()]
-            if there:
-                raise HoldfastError(f"{folder} has {there[0]} already; give another --out")
-            frame = pl.DataFrame(self.rows(), infer_schema_length=None)
-            write_whole(folder / "log.json", (json.dumps(self.plain(), indent=1) + "\n").encode())
-            frame.write_parquet(folder / "log.parquet")
-            write_whole(folder / "report.html", self._page().encode())
+            files = {
+                "log.json": document(self.plain()),
+                "log.parquet": parquet_bytes(pl.DataFrame(self.rows(), infer_schema_length=None)),
+                "report.html": self._page().encode(),
+            }
+            Outputs(folder, "a replay").write(files)
         return Path(out)
 
     def _table(self, lam: float) -> list[list[str]]:
-        rows = [[f"λ = {lam:g}", *ESTIMATORS.values(), "worth"]]
+        rows = [[f"λ = {lam:g}", *ESTIMATORS.values(), "sample"]]
         for name, found in self.found.items():
             if isinstance(found, str):
                 rows.append([name, "refused", "", "", ""])
                 continue
             costs = [found.cost(lam, estimator) for estimator in ESTIMATORS]
-            cells = [f"{grouped(cost.losses)} ± {grouped((cost.high - cost.low) / 2)}" for cost in costs]
-            rows.append([name, *cells, f"{found.effective_blocks:,.0f}"])
-        return [*rows, ["what was played", grouped(self.logged_cost(lam)), "", "", ""]]
+            cells = [f"{five_digits(cost.losses)} ± {five_digits((cost.high - cost.low) / 2)}" for cost in costs]
+            rows.append([name, *cells, number(found.effective_blocks)])
+        return [*rows, ["what was played", five_digits(self.logged_cost(lam)), "", "", ""]]
 
     def _head(self) -> str:
         return (
-            f"{self.source}: {self.log.rounds:,} rounds in {len(self.log.starts):,} blocks, {self.log.n_arms} arms. "
-            f"Cost of holding an arm, ± half of the {self.log.confidence:.0%} interval; worth: what the log is worth "
-            "to it, in equal blocks."
+            f"{self.source}: {number(self.log.rounds)} rounds in {number(len(self.log.starts))} blocks, "
+            f"{self.log.n_arms} arms. Cost of holding an arm, ± half of the {self.log.confidence:.0%} interval; "
+            "sample: effective sample size (blocks)."
         )
 
     def _refusals(self) -> list[str]:
         return [f"{name}: {found}" for name, found in self.found.items() if isinstance(found, str)]
 
     def __repr__(self) -> str:
-        parts = [textwrap.fill(self._head(), WIDTH)]
+        parts = [textwrap.fill(printable(self._head()), WIDTH)]
         parts += [aligned(self._table(lam), WIDTH) for lam in self.switching_costs]
-        parts += [textwrap.fill(line, WIDTH, subsequent_indent="  ") for line in self._refusals()]
+        parts += [textwrap.fill(printable(line), WIDTH, subsequent_indent="  ") for line in self._refusals()]
         return "\n\n".join(parts)
 
     def _page(self) -> str:
@@ -177,5 +153,5 @@ def evaluate_log(source: Any, columns: Mapping[str, str | None], switching_costs
         except InvalidParameter as error:
             found[name] = str(error)
     if all(isinstance(one, str) for one in found.values()):
-        raise HoldfastError(f"nothing can be told from this log: {next(iter(found.values()))}")
+        raise HoldfastError(f"nothing can be estimated from this log: {next(iter(found.values()))}")
     return LogEvaluation(log, str(source) if isinstance(source, (str, Path)) else "log", costs, found)

@@ -6,18 +6,29 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from holdfast.number_format import counted, five_digits, mean_count, number
 from holdfast.replays.advice import Sentence
-from holdfast.replays.costs import Amount, Standing, exact
+from holdfast.replays.cost_table import Amount, Standing, exact
 from holdfast.replays.games import WHOLE
 from holdfast.replays.pictures import cost_by_lambda, running_cost, tradeoff, which_arm
-from holdfast.replays.terminal import count_of, grouped, over
+from holdfast.replays.terminal import over
+from holdfast.report.html_parts import (
+    Column,
+    folded,
+    heading,
+    line_chart,
+    listed,
+    mark,
+    pairs,
+    paragraph,
+    ribbon,
+    table,
+)
 from holdfast.report.markup import Html, element, joined
-from holdfast.report.numerals import counted, number
 from holdfast.report.page import Section, page
-from holdfast.report.parts import Column, folded, heading, line_chart, listed, mark, pairs, paragraph, ribbon, table
 
 if TYPE_CHECKING:
-    from holdfast.replays.outcome import Replay
+    from holdfast.replays.result import Replay
 
 
 def page_of(replay: Replay) -> str:
@@ -49,7 +60,7 @@ def _opening(replay: Replay) -> list[Html]:
     for lam, sentences in replay.advice_by_cost.items():
         if len(replay.switching_costs) > 1:
             parts.append(heading(f"λ = {lam:g}"))
-        parts.append(listed([_said(sentence) for sentence in sentences], "learnt"))
+        parts.append(listed([_said(sentence) for sentence in sentences], "conclusions"))
     note = (
         f"Means of {replay.replications} replications with {replay.confidence:.0%} confidence intervals. All of it is "
         "about this trace, not about the next one."
@@ -102,7 +113,7 @@ def _table(standing: Standing) -> Html:
     rows: list[list[str]] = []
     for name in standing.ranking():
         cost, played = standing.amount(name), standing.played[name]
-        means = grouped(float(played.losses.mean())), count_of(float(played.switches.mean()))
+        means = five_digits(float(played.losses.mean())), mean_count(float(played.switches.mean()))
         overs = [_over(cost, base), over(cost.mean, worst), over(cost.mean, plan)]
         rows.append([name, _interval(cost), *means, *overs])
     known = {
@@ -112,12 +123,14 @@ def _table(standing: Standing) -> Html:
         "best plan in hindsight": (plan, standing.references.plan_switches),
     }
     for name, (value, count) in known.items():
-        losses_of = grouped(value - standing.switching_cost * count)
-        rows.append([name, grouped(value), losses_of, number(count), *(over(value, m) for m in (base, worst, plan))])
+        losses_of = five_digits(value - standing.switching_cost * count)
+        rows.append(
+            [name, five_digits(value), losses_of, number(count), *(over(value, m) for m in (base, worst, plan))]
+        )
     for limit, value in sorted(standing.references.limited.items()):
         if limit > 1:
             overs = [over(value, m) for m in (base, worst, plan)]
-            rows.append([f"plan, at most {limit} switches", grouped(value), "", "", *overs])
+            rows.append([f"plan, at most {limit} switches", five_digits(value), "", "", *overs])
     caption = (
         "In the units of the losses, with the interval of the mean in brackets. A policy that draws nothing has one "
         "cost and no interval; with the columns in another order it may have another."
@@ -127,9 +140,9 @@ def _table(standing: Standing) -> Html:
 
 def _interval(amount: Amount) -> Html:
     if amount.low == amount.high:
-        return joined(grouped(amount.mean))
-    ends = f" ({grouped(amount.low)} to {grouped(amount.high)})"
-    return joined(grouped(amount.mean), element("span", ends, class_="sd"))
+        return joined(five_digits(amount.mean))
+    ends = f" ({five_digits(amount.low)} to {five_digits(amount.high)})"
+    return joined(five_digits(amount.mean), element("span", ends, class_="sd"))
 
 
 def _over(cost: Amount, base: float) -> Html:

@@ -8,14 +8,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from holdfast.replays.costs import exact
+from holdfast.replays.cost_table import exact
 from holdfast.replays.games import WHOLE
 from holdfast.report.charts import ChartRow, Line, LineChart, Panel, Ribbon, one_panel
 from holdfast.report.drawing import rendered
 from holdfast.statistics import student_quantile
 
 if TYPE_CHECKING:
-    from holdfast.replays.outcome import Replay
+    from holdfast.replays.result import Replay
 
 PLAN, RANDOM = "best plan", "a random arm"
 MOST_COLOURS = 7

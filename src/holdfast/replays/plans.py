@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 from holdfast.checks import real_number, whole_number
 from holdfast.errors import InvalidParameter
 from holdfast.policies.switching_costs import CostTable, checked_costs
+from holdfast.replays.dynamic_program import NO_LAYER, Programme, add_up, memory_needed
 from holdfast.replays.pair_plans import cheapest_arms, switching_paid
-from holdfast.replays.programme import NO_LAYER, Programme, add_up, memory_needed
 
 LARGEST_LOSS = 1e100
 """Losses beyond this could overflow in a sum."""

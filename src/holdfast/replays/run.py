@@ -12,17 +12,17 @@ import numpy as np
 import polars as pl
 
 from holdfast.checks import number_range, real_number
+from holdfast.data.traces import Trace, read_trace
 from holdfast.environments import LossTable
 from holdfast.environments.environment import UNIT_RANGE
-from holdfast.environments.traces import Trace, read_trace
 from holdfast.errors import InvalidParameter
 from holdfast.files import claimed
-from holdfast.replays.costs import Played, References, Standing, stretches
+from holdfast.replays.cost_table import GameTotals, References, Standing, stretches
 from holdfast.replays.folder import ReplayFolder, described
-from holdfast.replays.games import WHOLE, Piece, Player, PolicyLike, arms_held, pieces_of
-from holdfast.replays.outcome import Held, Replay, Running
+from holdfast.replays.games import WHOLE, Piece, PieceRunner, PolicyLike, arms_held, pieces_of
 from holdfast.replays.outputs import write_outputs
 from holdfast.replays.plans import LARGEST_LOSS, Plan, hindsight
+from holdfast.replays.result import Held, Replay, Running
 from holdfast.report.extra import need_matplotlib
 from holdfast.results import Result
 from holdfast.simulation.backends import Backend, Reporting, find_backend
@@ -85,6 +85,10 @@ def replay(
         As in `simulate`.
     out, resume
         A folder for the report, the tables and the finished pieces; with `resume` what is there is not played again.
+    confidence
+        Of the intervals.
+    echo
+        A function that is given each line of progress.
 
     >>> rng = np.random.default_rng(1)
     >>> losses = (rng.random((500, 2)) < [0.2, 0.6]).astype(float)
@@ -100,20 +104,22 @@ def replay(
     if table.n_arms < 2:
         raise InvalidParameter("losses", "must have at least two arms, or there is nothing to decide", table.n_arms)
     cuts = stretches(table.rounds)
-    player = Player.of({name: table.part(*ends) for name, ends in cuts.items()}, replications, seed, POINTS, chosen)
-    pieces = pieces_of(policies, costs, player.stretches)
+    runner = PieceRunner.of(
+        {name: table.part(*ends) for name, ends in cuts.items()}, replications, seed, POINTS, chosen
+    )
+    pieces = pieces_of(policies, costs, runner.stretches)
     say = echo or (lambda line: None)
     with ExitStack() as stack:
         folder = None
         if out is not None:
             need_matplotlib()
             place = stack.enter_context(claimed(out, "replaying"))
-            record = described(table, pieces, player, _fingerprint(table))
+            record = described(table, pieces, runner, _fingerprint(table))
             folder = ReplayFolder.admitted(place, record, resume)
             folder.begin()
-        games = stack.enter_context(progress_bar(progress, sum(_games(piece, player) for piece in pieces), "games"))
-        result = _played(pieces, player, folder, stack, games, say)
-        made = _assembled(trace, table, cuts, costs, pieces, player, result, share)
+        games = stack.enter_context(progress_bar(progress, sum(_games(piece, runner) for piece in pieces), "games"))
+        result = _played(pieces, runner, folder, stack, games, say)
+        made = _assembled(trace, table, cuts, costs, pieces, runner, result, share)
         if folder is not None:
             write_outputs(made, folder.path)
     return made
@@ -170,13 +176,13 @@ def _fingerprint(table: LossTable) -> str:
     return digest.hexdigest()
 
 
-def _games(piece: Piece, player: Player) -> int:
-    return sum(1 if policy.deterministic else player.replications for policy in piece.policies.values())
+def _games(piece: Piece, runner: PieceRunner) -> int:
+    return sum(1 if policy.deterministic else runner.replications for policy in piece.policies.values())
 
 
 def _played(
     pieces: Sequence[Piece],
-    player: Player,
+    runner: PieceRunner,
     folder: ReplayFolder | None,
     stack: ExitStack,
     advance: Callable[[int], None],
@@ -187,16 +193,16 @@ def _played(
     places = {f"{1 + i // count}-{1 + i % count}": piece for i, piece in enumerate(pieces)}
     found: dict[str, Result] = {}
     if folder is not None:
-        there = {place: folder.found(place, piece, player, say) for place, piece in places.items()}
+        there = {place: folder.found(place, piece, runner, say) for place, piece in places.items()}
         found = {place: result for place, result in there.items() if result is not None}
     if len(found) < len(places):
-        stack.enter_context(player.backend)
-    reporting = Player(
-        player.stretches, player.replications, player.seed, player.marks, Reporting(player.backend, advance)
+        stack.enter_context(runner.backend)
+    reporting = PieceRunner(
+        runner.stretches, runner.replications, runner.seed, runner.marks, Reporting(runner.backend, advance)
     )
     for place, piece in places.items():
         if place in found:
-            advance(_games(piece, player))
+            advance(_games(piece, runner))
             continue
         try:
             found[place] = reporting.play(piece)
@@ -216,7 +222,7 @@ def _assembled(
     cuts: Mapping[str, tuple[int, int]],
     costs: Sequence[float],
     pieces: Sequence[Piece],
-    player: Player,
+    runner: PieceRunner,
     result: Result,
     confidence: float,
 ) -> Replay:
@@ -224,7 +230,7 @@ def _assembled(
     arms = tuple(table.arms or map(str, range(table.n_arms)))
     last = result.frame.filter(pl.col("round") == pl.col("round").max().over("stretch"))
     played = {
-        (lam, stretch, policy): Played(part["total_loss"].to_numpy(), part["switches"].cast(pl.Float64).to_numpy())
+        (lam, stretch, policy): GameTotals(part["total_loss"].to_numpy(), part["switches"].cast(pl.Float64).to_numpy())
         for (lam, stretch, policy), part in last.group_by("switching_cost", "stretch", "policy")
     }
     names = list(dict.fromkeys(piece.name for piece in pieces))
@@ -243,7 +249,7 @@ def _assembled(
             of_policies = {name: played[lam, stretch, name] for name in names}
             standings[lam, stretch] = Standing(lam, of_policies, references, confidence)
     held = {
-        (piece.switching_cost, piece.name): _held(piece, table, player, standings[piece.switching_cost, WHOLE])
+        (piece.switching_cost, piece.name): _held(piece, table, runner, standings[piece.switching_cost, WHOLE])
         for piece in pieces
     }
     return Replay(
@@ -255,21 +261,21 @@ def _assembled(
         rounds=table.rounds,
         switching_costs=tuple(costs),
         policies={piece.name: piece.policy.settings() for piece in pieces},
-        replications=player.replications,
-        seed=player.seed,
+        replications=runner.replications,
+        seed=runner.seed,
         confidence=confidence,
         result=result,
         standings=standings,
         plans=plans,
         least_losses=frontier,
         held=held,
-        running=Running.of(trace.table, player.marks, arms, plans),
+        running=Running.of(trace.table, runner.marks, arms, plans),
     )
 
 
-def _held(piece: Piece, table: LossTable, player: Player, standing: Standing) -> Held:
+def _held(piece: Piece, table: LossTable, runner: PieceRunner, standing: Standing) -> Held:
     """The arms of the replication in the middle: as many cost less as cost more."""
     costs = standing.costs[piece.name]
     replication = int(np.argsort(costs, kind="stable")[(len(costs) - 1) // 2])
-    arms = arms_held(table, piece.name, piece.policy, piece.switching_cost, seed=player.seed, replication=replication)
+    arms = arms_held(table, piece.name, piece.policy, piece.switching_cost, seed=runner.seed, replication=replication)
     return Held.of(arms, replication)

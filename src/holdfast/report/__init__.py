@@ -12,9 +12,9 @@ Any matplotlib axes: ``draw_panel(axes, chart.rows[0].panels[0], looks(chart.ser
 
 from holdfast.report.charts import ChartRow, HeatMap, Line, LineChart, Panel, Ribbon, chart_row, one_panel, result_chart
 from holdfast.report.drawing import draw_chart, draw_panel, rendered, write_images
+from holdfast.report.html_parts import Column, heat_map, line_chart, ribbon, table
 from holdfast.report.page import Section, page, write_page
 from holdfast.report.palette import Look, looks
-from holdfast.report.parts import Column, heat_map, line_chart, ribbon, table
 
 __all__ = [
     "ChartRow",

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from holdfast.files import write_whole
+from holdfast.number_format import number, short
 from holdfast.report.charts import LineChart, Panel, Ribbon, Scale
 from holdfast.report.extra import need_matplotlib
-from holdfast.report.numerals import number
 from holdfast.report.palette import Look, looks
 
 if TYPE_CHECKING:
@@ -228,7 +228,7 @@ def _along(axes: Axes, panel: Panel, x_scale: str) -> None:
 
 
 def _threshold(chart: LineChart, column: int) -> float | None:
-    """A power of ten below which no line of the column ends, or None where a linear axis will do."""
+    """A power of ten below which no line of the column ends, or None where a linear axis is enough."""
     if not chart.flattened(column):
         return None
     panels = [row.panels[column] for row in chart.rows if column < len(row.panels)]
@@ -248,7 +248,7 @@ def _stroke(style: Look) -> dict[str, Any]:
 
 
 def _tick(value: float) -> str:
-    return number(value) if float(value).is_integer() else f"{value:g}".replace("-", "−")
+    return number(value) if float(value).is_integer() else short(value, 6)
 
 
 def _legend(figure: Figure, title: str, look: Mapping[str, Look]) -> None:

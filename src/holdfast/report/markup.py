@@ -10,7 +10,7 @@ VOID = frozenset({"br", "img", "path", "rect"})
 
 
 class Html(str):
-    """Text that is HTML; made by `element`, `raised` and the functions of `holdfast.report.parts` alone."""
+    """Text that is HTML; made by `element`, `raised` and the functions of `holdfast.report.html_parts` alone."""
 
     __slots__ = ()
 

@@ -1,7 +1,7 @@
 """A page that needs nothing but itself: title, lead, sections and how it was made, in one HTML file.
 
 The look and the behaviour are in `page.css` and `page.js`, the frame in `page.html`; what goes into a section comes
-from `holdfast.report.parts`. The plotting library goes along only where a chart needs it.
+from `holdfast.report.html_parts`. The plotting library goes along only where a chart needs it.
 """
 
 from __future__ import annotations

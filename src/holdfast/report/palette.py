@@ -1,6 +1,6 @@
 """How a series looks: the same colour, dash and marker for a policy wherever it is drawn.
 
-The colours are those of Okabe and Ito (2008), told apart with any common colour blindness; dash and marker tell
+The colours are those of Okabe and Ito (2008), distinguishable with any common colour blindness; dash and marker tell
 the lines apart without any colour.
 """
 

@@ -13,14 +13,13 @@ import polars as pl
 from holdfast.checks import one_of
 from holdfast.errors import InvalidParameter
 from holdfast.files import write_whole
+from holdfast.number_format import counted, with_error
 from holdfast.report.charts import DRAWN, ChartRow, LineChart, Scale, result_chart
 from holdfast.report.drawing import KINDS, draw_chart, draw_panel, rendered, styled
 from holdfast.report.extra import need_matplotlib
-from holdfast.report.numerals import counted
+from holdfast.report.html_parts import Column, line_chart, table
 from holdfast.report.page import Section, page
 from holdfast.report.palette import looks
-from holdfast.report.parts import Column, line_chart, table
-from holdfast.result_text import with_error
 from holdfast.results import MEASURES, Result
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from holdfast.policies import Policy
 from holdfast.simulation.backends import Backend
-from holdfast.simulation.game import ABREAST
+from holdfast.simulation.game import SIDE_BY_SIDE
 from holdfast.simulation.tasks import WORTH_A_ROW
 
 
@@ -23,7 +23,7 @@ class Chunks:
     seconds: float = 10.0
     """What a chunk should take: about the most that a killed run loses."""
     row_seconds: float = 60.0
-    """What it may take so that every core plays a row of games abreast: as long as ten alone, for 32."""
+    """What it may take so that every core plays a row of games side by side: as long as ten alone, for 32."""
     growth: int = 8
     """How much larger than the one before it a chunk may be."""
     most_rows: int = 2_000_000
@@ -40,7 +40,7 @@ class Chunks:
         played = list(policies)
         most = max(1, self.most_rows // (checkpoints * len(played)))
         size = width = backend.width
-        row = width * ABREAST if backend.abreast and any(policy.kernels.abreast for policy in played) else 1
+        row = width * SIDE_BY_SIDE if backend.abreast and any(policy.kernels.abreast for policy in played) else 1
         for first, count in missing:
             end = first + count
             while first < end:
@@ -51,9 +51,9 @@ class Chunks:
                 first += chunk
 
     def next_size(self, chunk: int, taken: float, width: int, row: int) -> int:
-        """How many replications to play next: whole rows of games abreast on every core where they fit.
+        """How many replications to play next: whole rows of games side by side on every core where they fit.
 
-        `chunk` of them took `taken` seconds on `width` cores, which together play `row` abreast.
+        `chunk` of them took `taken` seconds on `width` cores, which together play `row` side by side.
         """
         size = max(1, int(chunk * min(self.seconds / taken, self.growth)))
         if size >= row:

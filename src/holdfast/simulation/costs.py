@@ -10,12 +10,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from holdfast.checks import real_number
 from holdfast.errors import InvalidParameter
+from holdfast.layouts import Array
 
-Array = NDArray[np.float64]
 SwitchingCost = float | Sequence[float] | Callable[[int], float]
 FIRST_TABLE = 4096
 """Entries of a function that are tabulated at first; a game that needs more begins again with twice as many."""
@@ -59,9 +58,9 @@ class Costs:
     given: Any
     constant: float | None
     blocks: int | None = None
-    """The most blocks a game can have: a function is asked for no more. None where nobody knows."""
+    """The most blocks a game can have: a function is called for no more. None where it is not known."""
     unit: float = 1.0
-    """What `table` is divided by: the width of the losses' range, where policies are told shares of it."""
+    """What `table` is divided by: the width of the losses' range, where policies receive shares of it."""
     _known: Any = field(default_factory=lambda: array("d"), init=False, repr=False, compare=False)
     """λ_1, λ_2, … of a function, as far as they were asked for."""
     _failed: list[InvalidParameter] = field(default_factory=list, init=False, repr=False, compare=False)

@@ -1,7 +1,7 @@
 """The game: one loop over blocks, composed with the kernels of a policy and of an environment.
 
-This loop is the only one. It plays one game, or `ABREAST` games in the lanes of the processor's vector registers: game
-by game both do the same arithmetic, so they give the same bits. Threads and Dask workers run it through
+This loop is the only one. It plays one game, or `SIDE_BY_SIDE` games in the lanes of the processor's vector registers;
+both do the same arithmetic game by game, so they give the same bits. Threads and Dask workers run it through
 `compose_games`, a GPU thread through its own few lines in `holdfast.simulation.backends.cuda`.
 """
 
@@ -20,31 +20,24 @@ from holdfast.regret import NO_ARM, is_switch
 from holdfast.rng import STATE_SIZE, start_stream, uniform_abreast
 from holdfast.schedules import LONGEST
 
-ABREAST = 32
-"""Games played abreast: four registers of eight numbers. With fewer the compiler unrolls its loops before it sees that
-they could be vectors; more gain nothing."""
+SIDE_BY_SIDE = 32
+"""Games played side by side: four registers of eight numbers. With fewer, the compiler unrolls the loops before it sees
+that they could be vectors; more gain nothing."""
 
 STOPPED, COSTS_EXHAUSTED, AGAINST_THE_RULES, NO_LOSS = -1, -2, -3, -4
-"""What a game returns instead of its number of blocks: it was told to stop, ran out of λ_n, its policy named an arm
-or a number of rounds that there is not, or a block lost what its rounds cannot have lost."""
+"""What a game returns instead of its number of blocks: it was stopped, ran out of λ_n, its policy chose an
+invalid arm or block length, or a block loss was out of range."""
 
 ROUNDED, ROUNDING = 1e-6, 1e-9
 """What a total may be off, and how much more for each round up to it: a difference of long sums is rounded, and a part
 of a table may begin with them."""
 
 
-class Parts(NamedTuple):
-    """The kernels a game is composed of."""
-
-    policy: Kernels
-    total: Kernel
-    gap: Kernel
-
-
 class Rules(NamedTuple):
     """What is the same in every replication: read-only arrays and numbers."""
 
     params: Any
+    """The policy's parameters in one array."""
     tables: Any
     costs: Any
     """λ alone, or λ_1, λ_2, … of the blocks."""
@@ -73,6 +66,60 @@ class Record(NamedTuple):
     excess: Any
     switches: Any
     paid: Any
+
+
+class ArmRecord(NamedTuple):
+    """The same, and the arm of each round of each game."""
+
+    excess: Any
+    switches: Any
+    paid: Any
+    arms: Any
+
+
+class Recording(NamedTuple):
+    """What is recorded: a kernel that takes some games of a record, and one that is called for each block."""
+
+    games: Kernel
+    block: Kernel
+
+
+@kernel
+def some_games(record: Any, these: Any) -> Record:
+    """These games of a `Record`."""
+    return Record(record.excess[these], record.switches[these], record.paid[these])
+
+
+@kernel
+def some_games_with_arms(record: Any, these: Any) -> ArmRecord:
+    """These games of an `ArmRecord`."""
+    return ArmRecord(record.excess[these], record.switches[these], record.paid[these], record.arms[these])
+
+
+@kernel
+def no_block(record: Any, arms: Any, start: float, stop: float) -> None:
+    """Record nothing of a block."""
+
+
+@kernel
+def block_arms(record: Any, arms: Any, start: float, stop: float) -> None:
+    """Record the arm of each round of a block."""
+    for g in range(record.arms.shape[0]):
+        for t in range(int(start), int(stop)):
+            record.arms[g, t] = int(arms[g])
+
+
+CHECKPOINTS_ONLY = Recording(some_games, no_block)
+WITH_ARMS = Recording(some_games_with_arms, block_arms)
+
+
+class Parts(NamedTuple):
+    """The kernels a game is composed of."""
+
+    policy: Kernels
+    total: Kernel
+    gap: Kernel
+    recording: Recording = CHECKPOINTS_ONLY
 
 
 class Tally(NamedTuple):
@@ -124,11 +171,13 @@ def _hear_own(parts: Parts) -> Kernel:
     total, observe = parts.total, parts.policy.observe
 
     @kernel
-    def hear(rules: Any, scratch: Any, state: Any, block: Any, tally: Any, start: float, stop: float, K: int) -> bool:
+    def hear(
+        rules: Any, params: Any, scratch: Any, state: Any, block: Any, tally: Any, start: float, stop: float, K: int
+    ) -> bool:
         total(rules.tables, tally.place, start, stop, scratch.environment_streams, tally.block_loss)
         if not possible(tally.block_loss, start, stop):
             return False
-        observe(rules.params, state, block, tally.block_loss, stop - start)
+        observe(params, state, block, tally.block_loss, stop - start)
         return True
 
     return hear
@@ -140,7 +189,9 @@ def _hear_all(parts: Parts) -> Kernel:
     per_arm, more = layout.n_vectors, layout.n_more
 
     @kernel
-    def hear(rules: Any, scratch: Any, state: Any, block: Any, tally: Any, start: float, stop: float, K: int) -> bool:
+    def hear(
+        rules: Any, params: Any, scratch: Any, state: Any, block: Any, tally: Any, start: float, stop: float, K: int
+    ) -> bool:
         losses = scratch.vectors[per_arm * K + more : (per_arm + 1) * K + more]
         for i in range(K):
             for g in range(tally.seen.shape[0]):
@@ -151,7 +202,7 @@ def _hear_all(parts: Parts) -> Kernel:
                 return False
             for g in range(tally.seen.shape[0]):
                 losses[i, g] = min(max(tally.block_loss[g], 0.0), stop - start)
-        observe(rules.params, state, block, losses, stop - start)
+        observe(params, state, block, losses, stop - start)
         return True
 
     return hear
@@ -175,19 +226,21 @@ def compose_games(parts: Parts, width: int) -> Kernel:
 def frozen_in(parts: Parts) -> tuple[str, ...]:
     """What tells apart two compilations of the same kernels: a value that a user's kernel reads may change."""
     kernels: tuple[Callable[..., Any], ...] = (parts.policy.choose, parts.policy.observe, parts.total, parts.gap)
-    return tuple(frozen(getattr(part, "py_func", part)) for part in kernels)
+    return tuple(frozen(part) for part in kernels)
 
 
 @cache
 def _composed_play(parts: Parts, values: tuple[str, ...]) -> Kernel:
-    choose, gap = parts.policy.choose, parts.gap
+    choose, gap, record_block = parts.policy.choose, parts.gap, parts.recording.block
     hear = _hear_all(parts) if parts.policy.sees == "all" else _hear_own(parts)
+    view_params = parts.policy.params_layout.view
     view_state, view_block, view_tally = parts.policy.state_layout.view, parts.policy.block_layout.view, TALLY.view
 
     @kernel
     def play(rules: Any, first: int, scratch: Any, K: int, stop: Any, record: Any) -> int:
         """Play to the horizon, and record at each checkpoint; returns the number of blocks."""
         begin_games(rules, first, scratch)
+        params = view_params(rules.params)
         state = view_state(scratch.numbers, scratch.vectors, K)
         block = view_block(scratch.block, scratch.vectors, K)
         tally = view_tally(scratch.tally, scratch.vectors, K)
@@ -209,7 +262,7 @@ def _composed_play(parts: Parts, values: tuple[str, ...]) -> Kernel:
             else:
                 return COSTS_EXHAUSTED
             n += 1
-            choose(rules.params, state, lam if rules.announces_cost else 1.0, scratch.policy_streams, block)
+            choose(params, state, lam if rules.announces_cost else 1.0, scratch.policy_streams, block)
             wrong = 0
             for g in range(width):
                 inside = (block.arm[g] >= 0.0) & (block.arm[g] < K)  # a NaN is not
@@ -225,6 +278,7 @@ def _composed_play(parts: Parts, values: tuple[str, ...]) -> Kernel:
             if wrong > 0 or not 1.0 <= rounds <= LONGEST or rounds != math.floor(rounds):
                 return AGAINST_THE_RULES
             end = min(t + rounds, horizon)
+            record_block(record, block.arm, t, end)
             while mark < marks and checkpoints[mark] <= end:
                 gap(tables, tally.place, t, checkpoints[mark], tally.block_excess)
                 for g in range(record.excess.shape[0]):
@@ -236,7 +290,7 @@ def _composed_play(parts: Parts, values: tuple[str, ...]) -> Kernel:
                 gap(tables, tally.place, t, end, tally.block_excess)
                 for g in range(width):
                     tally.excess[g] += tally.block_excess[g]
-                if not hear(rules, scratch, state, block, tally, t, end, K):
+                if not hear(rules, params, scratch, state, block, tally, t, end, K):
                     return NO_LOSS
             t = end
         return n
@@ -246,7 +300,7 @@ def _composed_play(parts: Parts, values: tuple[str, ...]) -> Kernel:
 
 @cache
 def _composed_games(parts: Parts, width: int, values: tuple[str, ...]) -> Kernel:
-    play = _composed_play(parts, values)
+    play, some = _composed_play(parts, values), parts.recording.games
     n_numbers, n_block = parts.policy.state_layout.n_numbers, parts.policy.block_layout.n_numbers
     n_tally = TALLY.n_numbers
 
@@ -254,7 +308,7 @@ def _composed_games(parts: Parts, width: int, values: tuple[str, ...]) -> Kernel
     def games(rules: Any, first: int, vectors: Any, K: int, stop: Any, record: Any) -> int:
         """Fill one row of `record` for each replication from `first` on; returns the number of blocks.
 
-        Where `width` does not divide the replications, the last games are played with some that nobody asked for.
+        Where `width` does not divide the replications, the last games are played with some that are not recorded.
         """
         scratch = Scratch(
             local_words(STATE_SIZE, width),
@@ -267,7 +321,7 @@ def _composed_games(parts: Parts, width: int, values: tuple[str, ...]) -> Kernel
         blocks = 0
         for row in range(0, record.excess.shape[0], width):
             these = slice(row, row + width)
-            own = Record(record.excess[these], record.switches[these], record.paid[these])
+            own = some(record, these)
             played: int = play(rules, first + row, scratch, K, stop, own)
             if played < 0:
                 return played

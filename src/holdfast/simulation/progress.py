@@ -10,7 +10,7 @@ from contextlib import contextmanager
 @contextmanager
 def progress_bar(wanted: bool | None, total: int, what: str = "replications") -> Iterator[Callable[[int], None]]:
     """Gives a function to call with how many more are finished. With `wanted` None, a bar on a terminal only."""
-    if wanted is False or (wanted is None and not sys.stderr.isatty()):
+    if not shows_progress(wanted):
         yield lambda count: None
         return
     from rich.console import Console
@@ -20,3 +20,8 @@ def progress_bar(wanted: bool | None, total: int, what: str = "replications") ->
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task(what, total=total)
         yield lambda count: progress.advance(task, count)
+
+
+def shows_progress(wanted: bool | None) -> bool:
+    """Whether a bar is shown: as asked for, or on a terminal."""
+    return sys.stderr.isatty() if wanted is None else wanted

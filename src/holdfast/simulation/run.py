@@ -13,11 +13,11 @@ import numpy as np
 import holdfast
 from holdfast.checks import one_of, whole_number
 from holdfast.environments import Environment
-from holdfast.environments.environment import UNIT_RANGE
+from holdfast.environments.environment import LAST_ROUND, UNIT_RANGE
 from holdfast.errors import BackendLost, HoldfastError, InvalidParameter
 from holdfast.layouts import Array
 from holdfast.policies import Policy
-from holdfast.policies.policy import checked_parameters
+from holdfast.policies.policy import packed_parameters
 from holdfast.regret import pseudo_regret, total_loss
 from holdfast.results import Result, rows
 from holdfast.rng import check_seed
@@ -27,7 +27,6 @@ from holdfast.simulation.costs import Costs, SwitchingCost
 from holdfast.simulation.progress import progress_bar
 from holdfast.simulation.tasks import Played, Task
 
-MOST_ROUNDS = 2**53
 MOST_REPLICATIONS = 2**32
 
 
@@ -56,18 +55,32 @@ def simulate(
 ) -> Result:
     """Play each policy `replications` times against `environment` and record regret and switches.
 
-    `horizon` may be left out with a loss table: all its rounds are played. `switching_cost` is λ, or a sequence λ_n by
-    block: a list, a function of n, or `Power(alpha)`. Like all results it is in the units of the environment's losses;
-    the policies' `loss_range` must be the environment's.
+    The numbers of a policy depend on `seed`, its name and the replication only: neither on the number of workers nor on
+    the other policies. A GPU gives other numbers of the same distribution. Ctrl-C raises `Interrupted`, and a lost
+    cluster `BackendLost`; both have the finished replications as `result`.
 
-    Policies given as a mapping are called by its keys; otherwise each by its `label`. The numbers of a policy depend on
-    `seed`, that name and the replication, on nothing else: not on the backend's workers, nor on the other policies (a
-    GPU gives other numbers of the same distribution). So a study may be played in pieces: replications are numbered
-    from `first_replication` on, and `Result.concat` joins them to what one call would have given.
-
-    `checkpoints` are the rounds to record at (`holdfast.simulation.checkpoints`); the horizon is always one.
-    `progress` shows a bar; by default on a terminal only. Ctrl-C raises `Interrupted`, and a cluster
-    that is lost `BackendLost`; both hold what was finished as `result`.
+    Parameters
+    ----------
+    policies
+        One policy, several, or a mapping from names to policies. Without a mapping the name is the policy's `label`.
+    environment
+        What they play against. Its `units` must be those of the policies.
+    horizon
+        The number of rounds; with a loss table it may be left out, and all its rounds are played.
+    switching_cost
+        λ, in the units of the environment's losses; or one λ_n per block as a list, a function of n, or
+        `Power(alpha)`.
+    replications, first_replication
+        How many games each policy plays, and the number of the first. A long run can be played in pieces:
+        `Result.concat` joins them to what one call would have given.
+    seed
+        A whole number.
+    checkpoints
+        The rounds to record at: how many, ``"linear"``, ``"log"``, or the rounds. The horizon is always one of them.
+    backend, workers, scheduler
+        ``"threads"``, ``"dask"``, ``"cuda"`` or a `Backend`; the number of workers; the address of a Dask scheduler.
+    progress
+        Whether to show a progress bar; by default on a terminal only.
 
     >>> result = simulate([holdfast.Exp3(2)], holdfast.Bernoulli([0.3, 0.5]), horizon=100, switching_cost=0.1)
     >>> result.frame.columns
@@ -88,12 +101,12 @@ def simulate(
     number = check_seed(seed)
     marks = checkpoint_rounds(checkpoints, rounds, count * len(named))
     costs = Costs.of(switching_cost, blocks=rounds)
-    told = replace(costs, unit=environment.unit)  # as shares of the range, like the losses
-    told.table()  # a wrong function is found before anything is played
+    shares = replace(costs, unit=environment.unit)  # as shares of the range, like the losses
+    shares.table()  # a wrong function is found before anything is played
     means = Means.of(environment, marks)  # and so are these
     chosen = find_backend(backend, workers=workers, scheduler=scheduler)
     tasks = [
-        Task(name, policy, environment, rounds, told, marks, number, first, count) for name, policy in named.items()
+        Task(name, policy, environment, rounds, shares, marks, number, first, count) for name, policy in named.items()
     ]
     played: list[Played] = []
     stopped: BaseException | None = None
@@ -136,7 +149,7 @@ def checked_horizon(horizon: object, environment: Environment) -> int:
         if environment.rounds is None:
             raise InvalidParameter("horizon", "must be given, unless the environment is a loss table", None)
         return environment.rounds
-    rounds = whole_number("horizon", horizon, least=1, most=MOST_ROUNDS)
+    rounds = whole_number("horizon", horizon, least=1, most=LAST_ROUND)
     if environment.rounds is not None and rounds > environment.rounds:
         raise InvalidParameter("horizon", f"must not exceed the {environment.rounds} rounds of the table", horizon)
     return rounds
@@ -147,20 +160,20 @@ def fitted(policy: Policy, environment: Environment, horizon: int) -> Policy:
     if policy.n_arms != environment.n_arms:
         rule = f"must be {environment.n_arms}, as many as the environment has"
         raise InvalidParameter("n_arms", rule, policy.n_arms)
-    if policy.loss_range != environment.loss_range:
-        low, high = environment.loss_range
-        rule = f"must be that of the environment: give the policy loss_range=({low:g}, {high:g})"
-        if environment.loss_range == UNIT_RANGE and environment.rounds is not None:
-            rule += f", or the table units={policy.loss_range}"
-        raise InvalidParameter("loss_range", rule, policy.loss_range)
-    if policy.bounds[1] < environment.loss_range[1]:
-        rule = f"must be at least {environment.loss_range[1]:g}, which a round of the environment may lose"
+    if policy.units != environment.units:
+        low, high = environment.units
+        rule = f"must be those of the environment: give the policy units=({low:g}, {high:g})"
+        if environment.units == UNIT_RANGE and environment.rounds is not None:
+            rule += f", or the table units={policy.units}"
+        raise InvalidParameter("units", rule, policy.units)
+    if policy.bounds[1] < environment.units[1]:
+        rule = f"must be at least {environment.units[1]:g}, which a round of the environment may lose"
         raise InvalidParameter("loss_bound", rule, policy.bounds[1])
     if policy.arms is not None and environment.arms is not None and policy.arms != environment.arms:
         for arm in policy.arms:
             one_of("arms", arm, environment.arms)
         policy = replace(policy, arms=tuple(environment.arms))
-    checked_parameters(policy, horizon)
+    packed_parameters(policy, policy.parameters_reaching(horizon=horizon))
     return policy
 
 

@@ -11,30 +11,33 @@ from numpy.typing import NDArray
 from holdfast._numba.rows import aligned_zeros
 from holdfast.environments import Environment
 from holdfast.errors import HoldfastError, InvalidParameter
+from holdfast.layouts import Array
 from holdfast.players.game import broken_rules, policy_key
-from holdfast.policies import Policy
+from holdfast.policies.policy import Policy, packed_parameters
 from holdfast.rng import stream_key
 from holdfast.simulation.costs import Costs
 from holdfast.simulation.game import (
-    ABREAST,
     AGAINST_THE_RULES,
+    CHECKPOINTS_ONLY,
     COSTS_EXHAUSTED,
     NO_LOSS,
+    SIDE_BY_SIDE,
     STOPPED,
+    WITH_ARMS,
+    ArmRecord,
     Parts,
     Record,
+    Recording,
     Rules,
     compose_games,
     vector_rows,
 )
 
-Array = NDArray[np.float64]
-
 WORTH_A_ROW = 10
-"""From so many games on, a row of games abreast, the other columns idle, is quicker than one after the other."""
+"""From so many games on, a row of games side by side, the other columns idle, is quicker than one after the other."""
 
-MOST_ARMS_ABREAST = 2**15
-"""The state of so many arms of games abreast takes 16 MiB in each thread."""
+MOST_ARMS_SIDE_BY_SIDE = 2**15
+"""The state of so many arms of games side by side takes 16 MiB in each thread."""
 
 
 @dataclass(frozen=True)
@@ -57,11 +60,11 @@ class Task:
 
     @property
     def width(self) -> int:
-        """How many of the replications are best played abreast."""
-        return ABREAST if self.policy.kernels.abreast and self.policy.n_arms <= MOST_ARMS_ABREAST else 1
+        """How many of the replications are best played side by side."""
+        return SIDE_BY_SIDE if self.policy.kernels.abreast and self.policy.n_arms <= MOST_ARMS_SIDE_BY_SIDE else 1
 
     def rows(self) -> list[tuple[int, int]]:
-        """How the replications are played: so many, so many of them abreast. A few left over go one after the other."""
+        """How the replications are played: (how many, how many at a time). A few left over are played one by one."""
         rest = self.count % self.width
         alone = rest if rest < WORTH_A_ROW else 0
         return [(count, width) for count, width in ((self.count - alone, self.width), (alone, 1)) if count]
@@ -72,7 +75,7 @@ class Task:
         if not (isinstance(tables, tuple) and all(isinstance(table, np.ndarray) for table in tables)):
             raise InvalidParameter(f"tables of {type(self.environment).__name__}", "must be a tuple of arrays", tables)
         return Rules(
-            params=self.policy.parameters(horizon=self.horizon),
+            params=packed_parameters(self.policy, self.policy.parameters_reaching(horizon=self.horizon)),
             tables=tables,
             costs=costs,
             announces_cost=self.policy.announces == "switching_cost",
@@ -119,9 +122,20 @@ def check_played(task: Task, played: int) -> None:
         raise broken_rules(task.label, task.policy.n_arms)
     if played == NO_LOSS:
         raise HoldfastError(
-            f"{type(task.environment).__name__} must lose from 0 to 1 in each round, as a share of its loss_range: "
+            f"{type(task.environment).__name__} must lose from 0 to 1 in each round, as a share of its units: "
             "look at totals in its total_kernel"
         )
+
+
+def arms_played(task: Task) -> NDArray[np.int32]:
+    """The arm of each round of each replication, one row each."""
+    arms = np.zeros((task.count, task.horizon), dtype=np.int32)
+    record = ArmRecord(*_empty_record(task, task.count), arms)
+    signal, costs = np.zeros(1, dtype=np.uint8), task.costs.table()
+    while (played := _play(task, 1, task.first, costs, signal, record, WITH_ARMS)) == COSTS_EXHAUSTED:
+        costs = task.costs.longer(costs)
+    check_played(task, played)
+    return arms
 
 
 def warm_up(tasks: Iterable[Task]) -> None:
@@ -136,8 +150,16 @@ def _empty_record(task: Task, count: int) -> Record:
     return Record(np.zeros(shape), np.zeros(shape, dtype=np.int64), np.zeros(shape))
 
 
-def _play(task: Task, width: int, first: int, costs: Array, stop: NDArray[np.uint8], record: Record) -> int:
-    parts, K = task.parts(), task.policy.n_arms
+def _play(
+    task: Task,
+    width: int,
+    first: int,
+    costs: Array,
+    stop: NDArray[np.uint8],
+    record: Record | ArmRecord,
+    recording: Recording = CHECKPOINTS_ONLY,
+) -> int:
+    parts, K = task.parts()._replace(recording=recording), task.policy.n_arms
     vectors = aligned_zeros(vector_rows(parts.policy, K) * width)
     games = compose_games(parts, width)
     return int(games(task.rules(costs), first, vectors, K, stop, record))

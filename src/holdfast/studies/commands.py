@@ -1,4 +1,4 @@
-"""The command `holdfast plot`: draw a study, or one table."""
+"""The commands ``holdfast study …``: run experiments that a TOML file describes, and draw them."""
 
 from __future__ import annotations
 
@@ -7,29 +7,54 @@ from typing import Annotated
 
 import typer
 
+from holdfast.command_line import LIST, Backend, Command, Scheduler, Workers, add_old_form, names
+from holdfast.errors import printable
+
 PLOT = "plot.html"
 
 
+def run(
+    study: Annotated[Path, typer.Argument(help="A study in TOML.")],
+    out: Annotated[Path, typer.Option(help="Where the tables go.")],
+    backend: Backend = "threads",
+    scheduler: Scheduler = None,
+    workers: Workers = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Skip what is on disk already.")] = False,
+) -> None:
+    """Run your own experiment, described in a TOML file."""
+    from holdfast.studies.run import run_study
+
+    done = run_study(study, out, backend=backend, scheduler=scheduler, workers=workers, resume=resume, echo=print)
+    for values, result in done.results():
+        heading = printable(", ".join(f"{field} = {value}" for field, value in values.items()))
+        print(f"\n{heading}\n{result!r}" if heading else f"\n{result!r}")
+
+
 def plot(
-    study: Annotated[Path, typer.Argument(help="A folder that `holdfast simulate` filled, or a table of results.")],
+    study: Annotated[Path, typer.Argument(help="A folder that `holdfast study run` filled, or a table of results.")],
     out: Annotated[
         Path | None, typer.Option(help="The file: .html (interactive), .png, .svg or .pdf; plot.html in the folder.")
     ] = None,
     measures: Annotated[
-        str | None, typer.Option(help="pseudo_regret, switches, regret_with_switching, total_loss, total_cost; commas.")
+        list[str] | None,
+        typer.Option(metavar=LIST, help="pseudo_regret, switches, regret_with_switching, total_loss, total_cost."),
     ] = None,
     scale: Annotated[str, typer.Option(help="auto, linear or log.")] = "auto",
 ) -> None:
-    """Draw a study: a row of panels for each combination of its grid."""
+    """Draw a study: a row of panels for each combination."""
     from holdfast.results import Result
     from holdfast.studies.folder import finished_tables
 
     result = Result.read(study) if study.is_file() else finished_tables(study)
     target = out or (study.with_suffix(".html") if study.is_file() else study / PLOT)
-    wanted = {} if measures is None else {"measures": [name.strip() for name in measures.split(",")]}
-    print(f"The plot is {result.plot(target, scale=scale, title=study.resolve().stem, **wanted)}")
+    wanted = {"measures": names(measures)} if measures else {}
+    made = result.plot(target, scale=scale, title=study.resolve().stem, **wanted)
+    print(f"The plot is {printable(made)}")
 
 
-def add_to(app: typer.Typer) -> None:
-    """Put the command on the one `holdfast` has."""
-    app.command("plot")(plot)
+def add_to(app: typer.Typer, old_forms: typer.Typer) -> None:
+    """Make the commands known to a group, and the older ones to another."""
+    app.command("run", cls=Command)(run)
+    app.command("plot", cls=Command)(plot)
+    add_old_form(old_forms, "simulate", "study run", run)
+    add_old_form(old_forms, "plot", "study plot", plot)

@@ -1,4 +1,4 @@
-"""The environment of a study file: any that the registry knows, or one's own, with tables of losses from files."""
+"""The environment of a study file: any in the registry or user-defined, with loss tables from files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from holdfast.environments import Environment, LossTable
 from holdfast.environments.registry import ENVIRONMENTS, find_environment, make_environment
 from holdfast.errors import HoldfastError, InvalidParameter
 from holdfast.files import sha256
-from holdfast.studies.own import code_of, fields_of, is_own, looked_up_beside
+from holdfast.studies.user_classes import code_of, fields_of, is_own, looked_up_beside
 
 
 def study_environment(

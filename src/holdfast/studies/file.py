@@ -1,4 +1,4 @@
-"""A user's own experiment, read from a TOML file: every mistake is answered with the field, the rule and the value.
+"""A study read from a TOML file: an error names the field, the rule and the value.
 
     name = "regions"                     # of the files; the name of this file unless given
     horizon = 100_000                    # may be left out with a loss table: all its rows
@@ -24,7 +24,6 @@ its parameters by name, and perhaps a ``name``. Its n_arms, horizon and switchin
 
 from __future__ import annotations
 
-import json
 import re
 import tomllib
 from collections.abc import Callable
@@ -37,13 +36,15 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from holdfast.checks import whole_number
 from holdfast.environments import Environment
+from holdfast.environments.environment import LAST_ROUND
 from holdfast.errors import HoldfastError, InvalidParameter, nearest
 from holdfast.files import reason
 from holdfast.policies import Policy
 from holdfast.rng import check_seed
+from holdfast.runs.record import plain
 from holdfast.simulation.checkpoints import checkpoint_rounds
 from holdfast.simulation.costs import Costs, Power
-from holdfast.simulation.run import MOST_REPLICATIONS, MOST_ROUNDS, checked_horizon
+from holdfast.simulation.run import MOST_REPLICATIONS, checked_horizon
 from holdfast.studies import grid
 from holdfast.studies.environments import study_environment
 from holdfast.studies.policies import study_policy
@@ -62,10 +63,10 @@ class Cell:
     """The same as columns of its table."""
     environment: Environment
     source: dict[str, Any]
-    """The file of a loss table and its checksum, the code of an environment of one's own, or nothing."""
+    """The file of a loss table and its checksum, the code of a user-defined environment, or nothing."""
     policies: dict[str, Policy]
     code: dict[str, str]
-    """The modules of policies of one's own, each with the checksum of its source."""
+    """The modules of user-defined policies, each with the checksum of its source."""
     horizon: int
     replications: int
     seed: int
@@ -113,12 +114,6 @@ class Study:
         return replace(self, name=name)
 
 
-def plain(settings: dict[str, Any]) -> dict[str, Any]:
-    """Values as JSON has them; what it has no word for, by its text."""
-    same: dict[str, Any] = json.loads(json.dumps(settings, default=str))
-    return same
-
-
 def _cost(value: Any) -> Any:
     if not isinstance(value, dict):
         return Costs.of(value)
@@ -143,7 +138,7 @@ class Fields(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", arbitrary_types_allowed=True)
 
     name: Annotated[str, BeforeValidator(_name)]
-    horizon: Annotated[int, BeforeValidator(lambda v: whole_number("", v, least=1, most=MOST_ROUNDS))] | None = None
+    horizon: Annotated[int, BeforeValidator(lambda v: whole_number("", v, least=1, most=LAST_ROUND))] | None = None
     replications: Annotated[int, BeforeValidator(lambda v: whole_number("", v, least=1, most=MOST_REPLICATIONS))] = 10
     seed: Annotated[int, BeforeValidator(check_seed)] = 0
     switching_cost: Annotated[Costs, BeforeValidator(_cost)]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +11,16 @@ from holdfast.policies import Policy
 from holdfast.policies.registry import POLICIES, find_policy, make_policy
 from holdfast.simulation.costs import Costs
 from holdfast.simulation.run import fitted
-from holdfast.studies.own import code_of, fields_of, is_own, looked_up_beside
+from holdfast.studies.user_classes import code_of, fields_of, is_own, looked_up_beside
 
-FOLLOWED = ("n_arms", "horizon", "switching_cost", "loss_range")
+FOLLOWED = ("n_arms", "horizon", "switching_cost", "units")
 """Parameters of a policy that are the study's unless given."""
 
 
 def study_policy(
     place: str, entry: Any, environment: Environment, horizon: int, costs: Costs, folder: Path
 ) -> tuple[str, Policy, dict[str, str]]:
-    """The name and the policy that the table `entry` describes, and the code of one's own; `place` says which it is."""
+    """Name, policy and user-defined code of the table `entry`; `place` names the entry in errors."""
     if not isinstance(entry, dict):
         raise InvalidParameter(place, "must be a policy's id, or a table with it under policy", entry)
     given = dict(entry)
@@ -41,7 +39,7 @@ def study_policy(
         "n_arms": environment.n_arms,
         "horizon": horizon,
         "switching_cost": costs.constant,
-        "loss_range": environment.loss_range,
+        "units": environment.units,
     }
     for parameter in FOLLOWED:
         if parameter in fields_of(kind) and parameter not in given and not (parameter == "n_arms" and "arms" in given):
@@ -53,31 +51,3 @@ def study_policy(
     except InvalidParameter as error:
         raise InvalidParameter(f"{place}.{error.parameter}", error.rule, error.value) from None
     return label or policy.label, policy, code_of(kind) if is_own(name) else {}
-
-
-def entry_of(text: str) -> dict[str, Any]:
-    """The table of a policy written on one line: ``ID``, or ``ID:name=value,name=value``; ID may be ``module:Class``.
-
-    Values are as TOML has them; a word needs no quotes. Unless a ``name`` is given, it is called what was written.
-
-    >>> entry_of("tsallis-inf:estimator=reduced-variance,loss_bound=2.0")["estimator"]
-    'reduced-variance'
-    """
-    head, *rest = text.split(":")
-    if rest and "=" not in rest[0] and head not in POLICIES:  # module:Class
-        head = f"{head}:{rest.pop(0)}"
-    entry: dict[str, Any] = {"policy": head}
-    for part in filter(None, re.split(r",(?![^\[]*\])", ":".join(rest))):
-        name, equals, value = part.partition("=")
-        if not equals or not name.strip():
-            rule = f"must be an id, or an id with parameters: {head}:name=value,name=value"
-            raise InvalidParameter("policies", rule, text)
-        entry[name.strip()] = _value(value.strip())
-    return entry if len(entry) == 1 else {"name": text, **entry}
-
-
-def _value(text: str) -> Any:
-    try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        return text

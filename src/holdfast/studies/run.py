@@ -25,7 +25,7 @@ Missing = list[tuple[int, int]]
 
 @dataclass
 class StudyRun:
-    """What a run of a study came to."""
+    """The outcome of a study."""
 
     name: str
     out: Path
@@ -59,12 +59,25 @@ def run_study(
     echo: Say | None = None,
     chunks: Chunks | None = None,
 ) -> StudyRun:
-    """Run the study in the file `path` and leave its tables in the folder `out`.
+    """Run the study in a file and write its tables to a folder.
 
-    With `resume`, what is already there is kept and only the rest is played; a folder with another study is refused.
-    `echo` is called with a line for each finished cell. Ctrl-C keeps the finished chunks, says so, and raises
-    KeyboardInterrupt. Mistakes in the file, a backend that is not there and a scheduler that does not answer are found
-    before anything is written. `chunks` says how much is played between two saves.
+    Ctrl-C keeps the finished chunks and raises KeyboardInterrupt. Errors in the file, a missing backend and a scheduler
+    that does not answer are found before anything is written.
+
+    Parameters
+    ----------
+    path
+        The study, in TOML.
+    out
+        The folder; one that holds another study is refused.
+    backend, workers, scheduler, progress
+        As in `simulate`.
+    resume
+        Keep what is in the folder, and play the rest.
+    echo
+        Called with a line for each message.
+    chunks
+        How much is played between two saves.
     """
     return play_study(
         read_study(path),
@@ -89,12 +102,12 @@ def play_study(
     resume: bool = False,
     progress: bool | None = None,
     echo: Say | None = None,
-    told: Say | None = None,
+    finished: Say | None = None,
     chunks: Chunks | None = None,
 ) -> StudyRun:
-    """Run a study that was read or made, as `run_study` does. `told`, if given, hears of finished cells instead."""
-    say = _while_heard(echo)
-    finished = say if told is None else _while_heard(told)
+    """Run a study object, as `run_study` does; `finished`, if given, is called for finished cells instead of `echo`."""
+    say = _until_closed(echo)
+    report = say if finished is None else _until_closed(finished)
     chosen = find_backend(backend, workers=workers, scheduler=scheduler)
     began = time.perf_counter()
     with claimed(out, "running a study") as place:
@@ -120,7 +133,7 @@ def play_study(
                         run.played += played.provenance["replications"]
                     if not folder.is_finished(cell):
                         folder.finish(cell)
-                        finished(f"{cell.name}: {cell.replications} replications in {files[cell.name]}")
+                        report(f"{cell.name}: {cell.replications} replications in {files[cell.name]}")
                     missing[cell.name] = []
             except KeyboardInterrupt:
                 # It may come just after a chunk was written: what is kept is what lies there.
@@ -150,17 +163,17 @@ def _play(cell: Cell, missing: Missing, backend: Backend, chunks: Chunks) -> Ite
         )
 
 
-def _while_heard(echo: Say | None) -> Say:
-    """Say lines until nobody reads them any more (``| head -1``): that is no reason to stop playing."""
-    heard = echo is not None
+def _until_closed(echo: Say | None) -> Say:
+    """Pass lines on until the pipe is closed (``| head -1``), which does not stop the study."""
+    open_ = echo is not None
 
     def say(line: str) -> None:
-        nonlocal heard
-        if echo is None or not heard:
+        nonlocal open_
+        if echo is None or not open_:
             return
         try:
             echo(line)
         except BrokenPipeError:
-            heard = False
+            open_ = False
 
     return say

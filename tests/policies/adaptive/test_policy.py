@@ -225,7 +225,7 @@ def test_constants_that_break_a_rule_are_refused(settings, message):
 
 def test_units_of_ones_own():
     """Losses from −64 to 64 and a cost of 128λ play as losses from 0 to 1 and λ."""
-    own = hf.AdaptiveTsallisSwitch(3, switching_cost=64.0, loss_range=(-64.0, 64.0)).player(seed=3)
+    own = hf.AdaptiveTsallisSwitch(3, switching_cost=64.0, units=(-64.0, 64.0)).player(seed=3)
     unit = hf.AdaptiveTsallisSwitch(3, switching_cost=0.5).player(seed=3)
     for t in range(300):
         arm = own.ask()

@@ -1,32 +1,35 @@
-"""Where games are kept, by URL."""
+"""Where games are kept, by URL. Stores that a process opens by the same URL are one, with few connections."""
 
 from __future__ import annotations
 
-from holdfast.decisions.stores.shared import shared
-from holdfast.decisions.stores.store import Store
-from holdfast.errors import InvalidParameter
+from typing import Any
+from weakref import WeakValueDictionary
 
-RULE = "must be 'memory:', 'sqlite:///file' or 'postgresql://user@host/database'"
+from holdfast.decisions.stores.address import parse_address
+from holdfast.decisions.stores.sql import Store
+
+_stores: WeakValueDictionary[tuple[Any, ...], Store] = WeakValueDictionary()
 
 
 def store_at(url: object) -> Store:
-    """The store at a URL; an SQL store is made, or brought up to date, when it is first used."""
-    if not isinstance(url, str):
-        raise InvalidParameter("url", RULE, url)
-    scheme = url.partition(":")[0]
-    if url == "memory:":
-        from holdfast.decisions.stores.memory import MemoryStore
+    """The store at a URL; its tables are created when it is first used."""
+    kind = parse_address(url).kind
+    if kind == "postgresql":
+        from holdfast.decisions.stores.postgresql import PostgresStore, connection_key
 
-        return MemoryStore()
-    if scheme == "sqlite":
-        from holdfast.decisions.stores.sqlite import SqliteStore
+        return _shared(PostgresStore(str(url)), *connection_key(str(url)))
+    from holdfast.decisions.stores.sqlite import SqliteStore
 
-        return shared(SqliteStore(url))
-    if scheme in ("postgresql", "postgres"):
-        from holdfast.decisions.stores.postgresql import PostgresStore
+    store = SqliteStore(str(url))
+    return store if store.place is None else _shared(store, url, store.place)
 
-        return shared(PostgresStore(url))
-    raise InvalidParameter("url", RULE, url)
+
+def _shared(store: Store, *key: Any) -> Store:
+    """This store, or the one like it that is in use already."""
+    known = _stores.get(key)
+    if known is None or known.stale or known.replaced():
+        _stores[key] = known = store
+    return known
 
 
 __all__ = ["Store", "store_at"]

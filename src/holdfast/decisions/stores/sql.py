@@ -1,399 +1,511 @@
-"""What the SQL stores share: rows read and written through a session, each change one transaction.
+"""The contract of a store, and what both kinds share: tables, queries and transactions in SQL.
 
-Inside a transaction rows are kept as they were read and as they are to be written; only the columns that changed are
-written, all together at the end. So an ask or a tell inside a block is one read of a few small rows and one write of a
-few small rows, however much a caller changes on the way.
+A store promises (`tests/decisions/test_store_contract.py` runs over every kind):
+
+* `transaction(game, writing=True)` locks one game: nobody else changes it until the transaction ends. If it ends well,
+  what was appended and saved is durable and seen by everyone. If it ends in an error, nothing was changed.
+* Without `writing` it sees the game as it was at one moment, and cannot change it.
+* An error of the store is a `StoreError`. It is a `ConnectionLost` if the transaction may be tried again by a caller
+  who can find out whether it had happened after all.
+
+A transaction has the `head`, and reads `state`, `blocks`, `losses`, `asks`; it writes by `append` and `save`.
 """
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+import json
+import math
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache
-from typing import Any, Protocol, cast, get_type_hints
+from threading import local
+from typing import Any, ClassVar, NamedTuple, get_type_hints
 
-from holdfast.decisions.rows import (
-    KEY_ENDS,
-    KEYS,
-    MOST_TOGETHER,
-    Arm,
-    Ask,
-    BlockRow,
-    Fresh,
-    Head,
-    Identity,
-    Row,
-    RowKey,
-    State,
-    Tell,
+from holdfast.decisions.models import Ask, Block, Change, Events, Game, Head, Loss
+from holdfast.errors import BadStore, StoreError
+
+SCHEMA_TABLE = "holdfast_schema"
+OLD_TABLE = "holdfast_players"
+"""Only stores of Holdfast 0.3.0 have it."""
+
+# {serial}: a number given by the store; {float}: 64 bits; {compact}: rows in the order of their key;
+# {hot}: room for a row that changes often
+SCHEMA = (
+    """CREATE TABLE holdfast_games (
+        id {serial}, name TEXT NOT NULL UNIQUE, uid TEXT NOT NULL UNIQUE, secret TEXT NOT NULL,
+        created {float} NOT NULL, policy TEXT NOT NULL, arms TEXT NOT NULL, settings TEXT NOT NULL,
+        settings_version TEXT NOT NULL)""",
+    """CREATE TABLE holdfast_heads (
+        game BIGINT NOT NULL PRIMARY KEY, revision BIGINT NOT NULL, settings_version TEXT NOT NULL,
+        state_version TEXT NOT NULL, block BIGINT NOT NULL, arm BIGINT NOT NULL, rounds BIGINT NOT NULL,
+        handed BIGINT NOT NULL, probability {float} NOT NULL, asked BIGINT NOT NULL, switches BIGINT NOT NULL,
+        paid TEXT NOT NULL, settled BIGINT NOT NULL, forgotten BIGINT NOT NULL, kept BIGINT NOT NULL,
+        removed BIGINT NOT NULL, clock {float} NOT NULL, next_due {float}) {hot}""",
+    """CREATE TABLE holdfast_states (
+        game BIGINT NOT NULL PRIMARY KEY, version TEXT NOT NULL, data TEXT NOT NULL) {hot}""",
+    """CREATE TABLE holdfast_blocks (
+        game BIGINT NOT NULL, number BIGINT NOT NULL, key TEXT, arm BIGINT NOT NULL, rounds BIGINT NOT NULL,
+        probability {float} NOT NULL, began {float} NOT NULL, bound {float}, forced BIGINT NOT NULL,
+        data TEXT NOT NULL, told BIGINT NOT NULL, losses TEXT NOT NULL, late BIGINT NOT NULL, due {float},
+        settled_order BIGINT, settled_at {float}, total {float}, PRIMARY KEY (game, number)) {compact}""",
+    "CREATE INDEX holdfast_blocks_open ON holdfast_blocks (game, due, number) WHERE settled_order IS NULL",
+    "CREATE INDEX holdfast_blocks_settled ON holdfast_blocks (game, settled_order) WHERE settled_order IS NOT NULL",
+    """CREATE TABLE holdfast_asks (
+        game BIGINT NOT NULL, block BIGINT NOT NULL, first BIGINT NOT NULL, rounds BIGINT NOT NULL,
+        at {float} NOT NULL, request TEXT NOT NULL, PRIMARY KEY (game, block, first)) {compact}""",
+    "CREATE INDEX holdfast_asks_request ON holdfast_asks (game, request)",
+    """CREATE TABLE holdfast_losses (
+        game BIGINT NOT NULL, block BIGINT NOT NULL, round BIGINT NOT NULL, loss {float} NOT NULL,
+        at {float} NOT NULL, late BIGINT NOT NULL, PRIMARY KEY (game, block, round)) {compact}""",
+    """CREATE TABLE holdfast_changes (
+        id {serial}, game BIGINT NOT NULL, at {float} NOT NULL, kind TEXT NOT NULL, detail TEXT NOT NULL,
+        reason TEXT)""",
+    "CREATE INDEX holdfast_changes_game ON holdfast_changes (game, id)",
 )
-from holdfast.decisions.stores.schema import MIGRATIONS, TABLES, VERSION_TABLE, Migration
-from holdfast.decisions.stores.store import NOTHING_WANTED, R, Rows, Store, Wanted
-from holdfast.errors import BadStore
 
-SPREAD = 4
-"""Rows are read together when at least one in so many is asked for."""
+MIGRATIONS: tuple[Sequence[str], ...] = (SCHEMA,)
+"""The version of a store is the number of these that it has had. One that was released is never changed."""
 
-OPEN, SETTLED, REQUESTS = "holdfast_blocks_open", "holdfast_blocks_place", "holdfast_asks_request"
-"""Indexes. SQLite supposes that a player has ten rows, and would read all of them rather than use one."""
+TABLES: dict[type, str] = {
+    Head: "holdfast_heads",
+    Block: "holdfast_blocks",
+    Ask: "holdfast_asks",
+    Loss: "holdfast_losses",
+    Change: "holdfast_changes",
+}
 
-LISTED = (Ask, Tell)
-"""Rows that are found in lists and never got by their key."""
+SUMS: dict[type, str] = {Head: "paid", Block: "losses"}
+"""Columns with the parts of a sum, as JSON."""
 
-Key = tuple[Any, ...]
+MOST_COUNT = 2**53
 
-TELLS_IN = "WHERE player = ? AND block = ? AND first BETWEEN ? AND ? ORDER BY first DESC LIMIT ?"
+# SQLite has no statistics here and would read a whole history: it is told which index to use
+BLOCKS = {
+    "number": "WHERE game = ? AND number = ?",
+    "open": "{open} WHERE game = ? AND settled_order IS NULL ORDER BY number",
+    "due": "{open} WHERE game = ? AND settled_order IS NULL AND due <= ?",
+    "next due": "{open} WHERE game = ? AND settled_order IS NULL AND due > ? ORDER BY due LIMIT 1",
+    "settled after": "{settled} WHERE game = ? AND settled_order > ? ORDER BY settled_order LIMIT ?",
+    "settled up to": "WHERE game = ? AND number <= ? AND settled_order IS NOT NULL ORDER BY number LIMIT ?",
+    "after": "WHERE game = ? AND number > ? ORDER BY number LIMIT ?",
+    "latest": "WHERE game = ? ORDER BY number DESC LIMIT ?",
+}
+
+CHANGED = ("rounds", "told", "losses", "late", "due", "settled_order", "settled_at", "total")
+"""Columns of a block that change."""
+
+CHUNK = 400
+"""Keys in one query."""
+
+Rounds = Sequence[tuple[int, int]]
+"""Blocks and rounds of them."""
 
 
-def spans(wanted: Wanted) -> list[tuple[int, int, int, int]]:
-    """Values for `TELLS_IN`: block, first, last and most rows, to read those with all rounds that are wanted."""
-    found = []
-    for block, rounds in wanted.items():
-        first, last = min(rounds), max(rounds)
-        before = MOST_TOGETHER - 1  # a row that begins so early may reach a round
-        if len(rounds) == 1 or last - first >= SPREAD * len(rounds):
-            found += [(block, number - before, number, 1) for number in rounds]
-        else:
-            found.append((block, first - before, last, before + last - first + 1))
-    return found
+class ConnectionLost(StoreError):
+    """Whether the transaction happened is not known: it may be tried again where that is safe."""
 
 
-class Session(Protocol):
-    """A connection inside a transaction. In SQL, ``?`` stands for a value."""
+class Fresh(NamedTuple):
+    """All rows of a game that begins."""
 
-    def fetch(self, sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
-        """The rows that a query finds."""
-
-    def write(self, sql: str, values: Sequence[Any] = ()) -> None:
-        """Do something; it may wait until the next `fetch` or the end, and so may the next two."""
-
-    def insert(self, kind: Any, rows: Sequence[Row]) -> None:
-        """New rows of one table."""
-
-    def update(self, kind: Any, columns: tuple[str, ...], many: Sequence[Sequence[Any]]) -> None:
-        """Other values in some columns of rows: for each row these values and its key."""
-
-    def by(self, index: str) -> str:
-        """What makes a query use an index, where that must be said."""
+    game: Game
+    head: Head
+    state: str
+    blocks: tuple[Block, ...] = ()
+    """One in play, where the game comes from elsewhere."""
 
 
 @cache
-def select_from(kind: Any) -> str:
+def select(kind: Any, alias: str = "") -> str:
     """The beginning of a query for rows."""
-    return f"SELECT {', '.join(kind._fields)} FROM {TABLES[kind]} "
+    prefix = f"{alias}." if alias else ""
+    return f"SELECT {', '.join(prefix + name for name in kind._fields)} FROM {TABLES[kind]} {alias} "
 
 
 @cache
-def _select_one(kind: Any) -> str:
-    return select_from(kind) + "WHERE " + " AND ".join(f"{name} = ?" for name in KEYS[kind])
+def insert(kind: Any) -> str:
+    """A new row of a game."""
+    return f"INSERT INTO {TABLES[kind]} (game, {', '.join(kind._fields)}) VALUES "
 
 
-@cache
-def insert_into(kind: Any) -> str:
-    """A new row."""
-    return f"INSERT INTO {TABLES[kind]} ({', '.join(kind._fields)}) VALUES ({', '.join('?' * len(kind._fields))})"
-
-
-@cache
-def update_of(kind: Any, columns: tuple[str, ...]) -> str:
-    """A change of some columns of a row."""
-    changes = ", ".join(f"{name} = ?" for name in columns)
-    return f"UPDATE {TABLES[kind]} SET {changes} WHERE {' AND '.join(f'{name} = ?' for name in KEYS[kind])}"
-
-
-_seen_types: dict[Any, set[tuple[type, ...]]] = {kind: set() for kind in KEYS}
+_seen_types: dict[Any, set[tuple[type, ...]]] = {}
 
 
 def row_of(kind: Any, values: Sequence[Any]) -> Any:
-    """A row that was read: SQLite keeps whatever somebody writes into a column, so types are looked at."""
+    """A row that was read. SQLite keeps whatever somebody writes into a column, so types are checked."""
     types = tuple(map(type, values))
-    if types not in _seen_types[kind]:
+    if types not in _seen_types.setdefault(kind, set()):
+        stored = dict.fromkeys(SUMS.values(), str)  # as JSON
         for name, hint in get_type_hints(kind).items():
             value = values[kind._fields.index(name)]
-            if not isinstance(value, hint) or isinstance(value, bool):
-                raise BadStore(f"the store is damaged: {name} in {TABLES[kind]} is {value!r}")
+            if not isinstance(value, stored.get(name, hint)) or isinstance(value, bool):
+                raise BadStore(f"the store is damaged: {name} of a {kind.__name__} is {value!r}")
         _seen_types[kind].add(types)
-    return kind._make(values)
+    row = kind._make(values)
+    if kind not in SUMS:
+        return row
+    text = getattr(row, SUMS[kind])
+    try:
+        parts = json.loads(text)
+        math.fsum(parts)
+        if not all(type(part) is float and math.isfinite(part) for part in parts):
+            raise ValueError(text)
+    except (ValueError, TypeError, RecursionError):
+        raise BadStore(f"the store is damaged: a sum of losses cannot be read ({text[:40]!r})") from None
+    return row._replace(**{SUMS[kind]: tuple(parts)})
 
 
-def _by_key(kind: Any, rows: Iterable[Any]) -> dict[Key, Any]:
-    """Rows of one table, by what tells them apart in their game."""
-    end = KEY_ENDS[kind]
-    return {row[1:end]: row for row in rows}
+def _block_of(values: Sequence[Any]) -> Block:
+    block: Block = row_of(Block, values)
+    counts = block.number >= 1 and 0 <= block.told <= block.rounds <= MOST_COUNT and block.arm >= 0
+    if not (counts and math.isfinite(block.probability)):
+        raise BadStore(f"the store is damaged: the counts of block {block.number} are impossible")
+    return block
 
 
-class SqlRows(Rows):
-    """The rows of one game in a transaction."""
-
-    def __init__(self, session: Session, head: Head) -> None:
-        """Start from a head, which is locked where the transaction changes anything."""
-        super().__init__(head)
-        self._session = session
-        self._player = head.player
-        self._known: dict[type, dict[Key, Any]] = {kind: {} for kind in KEYS}
-        self._known[Head][()] = head
-        self._tells: dict[int, list[Tell]] = {}
-        self._new: dict[type, dict[Key, Any]] = {kind: {} for kind in KEYS}
-        self._changed: dict[RowKey, dict[str, Any]] = {}
-
-    def get(self, kind: type[R], *key: Any) -> R | None:
-        """The row with this key."""
-        known = self._known[kind]
-        if key not in known:
-            one = _select_one(cast(Any, kind))
-            found = self._session.fetch(one, (self._player, *key))  # what waits to be written has other keys
-            known[key] = row_of(kind, found[0]) if found else None
-        row = known[key]
-        changes = self._changed.get((kind, key))
-        return cast("R | None", row._replace(**changes) if changes and row is not None else row)
-
-    def add(self, *rows: Row) -> None:
-        """New rows of one table."""
-        if rows:
-            kind = type(rows[0])
-            new = _by_key(kind, rows)
-            self._new[kind].update(new)
-            if kind not in LISTED:
-                self._known[kind].update(new)
-
-    def set(self, kind: type[Row], *key: Any, **values: Any) -> None:
-        """Other values in some columns."""
-        new = self._new[kind]
-        if key in new:
-            new[key] = self._known[kind][key] = new[key]._replace(**values)
-        elif (changes := self._changed.get((kind, key))) is not None:
-            changes.update(values)
-        else:
-            self._changed[kind, key] = values
-
-    def flush(self) -> None:
-        """Write what has changed."""
-        for kind, new in self._new.items():
-            if new:
-                self._session.insert(kind, list(new.values()))
-                self._new[kind] = {}
-        updates: dict[tuple[type, tuple[str, ...]], list[Any]] = {}
-        for (kind, key), changes in self._changed.items():
-            updates.setdefault((kind, tuple(changes)), []).append((*changes.values(), self._player, *key))
-            self._known[kind].pop(key, None)
-        self._changed = {}
-        for (kind, names), values in updates.items():
-            self._session.update(kind, names, values)
-
-    def read_along(self, kind: Any, found: Iterable[Sequence[Any]]) -> list[Any]:
-        """Know rows that were read."""
-        rows = [row_of(kind, values) for values in found]
-        if kind not in LISTED:
-            self._known[kind].update(_by_key(kind, rows))
-        return rows
-
-    def read_near(self, kind: Any, column: str, numbers: Collection[int]) -> list[Any]:
-        """Read rows by one query, and perhaps some between them, if there are several near each other."""
-        if len(numbers) < 2 or max(numbers) - min(numbers) >= SPREAD * len(numbers):
-            return []
-        where = f"WHERE player = ? AND {column} BETWEEN ? AND ?"
-        return self._find(kind, where, self._player, min(numbers), max(numbers))
-
-    def tells_read_along(self, blocks: Iterable[int], found: Iterable[Sequence[Any]]) -> None:
-        """Know all that was told of what is wanted of some blocks."""
-        self._tells = {block: [] for block in blocks}
-        for tell in self.read_along(Tell, found):
-            self._tells[tell.block].append(tell)
-
-    def _find(self, kind: Any, rest: str, *values: Any, by: str = "") -> list[Any]:
-        self.flush()
-        begins = select_from(kind) + (self._session.by(by) if by else "")
-        return self.read_along(kind, self._session.fetch(begins + rest, values))
-
-    def arms(self) -> list[Arm]:
-        """All arms."""
-        return self._find(Arm, "WHERE player = ? ORDER BY arm", self._player)
-
-    def open_blocks(self) -> list[BlockRow]:
-        """Blocks that are not settled."""
-        return self._find(BlockRow, "WHERE player = ? AND place IS NULL ORDER BY number", self._player, by=OPEN)
-
-    def due_blocks(self, mark: float) -> list[BlockRow]:
-        """Open blocks whose patience has run out."""
-        where = "WHERE player = ? AND place IS NULL AND due <= ? ORDER BY due, number"
-        return self._find(BlockRow, where, self._player, mark, by=OPEN)
-
-    def earliest_due(self) -> float | None:
-        """When the first open block is due."""
-        where = "WHERE player = ? AND place IS NULL AND due IS NOT NULL ORDER BY due, number LIMIT 1"
-        found = self._find(BlockRow, where, self._player, by=OPEN)
-        return found[0].due if found else None
-
-    def settled_at(self, place: int) -> BlockRow | None:
-        """The block settled as the how-manieth."""
-        found = self._find(BlockRow, "WHERE player = ? AND place = ?", self._player, place, by=SETTLED)
-        return found[0] if found else None
-
-    def blocks(self, after: int, limit: int, *, settled_only: bool = False) -> list[BlockRow]:
-        """Blocks in order."""
-        settled = "AND place IS NOT NULL " if settled_only else ""
-        where = f"WHERE player = ? AND number > ? {settled}ORDER BY number LIMIT ?"
-        return self._find(BlockRow, where, self._player, after, limit)
-
-    def latest_blocks(self, limit: int) -> list[BlockRow]:
-        """The last blocks."""
-        return self._find(BlockRow, "WHERE player = ? ORDER BY number DESC LIMIT ?", self._player, limit)[::-1]
-
-    def asks_of(self, block: int) -> list[Ask]:
-        """What was handed out of a block."""
-        return self._find(Ask, "WHERE player = ? AND block = ? ORDER BY first", self._player, block)
-
-    def asks_under(self, request: str) -> list[Ask]:
-        """What was handed out under a request."""
-        where = "WHERE player = ? AND request = ? ORDER BY block, first"
-        return self._find(Ask, where, self._player, request, by=REQUESTS)
-
-    def tells_of(self, block: int) -> list[Tell]:
-        """What was told of a block."""
-        return self._find(Tell, "WHERE player = ? AND block = ? ORDER BY first", self._player, block)
-
-    def tells_at(self, block: int, rounds: Sequence[int]) -> list[Tell]:
-        """What was told of some rounds of a block."""
-        if block in self._tells:
-            return self._tells[block]
-        return [tell for span in spans({block: rounds}) for tell in self._find(Tell, TELLS_IN, self._player, *span)]
-
-    def forget(self, block: int) -> None:
-        """Remove asks and tells."""
-        self.flush()
-        for kind in (Ask, Tell):
-            where = f"DELETE FROM {TABLES[kind]} WHERE player = ? AND block = ?"
-            self._session.write(where, (self._player, block))
-
-    def remove(self, number: int) -> None:
-        """Remove a block."""
-        self.flush()
-        self._session.write(f"DELETE FROM {TABLES[BlockRow]} WHERE player = ? AND number = ?", (self._player, number))
-        self._known[BlockRow].pop((number,), None)
+def _head_of(values: Sequence[Any]) -> Head:
+    head: Head = row_of(Head, values)
+    counts = 0 <= head.handed <= head.rounds <= MOST_COUNT and 0 <= head.asked <= MOST_COUNT
+    order = 0 <= head.forgotten <= head.settled <= head.block <= MOST_COUNT and 0 <= head.removed <= head.block
+    numbers = 0 <= head.kept <= MOST_COUNT and head.revision >= 1 and (head.arm >= 0 or head.block == 0)
+    if not (counts and order and numbers and math.isfinite(head.clock)):
+        raise BadStore("the store is damaged: the counts of a game are impossible")
+    return head
 
 
-class SqlStore(Store):
-    """A store behind connections of this process, which are opened when needed and opened anew when lost."""
+class Transaction(ABC):
+    """One game, locked and read; what is written happens when the transaction ends well, or not at all."""
 
-    words: dict[str, str]
-    """What stands for the words in braces in a migration."""
-
-    def __init__(self, url: str, migrations: Sequence[Migration] = MIGRATIONS) -> None:
-        self.url = url
-        self._migrations = migrations
-
-    def __del__(self) -> None:
-        with suppress(Exception):  # whatever state the interpreter is in
-            self._let_go()
+    words: ClassVar[dict[str, str]]
+    """What stands for the words in braces in SQL."""
+    game: int
+    head: Head
+    told_blocks: dict[int, Block]
+    """The blocks of the rounds that it was begun with, by number."""
+    told_losses: dict[tuple[int, int], Loss]
+    """The losses of these rounds that are stored, by block and round."""
 
     @abstractmethod
-    def _let_go(self) -> None:
-        """Close connections, without a lock: whoever removes a store may hold others."""
+    def fetch_each(self, queries: Sequence[tuple[str, Sequence[Any]]]) -> list[list[tuple[Any, ...]]]:
+        """The rows that each query finds."""
 
-    def is_shared_as(self) -> tuple[Any, ...]:
-        """What two stores have in common that need not be two."""
-        return (self.url,)
+    @abstractmethod
+    def write(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
+        """One statement for each of the rows of values; an INSERT ends in ``VALUES``."""
+
+    def fetch(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
+        """The rows that one query finds."""
+        return self.fetch_each([(sql, values)])[0]
+
+    def start(self, rounds: Rounds, lock: str = "") -> None:
+        """Read the head, and the blocks and losses of some rounds, together."""
+        queries: list[tuple[str, Sequence[Any]]] = [(f"{select(Head)} WHERE game = ?{lock}", (self.game,))]
+        parts = 0
+        if len(rounds) == 1:
+            block, round = rounds[0]
+            queries.append((select(Block) + "WHERE game = ? AND number = ?", (self.game, block)))
+            queries.append((select(Loss) + "WHERE game = ? AND block = ? AND round = ?", (self.game, block, round)))
+            parts = 1
+        elif rounds:
+            blocks, losses = _queries_about(self.game, rounds)
+            queries += [*blocks, *losses]
+            parts = len(blocks)
+        heads, *others = self.fetch_each(queries)
+        if not heads:
+            raise BadStore(f"game number {self.game} is gone from the store")
+        self.head = _head_of(heads[0])
+        self.told_blocks = {values[0]: _block_of(values) for found in others[:parts] for values in found}
+        self.told_losses = {values[:2]: row_of(Loss, values) for found in others[parts:] for values in found}
+
+    def read_game(self) -> Game:
+        """The game's own row."""
+        found = self.fetch(f"{GAME} WHERE id = ?", self.game)
+        if not found:
+            raise BadStore(f"game number {self.game} is gone from the store")
+        return row_of_game(found[0])
+
+    def state_text(self) -> str:
+        """What was learnt, as text."""
+        found = self.fetch("SELECT version, data FROM holdfast_states WHERE game = ?", self.game)
+        if not found or found[0][0] != self.head.state_version or not isinstance(found[0][1], str):
+            raise BadStore("the store is damaged: the state of a game is not that of its last block")
+        return str(found[0][1])
+
+    def blocks(self, query: str, *values: float) -> list[Block]:
+        """Blocks by one of the named queries."""
+        rest = BLOCKS[query].format(**self.words)
+        return [_block_of(found) for found in self.fetch(select(Block) + rest, self.game, *values)]
+
+    def losses(self, first: int, last: int) -> list[Loss]:
+        """The losses of blocks from `first` to `last`, in order."""
+        where = "WHERE game = ? AND block BETWEEN ? AND ? ORDER BY block, round"
+        return [row_of(Loss, values) for values in self.fetch(select(Loss) + where, self.game, first, last)]
+
+    def of_open_blocks(self, kind: Any) -> list[Any]:
+        """All asks, or all losses, of the blocks that are not settled, in order."""
+        columns, last = ", ".join(f"x.{name}" for name in kind._fields), "first" if kind is Ask else "round"
+        found = self.fetch(
+            f"SELECT {columns} FROM holdfast_blocks b {self.words['open']} CROSS JOIN {TABLES[kind]} x "
+            f"WHERE b.game = ? AND b.settled_order IS NULL AND x.game = b.game AND x.block = b.number "
+            f"ORDER BY x.block, x.{last}",
+            self.game,
+        )
+        return [row_of(kind, values) for values in found]
+
+    def asked(self, request: str) -> list[tuple[Ask, Block]]:
+        """What was handed out under a request, in order, by one query."""
+        ours, theirs = (
+            ", ".join(f"{alias}.{name}" for name in kind._fields) for alias, kind in (("a", Ask), ("b", Block))
+        )
+        found = self.fetch(
+            f"SELECT {ours}, {theirs} FROM holdfast_asks a {self.words['requests']} JOIN holdfast_blocks b "
+            "ON b.game = a.game AND b.number = a.block WHERE a.game = ? AND a.request = ? ORDER BY a.block, a.first",
+            self.game,
+            request,
+        )
+        n = len(Ask._fields)
+        return [(row_of(Ask, values[:n]), _block_of(values[n:])) for values in found]
+
+    def changes(self) -> list[Change]:
+        """Settings that were changed, in order."""
+        where = "WHERE game = ? ORDER BY id"
+        return [row_of(Change, values) for values in self.fetch(select(Change) + where, self.game)]
+
+    def append(self, events: Events) -> None:
+        """Write what was added and changed."""
+        game = self.game
+        if events.begun:
+            self.write(insert(Block), [(game, *_as_stored(b)) for b in events.begun.values()])
+        if events.changed:
+            sets = ", ".join(f"{name} = ?" for name in CHANGED)
+            rows = [
+                (
+                    b.rounds,
+                    b.told,
+                    json.dumps(b.losses),
+                    b.late,
+                    b.due,
+                    b.settled_order,
+                    b.settled_at,
+                    b.total,
+                    game,
+                    b.number,
+                )
+                for b in events.changed.values()
+            ]
+            self.write(f"UPDATE holdfast_blocks SET {sets} WHERE game = ? AND number = ?", rows)
+        for kind, added in ((Ask, events.asks), (Loss, events.losses), (Change, events.changes)):
+            if added:
+                self.write(insert(kind), [(game, *row) for row in added])
+        for number in (events.forgotten, events.removed):
+            for table in ("asks", "losses"):
+                if number:
+                    self.write(
+                        f"DELETE FROM holdfast_{table} WHERE game = ? AND block = ?", [(game, n) for n in number]
+                    )
+        if events.removed:
+            self.write("DELETE FROM holdfast_blocks WHERE game = ? AND number = ?", [(game, n) for n in events.removed])
+        if events.game is not None:
+            columns = ("policy", "arms", "settings", "settings_version")
+            sets = ", ".join(f"{name} = ?" for name in columns)
+            row = [getattr(events.game, name) for name in columns]
+            self.write(f"UPDATE holdfast_games SET {sets} WHERE id = ?", [(*row, game)])
+
+    def save(self, head: Head, state: str | None) -> None:
+        """Write the head, and the state where it was changed."""
+        if state is not None:
+            self.write(
+                "UPDATE holdfast_states SET version = ?, data = ? WHERE game = ?",
+                [(head.state_version, state, self.game)],
+            )
+        self.write(SAVE_HEAD, [(*head._replace(paid=json.dumps(head.paid)), self.game)])  # type: ignore[arg-type]
+
+
+SAVE_HEAD = f"UPDATE holdfast_heads SET {', '.join(f'{name} = ?' for name in Head._fields)} WHERE game = ?"
+
+GAME = f"SELECT {', '.join(Game._fields)} FROM holdfast_games"
+
+
+def row_of_game(values: Sequence[Any]) -> Game:
+    """A game's row that was read."""
+    game: Game = row_of(Game, values)
+    return game
+
+
+def _as_stored(block: Block) -> tuple[Any, ...]:
+    return block._replace(losses=json.dumps(block.losses))  # type: ignore[arg-type]  # as the column has it
+
+
+def _marks(values: Sequence[Any]) -> str:
+    return ", ".join("?" * len(values))
+
+
+def _chunks(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    for first in range(0, len(values), CHUNK):
+        yield values[first : first + CHUNK]
+
+
+def _queries_about(game: int, rounds: Rounds) -> tuple[list[Any], list[Any]]:
+    """Queries for the blocks, and for the losses, of some rounds, each of which is looked up by its key."""
+    numbers = list(dict.fromkeys(block for block, _ in rounds))
+    among = select(Block) + "WHERE game = ? AND number IN"
+    blocks = [(f"{among} ({_marks(some)})", (game, *some)) for some in _chunks(numbers)]
+    columns = ", ".join(f"l.{name}" for name in Loss._fields)
+    losses = []
+    for some in _chunks(rounds):
+        sql = (
+            f"SELECT {columns} FROM (VALUES {', '.join(['(?, ?)'] * len(some))}) AS w CROSS JOIN holdfast_losses AS l "
+            "WHERE l.game = ? AND l.block = w.column1 AND l.round = w.column2"
+        )
+        losses.append((sql, [number for place in some for number in place] + [game]))
+    return blocks, losses
+
+
+class Store(ABC):
+    """Games by name. One object serves the threads of one process.
+
+    >>> from holdfast.decisions.stores import store_at
+    >>> store_at("memory:").names()
+    []
+    """
+
+    url: str
+    """As it may be shown."""
+    stale = False
+    """Whether it must be opened anew: what was in use is there no more."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self._calls = local()
+
+    @abstractmethod
+    def _transaction(self, game: int, *, writing: bool, deadline: float) -> AbstractContextManager[Transaction]:
+        """A transaction that has not read anything."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close files and connections; the store can be used again, and opens them anew."""
+
+    @contextmanager
+    def transaction(
+        self, game: int, rounds: Rounds = (), *, writing: bool, deadline: float | None = None
+    ) -> Iterator[Transaction]:
+        """One game, its head read; with `rounds`, the blocks and losses of these rounds too.
+
+        Parameters
+        ----------
+        game
+            Its number.
+        rounds
+            Blocks and rounds whose losses are about to be reported.
+        writing
+            Whether the game is locked, to be changed.
+        deadline
+            By `time.monotonic`: when to give up waiting for others.
+        """
+        until = time.monotonic() + 60.0 if deadline is None else deadline
+        with self._transaction(game, writing=writing, deadline=until) as transaction:
+            transaction.start(rounds, " FOR UPDATE" if writing and self.locks_rows else "")
+            yield transaction
+
+    locks_rows = False
+
+    # ---- games by name
 
     def replaced(self) -> bool:
-        """Whether what was in use is there no more, so that it must be opened anew."""
+        """Whether the file that was in use is there no more."""
         return False
 
-    @abstractmethod
-    @contextmanager
-    def _transaction(self, *, writing: bool) -> Iterator[Session]:
-        """A session in a transaction, which nobody else in this process uses."""
-        yield  # type: ignore[misc]  # never reached: it makes a generator
-
-    @abstractmethod
-    def _begin(self, session: Any, player: int, *, locked: bool, wanted: Wanted) -> SqlRows:
-        """The rows of a game, its head read."""
-
     def exists(self) -> bool:
-        """Whether there is anything at the URL; asked before reading, so that reading makes nothing."""
+        """Whether there is anything at the URL; checked before reading, so that reading creates nothing."""
         return True
 
-    def migrate(self, session: Session, version: int | None) -> None:
-        """Bring the tables up to date; `version` is None where there are none."""
-        done = version or 0
-        if done > len(self._migrations):
-            raise BadStore(
-                f"url must be of a store that this version of Holdfast can read, up to schema {len(self._migrations)}; "
-                f"this one has schema {done}: a newer Holdfast wrote it"
-            )
-        if version is None:
-            session.write(f"CREATE TABLE {VERSION_TABLE} (version BIGINT NOT NULL)")
-            session.write(f"INSERT INTO {VERSION_TABLE} (version) VALUES (?)", (0,))
-        for migration in self._migrations[done:]:
-            for statement in migration:
-                session.write(statement.format(**self.words))
-        if done < len(self._migrations):
-            session.write(f"UPDATE {VERSION_TABLE} SET version = ?", (len(self._migrations),))
-
-    def names(self) -> list[str]:
-        """All players."""
+    def names(self, deadline: float | None = None) -> list[str]:
+        """The names of all games, sorted."""
         if not self.exists():
             return []
-        with self._transaction(writing=False) as session:
-            rows = session.fetch(f"SELECT name FROM {TABLES[Identity]}", ())
-        return sorted(str(name) for (name,) in rows)
+        with self._transaction(0, writing=False, deadline=deadline or time.monotonic() + 60.0) as transaction:
+            return sorted(str(name) for (name,) in transaction.fetch("SELECT name FROM holdfast_games"))
 
-    def find(self, name: str) -> Identity | None:
-        """The player of this name."""
+    def find(self, name: str, deadline: float | None = None) -> Game | None:
+        """The game of this name."""
         if not self.exists():
             return None
-        with self._transaction(writing=False) as session:
-            return self._named(session, name)
+        with self._transaction(0, writing=False, deadline=deadline or time.monotonic() + 60.0) as transaction:
+            return _named(transaction, name)
 
-    def _named(self, session: Session, name: str) -> Identity | None:
-        found = session.fetch(select_from(Identity) + "WHERE name = ?", (name,))
-        return row_of(Identity, found[0]) if found else None
+    def create(self, fresh: Sequence[Fresh], deadline: float | None = None) -> list[Game]:
+        """Begin games, all or none; where a name is taken, the game that has it is left as it is and returned."""
+        with self._transaction(0, writing=True, deadline=deadline or time.monotonic() + 60.0) as transaction:
+            return [_named(transaction, one.game.name) or _created(transaction, one) for one in fresh]
 
-    def create(self, fresh: Sequence[Fresh]) -> list[Identity]:
-        """Begin games."""
-        made = []
-        with self._transaction(writing=True) as session:
-            for game in fresh:
-                found = self._named(session, game.identity.name)
-                made.append(found if found is not None else self._created(session, game))
-        return made
+    def delete(self, game: int) -> None:
+        """Remove a game and all its rows."""
+        with self._transaction(game, writing=True, deadline=time.monotonic() + 60.0) as transaction:
+            for table in (*TABLES.values(), "holdfast_states"):
+                transaction.write(f"DELETE FROM {table} WHERE game = ?", [(game,)])
+            transaction.write("DELETE FROM holdfast_games WHERE id = ?", [(game,)])
 
-    def _created(self, session: Session, game: Fresh) -> Identity:
-        columns = Identity._fields[1:]
-        marks = ", ".join("?" * len(columns))
-        names = f"{TABLES[Identity]} ({', '.join(columns)})"
-        taken = session.fetch(
-            f"INSERT INTO {names} VALUES ({marks}) ON CONFLICT (name) DO NOTHING RETURNING player", game.identity[1:]
+
+def nested(url: str) -> StoreError:
+    """What is said of a call inside a call."""
+    return StoreError(f"{url} cannot be used from within a call that uses it, as by a signal handler")
+
+
+def _named(transaction: Transaction, name: str) -> Game | None:
+    found = transaction.fetch(f"{GAME} WHERE name = ?", name)
+    return row_of_game(found[0]) if found else None
+
+
+def _created(transaction: Transaction, fresh: Fresh) -> Game:
+    columns, name = Game._fields[1:], fresh.game.name
+    taken = transaction.fetch(
+        f"INSERT INTO holdfast_games ({', '.join(columns)}) VALUES ({_marks(columns)}) "
+        "ON CONFLICT (name) DO NOTHING RETURNING id",
+        *fresh.game[1:],
+    )
+    if not taken:  # somebody else was quicker
+        other = _named(transaction, name)
+        if other is None:
+            raise BadStore(f"game {name!r} was created and deleted at the same time")
+        return other
+    game, head = taken[0][0], fresh.head
+    transaction.write(insert(Head), [(game, *head._replace(paid=json.dumps(head.paid)))])  # type: ignore[arg-type]
+    transaction.write(
+        "INSERT INTO holdfast_states (game, version, data) VALUES ", [(game, head.state_version, fresh.state)]
+    )
+    if fresh.blocks:
+        transaction.write(insert(Block), [(game, *_as_stored(b)) for b in fresh.blocks])
+    return fresh.game._replace(id=game)
+
+
+def check_schema(url: str, tables: Iterable[str], versions: Sequence[Any]) -> int:
+    """The version of a store with these tables, 0 where there are none; an error for one that cannot be used."""
+    known = set(tables)
+    if OLD_TABLE in known:
+        raise BadStore(
+            f"{url} was written by Holdfast 0.3.0, whose stores this version does not read: use another file or schema"
         )
-        if not taken:  # somebody else was quicker
-            other = self._named(session, game.identity.name)
-            if other is None:
-                raise BadStore(f"player {game.identity.name!r} came and went while it was being made")
-            return other
-        numbered = game.numbered(taken[0][0])
-        session.insert(Head, [numbered.head])
-        session.insert(State, [numbered.state])
-        session.insert(Arm, numbered.arms)
-        if numbered.blocks:
-            session.insert(BlockRow, numbered.blocks)
-        return numbered.identity
+    if SCHEMA_TABLE not in known:
+        return 0
+    if len(versions) != 1 or type(versions[0]) is not int or versions[0] < 1:
+        raise BadStore(f"{url} is damaged: its table {SCHEMA_TABLE!r} must have one version")
+    if versions[0] > len(MIGRATIONS):
+        raise BadStore(
+            f"{url} must be a store that this version of Holdfast can read, up to schema {len(MIGRATIONS)}; "
+            f"this one has schema {versions[0]}: a newer Holdfast wrote it"
+        )
+    return versions[0]
 
-    def delete(self, player: int) -> None:
-        """Remove a game."""
-        with self._transaction(writing=True) as session:
-            for table in TABLES.values():
-                session.write(f"DELETE FROM {table} WHERE player = ?", (player,))
 
-    @contextmanager
-    def change(self, player: int, wanted: Wanted = NOTHING_WANTED) -> Iterator[Rows]:
-        """Rows to be changed."""
-        with self._transaction(writing=True) as session:
-            rows = self._begin(session, player, locked=True, wanted=wanted)
-            yield rows
-            rows.flush()
-
-    @contextmanager
-    def look(self, player: int) -> Iterator[Rows]:
-        """Rows to be read."""
-        with self._transaction(writing=False) as session:
-            yield self._begin(session, player, locked=False, wanted=NOTHING_WANTED)
+def migration_from(version: int, words: dict[str, str]) -> Iterator[str]:
+    """Statements that bring a store up to date."""
+    if version == 0:
+        yield f"CREATE TABLE {SCHEMA_TABLE} (version BIGINT NOT NULL)"
+        yield f"INSERT INTO {SCHEMA_TABLE} (version) VALUES (0)"
+    for migration in MIGRATIONS[version:]:
+        for statement in migration:
+            yield statement.format(**words)
+    yield f"UPDATE {SCHEMA_TABLE} SET version = {len(MIGRATIONS)}"

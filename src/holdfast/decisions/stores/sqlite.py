@@ -1,27 +1,42 @@
-"""SQLite: one file on this machine, shared by all its processes.
+"""SQLite: one file on this machine, shared by all its processes; or a database in memory.
 
 Write-ahead log, so that readers and the writer do not wait for each other; ``synchronous=FULL``, so that what was
 acknowledged is on disk; ``BEGIN IMMEDIATE``, so that one writer at a time sees the game as it is.
+
+SQLite cannot know that somebody replaced its files under it. So each transaction looks at them: another file or another
+log, or an older content, is refused (`_check_files`).
 """
 
 from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
-from holdfast.decisions.rows import Arm, BlockRow, Head, Row
-from holdfast.decisions.stores.forks import STORE, alone, close_before_forks, lock_across_forks
-from holdfast.decisions.stores.schema import MIGRATIONS, VERSION_TABLE, Migration
-from holdfast.decisions.stores.sql import SqlRows, SqlStore, insert_into, row_of, select_from, update_of
-from holdfast.decisions.stores.store import ConnectionLost, Wanted, gone
+from holdfast.decisions.stores.address import Address, parse_address
+from holdfast.decisions.stores.forks import STORE, close_before_forks, lock_across_forks
+from holdfast.decisions.stores.sql import (
+    SCHEMA_TABLE,
+    ConnectionLost,
+    Store,
+    Transaction,
+    check_schema,
+    migration_from,
+    nested,
+)
 from holdfast.errors import BadStore, InvalidParameter, StoreError
 
-BUSY = 60.0
-"""Seconds to wait for other processes."""
+BUSY = 0.1
+"""Seconds that SQLite itself waits for others; Python waits on, and hears Ctrl-C in between."""
+
+LONGEST_NAME = 251
+"""Bytes in the name of a file: systems allow 255, and the log's name is longer by four."""
 
 REASONS = {
     sqlite3.SQLITE_BUSY: "another process has kept it locked for too long",
@@ -31,175 +46,270 @@ REASONS = {
     sqlite3.SQLITE_CANTOPEN: "the file cannot be opened or made",
 }
 
-USELESS = {
+UNUSABLE = {
     sqlite3.SQLITE_NOTADB: "the file is not an SQLite database",
     sqlite3.SQLITE_CORRUPT: "the file is damaged",
 }
 
-
 CLOSED = "Cannot operate on a closed database."
 
-
-class SqliteSession:
-    """A connection inside a transaction."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-
-    def fetch(self, sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
-        """The rows that a query finds."""
-        return self._connection.execute(sql, values).fetchall()
-
-    def write(self, sql: str, values: Sequence[Any] = ()) -> None:
-        """Do something."""
-        self._connection.execute(sql, values)
-
-    def insert(self, kind: Any, rows: Sequence[Row]) -> None:
-        """New rows of one table."""
-        self._connection.executemany(insert_into(kind), map(tuple, rows))  # tuples with names are bound more slowly
-
-    def update(self, kind: Any, columns: tuple[str, ...], many: Sequence[Sequence[Any]]) -> None:
-        """Other values in some columns of rows."""
-        self._connection.executemany(update_of(kind, columns), many)
-
-    def by(self, index: str) -> str:
-        """What makes a query use an index."""
-        return f"INDEXED BY {index} "
+WORDS = {
+    "serial": "INTEGER PRIMARY KEY AUTOINCREMENT",  # a number is never given twice
+    "float": "REAL",
+    "compact": "WITHOUT ROWID",
+    "hot": "",
+    "open": "INDEXED BY holdfast_blocks_open",
+    "settled": "INDEXED BY holdfast_blocks_settled",
+    "requests": "INDEXED BY holdfast_asks_request",
+}
 
 
-class SqliteStore(SqlStore):
-    """Games in a file: ``sqlite:///relative.db`` or ``sqlite:////absolute/path.db``.
+@dataclass
+class SqliteTransaction(Transaction):
+    """A transaction on a connection."""
+
+    connection: sqlite3.Connection
+    game: int
+    words = WORDS
+
+    def fetch_each(self, queries: Sequence[tuple[str, Sequence[Any]]]) -> list[list[tuple[Any, ...]]]:
+        """The rows that each query finds."""
+        return [self.connection.execute(sql, values).fetchall() for sql, values in queries]
+
+    def write(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
+        """One statement for each row of values."""
+        if sql.endswith("VALUES "):
+            sql += f"({', '.join('?' * len(rows[0]))})"
+        self.connection.executemany(sql, rows)
+
+
+class SqliteStore(Store):
+    """Games in a file: ``sqlite:///relative.db`` or ``sqlite:////absolute/path.db``; or in memory: ``memory:``.
 
     One connection: the file has one writer at a time in any case.
+
+    >>> SqliteStore("memory:").names()
+    []
     """
 
-    words = {  # noqa: RUF012  # never changed
-        "serial": "INTEGER PRIMARY KEY",
-        "float": "REAL",
-        "compact": "WITHOUT ROWID",
-        "hot": "",
-    }
-
-    def __init__(self, url: str, migrations: Sequence[Migration] = MIGRATIONS, busy: float = BUSY) -> None:
-        super().__init__(url, migrations)
-        prefix = "sqlite:///"
-        if not url.startswith(prefix) or len(url) == len(prefix) or "?" in url or "\0" in url:
-            raise InvalidParameter("url", "must be 'sqlite:///file', or 'sqlite:////folder/file' from the root", url)
-        self.path = Path(url[len(prefix) :])
-        try:
-            self.place = Path(os.path.abspath(self.path))  # wherever the process goes
-        except OSError as error:
-            raise StoreError(f"{self.path}: the working folder is gone ({error}); nothing was changed") from None
-        self._busy = busy
+    def __init__(self, url: str) -> None:
+        address = parse_address(url)
+        super().__init__(address.shown)
+        self.place = None if address.kind == "memory" else _place(address)
         self._lock = lock_across_forks(STORE)
-        close_before_forks(self)
         self._connection: sqlite3.Connection | None = None
         self._file: tuple[int, int] | None = None  # which one it was when it was first opened
+        self._path, self._log_path = str(self.place), f"{self.place}-wal"
+        self._log: int | None = None  # which log this connection writes
+        self._stamp: tuple[int, int] | None = None  # when the file was last written, by whom ever
+        self._written: dict[int, int] = {}  # revisions in the file itself, without its log
+        if self.place is not None:
+            close_before_forks(self)
+
+    def __del__(self) -> None:
+        with suppress(Exception):  # whatever state the interpreter is in
+            self._close()
 
     def close(self) -> None:
-        """Close the connection."""
-        with self._lock:
-            self._let_go()
+        """Close the connection. What is in memory stays."""
+        if self.place is not None:
+            with self._lock:
+                self._close()
 
-    def _let_go(self) -> None:
+    def _close(self) -> None:
         if self._connection is not None:
             self._connection.close()
         self._connection = None
 
-    def is_shared_as(self) -> tuple[Any, ...]:
-        """By the same words, the same file."""
-        return self.url, self.place
-
     def exists(self) -> bool:
         """Whether the file is there."""
-        return self.place.exists()
+        return self.place is None or self.place.exists()
 
     def replaced(self) -> bool:
         """Whether the file that was in use is there no more."""
-        return self._file is not None and self._file != self._file_now()
+        if self._file is None or self.place is None:
+            return False
+        try:
+            found = os.stat(self.place)
+        except OSError:
+            return True
+        return self._file != (found.st_dev, found.st_ino)
+
+    # ---- connection
 
     def _connected(self) -> sqlite3.Connection:
         if self.replaced():
-            raise BadStore(f"{self.path} was deleted or replaced while it was in use; open the player anew")
-        if self._connection is not None:
-            return self._connection
-        connection = sqlite3.connect(self.place, timeout=self._busy, isolation_level=None, check_same_thread=False)
+            raise self._taken_away("was deleted or replaced")
+        connection = self._opened()
+        try:
+            self._create_tables(connection)
+            if self.place is not None:
+                connection.execute(f"SELECT version FROM {SCHEMA_TABLE}").fetchall()  # now the log is there
+                found = os.stat(self.place)
+                self._file, self._log = (found.st_dev, found.st_ino), os.stat(self._log_path).st_ino
+        except BaseException:
+            connection.close()
+            raise
+        self._connection = connection
+        return connection
+
+    def _opened(self) -> sqlite3.Connection:
+        if self.place is None:
+            return sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        with suppress(FileExistsError):
+            try:
+                os.close(os.open(self.place, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))  # it holds a secret
+            except FileExistsError:
+                raise
+            except OSError as error:
+                raise StoreError(
+                    f"{self.url}: the file cannot be opened or made ({error}); nothing was changed"
+                ) from None
+        connection = sqlite3.connect(self.place, timeout=BUSY, isolation_level=None, check_same_thread=False)
         try:
             connection.execute("PRAGMA synchronous = FULL")
             self._version(connection)  # before anything is written: the file may be another program's
             mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
             if mode != "wal":
-                raise BadStore(f"{self.path} must be on a disk that can keep a write-ahead log; it is in mode {mode!r}")
-            self._bring_up_to_date(connection)
+                raise BadStore(f"{self.url} must be on a disk that can keep a write-ahead log; it is in mode {mode!r}")
         except BaseException:
             connection.close()
             raise
-        self._connection, self._file = connection, self._file_now()
         return connection
 
-    def _file_now(self) -> tuple[int, int] | None:
-        try:
-            found = os.stat(self.place)
-        except OSError:
-            return None
-        return found.st_dev, found.st_ino
-
-    def _bring_up_to_date(self, connection: sqlite3.Connection) -> None:
-        if self._version(connection) == len(self._migrations):
+    def _create_tables(self, connection: sqlite3.Connection) -> None:
+        version = self._version(connection)
+        statements = list(migration_from(version, WORDS))
+        if len(statements) == 1:  # nothing but the version itself
             return
         connection.execute("BEGIN IMMEDIATE")
         try:
-            self.migrate(SqliteSession(connection), self._version(connection))
+            if self._version(connection) == version:  # else somebody was quicker
+                for statement in statements:
+                    connection.execute(statement)
             connection.execute("COMMIT")
         except BaseException:
             connection.execute("ROLLBACK")
             raise
 
-    def _version(self, connection: sqlite3.Connection) -> int | None:
+    def _version(self, connection: sqlite3.Connection) -> int:
         tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-        if VERSION_TABLE not in tables:
-            if tables:
-                raise BadStore(f"{self.path} is a database of something else: it has the table {tables[0]!r}")
-            return None
-        found = connection.execute(f"SELECT version FROM {VERSION_TABLE}").fetchall()
-        if len(found) != 1 or not isinstance(found[0][0], int):
-            raise BadStore(f"{self.path} is damaged: its table {VERSION_TABLE!r} must have one version")
-        return found[0][0]
+        found = connection.execute(f"SELECT version FROM {SCHEMA_TABLE}").fetchall() if SCHEMA_TABLE in tables else []
+        version = check_schema(self.url, tables, [value for (value,) in found])
+        if not version and tables:
+            raise BadStore(f"{self.url} is a database of something else: it has the table {tables[0]!r}")
+        return version
+
+    # ---- files that somebody touched
+
+    def _check_files(self) -> None:
+        """An error unless the file and its log are those in use, with nothing older in them."""
+        try:
+            found, log = os.stat(self._path), os.stat(self._log_path).st_ino
+        except OSError:
+            raise self._taken_away("was deleted or replaced, or its write-ahead log,") from None
+        if self._file != (found.st_dev, found.st_ino):
+            raise self._taken_away("was deleted or replaced")
+        if self._log != log:
+            raise self._taken_away("has lost its write-ahead log: it was deleted or replaced")
+        stamp = found.st_mtime_ns, found.st_size
+        if stamp != self._stamp:
+            self._check_content(stamp)
+
+    def _check_content(self, stamp: tuple[int, int]) -> None:
+        """The file was written: by SQLite, which moved its log into it, or by somebody who copied another over it.
+
+        An immutable connection reads the file without its log. SQLite closes it without letting go of locks.
+        """
+        try:
+            where = f"file:{quote(str(self.place))}?immutable=1"
+            with closing(sqlite3.connect(where, uri=True)) as raw:
+                written = dict(raw.execute("SELECT game, revision FROM holdfast_heads").fetchall())
+        except sqlite3.OperationalError:  # all of it is in the log by now
+            written = {}
+        except sqlite3.Error:  # while it is being written: the next call looks again
+            return
+        for game, revision in written.items():
+            if isinstance(revision, int) and revision < self._written.get(game, 0):
+                raise self._taken_away("was overwritten with an older copy")
+        self._stamp, self._written = stamp, written
+
+    def _taken_away(self, what: str) -> StoreError:
+        if self._connection is None and self._file is not None and not self.replaced():
+            return ConnectionLost(f"{self.url} was closed in the middle of the call, by a fork; nothing was changed")
+        self.stale = True
+        return BadStore(
+            f"{self.url} {what} while it was in use; open the game again (copy and restore it with "
+            "holdfast store backup and restore)"
+        )
+
+    # ---- transactions
 
     @contextmanager
-    def _transaction(self, *, writing: bool) -> Iterator[SqliteSession]:
-        with alone(self._lock, self.url):
+    def _transaction(self, game: int, *, writing: bool, deadline: float) -> Iterator[SqliteTransaction]:
+        if getattr(self._calls, "busy", False):
+            raise nested(self.url)
+        try:
+            if not self._lock.acquire(timeout=max(deadline - time.monotonic(), 0.0)):
+                raise StoreError(f"{self.url}: other threads have kept it busy for too long; nothing was changed")
+            self._calls.busy = True
+            connection = self._begun(writing, deadline)
             try:
-                connection = self._connected()
-            except sqlite3.Error as error:
-                raise self._explained(error) from error
-            try:
-                connection.execute("BEGIN IMMEDIATE" if writing else "BEGIN")
-                yield SqliteSession(connection)
+                yield SqliteTransaction(connection, game)
                 connection.execute("COMMIT")
+                if writing and self.place is not None and self._connection is connection:
+                    self._check_files()  # what was written to a deleted log is not acknowledged
             except BaseException as error:
                 with suppress(sqlite3.Error):
                     connection.rollback()  # nothing, where it had not begun
-                if isinstance(error, sqlite3.Error):
+                if isinstance(error, (sqlite3.Error, OverflowError)):
                     raise self._explained(error) from error
                 raise
+        finally:
+            self._calls.busy = False
+            if self._lock._is_owned():
+                self._lock.release()
 
-    def _explained(self, error: sqlite3.Error) -> StoreError:
+    def _begun(self, writing: bool, deadline: float) -> sqlite3.Connection:
+        """A connection in a transaction, as soon as others let us."""
+        while True:
+            try:
+                connection = self._connection or self._connected()
+                if self.place is not None:
+                    self._check_files()
+                connection.execute("BEGIN IMMEDIATE" if writing else "BEGIN")
+                return connection
+            except sqlite3.Error as error:
+                busy = getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
+                if not busy or time.monotonic() >= deadline:
+                    raise self._explained(error) from error
+            time.sleep(0.001)
+
+    def _explained(self, error: Exception) -> StoreError:
+        if isinstance(error, OverflowError):
+            return BadStore(f"the store is damaged: a count is beyond what can be stored ({error})")
         if str(error) == CLOSED:
-            return ConnectionLost(f"{self.path} was closed in the middle of the call, by a fork; nothing was changed")
+            return ConnectionLost(f"{self.url} was closed in the middle of the call, by a fork; nothing was changed")
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        if code in USELESS:
-            return BadStore(f"{self.path} cannot be used: {USELESS[code]} ({error})")
+        if code in UNUSABLE:
+            return BadStore(f"{self.url} cannot be used: {UNUSABLE[code]} ({error})")
         if str(error).startswith("no such"):
-            return BadStore(f"{self.path} cannot be used: its tables are not Holdfast's ({error})")
+            return BadStore(f"{self.url} cannot be used: its tables are not Holdfast's ({error})")
+        if code == sqlite3.SQLITE_CONSTRAINT:
+            return BadStore(f"the store is damaged: {error}; nothing was changed")
         reason = REASONS.get(code, "SQLite reports an error")
-        return StoreError(f"{self.path}: {reason} ({error}); nothing was changed")
+        return StoreError(f"{self.url}: {reason} ({error}); nothing was changed")
 
-    def _begin(self, session: Any, player: int, *, locked: bool, wanted: Wanted) -> SqlRows:
-        found = session.fetch(select_from(Head) + "WHERE player = ?", (player,))
-        if not found:
-            raise gone(player, self.url)
-        rows = SqlRows(session, row_of(Head, found[0]))
-        blocks = rows.read_near(BlockRow, "number", wanted)  # others are read when they are asked for
-        rows.read_near(Arm, "arm", {block.arm for block in blocks})
-        return rows
+
+def _place(address: Address) -> Path:
+    """The file of an address, wherever the process goes."""
+    try:
+        place = Path(os.path.abspath(address.path))
+        longest = max(len(os.fsencode(part)) for part in place.parts)
+    except OSError as error:
+        raise StoreError(f"{address.shown}: the working folder is gone ({error}); nothing was changed") from None
+    except UnicodeEncodeError:
+        raise InvalidParameter("url", "must name a file that this system can have", address.shown) from None
+    if longest > LONGEST_NAME:
+        raise InvalidParameter("url", f"must name files and folders of at most {LONGEST_NAME} bytes", address.shown)
+    return place

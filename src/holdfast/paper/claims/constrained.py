@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from holdfast.paper.claims.words import FAR, SIMILAR, cheaper
+from holdfast.paper.claims.thresholds import FAR, SIMILAR, cheaper
 from holdfast.paper.figures import ARMS, EASY_GAP, HARD_GAP
-from holdfast.paper.ledger import Claim, Evidence
-from holdfast.paper.questions import Less, Near, Never, Often, Question, Sometimes
+from holdfast.verdicts.comparisons import Less, Near, Never, Often, Question, Sometimes
+from holdfast.verdicts.ledger import Claim, Evidence
 
 EASY, HARD = "constrained-easy", "constrained-hard"
 ROWS = {
@@ -116,7 +116,7 @@ CLAIMS = (
         sentence="Where switches are cheap, Tsallis-Switch has about the same regret with switching as "
         "the policies without blocks.",
         place="Appendix E, Figure 5",
-        rule=f"final regret with switchings within a factor of {SIMILAR:g} of each other",
+        rule=f"final regret with switching within a factor of {SIMILAR:g} of each other",
         questions=_close,
         needs=(EASY,),
         figure=EASY,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from holdfast.paper.claims.words import COMPETITIVE, FEW, SIMILAR, cheaper
+from holdfast.paper.claims.thresholds import COMPETITIVE, FEW, SIMILAR, cheaper
 from holdfast.paper.figures import HARD_COST, POLICIES
-from holdfast.paper.ledger import Claim, Evidence
 from holdfast.paper.probes import horizons
-from holdfast.paper.questions import Less, Near, Question, Under
+from holdfast.verdicts.comparisons import Less, Near, Question, Under
+from holdfast.verdicts.ledger import Claim, Evidence
 
 EASY, HARD, FREE = "stochastic-easy", "stochastic-hard", "stochastic-free"
 NO_BLOCKS = ("tsallis-inf", "exp3")
@@ -156,7 +156,7 @@ CLAIMS = (
         id="free-alike",
         sentence="With free switches Tsallis-Switch and Tsallis-INF perform very similarly.",
         place="Section 7, Figure 4",
-        rule=f"final regret with switchings within a factor of {SIMILAR:g} of each other",
+        rule=f"final regret with switching within a factor of {SIMILAR:g} of each other",
         questions=_free_alike,
         needs=(FREE,),
         figure=FREE,

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from holdfast import bounds
-from holdfast.paper.claims.words import WITHIN
+from holdfast.layouts import Array
+from holdfast.number_format import three_digits
+from holdfast.paper.claims.thresholds import WITHIN
 from holdfast.paper.figures import FIGURES
 from holdfast.paper.guarantees import guarantees
-from holdfast.paper.ledger import BOTH, Claim, Evidence
 from holdfast.paper.probes import CASES, LONG_ALPHAS, long_ties
-from holdfast.paper.questions import Array, Between, Computed, Less, Question, Under, slopes
-from holdfast.report.numerals import three_digits
+from holdfast.verdicts.comparisons import Between, Computed, Less, Question, Under, slopes
+from holdfast.verdicts.ledger import BOTH, Claim, Evidence
 
 DECADES = 2
 """Exponents are fitted over the last decades of a long run."""

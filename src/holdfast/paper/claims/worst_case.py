@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import itertools
 
-from holdfast.paper.claims.words import COINCIDE, FAR, FEW, LOW, cheaper
+from holdfast.paper.claims.thresholds import COINCIDE, FAR, FEW, LOW, cheaper
 from holdfast.paper.figures import POLICIES
-from holdfast.paper.ledger import Claim, Evidence
-from holdfast.paper.questions import Between, Less, Near, Question
+from holdfast.verdicts.comparisons import Between, Less, Near, Question
+from holdfast.verdicts.ledger import Claim, Evidence
 
 ADVERSARIAL = "adversarial"
 BASE = ("base-arithmetic", "base-geometric")
@@ -124,7 +124,7 @@ CLAIMS = (
         id="adversarial-base-coincide",
         sentence="The two BaSE curves almost coincide against the adversary.",
         place="Appendix E, caption of Figure 7",
-        rule=f"final regret with switchings within a factor of {COINCIDE:g} of each other",
+        rule=f"final regret with switching within a factor of {COINCIDE:g} of each other",
         questions=_coincide,
         needs=(ADVERSARIAL,),
         figure=ADVERSARIAL,

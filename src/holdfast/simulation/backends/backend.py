@@ -3,7 +3,8 @@
     with backend:                   opens what all runs share: a cluster, a check that the device is there
         backend.run(tasks, done)    plays all tasks; `done` is called for each piece that is finished
 
-`run` outside a ``with`` block opens and closes for itself. `tests/simulation/test_backends.py` holds all backends to this.
+`run` outside a ``with`` block opens and closes for itself. `tests/simulation/test_backends.py` tests
+that all backends do.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ PIECES_PER_WORKER = 8
 
 
 class Backend(ABC):
-    """A way to spread replications. Derive from it for one of your own."""
+    """A way to spread replications. Derive from it for a user-defined one."""
 
     name: ClassVar[str]
     """What it is called in a result's provenance."""
     abreast: ClassVar[bool] = True
-    """Whether each of the `width` games at the same time may be a row of games abreast."""
+    """Whether each of the `width` games at the same time may be a row of games side by side."""
 
     @property
     @abstractmethod
@@ -73,7 +74,7 @@ class Reporting(Backend):
 
 
 def split(task: Task, workers: int) -> Iterator[Task]:
-    """The task as a few tasks for each worker, of whole rows of games abreast where there are enough of them."""
+    """The task as a few tasks for each worker, of whole rows of games side by side where there are enough of them."""
     width = task.width if task.count >= workers * task.width else 1
     rows = -(-task.count // width)
     pieces = min(rows, workers if width < task.width else workers * PIECES_PER_WORKER)

@@ -21,7 +21,13 @@ QUICK = 2**20
 
 @dataclass
 class Threads(Backend):
-    """All cores of this machine, or `workers` of them."""
+    """All cores of this machine, or `workers` of them.
+
+    >>> import holdfast as hf
+    >>> games = {"horizon": 100, "switching_cost": 0.1, "backend": Threads(workers=2)}
+    >>> hf.simulate(hf.Exp3(2), hf.Bernoulli([0.3, 0.5]), **games).frame.height > 0
+    True
+    """
 
     name: ClassVar[str] = "threads"
     workers: int | None = None

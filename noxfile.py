@@ -1,0 +1,33 @@
+"""``make test-versions``: the core suite with the oldest and the newest dependencies that pyproject.toml allows."""
+
+import nox
+
+nox.options.default_venv_backend = "uv"
+nox.options.download_python = "never"
+nox.options.error_on_missing_interpreters = False  # those that this machine lacks are named at the end
+
+CORE = (
+    "tests/_numba/test_machine_code.py",
+    "tests/_numba/test_cache.py",
+    "tests/_numba/test_rows_in_kernels.py",
+    "tests/numerics",
+    "tests/policies/test_abreast.py",
+    "tests/policies/test_policies.py",
+    "tests/players/test_player.py",
+    "tests/players/test_saved_players.py",
+    "tests/simulation/test_same_numbers.py",
+    "tests/simulation/test_simulation.py",
+    "tests/decisions/test_model.py",
+    "tests/package/test_cli.py",
+)
+TOOLS = ("hypothesis", "mpmath", "pytest", "pytest-xdist", "scipy")
+
+
+@nox.session(python=["3.11", "3.12", "3.13", "3.14"])
+@nox.parametrize("dependencies", ["oldest", "newest"])
+def core(session: nox.Session, dependencies: str) -> None:
+    """Policies, players, simulation, numerics and decisions."""
+    session.install("--resolution", "lowest-direct" if dependencies == "oldest" else "highest", ".[report,store]")
+    session.install(*TOOLS)  # what is installed already stays
+    session.run("uv", "pip", "freeze", external=True)
+    session.run("pytest", "--numprocesses", "2", "--dist", "loadfile", "-m", "not slow", *(session.posargs or CORE))

@@ -1,1 +1,0 @@
-"""Every policy on every environment: `run_arena` in `holdfast.arena.run`, and the command ``holdfast arena``."""

@@ -1,0 +1,136 @@
+"""What the commands share: lists, common options, and errors in the words of options.
+
+A list is written with commas, or its option is repeated: ``--switching-cost 0.1,1`` or ``--switching-cost 0.1
+--switching-cost 1``. A name that has a comma stands in double quotes: ``--arms '"a,b",c'``.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from typing import Annotated, Any
+
+import typer
+
+from holdfast.errors import InvalidParameter, OtherSettings
+
+Backend = Annotated[str, typer.Option(help="threads, cuda or dask.")]
+Scheduler = Annotated[str | None, typer.Option(help="Address of a Dask scheduler, such as tcp://host:8786.")]
+Workers = Annotated[int | None, typer.Option(help="Threads, or local Dask processes; all cores by default.")]
+
+LIST = "A,B"
+"""How help writes the value of a list."""
+RANGE = "LO,HI"
+OUTSIDE_QUOTES, OUTSIDE_BRACKETS = re.compile(r',(?=(?:[^"]*"[^"]*")*[^"]*$)'), re.compile(r",(?![^\[]*\])")
+"""Commas that separate names, and policies with parameters such as ``[1, 2]``."""
+
+PARAMETERS = {
+    "n_arms": "arms",
+    "losses": "trace",
+    "source": "trace",
+    "log": "trace",
+    "traces": "trace",
+    "switching_costs": "switching_cost",
+    "change_switching_cost": "switching_cost",
+    "add_arms": "add",
+    "retire_arms": "retire",
+    "path": "out",
+    "file": "out",
+    "loss_range": "units",
+}
+"""Parameters of the library that the commands call otherwise."""
+
+
+def names(given: Iterable[str] | None) -> list[str]:
+    """The names in a list as a command is given it.
+
+    >>> names(["east, west", '"a,b"'])
+    ['east', 'west', 'a,b']
+    """
+    cells = [cell.strip() for text in given or () for cell in OUTSIDE_QUOTES.split(text)]
+    return [re.sub('^"(.*)"$', r"\1", cell, flags=re.DOTALL) for cell in cells if cell]
+
+
+def policy_names(given: Iterable[str] | None) -> list[str]:
+    """As `names`, of policies, which may have parameters after a colon.
+
+    >>> policy_names(["exp3,tsallis-inf:loss_bound=2.0,estimator=reduced-variance", "ucb1"])
+    ['exp3', 'tsallis-inf:loss_bound=2.0,estimator=reduced-variance', 'ucb1']
+    """
+    found: list[str] = []
+    for text in given or ():
+        for number, part in enumerate(OUTSIDE_BRACKETS.split(text)):
+            if number and "=" in part and ":" not in part.partition("=")[0]:
+                found[-1] += f",{part}"
+            elif part.strip():
+                found.append(part.strip())
+    return found
+
+
+def numbers(option: str, given: Iterable[str] | None) -> list[float]:
+    """The numbers in a list as a command is given it.
+
+    >>> numbers("--switching-cost", ["0.1,1", "2"])
+    [0.1, 1.0, 2.0]
+    """
+    words = names(given)
+    try:
+        return [float(word) for word in words]
+    except ValueError:
+        raise InvalidParameter(option, "must be numbers with commas, such as 0.1,1", ",".join(words)) from None
+
+
+class Command(typer.core.TyperCommand):
+    """A command whose errors name its options, not parameters in Python."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command."""
+        try:
+            return super().invoke(ctx)
+        except InvalidParameter as error:
+            if str(error).endswith(".toml)"):  # a study's file has the names it shows
+                raise
+            raise _in_options(error, ctx.command.params) from None
+        except OtherSettings as error:
+            raise OtherSettings(error.name, error.differences, _changes(error.differences)) from None
+
+
+def _in_options(error: InvalidParameter, params: Iterable[Any]) -> InvalidParameter:
+    options = {p.name: p.opts[0] if p.opts[0].startswith("-") else (p.metavar or p.name).upper() for p in params}
+
+    def option(parameter: str) -> str | None:
+        known = parameter if parameter in options else PARAMETERS.get(parameter, parameter)
+        return options.get(known) or {"loss_range": "--units"}.get(parameter)
+
+    def written(match: re.Match[str]) -> str:
+        name, example = match.groups()
+        return match[0] if option(name) is None else f"{option(name)} {RANGE if example else ''}"
+
+    rule = re.sub(r"\b([a-z_]+)=(\([^)]*\))?", written, error.rule)
+    return InvalidParameter(option(error.parameter) or error.parameter, rule, error.value)
+
+
+def _changes(differences: Mapping[str, tuple[Any, Any]]) -> list[str]:
+    """What makes the settings those that were given, where a command can."""
+    options = []
+    for name, (was, given) in differences.items():
+        if name in ("switching_cost", "patience", "missing", "remember"):
+            options.append(f"--{name.replace('_', '-')} {given}")
+        elif name == "arms" and isinstance(was, list) and isinstance(given, list):
+            added, retired = [a for a in given if a not in was], [a for a in was if a not in given]
+            options += [f"--add {','.join(added)}"] * bool(added) + [f"--retire {','.join(retired)}"] * bool(retired)
+    return [f"holdfast store change URL NAME {' '.join(options)}"] if options else []
+
+
+def add_old_form(app: typer.Typer, old: str, new: str, command: Callable[..., None], **options: Any) -> None:
+    """Let a command still be called as it once was, with a hint; it is not listed."""
+
+    @functools.wraps(command)
+    def called_as_before(*args: Any, **kwargs: Any) -> None:
+        if not kwargs.get("as_json"):
+            print(f"holdfast: `holdfast {old}` is now `holdfast {new}`", file=sys.stderr)
+        command(*args, **kwargs)
+
+    app.command(old, hidden=True, **{"cls": Command, **options})(called_as_before)

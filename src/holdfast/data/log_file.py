@@ -1,0 +1,43 @@
+"""The columns of a log of decisions: one row per round with the arm, its loss and the probability it was drawn with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from holdfast.data.traces import read_frame
+from holdfast.errors import InvalidParameter, nearest
+
+WHAT_TO_LOG = "log player.probability with every round, as it is after player.ask()"
+
+
+def read_log_columns(source: Any, columns: Mapping[str, str | None]) -> dict[str, Any]:
+    """Arrays of the columns ``arm``, ``loss`` and ``probability``; ``block`` may be one too, ``"rounds"`` or None.
+
+    A column ``time``, if there is one, must not run backwards.
+    """
+    block, time = columns.get("block"), columns.get("time")
+    numbers = [str(columns["loss"]), str(columns["probability"])]
+    frame = read_frame(source, numbers=numbers)
+    for name in [columns["arm"], *numbers, *(name for name in (block, time) if name and name != "rounds")]:
+        if name not in frame.columns:
+            what = f"; {WHAT_TO_LOG}" if name == columns["probability"] else ""
+            known = ", ".join(map(repr, frame.columns))
+            rule = f"must have a column {name!r} among its columns {known}{what}{nearest(name, frame.columns)}"
+            raise InvalidParameter("log", rule, str(source))
+    if time and not (frame[time].is_sorted() or frame[time].dtype == pl.String):
+        row = int((frame[time] < frame[time].shift(1)).fill_null(False).arg_max() or 0)
+        raise InvalidParameter("log", f"must have a column {time!r} that does not run backwards", f"row {row + 1}")
+    read = {name: _array(frame, columns[name]) for name in ("arm", "loss", "probability")}
+    return read | {"block": block if block is None or block == "rounds" else _array(frame, block)}
+
+
+def _array(frame: pl.DataFrame, name: str | None) -> Any:
+    column = frame[str(name)]
+    if column.null_count():
+        row = int(column.is_null().arg_max() or 0)
+        what = f"; {WHAT_TO_LOG}" if column.dtype.is_float() else ""
+        raise InvalidParameter("log", f"must have a value in row {row + 1}, column {name!r}{what}", None)
+    return column.to_numpy()

@@ -1,0 +1,329 @@
+"""Tables of losses from arrays, data frames and files: one row per round, one column per arm, and names for both.
+
+What is wrong with a table is said with the row, the column and what to do. CSV files are read in
+`holdfast.data.csv_file`.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast.checks import one_of
+from holdfast.data.csv_file import FIRST_LINE, read_csv
+from holdfast.errors import InvalidParameter
+from holdfast.layouts import Array
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+ROWS_AT_ONCE = 2**16
+
+TABLE_RULE = "must be a table of numbers with one row per round and one column per arm"
+
+ARROW = (".arrow", ".feather", ".ipc")
+SUFFIXES = (".csv", ".csv.gz", ".parquet", *ARROW, ".npy")
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """The losses of every arm in every round, as they were given."""
+
+    table: Any
+    """A two-dimensional array, perhaps mapped from a file, or a polars DataFrame."""
+    arms: tuple[str, ...] | None
+    """The names of the columns, where they have any."""
+    labels: NDArray[Any] | None
+    """The time or name of each round, where a column has them."""
+    source: str
+    """The path of a file, or what else it was."""
+    first_line: int | None = None
+    """The line of a CSV file with the first round."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rounds and arms."""
+        return int(self.table.shape[0]), int(self.table.shape[1])
+
+    def pieces(self, rows: int = ROWS_AT_ONCE) -> Iterator[tuple[int, Array]]:
+        """So many rounds at a time: the number of the first, and their losses. What is missing is NaN."""
+        for first in range(0, self.shape[0], rows):
+            piece = self.table[first : first + rows]
+            yield first, np.asarray(piece if isinstance(piece, np.ndarray) else _as_floats(piece), dtype=np.float64)
+
+    def as_array(self) -> Trace:
+        """The same with an array for its table, which is copied only where it is a data frame."""
+        if isinstance(self.table, np.ndarray):
+            return self
+        widest = np.result_type(*(_smallest_float(kind) for kind in self.table.dtypes))
+        array = np.empty(self.shape, dtype=widest)
+        for first, piece in self.pieces():
+            array[first : first + len(piece)] = piece
+        return replace(self, table=array)
+
+    def range(self, rows: int = ROWS_AT_ONCE) -> tuple[float, float]:
+        """The lowest and the highest loss; what is missing is refused."""
+        ends = [np.inf, -np.inf]
+        for first, piece in self.pieces(rows):
+            wrong = ~np.isfinite(piece)
+            if wrong.any():
+                row, arm = (int(i) for i in np.argwhere(wrong)[0])
+                loss = float(piece[row, arm])
+                if np.isnan(loss):
+                    raise self.refusal(first + row, arm, loss, (-np.inf, np.inf))
+                raise InvalidParameter("source", f"must have a finite number in {self.place(first + row, arm)}", loss)
+            ends = [min(ends[0], float(piece.min())), max(ends[1], float(piece.max()))]
+        return ends[0], ends[1]
+
+    def checked_pieces(self, units: tuple[float, float], rows: int = ROWS_AT_ONCE) -> Iterator[tuple[int, Array]]:
+        """The pieces, each after a check that its losses are numbers within `units`."""
+        lowest, highest = units
+        for first, piece in self.pieces(rows):
+            wrong = ~((piece >= lowest) & (piece <= highest))
+            if wrong.any():
+                row, arm = (int(i) for i in np.argwhere(wrong)[0])
+                raise self.refusal(first + row, arm, float(piece[row, arm]), units)
+            yield first, piece
+
+    def refusal(self, row: int, arm: int, loss: float, units: tuple[float, float]) -> InvalidParameter:
+        """The error for one loss that is missing or not within `units`."""
+        what_to_do = "" if units != (0.0, 1.0) else "; give units=(lowest, highest) for losses in units of your own"
+        if np.isnan(loss):
+            what_to_do = "; it is missing: fill it in, or leave out the row or the column"
+        limits = "" if units == (-np.inf, np.inf) else f" from {units[0]:g} to {units[1]:g}"
+        rule = f"must have a number{limits} in {self.place(row, arm)}{what_to_do}"
+        return InvalidParameter("source", rule, loss)
+
+    def place(self, row: int, arm: int) -> str:
+        """Where a loss stands, as a user would look for it."""
+        if self.arms is None:
+            return f"row {row}, column {arm} (counted from 0)"
+        label = "" if self.labels is None else f" ({self.labels[row]})"
+        line = f"row {row + 1}" if self.first_line is None else f"line {self.first_line + row}"
+        file = f" of {Path(self.source).name}" if self.first_line is not None else ""
+        return f"{line}{file}{label}, column {self.arms[arm]!r}"
+
+
+def read_trace(source: object, *, index: str | None = None, arms: Sequence[str] | None = None) -> Trace:
+    """The table that `source` is, or that the file it names holds.
+
+    An array, a data frame (polars, pandas, Arrow), or the path of a file that ends as `SUFFIXES` says. `index` is the
+    column with the time or name of each round, which is no arm; times and numbers must not run backwards. `arms` names
+    the columns of an array, or chooses columns of a table that has names.
+    """
+    if isinstance(source, (str, Path)):
+        trace = _from_file(Path(source), index)
+    elif (frame := _as_frame(source)) is not None:
+        trace = _from_frame(frame, index, f"{frame.shape[0]} x {frame.shape[1] - (index is not None)} table")
+    else:
+        trace = _from_array(source, index)
+    trace = trace if arms is None else _with_arms(trace, arms)
+    if 0 in trace.shape:
+        what = "rows: it needs one per round" if trace.shape[1] else "columns of losses: it needs one per arm"
+        raise InvalidParameter("source", f"{TABLE_RULE}; it has no {what}", trace.source)
+    return trace
+
+
+def read_frame(source: object, *, numbers: Sequence[str]) -> pl.DataFrame:
+    """A data frame of any make, or the one in a file, with its columns as they are; in a CSV file, those of `numbers`
+    must be numbers."""
+    if isinstance(source, (str, Path)):
+        suffix = _suffix(Path(source), tuple(s for s in SUFFIXES if s != ".npy"))
+        return _frame_in(Path(source), suffix, None, numbers)
+    frame = _as_frame(source)
+    if frame is None:
+        raise InvalidParameter("source", "must be a data frame or the path of a file", type(source).__name__)
+    return frame
+
+
+def _suffix(file: Path, known: Sequence[str]) -> str:
+    name = file.name.lower()
+    suffix = max((s for s in known if name.endswith(s)), key=len, default=None)
+    if suffix is None:
+        raise InvalidParameter("source", f"must end in {', '.join(known[:-1])} or {known[-1]}", str(file))
+    if not file.is_file():
+        raise InvalidParameter("source", "must be a file; there is none", str(file))
+    return suffix
+
+
+def _frame_in(file: Path, suffix: str, index: str | None, numbers: Sequence[str] | None = None) -> pl.DataFrame:
+    import polars as pl
+
+    with unreadable(file, suffix):
+        if suffix in ARROW:
+            return pl.read_ipc(file)
+        return pl.read_parquet(file) if suffix == ".parquet" else read_csv(file, index, numbers)
+
+
+def _from_file(file: Path, index: str | None) -> Trace:
+    suffix = _suffix(file, SUFFIXES)
+    if suffix == ".npy":
+        try:
+            array = np.load(file, mmap_mode="r", allow_pickle=False)
+        except (OSError, ValueError, EOFError) as error:
+            raise InvalidParameter("source", f"must be the path of a .npy file ({error})", str(file)) from None
+        return _from_array(array, index, str(file))
+    frame = _frame_in(file, suffix, index)
+    trace = _from_frame(frame, index, str(file))
+    if trace.shape[1] == 1:
+        only = trace.arms[0] if trace.arms else ""
+        raise InvalidParameter("source", "must have at least two columns of losses, one per arm", f"only {only!r}")
+    return replace(trace, first_line=FIRST_LINE) if suffix.startswith(".csv") else trace
+
+
+@contextmanager
+def unreadable(file: Path, suffix: str) -> Iterator[None]:
+    """One line instead of what polars raises over a damaged file; its panics are no Exceptions."""
+    import polars as pl
+
+    try:
+        yield
+    except InvalidParameter:
+        raise
+    except (
+        OSError,
+        EOFError,
+        UnicodeError,
+        zlib.error,
+        pl.exceptions.PolarsError,
+        pl.exceptions.PanicException,
+    ) as error:
+        reason = str(error).strip().partition("\n")[0]
+        raise InvalidParameter("source", f"must be a {suffix} table ({reason})", str(file)) from None
+
+
+def _as_frame(source: Any) -> pl.DataFrame | None:
+    """A data frame of any make as one of polars, or None."""
+    import polars as pl
+
+    if isinstance(source, pl.DataFrame):
+        return source
+    make = type(source).__module__.partition(".")[0]
+    if make == "polars":
+        raise InvalidParameter("source", "must be a polars DataFrame; collect a LazyFrame first", type(source).__name__)
+    if make == "pandas" and hasattr(source, "columns"):
+        names = [str(name) for name in source.columns]
+        _refuse_twins(names, "the data frame")
+        columns = {name: _of_pandas(source.iloc[:, i]) for i, name in enumerate(names)}
+        rounds = source.index
+        if rounds.name is not None and str(rounds.name) not in columns:
+            columns = {str(rounds.name): _of_pandas(rounds), **columns}
+        return pl.DataFrame(columns, nan_to_null=True)
+    if make == "pyarrow" and hasattr(source, "column_names"):
+        _refuse_twins(source.column_names, "the Arrow table")
+        return pl.DataFrame(pl.from_arrow(source))
+    return None
+
+
+def _of_pandas(column: Any) -> Any:
+    """A column as polars takes it: objects as the times, dates or numbers that they are, or else as text."""
+    import polars as pl
+
+    values = column.to_numpy()
+    if values.dtype.kind != "O":
+        return values
+    cells = [None if missing else cell for cell, missing in zip(values.tolist(), column.isna(), strict=True)]
+    try:
+        found = pl.Series(cells)
+    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):  # of several kinds
+        found = pl.Series(cells, dtype=pl.Object)
+    return found if found.dtype != pl.Object else pl.Series([cell if cell is None else str(cell) for cell in cells])
+
+
+def _refuse_twins(names: Sequence[str], where: str) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise InvalidParameter("source", f"must not have two columns of one name, as {where} has", name)
+        seen.add(name)
+
+
+def _from_frame(frame: pl.DataFrame, index: str | None, source: str) -> Trace:
+    """Columns of numbers, and one with labels if `index` names it."""
+    import polars as pl
+
+    labels = None
+    if index is not None:
+        labels = _labels(frame[one_of("index", index, frame.columns)], source)
+        frame = frame.drop(index)
+    for i, (name, kind) in enumerate(frame.schema.items()):
+        if not name:
+            hint = " (pandas writes its index so: give index='' if it is one)" if index is None else ""
+            raise InvalidParameter("source", f"must have a name for each column; number {i + 1} has none{hint}", source)
+        if frame.height and not (kind.is_numeric() or isinstance(kind, pl.Boolean)):
+            rule = f"must have a column of numbers for each arm, and no other; {name!r} is one of {kind}"
+            hint = f" (give index={name!r} if it has the times or names of the rounds)" if index is None else ""
+            raise InvalidParameter("source", rule + hint, source)
+    return Trace(frame, tuple(frame.columns), labels, source)
+
+
+def _labels(column: pl.Series, source: str) -> NDArray[Any]:
+    """The labels of the rounds; those that have an order must not run backwards."""
+    if column.null_count():
+        row = int(column.is_null().arg_max() or 0)
+        rule = f"must have a value in every row of the index column {column.name!r}; row {row + 1} has none"
+        raise InvalidParameter("source", rule, source)
+    if column.dtype.is_numeric() or column.dtype.is_temporal():
+        backwards = (column < column.shift(1)).fill_null(False)
+        if backwards.any():
+            row = int(backwards.arg_max() or 0)
+            rule = (
+                f"must have an index column {column.name!r} that does not run backwards, as it does from row {row} to "
+                f"row {row + 1}; sort the rows by it"
+            )
+            raise InvalidParameter("source", rule, f"{column[row]} after {column[row - 1]}")
+    return column.to_numpy()
+
+
+def _as_floats(frame: pl.DataFrame) -> Array:
+    import polars as pl
+
+    return frame.select(pl.all().cast(pl.Float64).fill_null(float("nan"))).to_numpy()
+
+
+def _smallest_float(kind: pl.DataType) -> type[np.floating[Any]]:
+    """float32 where it holds every number of the column."""
+    import polars as pl
+
+    return np.float32 if kind in (pl.Float32, pl.Boolean, pl.Int8, pl.UInt8, pl.Int16, pl.UInt16) else np.float64
+
+
+def _with_arms(trace: Trace, given: Sequence[str]) -> Trace:
+    """An array's columns named, or columns chosen by their names."""
+    rule = "must be a list of different names, each a non-empty string"
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        raise InvalidParameter("arms", rule, given)
+    arms = list(given)
+    if not all(isinstance(name, str) and name for name in arms) or len(set(arms)) < len(arms):
+        raise InvalidParameter("arms", rule, arms)
+    if trace.arms is not None:
+        for name in arms:
+            one_of("arms", name, trace.arms)
+        return trace if tuple(arms) == trace.arms else replace(trace, table=trace.table[arms], arms=tuple(arms))
+    if len(arms) != trace.shape[1]:
+        raise InvalidParameter("arms", f"must be {trace.shape[1]} names, one per column", arms)
+    return replace(trace, arms=tuple(arms))
+
+
+def _from_array(source: Any, index: str | None, name: str | None = None) -> Trace:
+    if index is not None:
+        raise InvalidParameter("index", "must be left out: an array has no names of columns", index)
+    try:
+        array = np.asanyarray(source)
+    except ValueError:  # rows of different lengths
+        raise InvalidParameter("source", f"{TABLE_RULE}; its rows differ in length", source) from None
+    if array.ndim != 2 or array.dtype.kind not in "fiub":
+        raise InvalidParameter("source", TABLE_RULE, f"shape {array.shape} of {array.dtype}")
+    trace = Trace(np.asarray(array), None, None, name or f"{array.shape[0]} x {array.shape[1]} array")
+    if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
+        row, arm = (int(i) for i in np.argwhere(np.ma.getmaskarray(array))[0])
+        raise InvalidParameter("source", f"must have a number in {trace.place(row, arm)}; fill it in", "a masked entry")
+    return trace

@@ -1,0 +1,223 @@
+"""Games, states and blocks as JSON, and back: what cannot have been written is refused as damage."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from holdfast.decisions.ids import Ids, checked_arm
+from holdfast.decisions.models import Block, Game, Head, new_token
+from holdfast.decisions.settings import MISSING, Settings
+from holdfast.decisions.setup import ArmSums, Setup, State
+from holdfast.errors import BadSavedState, BadStore, HoldfastError
+from holdfast.layouts import Array
+from holdfast.players.document import described, named_numbers, policy_of
+from holdfast.players.game import Game as Learner
+from holdfast.policies.policy import Policy
+
+MOST_COUNT = 2**53
+
+
+@contextmanager
+def undamaged(what: str, passing: type[Exception] | None = None) -> Iterator[None]:
+    """An error of the store for what no game can have come to; one of the type `passing` stays as it is."""
+    try:
+        yield
+    except (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+        if passing is not None and isinstance(error, passing):
+            raise
+        raise BadStore(f"the store is damaged: {what} cannot be read ({error})") from None
+
+
+def finite_json(what: str, content: object) -> str:
+    """JSON of finite numbers: a game that cannot be read again is worse than an error."""
+    try:
+        return json.dumps(content, allow_nan=False)
+    except ValueError:
+        raise HoldfastError(
+            f"{what} of the policy's kernels must be finite; got {content}: nothing was changed"
+        ) from None
+
+
+def settings_of(text: str) -> Settings:
+    """The settings that a store describes."""
+    settings = Settings(**json.loads(text))
+    seconds, rounds, missing, remember = settings.seconds, settings.rounds, settings.missing, settings.remember
+    known = missing in MISSING if isinstance(missing, str) else type(missing) is float and math.isfinite(missing)
+    whole = type(remember) is int and remember >= 0 and (rounds is None or (type(rounds) is int and rounds > 0))
+    if not (known and whole and (seconds is None or (type(seconds) is float and 0 < seconds < math.inf))):
+        raise ValueError(f"not settings of a game: {text[:80]!r}")
+    return settings
+
+
+def policy_from(text: str, given: Policy | None) -> Policy:
+    """The policy that a store describes. `given` has what a store cannot keep: functions, and where its class is."""
+    content = json.loads(text)
+    if given is None:
+        return policy_of(content, None)
+    values = {name: value for name, value in content["policy"].items() if name != "policy"}
+    if "arms" in values:
+        values["n_arms"] = 0
+    return replace(given, **values)
+
+
+def block_text(setup: Setup, values: Sequence[float]) -> str:
+    """What is kept of a block: its numbers by name."""
+    return finite_json("a block", dict(zip(setup.block_names, values, strict=True)))
+
+
+def block_numbers(policy: Policy, game: str, block: Block) -> dict[str, Any]:
+    """The numbers of a block by name."""
+    with undamaged(f"block {block.number} of game {game!r}"):
+        return named_numbers(json.loads(block.data), policy.kernels.block_layout, 0, "block")
+
+
+def block_values(policy: Policy, game: str, block: Block) -> Array:
+    """A block as the policy's kernels take it."""
+    layout = policy.kernels.block_layout
+    values = np.zeros(layout.n_numbers)
+    layout.restore(block_numbers(policy, game, block), values, np.zeros(0))
+    return values
+
+
+def _learner_from(content: Any, policy: Policy, begun: int, block: dict[str, Any] | None, *, strict: bool) -> Learner:
+    """A policy's numbers from a store. `strict`: they must agree with the current block."""
+    numbers = named_numbers(content["numbers"], policy.kernels.state_layout, policy.n_arms, "state")
+    if strict:
+        policy.check_saved(numbers, block)
+    stream = content["stream"]
+    learner = Learner(policy, seed=0)
+    if len(stream) != len(learner.stream) or not any(stream):
+        raise ValueError("the random stream has another length, or is empty")
+    learner.restore(numbers, None, begun, np.array(stream, dtype=np.uint64))
+    return learner
+
+
+def _sums_from(values: Any, count: int) -> list[ArmSums]:
+    """Sums of `count` arms from a store."""
+    if not isinstance(values, list) or len(values) != count:
+        raise ValueError(f"there must be sums of {count} arms")
+    for sums in values:
+        counts = [sums["blocks"], sums["rounds"], sums["told"]]
+        if not all(type(number) is int and 0 <= number <= MOST_COUNT for number in counts):
+            raise ValueError("counts of an arm must be whole numbers")
+        numbers = [*sums["losses"], *([] if sums["last_used"] is None else [sums["last_used"]])]
+        if not all(type(number) is float and math.isfinite(number) for number in numbers):
+            raise ValueError("sums of an arm must be numbers")
+    return [ArmSums(**sums) for sums in values]
+
+
+def setup_of(game: Game, given: Policy | None) -> Setup:
+    """The setup that a game's row describes; `given` is the policy that the user gave, if any."""
+    with undamaged(f"the settings of game {game.name!r}", BadSavedState):  # that names a policy to give
+        settings = settings_of(game.settings)
+        policy = policy_from(game.policy, given)
+        arms = json.loads(game.arms)
+        names = tuple(number if name is None else name for number, (name, _) in enumerate(arms))
+        active = tuple(number for number, (_, retired) in enumerate(arms) if not retired)
+        played = [names[arm] for arm in active]
+        if played != list(policy.arms or range(policy.n_arms)):
+            raise ValueError(f"the arms {played} are not those of the policy")
+    return Setup(
+        game=game,
+        policy=policy,
+        settings=settings,
+        names=names,
+        active=active,
+        ids=Ids(game.uid, game.secret),
+        bounds=policy.bounds,
+        announces=policy.announces,
+        has_patience=settings.patience is not None,
+        state_layout=policy.kernels.state_layout,
+        block_names=policy.kernels.block_layout.names,
+    )
+
+
+def changed_game(setup: Setup, policy: Policy, settings: Settings, arms: list[tuple[str | None, bool]]) -> Game:
+    """The row of a game with other settings."""
+    for name, _ in arms:
+        checked_arm("arms", name or "")
+    return setup.game._replace(**_texts(policy, settings, arms))
+
+
+def new_game(name: str, policy: Policy, settings: Settings, now: float, uid: str, secret: str) -> Game:
+    """The row of a game that begins.
+
+    Parameters
+    ----------
+    name
+        The game's name.
+    policy
+        What it plays.
+    settings
+        How it waits for losses.
+    now
+        When it begins.
+    uid
+        What the ids of its decisions begin with.
+    secret
+        What they are signed with.
+    """
+    names: list[str | None] = [None] * policy.n_arms if policy.arms is None else list(policy.arms)
+    arms = [(None if arm is None else checked_arm("arms", arm), False) for arm in names]
+    return Game(id=0, name=name, uid=uid, secret=secret, created=now, **_texts(policy, settings, arms))
+
+
+def _texts(policy: Policy, settings: Settings, arms: list[tuple[str | None, bool]]) -> dict[str, Any]:
+    return {
+        "policy": json.dumps(described(policy)),
+        "arms": json.dumps(arms),
+        "settings": settings.as_json(),
+        "settings_version": new_token(),
+    }
+
+
+def first_head(game: Game, now: float) -> Head:
+    """The head of a game that begins."""
+    return Head(
+        revision=1,
+        settings_version=game.settings_version,
+        state_version=new_token(),
+        block=0,
+        arm=-1,
+        rounds=0,
+        handed=0,
+        probability=0.0,
+        asked=0,
+        switches=0,
+        paid=(),
+        settled=0,
+        forgotten=0,
+        kept=0,
+        removed=0,
+        clock=now,
+        next_due=None,
+    )
+
+
+def state_text(setup: Setup, state: State) -> str:
+    """What is kept of a state."""
+    learner = state.learner
+    content = {
+        "numbers": setup.state_layout.saved(learner.numbers, learner.vectors),
+        "stream": learner.stream.tolist(),
+        "arms": [vars(arm) for arm in state.arms],
+    }
+    return finite_json("the state", content)
+
+
+def state_from(setup: Setup, head: Head, text: str, current: Block | None) -> State:
+    """The state that a store describes; `current` is the block of the head, if it is open."""
+    whole = len(setup.active) == len(setup.names)  # else the block may have been drawn among other arms
+    block = block_numbers(setup.policy, setup.game.name, current) if current is not None and whole else None
+    with undamaged(f"the state of game {setup.game.name!r}"):
+        content: Any = json.loads(text)
+        learner = _learner_from(content, setup.policy, head.block, block, strict=whole)
+        arms = _sums_from(content["arms"], len(setup.names))
+    return State(learner, arms)

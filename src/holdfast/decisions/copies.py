@@ -1,0 +1,133 @@
+"""Copies of a store: made while it is in use, and put back so that running processes notice."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+
+from holdfast.decisions.models import new_token
+from holdfast.decisions.stores.address import parse_address
+from holdfast.decisions.stores.sql import SCHEMA_TABLE, check_schema
+from holdfast.decisions.stores.sqlite import SqliteStore
+from holdfast.errors import BadStore, InvalidParameter, StoreError
+
+GAP = 2**20
+"""Revisions that a restored game is ahead of any that a running process has seen."""
+
+BUSY = 60.0
+"""Seconds to wait for others who use the file."""
+
+
+def backup(url: str, target: str | Path) -> Path:
+    """Copy a store, as it is at one moment, to a new file; games may go on meanwhile.
+
+    >>> import tempfile
+    >>> import holdfast as hf
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with hf.open(f"sqlite:///{folder}/games.db", "chat", hf.Exp3(2)) as router:
+    ...         _ = router.ask(5)
+    ...     copy = backup(f"sqlite:///{folder}/games.db", f"{folder}/copy.db")
+    ...     with hf.open(f"sqlite:///{copy}", "chat") as router:
+    ...         router.rounds
+    5
+    """
+    source = _file_of(url, "pg_dump")
+    if not source.exists():
+        raise StoreError(f"{url}: there is no such file")
+    path = Path(target)
+    with _draft(path) as draft, _opened(source) as live, closing(sqlite3.connect(draft)) as copy:
+        _check(live, url)
+        live.backup(copy)
+        copy.execute("PRAGMA journal_mode = DELETE")  # one file, without a log beside it
+    return path
+
+
+def restore(source: str | Path, url: str) -> None:
+    """Put a copy in the place of what a store holds. Processes that use the store go on with the copy's games.
+
+    For them it is one transaction with new versions, so that nobody continues from what it remembers. Rounds handed out
+    since the copy was made are handed out again, under the same ids: restart the workers that still hold decisions.
+    """
+    path, target = Path(source), _file_of(url, "pg_restore")
+    if not path.is_file():
+        raise InvalidParameter("source", "must be a file that holdfast store backup made", str(source))
+    if target.exists() and path.samefile(target):
+        raise InvalidParameter("source", "must be another file than the store", str(source))
+    SqliteStore(url).names()  # its file and tables, if there are none
+    with _draft(target.with_name(f".{target.name}.restored"), keep=False) as draft, _opened(target) as live:
+        _check(live, url)
+        with _opened(path) as copy, closing(sqlite3.connect(draft)) as renewed:
+            _check(copy, str(source))
+            copy.backup(renewed)
+            renewed.execute("PRAGMA journal_mode = WAL")  # as the store's own
+            ahead = max((revision for (revision,) in live.execute("SELECT revision FROM holdfast_heads")), default=0)
+            with renewed:
+                _renew(renewed, int(ahead) + GAP)
+            renewed.backup(live)
+
+
+def _renew(connection: sqlite3.Connection, ahead: int) -> None:
+    """Give every game versions that nobody knows."""
+    for (game,) in connection.execute("SELECT game FROM holdfast_heads").fetchall():
+        settings, state = new_token(), new_token()
+        connection.execute(
+            "UPDATE holdfast_heads SET revision = revision + ?, settings_version = ?, state_version = ? WHERE game = ?",
+            (ahead, settings, state, game),
+        )
+        connection.execute("UPDATE holdfast_games SET settings_version = ? WHERE id = ?", (settings, game))
+        connection.execute("UPDATE holdfast_states SET version = ? WHERE game = ?", (state, game))
+
+
+def _file_of(url: str, tool: str) -> Path:
+    address = parse_address(url)
+    if address.kind == "postgresql":
+        raise InvalidParameter("url", f"must be 'sqlite:///file'; PostgreSQL has its own tool, {tool}", address.shown)
+    if address.kind == "memory":
+        raise InvalidParameter("url", "must be 'sqlite:///file': what is in memory cannot be copied", url)
+    return Path(os.path.abspath(address.path))
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[sqlite3.Connection]:
+    try:
+        with closing(sqlite3.connect(path, timeout=BUSY)) as connection:
+            yield connection
+    except sqlite3.Error as error:
+        raise StoreError(f"{path}: {error}; nothing was changed") from error
+
+
+def _check(connection: sqlite3.Connection, shown: str) -> None:
+    """An error unless it is a store of this version."""
+    try:
+        tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        versions = connection.execute(f"SELECT version FROM {SCHEMA_TABLE}") if SCHEMA_TABLE in tables else []
+        if not check_schema(shown, tables, [version for (version,) in versions]):
+            raise BadStore(f"{shown} is not a store of Holdfast")
+    except sqlite3.DatabaseError as error:
+        raise BadStore(f"{shown} cannot be used: {error}") from None
+
+
+@contextmanager
+def _draft(path: Path, *, keep: bool = True) -> Iterator[Path]:
+    """A file beside `path`, that only its owner may read; if `keep`, it takes its place at the end."""
+    draft = path.with_name(f".holdfast-{secrets.token_hex(8)}.part")
+    try:
+        os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        yield draft
+        if keep:
+            handle = os.open(draft, os.O_RDONLY)
+            os.fsync(handle)
+            os.close(handle)
+            os.replace(draft, path)
+    except OSError as error:
+        if isinstance(error, StoreError):
+            raise
+        raise StoreError(f"{path} cannot be written: {error}") from None
+    finally:
+        for name in (draft, f"{draft}-wal", f"{draft}-shm"):
+            with suppress(OSError):
+                os.unlink(name)

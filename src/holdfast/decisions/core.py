@@ -1,0 +1,363 @@
+"""The rules of a game in a store: what an ask and a report of losses change. No I/O, no clock, no cache.
+
+* A decision is one round of a block. `ask` hands out the rounds of the current block. When all are handed out, the next
+  block begins with what is known then, unless the policy waits for losses.
+* `tell` records the loss of a round once. A block is settled, and observed by the policy, when all its losses are in;
+  or, with a patience, when that has run out since its last round was handed out: then with what stands for the missing
+  losses.
+* Blocks that are due are settled before anything else happens, in the order in which they became due. Time never runs
+  back: it is the latest that an ask saw, or whatever settled a block.
+
+So a game is a function of its seed and of the order of asks and tells (and of their times, where patience is a time),
+whoever makes them. Each rule takes a `View`, changes its head and state, adds to its events, and returns an answer. A
+refusal is returned as an error and has changed nothing, except that blocks which were due are settled. So several calls
+can be made in one transaction.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from holdfast.decisions.codec import block_text, block_values
+from holdfast.decisions.models import Ask, Block, Decision, Events, Head, Loss, Receipt
+from holdfast.decisions.settings import with_missing
+from holdfast.decisions.setup import Setup, State
+from holdfast.errors import (
+    AlreadyTold,
+    BadStore,
+    Forgotten,
+    HoldfastError,
+    InvalidParameter,
+    OutOfTurn,
+    TooLate,
+    UnknownDecision,
+)
+from holdfast.players.losses import announced_value, exact_sum, normalised_total, outside_range
+
+FORGET_AT_ONCE = 64
+"""Blocks whose single losses one call deletes at most, besides two for each round that it is about."""
+
+NOT_HANDED_OUT = "is of a round that this store has not handed out: was it restored from a copy?"
+
+
+class Reads(Protocol):
+    """What the rules read, besides the head and the state: a store's transaction, or lists in a test."""
+
+    def blocks(self, query: str, *values: float) -> list[Block]:
+        """Blocks by one of the queries `number`, `open`, `due`, `next due`, `settled after`, `settled up to`."""
+
+    def asked(self, request: str) -> list[tuple[Ask, Block]]:
+        """What was handed out under a request, in order."""
+
+
+@dataclass
+class View:
+    """One game inside a transaction: what was read, as changed by now, and what is to be written."""
+
+    setup: Setup
+    head: Head
+    reads: Reads
+    load: Callable[[], State]
+    """The state, which is read only by those who change it."""
+    blocks: dict[int, Block]
+    """Those that were read, by number: at the beginning, those of which losses are reported."""
+    losses: dict[tuple[int, int], Loss]
+    """What is known of the rounds whose losses are reported, by block and round."""
+    events: Events = field(default_factory=Events)
+    learnt: State | None = None
+    """The state, where this transaction has changed it."""
+    may_forget: int = FORGET_AT_ONCE
+    _settled: deque[Block] | None = None
+
+    def state(self) -> State:
+        """The state, to be changed."""
+        if self.learnt is None:
+            self.learnt = self.load()
+        return self.learnt
+
+    def block(self, number: int) -> Block:
+        """A block that must be there."""
+        found = self.blocks.get(number)
+        if found is None:
+            read = self.reads.blocks("number", number)
+            if not read:
+                raise BadStore(f"the store is damaged: block {number} of game {self.setup.game.name!r} is missing")
+            found = self.blocks[number] = read[0]
+        return found
+
+    def change(self, block: Block) -> None:
+        """A block that is there with other values."""
+        self.blocks[block.number] = block
+        changed = self.events.begun if block.number in self.events.begun else self.events.changed
+        changed[block.number] = block
+        if self._settled is not None and block.settled_order == self.head.settled + 1:
+            self._settled.append(block)
+
+    def oldest_settled(self) -> Block | None:
+        """The next block, in settlement order, whose single losses are still kept."""
+        if self._settled is None:
+            stored = self.reads.blocks("settled after", self.head.forgotten, self.may_forget)
+            here = [b for b in self.blocks.values() if (b.settled_order or 0) > self.head.forgotten]
+            every = {block.number: block for block in [*stored, *here]}
+            self._settled = deque(sorted(every.values(), key=lambda block: block.settled_order or 0))
+        return self._settled.popleft() if self._settled else None
+
+
+# ---- ask
+
+
+def ask(
+    view: View, again: bool, *, n: int, now: float, announced: Mapping[str, float], request: str, named: bool
+) -> list[Decision] | HoldfastError:
+    """Up to `n` decisions; fewer only where the policy waits for losses.
+
+    Parameters
+    ----------
+    view
+        The game.
+    again
+        Whether this call may have been made before, when a connection was lost.
+    n
+        How many decisions are wanted.
+    now
+        The time by the caller's clock.
+    announced
+        What the policy is told at the beginning of a block, by name.
+    request
+        The name of this call; made again under the same name, it gets the same decisions.
+    named
+        Whether the caller gave that name, so that others may have made the call.
+    """
+    if (again or named) and (before := asked_before(view, request)):
+        return before
+    setup, head = view.setup, view.head
+    value = 0.0, setup.bounds
+    if announced or (setup.announces is not None and n > head.rounds - head.handed):
+        try:
+            value = announced_value(setup.policy, {"switching_cost": None, "loss_bound": None, **announced})
+        except InvalidParameter as refusal:
+            return refusal
+    view.may_forget = FORGET_AT_ONCE + 2 * n
+    clock = max(now, head.clock)
+    settle_due(view, clock)
+    given: list[Decision] = []
+    while len(given) < n:
+        head = view.head
+        if head.handed < head.rounds:
+            given += _hand_out(view, n - len(given), clock, request)
+        elif setup.policy.waits_for_losses and head.settled < head.block:
+            break
+        else:
+            settle_due(view, clock)
+            for block in _begin(view, n - len(given), clock, value):
+                _enter(view, block, announced.get("switching_cost"))
+                given += _hand_out(view, n - len(given), clock, request)
+    if not given:
+        return OutOfTurn(
+            f"{setup.policy.label} cannot begin its next block before every loss of the last one is told: "
+            "see open_decisions"
+        )
+    return given
+
+
+def asked_before(view: View, request: str) -> list[Decision]:
+    """What a request got, if it was made before."""
+    found = view.reads.asked(request)
+    found += [(ask, view.block(ask.block)) for ask in view.events.asks if ask.request == request]
+    decisions = view.setup.decisions
+    return [d for ask, b in found for d in decisions(b, range(ask.first, ask.first + ask.rounds), ask.at)]
+
+
+def _begin(view: View, n: int, clock: float, announced: tuple[float, tuple[float, float]]) -> list[Block]:
+    """New blocks with `n` rounds together, or fewer where another one must be settled before the next begins."""
+    setup, head, (value, bounds) = view.setup, view.head, announced
+    left = 1.0 if setup.policy.waits_for_losses else float(n)
+    if setup.has_patience:
+        left = max(min(left, setup.settings.until_due(head.asked, head.next_due)), 1.0)
+    drawn = view.state().learner.begin_some(value, left).tolist()
+    bound = None if bounds == setup.bounds else bounds[1]
+    blocks = []
+    for number, values in enumerate(drawn, head.block + 1):
+        arm, rounds, probability = values[:3]
+        data = block_text(setup, values)
+        block = Block(number, None, setup.active[int(arm)], int(rounds), probability, clock, bound, 0, data)
+        view.blocks[number] = view.events.begun[number] = block
+        blocks.append(block)
+    return blocks
+
+
+def _enter(view: View, block: Block, announced_cost: float | None) -> None:
+    """Make a block the current one, and pay for the switch."""
+    head = view.head
+    switches, paid = head.switches, head.paid
+    if block.arm != head.arm:
+        switches += 1
+        cost = getattr(view.setup.policy, "switching_cost", None) if announced_cost is None else announced_cost
+        paid = tuple(exact_sum([*paid, float(cost)])) if cost else paid
+    view.head = head._replace(
+        block=block.number,
+        arm=block.arm,
+        rounds=block.rounds,
+        handed=0,
+        probability=block.probability,
+        switches=switches,
+        paid=paid,
+    )
+
+
+def _hand_out(view: View, n: int, clock: float, request: str) -> list[Decision]:
+    """Rounds of the current block, at most `n`."""
+    head, setup = view.head, view.setup
+    rounds = range(head.handed, min(head.handed + n, head.rounds))
+    asked, next_due = head.asked + len(rounds), head.next_due
+    view.events.asks.append(Ask(head.block, rounds.start, len(rounds), clock, request))
+    if setup.has_patience and rounds.stop == head.rounds:
+        due = setup.settings.due(clock, asked)
+        if due is not None:
+            view.change(view.block(head.block)._replace(due=due))
+            next_due = due if next_due is None else min(due, next_due)
+    view.head = head._replace(handed=rounds.stop, asked=asked, clock=clock, next_due=next_due)
+    number, arm, probability, id_of = head.block, setup.names[head.arm], head.probability, setup.ids.id_of
+    return [Decision(id_of(number, round), arm, probability, number, clock) for round in rounds]
+
+
+# ---- tell
+
+
+Report = tuple[str, int, int, float]
+"""A loss that somebody reports: id, block, round, loss."""
+
+Answers = list[Receipt | HoldfastError]
+
+
+def tell(view: View, again: bool, *, reports: Sequence[Report], now: float) -> Answers:
+    """Record losses, one after the other: for each a receipt, or why it was refused."""
+    view.may_forget = FORGET_AT_ONCE + 2 * len(reports)
+    clock = max(now, view.head.clock)
+    settle_due(view, clock)
+    return [_tell_one(view, report, clock) for report in reports]
+
+
+def _tell_one(view: View, report: Report, clock: float) -> Receipt | HoldfastError:
+    id, number, round, loss = report
+    head, block = view.head, view.blocks.get(number)
+    if block is None:
+        return _not_there(head, id, number)
+    low, high = view.setup.bounds if block.bound is None else (0.0, block.bound)
+    handed = head.handed if number == head.block else block.rounds
+    counts = block.settled_order is None and round < handed and low <= loss <= high
+    if not counts or (number, round) in view.losses:
+        return _repeated_or_refused(view, report, handed, clock)
+    view.losses[number, round] = new = Loss(number, round, loss, clock, 0)
+    view.events.losses.append(new)
+    block = block._replace(told=block.told + 1, losses=tuple(exact_sum([*block.losses, loss])))
+    view.change(block)
+    if block.told == block.rounds:
+        settle(view, block, clock)
+    return Receipt(id, True)
+
+
+def _not_there(head: Head, id: str, number: int) -> HoldfastError:
+    if number <= head.block:
+        return Forgotten(id, "the row of its block was compacted")
+    return UnknownDecision(id, NOT_HANDED_OUT)
+
+
+def _repeated_or_refused(view: View, report: Report, handed: int, clock: float) -> Receipt | HoldfastError:
+    """The answer to a loss that does not count."""
+    id, number, round, loss = report
+    block = view.blocks[number]
+    low, high = view.setup.bounds_of(block)
+    before = view.losses.get((number, round))
+    if round >= handed:
+        return UnknownDecision(id, NOT_HANDED_OUT)
+    if not low <= loss <= high:
+        return outside_range("loss", (low, high), 1, loss)
+    if block.settled_order is not None and block.settled_order <= view.head.forgotten:
+        return Forgotten(id, "its block is settled, and single losses are remembered for a while only")
+    if before is not None and before.loss != loss:
+        return AlreadyTold(id, before.loss, loss)
+    if before is not None and not before.late:
+        return Receipt(id, False)
+    if before is None:
+        view.losses[number, round] = new = Loss(number, round, loss, clock, 1)
+        view.events.losses.append(new)
+        view.change(block._replace(late=block.late + 1))
+    if block.settled_at is None:
+        raise BadStore(f"the store is damaged: block {number} has a late loss and is not settled")
+    return TooLate(id, loss, block.settled_at, f"block {number} was settled without it")
+
+
+# ---- settling
+
+
+def expire(view: View, again: bool, *, now: float) -> int:
+    """Settle what is due, and keep the time; the number of blocks."""
+    before, clock = view.head.settled, max(now, view.head.clock)
+    settle_due(view, clock)
+    view.head = view.head._replace(clock=clock)
+    return view.head.settled - before
+
+
+def settle_due(view: View, clock: float) -> None:
+    """Settle the blocks whose patience has run out."""
+    head, settings = view.head, view.setup.settings
+    if head.next_due is None or (mark := settings.mark(clock, head.asked)) < head.next_due:
+        return
+    here = [b for b in view.blocks.values() if b.settled_order is None and b.due is not None]
+    stored = [b for b in view.reads.blocks("due", mark) if b.number not in view.blocks]
+    due = [b for b in (*here, *stored) if b.due is not None and b.due <= mark]
+    for block in sorted(due, key=lambda b: (b.due, b.number)):
+        view.blocks[block.number] = block
+        settle(view, block, clock)
+    later = [b.due for b in (*here, *view.reads.blocks("next due", mark)) if b.due is not None and b.due > mark]
+    view.head = view.head._replace(next_due=min(later, default=None), clock=clock)
+
+
+def settle(view: View, block: Block, clock: float) -> None:
+    """End a block: the policy observes it, its arm's sums grow, and old single losses are forgotten."""
+    setup, state = view.setup, view.state()
+    setup.name_of(block.arm)
+    sums = state.arms[block.arm]
+    if block.arm in setup.active:
+        bounds = setup.bounds_of(block)
+        usual = math.fsum(sums.losses) / sums.told if sums.told else 0.5 * sum(bounds)
+        pieces, rounds = with_missing(setup.settings.missing, block.losses, block.told, block.rounds, usual)
+        if rounds or setup.policy.waits_for_losses:  # else all of it was dropped: the round is ignored
+            values = block_values(setup.policy, setup.game.name, block)
+            values[0] = setup.active.index(block.arm)
+            total = normalised_total(setup.policy, bounds, pieces, float(rounds))
+            state.learner.observe(values, total, float(rounds))
+    sums.add(block)
+    head = view.head
+    order = head.settled + 1
+    view.change(block._replace(settled_order=order, settled_at=clock, total=math.fsum(block.losses)))
+    view.head = head._replace(settled=order, kept=head.kept + block.rounds, clock=clock)
+    _forget(view)
+
+
+def _forget(view: View) -> None:
+    """Drop the single losses of the blocks settled first, beyond what is to be remembered; some in each call."""
+    while view.head.kept > view.setup.settings.remember and view.may_forget > 0:
+        old = view.oldest_settled()
+        if old is None or old.settled_order is None:
+            return
+        view.may_forget -= 1
+        view.events.forgotten.append(old.number)
+        kept = max(view.head.kept - old.rounds, 0)
+        view.head = view.head._replace(forgotten=old.settled_order, kept=kept)
+
+
+def compact(view: View, again: bool, *, keep: int, most: int) -> int:
+    """Remove settled blocks but for the last `keep`, at most so many; the number of blocks."""
+    blocks = view.reads.blocks("settled up to", view.head.block - keep, most)
+    forgotten = view.head.forgotten
+    rounds = sum(b.rounds for b in blocks if b.settled_order is not None and b.settled_order > forgotten)
+    view.events.removed += [block.number for block in blocks]
+    kept = max(view.head.kept - rounds, 0)
+    view.head = view.head._replace(removed=view.head.removed + len(blocks), kept=kept)
+    return len(blocks)

@@ -1,0 +1,190 @@
+"""What is stored of a game, and what users get: plain values without behaviour.
+
+    Game       who it is, what it plays and its settings
+    Head       the counts that change with each call; its row is the lock of the game
+    Block      one block: its draw, the losses reported for it, when it was settled
+    Ask        rounds of one block that one call handed out
+    Loss       the loss of one round
+    Change     settings that were changed, when and why
+    Events     what one transaction adds and changes
+
+Sums of losses are kept as a few numbers that do not overlap (`losses`), so that they are exact in any order.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+
+class Decision(NamedTuple):
+    """One round that was handed out. All its fields are plain values that JSON carries.
+
+    >>> import holdfast as hf
+    >>> hf.open("memory:", "chat", hf.Exp3(arms=["a", "b"]), seed=1).ask().block
+    1
+    """
+
+    id: str
+    """Quote it when you report the loss. It names the game and cannot be guessed."""
+    arm: int | str
+    """The arm to play: its name, or its number from 0."""
+    probability: float
+    """With which the arm was drawn, at the beginning of its block: log it."""
+    block: int
+    """The number of the block, from 1. Decisions of one block were drawn together."""
+    asked: float
+    """When it was handed out, in seconds since 1970."""
+
+
+class Receipt(NamedTuple):
+    """The answer to a loss that was reported.
+
+    >>> Receipt("a-1-0-x", new=True).new
+    True
+    """
+
+    id: str
+    new: bool
+    """False when it had been reported before."""
+
+
+class Game(NamedTuple):
+    """Who a game is and what it plays; changes with its settings only."""
+
+    id: int
+    name: str
+    uid: str
+    """What its decisions' ids begin with."""
+    secret: str
+    """What they are signed with."""
+    created: float
+    policy: str
+    """The policy as JSON: settings, and names of those that are functions."""
+    arms: str
+    """All arms there ever were, as JSON: pairs of a name (null where arms have none) and whether it is retired."""
+    settings: str
+    """Patience, missing and remember as JSON."""
+    settings_version: str
+    """A random token; another one whenever policy, arms or settings change."""
+
+
+class Head(NamedTuple):
+    """The counts of one game. The current block is in it, so that handing out its rounds reads nothing else."""
+
+    revision: int
+    """Counts the transactions. One that runs backwards tells of a store that was restored."""
+    settings_version: str
+    """As in `Game`."""
+    state_version: str
+    """That of the state: a random token, so that no two states ever share one."""
+    block: int
+    """Blocks begun; the current one has this number."""
+    arm: int
+    """The current block's arm; −1 before the first."""
+    rounds: int
+    """Rounds of the current block."""
+    handed: int
+    """How many of them are handed out."""
+    probability: float
+    asked: int
+    """Rounds handed out in all."""
+    switches: int
+    paid: tuple[float, ...]
+    """Parts of what the switches cost."""
+    settled: int
+    """Blocks settled."""
+    forgotten: int
+    """Settlement order up to which single losses are deleted."""
+    kept: int
+    """Rounds of settled blocks whose losses are still kept one by one."""
+    removed: int
+    """Blocks whose rows were removed."""
+    clock: float
+    """The latest time seen: time never runs back."""
+    next_due: float | None
+    """No open block runs out of patience before this."""
+
+
+class Block(NamedTuple):
+    """One block."""
+
+    number: int
+    key: str | None
+    """Reserved for blocks that belong to a conversation."""
+    arm: int
+    rounds: int
+    probability: float
+    began: float
+    bound: float | None
+    """The highest loss, where it was announced with the block."""
+    forced: int
+    """Reserved: 1 when an operator chose the arm."""
+    data: str
+    """The block as the policy wants it back, as JSON."""
+    told: int = 0
+    losses: tuple[float, ...] = ()
+    """Parts of the sum of the losses reported in time."""
+    late: int = 0
+    """Losses that came after it was settled."""
+    due: float | None = None
+    """When it is settled with what is known: a time, or a number of rounds asked. None while rounds are left."""
+    settled_order: int | None = None
+    """Settlement order, from 1; None while it is open."""
+    settled_at: float | None = None
+    total: float | None = None
+    """The sum of the losses reported in time, rounded once."""
+
+
+class Ask(NamedTuple):
+    """Rounds of a block, from `first` on, that one call handed out."""
+
+    block: int
+    first: int
+    rounds: int
+    at: float
+    request: str
+
+
+class Loss(NamedTuple):
+    """The loss of one round."""
+
+    block: int
+    round: int
+    loss: float
+    at: float
+    late: int
+    """1 when the block was settled before."""
+
+
+class Change(NamedTuple):
+    """Settings that were changed."""
+
+    at: float
+    kind: str
+    detail: str
+    """As JSON."""
+    reason: str | None
+
+
+@dataclass(slots=True)
+class Events:
+    """What one transaction adds and changes, besides the head and the state."""
+
+    begun: dict[int, Block] = field(default_factory=dict)
+    changed: dict[int, Block] = field(default_factory=dict)
+    asks: list[Ask] = field(default_factory=list)
+    losses: list[Loss] = field(default_factory=list)
+    forgotten: list[int] = field(default_factory=list)
+    """Blocks whose asks and losses are deleted."""
+    removed: list[int] = field(default_factory=list)
+    """Blocks that are deleted altogether."""
+    changes: list[Change] = field(default_factory=list)
+    game: Game | None = None
+    """The game with other settings."""
+
+
+def new_token() -> str:
+    """A random version: never one that was there before, whatever copy of a store is restored."""
+    return secrets.token_hex(8)

@@ -1,0 +1,78 @@
+"""What the commands of a store show on a terminal. Names are escaped where a terminal would obey them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from holdfast.decisions.router import Router
+from holdfast.errors import printable
+
+RECENT = 60
+"""Blocks in the chart of a game."""
+
+MARKS, PLAIN_MARKS = "●■▲◆○□△◇", "ABCDEFGH"
+"""What stands for an arm in the chart; the second where the terminal has no such signs."""
+
+HEADINGS = ("name", "policy", "rounds", "switches", "out", "missing", "cost")
+
+
+def show_games(rows: Sequence[Sequence[Any]], damaged: Mapping[str, str], console: Console) -> None:
+    """A line for each game, and why some cannot be shown."""
+    table = Table(box=None, header_style="bold")
+    for heading in HEADINGS:
+        table.add_column(heading, justify="left" if heading in HEADINGS[:2] else "right", overflow="fold")
+    for name, label, *numbers, cost in rows:
+        cells = (Text(printable(name)), Text(printable(label)))
+        table.add_row(*cells, *(f"{number:,}" for number in numbers), f"{cost:,.6g}")
+    console.print(table)
+    for name, why in damaged.items():
+        print(f"{printable(name)}: {printable(why)}")
+
+
+def show_game(router: Router, console: Console) -> None:
+    """Where a game stands: its current arm, its cost, its arms, its last blocks."""
+    totals, policy = router.history.totals, router.policy
+    holding = "nothing yet" if router.arm is None else f"{printable(router.arm)} for {router.hold} more rounds"
+    console.print(Text(f"{printable(router.name)}: {printable(policy.label)}, {policy.n_arms} arms", style="bold"))
+    console.print(f"holding {holding}", markup=False, highlight=False)
+    console.print(
+        f"{totals.rounds:,} rounds in {totals.blocks:,} blocks; {totals.out:,} losses out, {totals.missing:,} missing"
+    )
+    paid = f"{totals.switching:,.6g} for {totals.switches:,} switches"
+    console.print(f"cost {totals.cost:,.6g} = losses {totals.losses:,.6g} + {paid}")
+    marks = MARKS if console.encoding.startswith("utf") else PLAIN_MARKS
+    table = Table(box=None, header_style="bold")
+    for heading in ("", "arm", "rounds", "mean loss", "blocks", "last used"):
+        table.add_column(heading, justify="left" if heading in ("", "arm") else "right", overflow="fold")
+    for number, arm in enumerate(totals.arms):
+        mean = "" if arm.mean is None else f"{arm.mean:.4f}"
+        label = f"{printable(arm.arm)}{' (retired)' if arm.retired else ''}"
+        mark = marks[number % len(marks)]
+        table.add_row(mark, Text(label), f"{arm.rounds:,}", mean, f"{arm.blocks:,}", _when(arm.last_used))
+    console.print(table)
+    blocks = router.history.recent(RECENT)
+    if blocks:
+        console.print(chart(blocks, len(totals.arms), console.width, marks))
+
+
+def chart(blocks: Sequence[Any], n_arms: int, width: int, marks: str = MARKS) -> Text:
+    """The last blocks, one mark each, by arm from top to bottom: when an arm was held, and when it was left."""
+    shown = blocks[-max(1, min(len(blocks), width - 4)) :]
+    other = "·" if marks == MARKS else "."
+    lines = []
+    for arm in range(min(n_arms, 16)):
+        mark = marks[arm % len(marks)]
+        lines.append(f"{mark} " + "".join(mark if block.arm == arm else other for block in shown))
+    first, last = shown[0].number, shown[-1].number
+    lines.append(f"  blocks {first} to {last}, oldest on the left")
+    return Text("\n".join(lines))
+
+
+def _when(seconds: float | None) -> str:
+    return "" if seconds is None else datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M")

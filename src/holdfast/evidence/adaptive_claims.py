@@ -1,0 +1,282 @@
+"""What we claim of the adaptive policy, played anew and judged by the rule that judges the paper's claims.
+
+`judged` plays the settings and gives the verdicts; nothing about them is kept in this file but the thresholds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from holdfast.bounds import theorem_1
+from holdfast.environments import Bernoulli, ConstrainedBernoulli, Environment, PiecewiseConstant, Reversal
+from holdfast.environments.searched_worlds import Found, found_worlds
+from holdfast.layouts import Array
+from holdfast.number_format import three_digits
+from holdfast.paper.figures import EASY_COST, EASY_GAP, HARD_COST, HARD_GAP, TIES_COST, TIES_GAP
+from holdfast.paper.games import Match, play
+from holdfast.policies import AdaptiveTsallisSwitch, TsallisSwitch
+from holdfast.simulation import Backend
+from holdfast.statistics import quantile
+from holdfast.verdicts.comparisons import Answer, Between, Less, Outcome, Question, share_interval
+from holdfast.verdicts.ledger import Claim, Evidence, Verdict, judge
+from holdfast.verdicts.settings import RunSettings
+
+OWN, PAPER = "adaptive", "tsallis-switch"
+LONG, ADVERSARIAL = "stochastic-hard, 100 T", "adversarial"
+LONG_RUNS = 200
+"""Replications of the game that is a hundred times as long; enough for its ratio."""
+
+WORLD_RUNS, WORLD_ROUNDS = 8, 20_000
+"""Replications and rounds of a random world."""
+
+MEAN_RATIO, LARGEST_RATIO, HARD_RATIO, LONG_RATIO = 0.38, 0.75, 0.25, 0.10
+WORSE, WORLD_WORSE, WORLD_SHARE, SEARCHED = 0.03, 0.05, 0.03, 0.35
+TAILS = (0.95, 0.99)
+
+TELL = "docs/adaptive.md"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """An environment with its switching cost."""
+
+    environment: Environment
+    cost: float
+    horizon: int
+
+    @property
+    def bound(self) -> float:
+        """Theorem 1's."""
+        return theorem_1(n_arms=self.environment.n_arms, switching_cost=self.cost, horizon=self.horizon)
+
+    @property
+    def match(self) -> Match:
+        """The adaptive policy and the paper's."""
+        K = self.environment.n_arms
+        policies = {
+            OWN: AdaptiveTsallisSwitch(K, switching_cost=self.cost),
+            PAPER: TsallisSwitch(K, switching_cost=self.cost),
+        }
+        return Match(policies, self.environment, self.cost, self.horizon, 1)
+
+
+def seven(K: int, T: int) -> dict[str, Setting]:
+    """The non-adversarial settings of the paper's figures; three best arms, or what there are, for the ties."""
+    ties = min(3, K - 1)
+    environments = {
+        "stochastic-easy": (Bernoulli.with_gap(K, EASY_GAP), EASY_COST),
+        "stochastic-hard": (Bernoulli.with_gap(K, HARD_GAP), HARD_COST),
+        "stochastic-free": (Bernoulli.with_gap(K, HARD_GAP), 0.0),
+        "constrained-easy": (ConstrainedBernoulli(K, EASY_GAP), EASY_COST),
+        "constrained-hard": (ConstrainedBernoulli(K, HARD_GAP), HARD_COST),
+        "ties-stochastic": (Bernoulli.with_gap(K, TIES_GAP, best_arms=ties), TIES_COST),
+        "ties-constrained": (ConstrainedBernoulli(K, TIES_GAP, best_arms=ties), TIES_COST),
+    }
+    return {name: Setting(environment, cost, T) for name, (environment, cost) in environments.items()}
+
+
+def random_worlds(count: int, seed: int) -> Iterator[Setting]:
+    """Piecewise-constant worlds: 2 to 8 arms, up to 8 phases, λ up to 2, every other one with noise."""
+    rng, T = np.random.default_rng(seed), WORLD_ROUNDS
+    for i in range(count):
+        K, phases = int(rng.integers(2, 9)), int(rng.integers(1, 9))
+        cost = float(rng.uniform(0, 2)) if rng.random() > 0.1 else 0.0
+        starts = [0, *sorted(int(t) for t in rng.choice(np.arange(1, T), phases - 1, replace=False))]
+        kind = rng.integers(3)
+        means = rng.random((phases, K)) if kind != 1 else rng.integers(0, 2, (phases, K)).astype(np.float64)
+        if kind == 2:  # one arm changes at a time
+            for row in range(1, phases):
+                changed, level = rng.integers(K), means[row, 0]
+                means[row] = means[row - 1]
+                means[row, changed] = level
+        yield Setting(PiecewiseConstant(starts, means.tolist(), noise=bool(i % 2)), cost, T)
+
+
+# ---- questions that only our claims ask ----
+
+
+@dataclass(frozen=True)
+class Seldom:
+    """Does it happen in at most `share` of the runs?"""
+
+    what: str
+    count: int
+    runs: int
+    share: float
+
+    def answer(self, confidence: float) -> Answer:
+        """By the interval of Clopper and Pearson."""
+        low, high = share_interval(self.count, self.runs, confidence)
+        outcome: Outcome = "yes" if high <= self.share else "no" if low > self.share else "open"
+        shown = f"{self.what}: in {self.count} of {self.runs} ({100 * low:.2g} to {100 * high:.2g} %)"
+        return Answer(self.what, outcome, shown, self.count / self.runs, low, high, self.runs)
+
+
+@dataclass(frozen=True)
+class LowerTail:
+    """Is the quantile of `first` below that of `second`?"""
+
+    what: str
+    first: Array
+    second: Array
+    share: float
+
+    def answer(self, confidence: float) -> Answer:
+        """By the order statistics of both samples, which share what may go wrong."""
+        half = (1 + confidence) / 2
+        own, low, high = quantile(self.first, self.share, half)
+        other, least, most = quantile(self.second, self.share, half)
+        outcome: Outcome = "yes" if high < least else "no" if low >= most else "open"
+        shown = f"{self.what}: {three_digits(own)} (at most {three_digits(high)}) against {three_digits(other)}"
+        shown += f" (at least {three_digits(least)})"
+        return Answer(self.what, outcome, shown, own, low, high, min(len(self.first), len(self.second)))
+
+
+def ratios(own: Array, other: Array) -> Array:
+    """A sample whose mean is the ratio of the means and whose spread is that of the ratio, to first order."""
+    ratio = own.mean() / other.mean()
+    return np.asarray(ratio + (own - ratio * other) / other.mean())
+
+
+# ---- the claims ----
+
+
+def claims(settings: Mapping[str, Setting], searched: Mapping[str, Setting], worlds: Array) -> list[Claim]:
+    """The claims; `worlds` has for each random world the excess over the paper's policy as a share of the bound."""
+
+    def each(evidence: Evidence, factor: float, *names: str) -> list[Question]:
+        return [Less(f"in {n}", evidence.final(n, OWN), evidence.final(n, PAPER), factor) for n in names]
+
+    def mean_of_seven(evidence: Evidence) -> list[Question]:
+        parts = [ratios(evidence.final(name, OWN), evidence.final(name, PAPER)) for name in settings if name in main]
+        return [Between("mean of the ratios", np.asarray(np.mean(parts, axis=0)), high=MEAN_RATIO)]
+
+    def shares(evidence: Evidence, what: Mapping[str, Setting], most: float, *, excess: bool) -> list[Question]:
+        less = {name: evidence.final(name, PAPER) if excess else 0.0 for name in what}
+        return [
+            Between(f"in {name}", (evidence.final(name, OWN) - less[name]) / setting.bound, high=most)
+            for name, setting in what.items()
+        ]
+
+    def tails(evidence: Evidence, share: float) -> list[Question]:
+        return [LowerTail(f"in {n}", evidence.final(n, OWN), evidence.final(n, PAPER), share) for n in short]
+
+    def in_random_worlds(evidence: Evidence) -> list[Question]:
+        count = int((worlds > WORLD_WORSE).sum())
+        words = f"worse by more than {100 * WORLD_WORSE:g} % of the bound"
+        return [
+            Between("mean excess over the paper's policy, as a share of the bound", worlds, high=0.0),
+            Seldom(words, count, len(worlds), WORLD_SHARE),
+        ]
+
+    main = tuple(name for name in settings if name not in (LONG, ADVERSARIAL))
+    short = {name: setting for name, setting in settings.items() if name != LONG}
+    return [
+        Claim(
+            "mean-of-seven",
+            f"In the paper's seven non-adversarial settings it costs at most {MEAN_RATIO:g} of its policy on average.",
+            TELL,
+            "the mean of seven ratios of mean regret with switching, linearised",
+            mean_of_seven,
+        ),
+        Claim(
+            "each-of-seven",
+            f"In each of them it costs less than {LARGEST_RATIO:g} of it.",
+            TELL,
+            f"final regret with switching below {LARGEST_RATIO:g} times that of tsallis-switch",
+            lambda evidence: each(evidence, LARGEST_RATIO, *main),
+        ),
+        Claim(
+            "hard",
+            f"In the hard setting it costs less than {HARD_RATIO:g} of it, which is what BaSE costs there.",
+            TELL,
+            f"final regret with switching below {HARD_RATIO:g} times that of tsallis-switch",
+            lambda evidence: each(evidence, HARD_RATIO, "stochastic-hard"),
+        ),
+        Claim(
+            "hard-and-long",
+            f"A hundred times as long, the hard setting costs less than {LONG_RATIO:g} of it.",
+            TELL,
+            f"final regret with switching below {LONG_RATIO:g} times that of tsallis-switch",
+            lambda evidence: each(evidence, LONG_RATIO, LONG),
+        ),
+        *(
+            Claim(
+                f"tails-{100 * share:g}",
+                f"Its bad runs are better too: in each setting of the paper its {100 * share:g}th percentile is lower.",
+                TELL,
+                f"the {100 * share:g}th percentile of final regret with switching below that of tsallis-switch",
+                partial(tails, share=share),
+            )
+            for share in TAILS
+        ),
+        Claim(
+            "never-much-worse",
+            f"In no setting of the paper is it worse than its policy by over {100 * WORSE:g} % of Theorem 1's bound.",
+            TELL,
+            "mean excess over tsallis-switch as a share of the bound",
+            lambda evidence: shares(evidence, short, WORSE, excess=True),
+        ),
+        Claim(
+            "random-worlds",
+            "In random piecewise-constant worlds it is better on average, and seldom much worse.",
+            TELL,
+            f"mean excess over tsallis-switch below 0; worse by more than {100 * WORLD_WORSE:g} % of the bound in "
+            f"at most {100 * WORLD_SHARE:g} % of the worlds",
+            in_random_worlds,
+        ),
+        Claim(
+            "searched-worlds",
+            f"The worst worlds that searches found against it cost at most {100 * SEARCHED:g} % of Theorem 1's bound.",
+            TELL,
+            "mean final regret with switching as a share of the bound",
+            lambda evidence: shares(evidence, searched, SEARCHED, excess=False),
+        ),
+    ]
+
+
+def judged(
+    *,
+    replications: int = 4000,
+    worlds: int = 1000,
+    horizon: int = 100_000,
+    n_arms: int = 8,
+    seed: int = 0,
+    backend: str | Backend = "threads",
+    told: Callable[[str], None] = lambda name: None,
+) -> Sequence[Verdict]:
+    """Play everything that our claims need, and judge them; `told` hears the name of each setting when it is played."""
+    size = RunSettings(replications, horizon, n_arms, seed)
+    settings = seven(n_arms, horizon)
+    settings[LONG] = Setting(Bernoulli.with_gap(n_arms, HARD_GAP), HARD_COST, 100 * horizon)
+    settings[ADVERSARIAL] = Setting(Reversal(n_arms, horizon), HARD_COST, horizon)
+    searched = {
+        name: Setting(world, world.switching_cost, world.horizon)
+        for name in found_worlds()
+        for world in (Found(name),)
+        if name.startswith(OWN)
+    }
+    tables = {}
+    for name, setting in {**settings, **searched}.items():
+        runs = min(replications, LONG_RUNS) if name == LONG else replications
+        tables[name] = play((setting.match,), replications=runs, seed=size.seed, backend=backend)
+        told(name)
+    excess = []
+    for i, world in enumerate(random_worlds(worlds, size.seed)):
+        result = play((world.match,), replications=WORLD_RUNS, seed=size.seed + i, backend=backend)
+        means = {policy: Evidence({"": result}, size).final("", policy).mean() for policy in (OWN, PAPER)}
+        excess.append((means[OWN] - means[PAPER]) / world.bound)
+    return judge(claims(settings, searched, np.array(excess)), Evidence(tables, size))
+
+
+def lines(verdicts: Sequence[Verdict]) -> list[str]:
+    """Every claim with its verdict and what was measured for it, as a terminal shows it."""
+    said: list[str] = []
+    for verdict in verdicts:
+        said += [f"{verdict.verdict:11s} {verdict.id}: {verdict.claim}"]
+        said += [f"            {part.outcome:4s} {part.shown}" for part in verdict.parts]
+    return said

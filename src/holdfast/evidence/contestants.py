@@ -1,0 +1,78 @@
+"""Who plays in the arena: every policy of the package, the paper's with both estimators, and rules made by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from holdfast.environments import Environment
+from holdfast.errors import InvalidParameter, nearest
+from holdfast.policies import POLICIES, Policy
+from holdfast.simulation.costs import Costs
+from holdfast.studies.policies import study_policy
+from holdfast.studies.user_classes import fields_of, is_own
+
+PAPER = "tsallis-switch"
+"""The paper's policy: all others are compared with it, so it always plays."""
+
+VARIANTS: Mapping[str, Mapping[str, Any]] = {
+    "tsallis-switch-rv": {"policy": "tsallis-switch", "estimator": "reduced-variance"},
+    "tsallis-inf-rv": {"policy": "tsallis-inf", "estimator": "reduced-variance"},
+    "ucb1-cooldown-100": {"policy": "ucb1", "cooldown": 100},
+    "ucb1-threshold-0.1": {"policy": "ucb1", "threshold": 0.1},
+    "thompson-cooldown-100": {"policy": "thompson", "cooldown": 100},
+}
+"""Policies with other options than their id stands for; cooldowns and thresholds are what practitioners add."""
+
+ENTRIES: Mapping[str, Mapping[str, Any]] = {**{name: {"policy": name} for name in POLICIES}, **VARIANTS}
+"""Everyone by name, as a study's table would have it."""
+
+QUICK = (
+    "adaptive",
+    "tsallis-switch",
+    "tsallis-switch-rv",
+    "tsallis-inf",
+    "exp3-blocks",
+    "base-geometric",
+    "ucb1",
+    "ucb1-cooldown-100",
+)
+"""A few for a first look: the compiler takes seconds for each."""
+
+
+def chosen_policies(names: object = None, *, quick: bool = False) -> tuple[str, ...]:
+    """Names of the policies to play: all, a few, or these, user-defined ones as ``"module:Class"``, and the paper's."""
+    if names is None:
+        return QUICK if quick else tuple(ENTRIES)
+    if isinstance(names, str):
+        names = [name.strip() for name in names.split(",") if name.strip()]
+    if not isinstance(names, Sequence) or not names:
+        raise InvalidParameter("policies", f"must be a list of names; there are {', '.join(ENTRIES)}", names)
+    for name in names:
+        if name not in ENTRIES and not is_own(name):
+            rule = f"must be of {', '.join(ENTRIES)}, or your own module:Class{nearest(str(name), ENTRIES)}"
+            raise InvalidParameter("policies", rule, name)
+    return tuple(dict.fromkeys([*names, PAPER]))
+
+
+def contestants(
+    names: Sequence[str], environment: Environment, horizon: int, switching_cost: float
+) -> tuple[dict[str, Policy], dict[str, str]]:
+    """The policies for one game, with its arms, range, cost and perhaps T; and the code of user-defined ones."""
+    costs = Costs.of(switching_cost)
+    made: dict[str, Policy] = {}
+    code: dict[str, str] = {}
+    for name in names:
+        entry = {"policy": name} if is_own(name) else {**ENTRIES[name], "name": name}
+        label, policy, own = study_policy(f"policy {name}", entry, environment, horizon, costs, Path())
+        if label in made:
+            raise InvalidParameter("policies", "must have different names", label)
+        made[label] = policy
+        code |= own
+    return made, code
+
+
+def knows_horizon(policy: Policy) -> bool:
+    """Whether a policy knows T before the first round."""
+    return "horizon" in fields_of(type(policy))

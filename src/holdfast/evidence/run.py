@@ -1,0 +1,157 @@
+"""Play an arena: games in a study's folder, then one table of them as parquet, JSON and a page.
+
+DIR/games/        the study: a table for each environment and horizon, resumable as any study's
+DIR/arena.parquet one row for each environment and policy
+DIR/arena.json    the same with worst cases and settings
+DIR/arena.html    the page
+DIR/files.json    the names and checksums of these files
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import holdfast
+from holdfast.environments.environment import UNIT_RANGE
+from holdfast.evidence.contestants import chosen_policies, knows_horizon
+from holdfast.evidence.findings import ArenaFindings
+from holdfast.evidence.measures import FLOOR, costs_of, tabulated, worst_cases, worst_ratios
+from holdfast.evidence.pages import report_of
+from holdfast.evidence.settings import ArenaSettings, cell_name, study_of
+from holdfast.evidence.worlds import TRACE_COSTS, chosen_worlds, trace_worlds
+from holdfast.files import claimed
+from holdfast.result_files import parquet_bytes
+from holdfast.results import Result
+from holdfast.runs.outputs import Outputs
+from holdfast.runs.record import document
+from holdfast.simulation.backends import Backend
+from holdfast.studies.run import StudyRun, play_study
+
+GAMES, TABLE, DOCUMENT, PAGE = "games", "arena.parquet", "arena.json", "arena.html"
+FORMAT, VERSION = "holdfast.arena", 1
+
+
+@dataclass(frozen=True)
+class Arena:
+    """What an arena came to, and its files."""
+
+    findings: ArenaFindings
+    study: StudyRun
+    table: Path
+    document: Path
+    page: Path
+
+
+def run_arena(
+    out: str | Path = "arena",
+    *,
+    traces: Sequence[str | Path] = (),
+    switching_costs: Sequence[float] = TRACE_COSTS,
+    units: tuple[float, float] = UNIT_RANGE,
+    index: str | None = None,
+    policies: object = None,
+    environments: object = None,
+    replications: int | None = None,
+    horizon: int | None = None,
+    seed: int = 0,
+    quick: bool = False,
+    backend: str | Backend = "threads",
+    scheduler: str | None = None,
+    workers: int | None = None,
+    resume: bool = False,
+    progress: bool | None = None,
+    echo: Callable[[str], None] | None = None,
+    verbose: bool = False,
+) -> Arena:
+    """Play every policy in every environment and write table, document and page to the folder `out`.
+
+    Parameters
+    ----------
+    out
+        The folder.
+    traces, switching_costs, units, index
+        Files of losses, each played with each of these costs; `units` and `index` are those of `LossTable`.
+    policies, environments
+        Names; all unless given.
+    replications, horizon, seed
+        As in `simulate`.
+    quick
+        A first look: a few policies and environments, 8 replications of 10,000 rounds.
+    backend, scheduler, workers, progress
+        As in `simulate`.
+    resume
+        Play only the games that are not in the folder.
+    echo, verbose
+        Called with each message; with `verbose` also for each finished table.
+    """
+    settings = ArenaSettings.of(replications, horizon, seed, quick=quick)
+    given = trace_worlds(traces, switching_costs, units=units, index=index)
+    worlds = chosen_worlds(settings.horizon, given, environments, quick=quick)
+    study, played = study_of(worlds, chosen_policies(policies, quick=quick), settings)
+    place = Path(out)
+    with claimed(place, "playing an arena"):
+        Outputs(place, "an arena").refuse_foreign((TABLE, DOCUMENT, PAGE))
+    run = play_study(
+        study,
+        place / GAMES,
+        backend=backend,
+        scheduler=scheduler,
+        workers=workers,
+        resume=resume,
+        progress=progress,
+        echo=echo,
+        finished=None if verbose else lambda line: None,
+    )
+    costs, switches, curves = {}, {}, {}
+    for world in played:
+        result = Result.read(run.files[cell_name(world)])
+        costs[world.name, world.horizon] = costs_of(result)
+        if world in worlds:
+            final = result.final()
+            switches[world.name] = dict(zip(final["policy"], final["switches_mean"], strict=True))
+            curves[world.name] = result.summary()
+    made = study.cells[0].policies
+    table = tabulated(worlds, costs, switches, made)
+    findings = ArenaFindings(
+        settings=settings,
+        worlds=tuple(worlds),
+        policies={name: knows_horizon(policy) for name, policy in made.items()},
+        table=table,
+        worst=worst_cases(table),
+        floors=worst_ratios(worlds, costs),
+        curves=curves,
+        provenance={"backend": Result.read(run.files[cell_name(worlds[0])]).provenance["backend"]},
+    )
+    with claimed(place, "writing an arena"):
+        Outputs(place, "an arena").write(
+            {
+                TABLE: parquet_bytes(findings.table),
+                DOCUMENT: document(_document(findings)),
+                PAGE: report_of(findings).encode(),
+            }
+        )
+    return Arena(findings, run, place / TABLE, place / DOCUMENT, place / PAGE)
+
+
+def _document(findings: ArenaFindings) -> dict[str, Any]:
+    settings = findings.settings
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "holdfast": holdfast.__version__,
+        "replications": settings.replications,
+        "horizon": settings.horizon,
+        "shorter_horizons": list(settings.shorter),
+        "seed": settings.seed,
+        "confidence": 0.95,
+        "floor": FLOOR,
+        "policies": [{"policy": name, "knows_horizon": knows} for name, knows in findings.policies.items()],
+        "worst_cases": findings.worst.to_dicts(),
+        "worst_ratios_by_floor": {
+            name: {f"{floor:g}": value for floor, value in row.items()} for name, row in findings.floors.items()
+        },
+        "table": findings.table.to_dicts(),
+    }

@@ -1,0 +1,100 @@
+"""What an arena is played with, and the study that it makes: one cell for each environment and horizon."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from holdfast.checks import whole_number
+from holdfast.evidence.contestants import contestants
+from holdfast.evidence.worlds import LEAST_HORIZON, World, hard_worlds, paper_worlds
+from holdfast.rng import check_seed
+from holdfast.simulation.checkpoints import checkpoint_rounds
+from holdfast.simulation.costs import Costs
+from holdfast.studies.file import Cell, Study
+
+CHECKPOINTS = 10
+"""Rounds recorded of each game: enough for a curve, few enough for small files."""
+
+SHORTER = (100, 10)
+"""Growth is fitted on horizons this many times shorter, and the horizon itself."""
+
+
+@dataclass(frozen=True)
+class ArenaSettings:
+    """The numbers a run is made with."""
+
+    replications: int = 200
+    horizon: int = 100_000
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        most = {"replications": 10**6, "horizon": 10**9}
+        for name, least in (("replications", 2), ("horizon", LEAST_HORIZON)):
+            checked = whole_number(name, getattr(self, name), least=least, most=most[name])
+            object.__setattr__(self, name, checked)
+        object.__setattr__(self, "seed", check_seed(self.seed))
+
+    @classmethod
+    def of(cls, replications: int | None, horizon: int | None, seed: int, *, quick: bool) -> ArenaSettings:
+        """With what was given, and for the rest the defaults, or those of a first look.
+
+        Eight replications are played one after the other: the games side by side need not be compiled.
+        """
+        default = cls(8, 10_000) if quick else cls()
+        return cls(
+            default.replications if replications is None else replications,
+            default.horizon if horizon is None else horizon,
+            seed,
+        )
+
+    @property
+    def shorter(self) -> tuple[int, ...]:
+        """The horizons below the full one that growth is fitted on."""
+        return tuple(T for times in SHORTER if (T := self.horizon // times) >= LEAST_HORIZON)
+
+
+def cell_name(world: World) -> str:
+    """The name of the table of a world at its horizon."""
+    return f"{world.name},T={world.horizon}"
+
+
+def shorter_worlds(worlds: Sequence[World], horizon: int) -> list[World]:
+    """Those of `worlds` that are laid out over any horizon, laid out over this one; traces and found worlds are not."""
+    names = {world.name for world in worlds}
+    return [world for world in (*paper_worlds(horizon), *hard_worlds(horizon)) if world.name in names]
+
+
+def study_of(worlds: Sequence[World], policies: Sequence[str], settings: ArenaSettings) -> tuple[Study, list[World]]:
+    """The study that plays all of it, and the world of each of its cells: full horizons first."""
+    played = [*worlds, *(world for T in reversed(settings.shorter) for world in shorter_worlds(worlds, T))]
+    written: dict[str, Any] = {
+        "name": "arena",
+        "replications": settings.replications,
+        "horizon": settings.horizon,
+        "seed": settings.seed,
+        "checkpoints": CHECKPOINTS,
+        "policies": list(policies),
+        "environments": [world.name for world in worlds],
+    }
+    return Study("arena", tuple(_cell(world, policies, settings) for world in played), written), played
+
+
+def _cell(world: World, policies: Sequence[str], settings: ArenaSettings) -> Cell:
+    made, code = contestants(policies, world.environment, world.horizon, world.switching_cost)
+    columns = {"environment": world.name, "group": world.group, "lambda": world.switching_cost, "T": world.horizon}
+    return Cell(
+        name=cell_name(world),
+        values={"environment": world.name, "horizon": world.horizon},
+        columns=columns,
+        environment=world.environment,
+        source=dict(world.source),
+        policies=made,
+        code=code,
+        horizon=world.horizon,
+        replications=settings.replications,
+        seed=settings.seed,
+        costs=Costs.of(world.switching_cost),
+        checkpoints=checkpoint_rounds(min(CHECKPOINTS, world.horizon), world.horizon),
+    )

@@ -1,0 +1,81 @@
+"""Compile before the first call: what the image of a container should hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import fields
+from typing import Any
+
+from holdfast.checks import one_of
+from holdfast.environments import Bernoulli
+from holdfast.policies.policy import Policy
+from holdfast.policies.registry import POLICIES, make_policy
+from holdfast.simulation.game import SIDE_BY_SIDE
+from holdfast.simulation.run import simulate
+
+SIMULATED = ("adaptive", "tsallis-switch", "tsallis-inf", "exp3")
+"""The policies whose simulation is compiled when nobody says which."""
+
+HORIZON = 100
+NEEDED = {"n_arms": 2, "switching_cost": 1.0, "horizon": HORIZON}
+"""Any values will do: they are no part of the code."""
+
+
+def warm(
+    policies: Iterable[str] | None = None,
+    simulated: Iterable[str] | None = None,
+    *,
+    echo: Callable[[str], None] | None = None,
+) -> None:
+    """Compile online play and simulation of policies, so that the next process finds their machine code on disk.
+
+    Parameters
+    ----------
+    policies
+        Names of policies that will be asked and told; all by default.
+    simulated
+        Names of policies that will be simulated with `Bernoulli` losses on threads; by default the adaptive one,
+        Tsallis-Switch, Tsallis-INF and EXP3, as far as they are among `policies`.
+    echo
+        Called with a line for each thing that is ready.
+
+    >>> from holdfast.machine_code.warm import warm
+    >>> warm(["exp3"], [], echo=print)
+    exp3: ask and tell
+    """
+    online = [one_of("policies", name, POLICIES) for name in (POLICIES if policies is None else policies)]
+    chosen = [name for name in SIMULATED if name in online] if simulated is None else simulated
+    offline = [one_of("simulated", name, POLICIES) for name in chosen]
+    for name in online:
+        _play_online(_any(name))
+        if echo:
+            echo(f"{name}: ask and tell")
+    for name in offline:
+        _simulate(_any(name))
+        if echo:
+            echo(f"{name}: simulation")
+
+
+def _any(name: str) -> Policy:
+    kind, _ = POLICIES[name]
+    known = {field.name for field in fields(kind) if field.init}
+    return make_policy({"policy": name} | {key: value for key, value in NEEDED.items() if key in known})
+
+
+def _play_online(policy: Policy) -> None:
+    player = policy.player(seed=0)
+    announced: dict[str, Any] = {} if policy.announces is None else {policy.announces: 1.0}
+    player.ask(**announced)
+    player.tell(0.5 * player.hold, rounds=player.hold)
+
+
+def _simulate(policy: Policy) -> None:
+    simulate(
+        policy,
+        Bernoulli.with_gap(policy.n_arms, 0.1),
+        horizon=HORIZON,
+        switching_cost=1.0,
+        replications=SIDE_BY_SIDE + 1,  # several games at a time, and one alone
+        workers=1,
+        progress=False,
+    )

@@ -1,0 +1,96 @@
+"""Numbers for reading, on pages and in terminals alike: ``12,346``, ``−0.5``, ``+1.2 %``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+PLAIN_UP_TO = 1e12
+"""Numbers beyond are written with an exponent."""
+
+
+def number(value: float, places: int = 0, *, sign: str = "") -> str:
+    """With this many decimals; ``sign="+"`` also marks positive numbers.
+
+    >>> number(12345.6), number(-0.5, 1), number(-0.01), number(3.14159, 2, sign="+")
+    ('12,346', '−0.5', '0', '+3.14')
+    """
+    # Adding zero turns the minus zero that rounding can leave into zero.
+    return f"{round(value, places) + 0.0:{sign},.{places}f}".replace("-", "−")
+
+
+def short(value: float, digits: int = 4, *, sign: str = "") -> str:
+    """With so many significant digits, and an exponent where it is shorter.
+
+    >>> short(1e-05), short(-1234567), short(0.25)
+    ('1e−05', '−1.235e+06', '0.25')
+    """
+    return f"{value:{sign}.{digits}g}".replace("-", "−")
+
+
+def three_digits(value: float) -> str:
+    """With three or four digits, whatever its size.
+
+    >>> three_digits(0.12345), three_digits(12.345), three_digits(-123.45)
+    ('0.123', '12.3', '−123')
+    """
+    size = abs(value)
+    return number(value, 0 if size >= 100 else 1 if size >= 10 else 2 if size >= 1 else 3)
+
+
+def five_digits(value: float) -> str:
+    """With about five digits.
+
+    >>> five_digits(17544.4), five_digits(6297.22), five_digits(0.0123456), five_digits(1e-4)
+    ('17,544', '6,297.2', '0.0123', '0.0001')
+    """
+    size = abs(value)
+    if size >= 1e9 or 0 < size < 1e-3:
+        return short(value)
+    return number(value, 0 if size >= 1e4 else 1 if size >= 100 else 2 if size >= 10 else 4)
+
+
+def percent(share: float) -> str:
+    """By how many per cent something is more or less.
+
+    >>> percent(0.0412), percent(-0.5), percent(12.3)
+    ('+4.1 %', '−50.0 %', '+1,230 %')
+    """
+    value = 100 * share
+    return f"{number(value, 1 if abs(value) < 1000 else 0, sign='+')} %"
+
+
+def with_error(mean: float | None, error: float | None) -> str:
+    """With as many decimals as four digits of the mean need; the error is unknown with one game.
+
+    >>> with_error(1234.4, 5.64), with_error(0.012345, 0.0012), with_error(7.0, None), with_error(None, None)
+    ('1,234 ± 6', '0.01235 ± 0.00120', '7.000', '–')
+    """
+    if mean is None:
+        return "–"
+    if not abs(mean) < PLAIN_UP_TO:
+        return short(mean) if error is None else f"{short(mean)} ± {short(error, 2)}"
+    size = math.floor(math.log10(abs(mean))) if mean else 0
+    places = min(max(3 - size, 0), 6)
+    return number(mean, places) if error is None else f"{number(mean, places)} ± {number(error, places)}"
+
+
+def decimals(values: Iterable[float]) -> int:
+    """Decimals for a column of values: enough for the smallest, none that the largest would make noise."""
+    sizes = [abs(value) for value in values if math.isfinite(value) and value != 0] or [100.0]
+    wanted = 0 if min(sizes) >= 100 else 1 if min(sizes) >= 10 else 2
+    return max(0, wanted - (max(sizes) >= 1000))
+
+
+def counted(count: int, one: str, many: str = "") -> str:
+    """A count with its noun.
+
+    >>> counted(1, "claim"), counted(3, "claim")
+    ('1 claim', '3 claims')
+    """
+    return f"{number(count)} {one if count == 1 else many or one + 's'}"
+
+
+def mean_count(mean: float) -> str:
+    """A mean of counts: one decimal for a few."""
+    return number(mean, 0 if mean >= 100 or mean == int(mean) else 1)

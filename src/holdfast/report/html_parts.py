@@ -1,0 +1,331 @@
+"""The parts of a page, each a function that gives HTML: text, tables, folded parts, charts, heat maps, ribbons.
+
+    parts = [paragraph("What came out."), line_chart(chart, "cost over the rounds"), table(columns, rows)]
+    write_page(path, title="My page", sections=[Section("Costs", parts)])
+
+Words are escaped; ``T^{2/3}`` is shown as a power by `raised`. Charts bring their numbers with them and become
+interactive where scripts run; on paper, and without scripts, their drawn twin is shown.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+
+from holdfast.report.charts import HeatMap, Line, LineChart, Ribbon
+from holdfast.report.drawing import WIDEST, rendered
+from holdfast.report.markup import Html, element, joined
+from holdfast.report.palette import Look, looks
+
+SIGNS = {"good": "✓", "partial": "◐", "bad": "✗"}
+"""The mark of each kind of outcome, distinguished by shape as well as by colour."""
+
+_FINE = re.compile(r"(\d\.\d\d)\d+")
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table; numbers stand to the right."""
+
+    label: str
+    numeric: bool = False
+
+
+def paragraph(*words: str, class_: str | None = None) -> Html:
+    """A paragraph."""
+    return element("p", *words, class_=class_)
+
+
+def heading(words: str) -> Html:
+    """A small heading inside a section."""
+    return element("h3", words)
+
+
+def mark(kind: str, words: str) -> Html:
+    """An outcome ("good", "partial" or "bad") with its sign and colour."""
+    sign = element("span", SIGNS[kind], class_="sign", aria_hidden="true")
+    return element("span", sign, words, class_="mark", data_mark=kind)
+
+
+def listed(items: Sequence[str], class_: str | None = None, *, numbered: bool = False) -> Html:
+    """A list."""
+    return element("ol" if numbered else "ul", *(element("li", item) for item in items), class_=class_)
+
+
+def pairs(values: Mapping[str, str], class_: str = "pairs") -> Html:
+    """Names and what they stand for, side by side."""
+    rows = (joined(element("dt", name), element("dd", value)) for name, value in values.items())
+    return element("dl", *rows, class_=class_)
+
+
+def code(text: str) -> Html:
+    """A command or a program."""
+    return element("pre", element("code", text))
+
+
+def folded(summary: str, *contents: str, open_: bool = False, class_: str = "folded") -> Html:
+    """Contents behind a line to click on; printed in full."""
+    return element("details", element("summary", summary), *contents, class_=class_, open="" if open_ else None)
+
+
+def table(
+    columns: Sequence[Column],
+    rows: Sequence[Sequence[str]],
+    *,
+    caption: str = "",
+    anchors: Sequence[str | None] = (),
+    stacked: bool = False,
+) -> Html:
+    """A table; the first cell of a row is its heading.
+
+    Too wide a table scrolls sideways under a hint that it does; a `stacked` one shows its rows as cards on a phone
+    instead. `anchors` are the names of rows that links lead to.
+    """
+    head = element("thead", element("tr", *(_head(column) for column in columns)))
+    names = [*anchors, *[None] * (len(rows) - len(anchors))]
+    body = element(
+        "tbody",
+        *(
+            element(
+                "tr",
+                *(_cell(column, cell, i) for i, (column, cell) in enumerate(zip(columns, row, strict=True))),
+                id=name,
+            )
+            for row, name in zip(rows, names, strict=True)
+        ),
+    )
+    shown = element("table", head, body, class_="stacked" if stacked else None)
+    return joined(paragraph(caption, class_="caption") if caption else Html(""), _scrolling(shown))
+
+
+def _head(column: Column) -> Html:
+    return element("th", column.label, scope="col", class_="number" if column.numeric else None)
+
+
+def _cell(column: Column, cell: str, place: int) -> Html:
+    if place == 0:
+        return element("th", cell, scope="row")
+    return element("td", cell, class_="number" if column.numeric else None)
+
+
+def _scrolling(contents: Html) -> Html:
+    """A box that scrolls sideways; the script shows the hint where it has to."""
+    hint = element("p", "scroll sideways for the rest →", class_="scroll-hint", hidden="")
+    return joined(hint, element("div", contents, class_="box", tabindex=0, role="region", aria_label="table"))
+
+
+# ---- charts ----
+
+
+def line_chart(chart: LineChart, what: str) -> Html:
+    """A chart of lines and points: interactive, with its drawn twin for paper; `what` says what it shows."""
+    look = looks(chart.series)
+    columns = max((len(row.panels) for row in chart.rows), default=1)
+    keys = [
+        element("button", _swatch(style), label, type="button", class_="key", aria_pressed="true", data_series=i)
+        for i, (label, style) in enumerate(look.items())
+    ]
+    heading = element("span", chart.series_label, class_="heading") if chart.series_label else Html("")
+    legend = element("div", heading, *keys, class_="legend", role="group", aria_label="Show or hide a series")
+    x_scales = Html("") if chart.dated else _scales("x", chart.x_label, ("linear", "log"), chart.x_scale)
+    scales = element("div", x_scales, _scales("y", "values", ("auto", "linear", "log"), "auto"), class_="scales")
+    return element(
+        "div",
+        _json(_data(chart, look)),
+        element("div", legend, scales, class_="controls"),
+        *(_row(i, row.label, [panel.label for panel in row.panels]) for i, row in enumerate(chart.rows)),
+        element("img", class_="static", alt=what, src=_drawn(chart)),
+        class_="chart",
+        style=f"--columns: {columns}",
+    )
+
+
+def _drawn(chart: LineChart) -> str:
+    """The drawn twin as an address that holds all of it; a hundredth of a point is finer than any printer."""
+    svg = rendered(chart, ("svg",))["svg"].decode()
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r' d="[^"]*"', lambda path: _FINE.sub(r"\1", path[0]).replace("\n", ""), svg)
+    svg = re.sub(r' [xy]="[^"]*"', lambda place: _FINE.sub(r"\1", place[0]), svg)
+    return "data:image/svg+xml," + quote(re.sub(r">\s+<", "><", svg), safe=" =:/;,.()-+!*?@$[]{}|~^")
+
+
+def _scales(axis: str, words: str, names: Sequence[str], begun: str) -> Html:
+    buttons = (
+        element("button", name, type="button", data_scale=name, aria_pressed="true" if name == begun else "false")
+        for name in names
+    )
+    group = element("span", *buttons, class_="buttons", role="group", aria_label=f"Scale of {words}", data_axis=axis)
+    return element("span", element("span", words, class_="heading"), group)
+
+
+def _swatch(look: Look) -> Html:
+    dash = " ".join(f"{length:g}" for length in look.dash)
+    line = element("path", d="M-17 0H17", stroke="currentColor", stroke_width=2, stroke_dasharray=dash)
+    return element(
+        "svg",
+        line,
+        element("path", d=look.marker.path, fill="currentColor"),
+        class_="swatch",
+        style=f"--on-light:{look.light};--on-dark:{look.dark}",
+        width=34,
+        height=12,
+        viewBox="-17 -6 34 12",
+        aria_hidden="true",
+    )
+
+
+def _row(row: int, label: str, panels: Sequence[str]) -> Html:
+    drawn = (
+        element(
+            "figure",
+            element("figcaption", name, " ", element("span", class_="scale")),
+            element("div", class_="plot", data_row=row, data_panel=i),
+            class_="panel",
+        )
+        for i, name in enumerate(panels)
+    )
+    head = element("h3", label) if label else Html("")
+    return element("div", head, element("div", *drawn, class_="panels"), class_="row")
+
+
+def _json(data: object) -> Html:
+    # A label with "</script>" in it must not end the script.
+    text = json.dumps(data, separators=(",", ":"), ensure_ascii=False, allow_nan=False).replace("<", "\\u003c")
+    return element("script", Html(text), type="application/json")
+
+
+def _data(chart: LineChart, look: Mapping[str, Look]) -> dict[str, object]:
+    """The numbers of a chart for the script; lines that share their x share one list of it."""
+    series = {label: i for i, label in enumerate(look)}
+    shared: dict[bytes, int] = {}
+    lists: list[list[Any]] = []
+
+    def place(x: np.ndarray) -> int:
+        if x.tobytes() not in shared:
+            shared[x.tobytes()] = len(lists)
+            lists.append(np.datetime_as_string(x).tolist() if chart.dated else [_short(value) for value in x.tolist()])
+        return shared[x.tobytes()]
+
+    def plain(line: Line) -> dict[str, object]:
+        thin = line.thin(even=120, log=80)
+        told: dict[str, object] = {"series": series[line.series], "x": place(thin.x), "y": _list(thin.y)}
+        if thin.low is not None and thin.high is not None:
+            up, down = thin.high - thin.y, thin.y - thin.low
+            if np.allclose(up, down, rtol=1e-6, equal_nan=True):
+                told["spread"] = _list(up)
+            else:
+                told |= {"low": _list(thin.low), "high": _list(thin.high)}
+        return told if line.joined else told | {"points": True}
+
+    return {
+        "x": {"label": chart.x_label, "dated": chart.dated, "scale": chart.x_scale, "lists": lists},
+        "series": [
+            {
+                "label": label,
+                "light": style.light,
+                "dark": style.dark,
+                # Dash lengths are in widths of the line, which is two pixels wide.
+                "dash": ",".join(f"{2 * length:g}px" for length in style.dash) or "solid",
+                "symbol": style.marker.plotly,
+            }
+            for label, style in look.items()
+        ],
+        "rows": [
+            [
+                {
+                    "log": _log(chart, column),
+                    "fromZero": panel.from_zero,
+                    "lines": [plain(line) for line in panel.lines],
+                }
+                for column, panel in enumerate(row.panels)
+            ]
+            for row in chart.rows
+        ],
+    }
+
+
+def _log(chart: LineChart, column: int) -> bool:
+    """Whether a column is logarithmic unasked: never where a line ends below zero, which has no place there."""
+    panels = [row.panels[column] for row in chart.rows if column < len(row.panels)]
+    ends = [float(line.y[-1]) for panel in panels for line in panel.lines if line.y.size]
+    return chart.flattened(column) and min(ends, default=0.0) > 0
+
+
+def _list(values: np.ndarray) -> list[float | None]:
+    return [_short(value) for value in values.tolist()]
+
+
+def _short(value: float) -> float | None:
+    """Six digits, more than any screen shows; nothing for what is no number."""
+    if not math.isfinite(value):
+        return None
+    return value if isinstance(value, int) else float(f"{value:.6g}")
+
+
+def heat_map(heat: HeatMap) -> Html:
+    """A coloured table: it needs no script, can be read aloud, printed and scrolled."""
+    head = element(
+        "tr", element("th", heat.corner, scope="col"), *(element("th", c, scope="col") for c in heat.columns)
+    )
+    rows = [
+        element(
+            "tr",
+            element("th", name, scope="row"),
+            *(_heat_cell(heat, float(value), text) for value, text in zip(values, texts, strict=True)),
+        )
+        for name, values, texts in zip(heat.rows, heat.values, heat.shown, strict=True)
+    ]
+    return _scrolling(element("table", element("thead", head), element("tbody", *rows), class_="heat"))
+
+
+def _heat_cell(heat: HeatMap, value: float, text: str) -> Html:
+    if not math.isfinite(value) or value <= 0:
+        return element("td", text)
+    depth = math.log(value / heat.middle) / math.log(heat.limit)
+    strength = round(100 * min(abs(depth), 1.0))
+    return element("td", text, class_="worse" if depth > 0 else "better", style=f"--strength: {strength}%")
+
+
+def ribbon(what: Ribbon) -> Html:
+    """Bands of colour over time, an arm each; drawn as SVG, so that it needs no script."""
+    look = looks(what.arms)
+    keys = (
+        element("span", element("span", class_="patch", style=_colours(style)), arm, class_="key")
+        for arm, style in look.items()
+    )
+    bands = [
+        element("div", element("span", name, class_="name"), _band(what, name, list(look.items())), class_="band")
+        for name in what.held
+    ]
+    ends = element("div", *(element("span", end) for end in what.ticks), class_="ends")
+    return element("div", element("div", *keys, class_="legend"), *bands, ends, class_="ribbon")
+
+
+def _colours(look: Look) -> str:
+    return f"--on-light:{look.light};--on-dark:{look.dark}"
+
+
+def _band(what: Ribbon, name: str, arms: Sequence[tuple[str, Look]]) -> Html:
+    """Rectangles for stretches of one arm."""
+    changes, held, steps = what.stretches(name, WIDEST)
+    boxes = [
+        element(
+            "rect",
+            x=str(begin),
+            y=0,
+            width=str(end - begin),
+            height=1,
+            style=_colours(arms[arm][1]),
+            data_arm=arms[arm][0],
+        )
+        for (begin, end), arm in zip(pairwise(changes), held, strict=True)
+    ]
+    return element("svg", *boxes, viewBox=f"0 0 {steps} 1", preserveAspectRatio="none", role="img", aria_label=name)

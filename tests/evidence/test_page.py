@@ -1,0 +1,53 @@
+"""The page of an arena: as text, and in a real browser, wide, on a phone, dark and on paper."""
+
+import pytest
+from chromium import pdf_pages
+
+from holdfast.evidence.conclusions import conclusions
+
+
+@pytest.fixture(scope="module")
+def text(made):
+    return made.page.read_text(encoding="utf-8")
+
+
+def test_what_it_says_follows_from_the_table(made):
+    said = conclusions(made.findings)
+    first = next(row for row in made.findings.worst.to_dicts() if not row["knows_horizon"])
+    assert len(said) == 5
+    assert f"{first['policy']} has the smallest worst ratio to the best: {first['to_best']:.2f}" in said[0]
+    own = [row for row in made.findings.table.to_dicts() if row["policy"] == "adaptive" and row["group"] != "found"]
+    worse = sum(row["above_paper_low"] > 0 for row in own)
+    assert f"more costly than tsallis-switch in {worse} of {len(own)} environments" in said[2]
+
+
+def test_every_environment_and_policy_is_there(made, text):
+    for world in made.findings.worlds:
+        assert f"{world.name}: K = {world.environment.n_arms}" in text
+    for policy in made.findings.policies:
+        assert made.findings.marked(policy) in text
+    places = [text.index(f'<section id="{name}">') for name in ("worst", "paper", "hard", "traces", "found", "growth")]
+    assert places == sorted(places)
+    assert made.page.stat().st_size < 5_000_000
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("width", [390, 1440])
+def test_every_panel_is_drawn_and_nothing_sticks_out(made, browser, width, dark):
+    browser.open(made.page, width=width, dark=dark)
+    for group in ("paper", "hard", "traces", "found"):
+        assert len(browser.panels(f"#{group}", "1")) == len(made.findings.group(group))
+    assert browser.run("return document.documentElement.scrollWidth") <= width
+    cells = browser.run(
+        "return [...document.querySelectorAll('#hard .heat')].map(heat => heat.querySelectorAll('td').length)"
+    )
+    assert cells == [4 * 2] * 3
+    inks = browser.run("return getComputedStyle(document.querySelector('.heat td')).color")
+    assert inks != browser.run("return getComputedStyle(document.querySelector('.heat td')).backgroundColor")
+
+
+def test_paper_has_what_is_folded(made, browser):
+    browser.open(made.page)
+    assert len(browser.all("#numbers details")) == len(made.findings.worlds)
+    assert not browser.all("#numbers details table")[0].is_displayed()
+    assert pdf_pages(browser.printed()) > 5

@@ -1,0 +1,12 @@
+"""The benchmark's processes of their own run: nothing else would see that what they call has changed."""
+
+import re
+
+from simulations import starting
+
+
+def test_a_first_result_from_an_empty_cache_and_from_a_full_one(capsys):
+    starting()
+    seconds = [float(number) for number in re.findall(r"(\d+\.\d+) s ", capsys.readouterr().out)]
+    assert len(seconds) == 2
+    assert min(seconds) > 0

@@ -1,0 +1,84 @@
+"""Every public callable of three or more parameters says what each of them is; every public class has an example."""
+
+import inspect
+import re
+from collections.abc import Iterator
+from dataclasses import is_dataclass
+from typing import Any
+
+import pytest
+
+import holdfast as hf
+from holdfast import bounds
+
+RECORDS = (hf.Decision, hf.Plan, hf.Receipt, hf.Replay, bounds.Bound, bounds.Exponents)
+"""What we make and users only read: each field has a docstring of its own."""
+
+ELSEWHERE = "holdfast.decisions."
+
+
+def public() -> Iterator[tuple[str, Any]]:
+    """Functions, classes that users make, and their methods; what is overridden is described where it comes from."""
+    found = {name: getattr(hf, name) for name in hf.__all__}
+    found |= {f"bounds.{name}": getattr(bounds, name) for name in bounds.__all__}
+    for name, thing in found.items():
+        if str(getattr(thing, "__module__", "")).startswith(ELSEWHERE) or not callable(thing):
+            continue
+        if not inspect.isclass(thing):
+            yield name, thing
+            continue
+        if not (thing in RECORDS or issubclass(thing, (BaseException, tuple)) or inspect.isabstract(thing)):
+            yield name, thing
+        for method, value in vars(thing).items():
+            function = getattr(value, "__func__", value)
+            inherited = any(method in vars(base) for base in thing.__mro__[1:])
+            if inspect.isfunction(function) and not method.startswith("_") and not inherited:
+                yield f"{name}.{method}", function
+
+
+def parameters_of(thing: Any) -> set[str]:
+    return {name.lstrip("*") for name in inspect.signature(thing).parameters if name not in ("self", "cls")}
+
+
+def described(thing: Any) -> set[str]:
+    """The names in the Parameters section of a docstring."""
+    doc = inspect.cleandoc(thing.__doc__ or "")
+    section = re.search(r"(?m)^Parameters\n-+\n(.*?)(?=\n\S[^\n]*\n-+\n|\n\n\S|\Z)", doc, re.DOTALL)
+    if section is None:
+        return set()
+    lines = [line for line in section[1].splitlines() if line and not line.startswith(" ")]
+    return {name.strip() for line in lines for name in line.split(",")}
+
+
+DESERVING = {name: thing for name, thing in public() if len(parameters_of(thing)) >= 3}
+
+
+@pytest.mark.parametrize("name", DESERVING)
+def test_parameters_are_described(name):
+    assert described(DESERVING[name]) == parameters_of(DESERVING[name])
+
+
+def test_the_list_is_not_empty():
+    assert {"simulate", "Player.tell", "Fleet.load", "AdaptiveTsallisSwitch", "bounds.theorem_1"} <= DESERVING.keys()
+
+
+CLASSES = [
+    name
+    for name in hf.__all__
+    if inspect.isclass(thing := getattr(hf, name))
+    and not issubclass(thing, (BaseException, tuple))
+    and not inspect.isabstract(thing)
+    and thing not in RECORDS
+    and not thing.__module__.startswith(ELSEWHERE)
+]
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_a_class_has_an_example(name):
+    """Which the doctests run."""
+    assert ">>>" in (getattr(hf, name).__doc__ or "")
+
+
+@pytest.mark.parametrize("kind", RECORDS)
+def test_records_are_dataclasses_or_tuples(kind):
+    assert is_dataclass(kind) or issubclass(kind, tuple)

@@ -1,0 +1,53 @@
+"""The highest switching cost is one that every policy can play with, as long as rounds can be counted."""
+
+from dataclasses import replace
+
+import pytest
+from every_policy import CASES
+
+import holdfast as hf
+from holdfast.policies.policy import HIGHEST_COST
+from holdfast.schedules import LONGEST
+
+pytestmark = pytest.mark.plain
+
+KNOW_IT = {name: case.policy for name, case in CASES.items() if getattr(case.policy, "switching_cost", 0.0)} | {
+    "varying": hf.VaryingTsallisSwitch(3)
+}
+LOSSES = {"best": lambda n: 0.0, "worst": lambda n: 1.0, "mixed": lambda n: n % 3 / 2}
+
+
+@pytest.mark.parametrize("losses", LOSSES)
+@pytest.mark.parametrize("n_arms", [1, 2, 8])
+@pytest.mark.parametrize("name", KNOW_IT)
+def test_a_game_with_the_highest_cost_can_be_played_saved_and_loaded(name, n_arms, losses):
+    policy = replace(KNOW_IT[name], n_arms=n_arms, arms=None, units=(0.0, 1.0))
+    told = {"switching_cost": HIGHEST_COST} if policy.announces else {}
+    if not told:
+        policy = replace(policy, switching_cost=HIGHEST_COST)
+    player = policy.player(seed=1)
+    for n in range(1000):
+        player.ask(**told)
+        if player.rounds + player.hold > LONGEST:  # cannot be counted
+            break
+        player.tell(LOSSES[losses](n) * player.hold, rounds=player.hold)
+        if n < 4 or n % 50 == 0:
+            player = hf.Player.load(player.save())
+            if not told:
+                assert player.probabilities.sum() == pytest.approx(1.0)
+    assert hf.Player.load(player.save()).rounds == player.rounds > 0
+
+
+@pytest.mark.parametrize("name", KNOW_IT)
+def test_a_higher_cost_is_refused_at_the_start(name):
+    policy = KNOW_IT[name]
+    low, high = policy.units
+    for cost in (1.01 * HIGHEST_COST * (high - low), 1e50):
+        with pytest.raises(hf.InvalidParameter, match=r"switching_cost must be .*, at most"):
+            begin(policy, cost)
+
+
+def begin(policy, cost):
+    """Ask with this cost, announced or given."""
+    told = {"switching_cost": cost} if policy.announces else {}
+    return (policy if told else replace(policy, switching_cost=cost)).player(seed=1).ask(**told)
