@@ -1,7 +1,7 @@
 """What user-defined policies and environments are made of: the names a kernel may use.
 
 `kernel` marks a function for the compiler. `Scalar`, `PerArm`, `Scratch`, `ScratchPerArm` declare named state, and
-`several` of them under one name, `Range` and its kinds what saved numbers may be, `Array` a table of parameters. `Kernels`
+`several` of them under one name, `Range` and its kinds what saved numbers may be, `Array` a table. `Kernels`
 names two kernels with their state, block and parameters. `uniform_abreast(streams, g)` is the next number in
 [0, 1) of game g; `uniform(stream)` that of a single stream. `whole_rounds(a)` is ⌈a⌉ that forgives rounding.
 

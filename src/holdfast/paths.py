@@ -6,6 +6,7 @@ A path is a frozen dataclass derived from `Path` with two kernels, `step` and `l
 
 from holdfast.policies.paths import (
     FixedArm,
+    FoundSeason,
     GivenForecast,
     Path,
     PathKernels,
@@ -20,6 +21,7 @@ from holdfast.policies.paths import (
 
 __all__ = [
     "FixedArm",
+    "FoundSeason",
     "GivenForecast",
     "Path",
     "PathKernels",

@@ -129,6 +129,57 @@ class Season:
         return best_first(table, world.price, here, world.open_ahead)
 
 
+class Found:
+    """A season whose period is found; it remembers the period and the season, the rest is seen in the history."""
+
+    def __init__(self, weight: float) -> None:
+        self.weight, self.period, self.seen = weight, 0, 0
+        self.season: dict[int, list[float]] = {}
+        self.deviation: list[float] = []
+
+    def stand(self, world: "World", here: int) -> int:
+        """The first step of the plan on the season that was found, if any."""
+        if world.history:
+            self.see(world.history)
+        P, played = self.period, len(world.history)
+        if not P:
+            return max(here, 0)
+        table = [
+            [
+                self.season[(played + h) % P][i] + self.deviation[i] * float(mpmath.exp(-2.0 * (h + 1) / P))
+                for i in range(world.K)
+            ]
+            for h in range(2 * P)
+        ]
+        return best_first(table, world.price, here, world.open_ahead)
+
+    def see(self, history: list[list[float]]) -> None:
+        """One more round; every fifth of them another period may be found."""
+        t, last = len(history) - 1, history[-1]
+        if self.period:
+            phase = t % self.period
+            old = self.season[phase]
+            self.season[phase] = [(1 - self.weight) * a + self.weight * b for a, b in zip(old, last, strict=True)]
+            self.deviation = [b - a for a, b in zip(self.season[phase], last, strict=True)]
+        if t < 240 or t % 5:
+            return
+        ratios = {P: self.ratio(history, c, P) for c, P in enumerate((7, 12, 24, 48)) if t >= 10 * P}
+        best = min(ratios, key=ratios.__getitem__)
+        if ratios[best] < 0.7 and best != self.period:
+            self.period, self.deviation = best, [0.0] * len(last)
+            self.season = {(t - k) % best: history[t - k] for k in range(best)}
+
+    def ratio(self, history: list[list[float]], c: int, P: int) -> float:
+        """Mean squares of differences to one period ago, over those to half a period ago."""
+
+        def mean(lag: int) -> float:
+            looks = [t for t in range(P, len(history)) if t % 5 == c]
+            squares = [sum((a - b) ** 2 for a, b in zip(history[t], history[t - lag], strict=True)) for t in looks]
+            return smoothed(squares, 1 / 200)
+
+        return mean(P) / mean(P // 2)
+
+
 class Forecast:
     """The given forecast and its last error, which fades as errors did."""
 

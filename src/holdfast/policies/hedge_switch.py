@@ -376,7 +376,8 @@ class AdaptiveHedgeSwitch(Policy):
         a column for each arm to go to; or ``"announced"``: then each round's λ is given by
         ``ask(switching_cost=...)``.
     period
-        Rounds after which losses repeat, such as 24 for hours; or several, ``(24, 168)``.
+        Rounds after which losses repeat, such as 24 for hours; or several, ``(24, 168)``; or none, ``()``. If left out,
+        a period of 7, 12, 24 or 48 rounds is looked for in what was seen.
     paths
         The paths to mix instead of the default ones: ``[*default_paths(K), MyPath()]``.
     forecast_rounds
@@ -441,7 +442,7 @@ class AdaptiveHedgeSwitch(Policy):
             for path in self.paths:
                 order.setdefault((path.kernels, len(path.own())), []).append(path)
             return tuple(path for group in order.values() for path in group)
-        periods = () if self.period is None else (self.period,) if isinstance(self.period, int) else tuple(self.period)
+        periods = (self.period,) if isinstance(self.period, int) else self.period
         return default_paths(self.n_arms, periods, self.forecast_rounds)
 
     @property

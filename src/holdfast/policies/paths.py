@@ -42,6 +42,12 @@ HORIZON = 24
 STEADY = 1e-12
 """Work functions are compared up to this, since a table of costs is added and taken away again."""
 
+FOUND_PERIODS = (7, 12, 24, 48)
+"""Days of a week, months of a year, hours of a day, half hours of a day."""
+LONGEST_FOUND, FOUND_EVERY, FOUND_MEMORY, FOUND_FROM, FOUND_BELOW = 48, 5, 200.0, 240, 0.7
+"""Each is looked at in every fifth round, and remembered over 200 of these. It is found, from round 240 and ten periods on,
+where the mean square of differences to one period ago is less than 0.7 times that to half a period ago."""
+
 ERROR_WEIGHT, MOST_PERSISTENCE, LEAST_SQUARE = 0.01, 0.98, 1e-12
 """How persistent errors of forecasts are is a moving mean of this weight; never more than this."""
 
@@ -373,6 +379,99 @@ class SeasonalPlan(Path):
         return self.weight, math.exp(-2.0 / self.period), 2.0 * self.period
 
 
+class FoundMemory(NamedTuple):
+    """The last losses in a ring, how far losses were from those one period and half a period ago, and the season."""
+
+    ring: several(PerArm, LONGEST_FOUND)  # type: ignore[valid-type]
+    season: several(PerArm, LONGEST_FOUND)  # type: ignore[valid-type]
+    whole: several(Scalar, len(FOUND_PERIODS))  # type: ignore[valid-type]
+    half: several(Scalar, len(FOUND_PERIODS))  # type: ignore[valid-type]
+    deviation: PerArm
+    period: Scalar  # the one that was found, or 0
+
+
+@kernel
+def step_found(own: Any, memory: Any, game: Any, costs: Any, here: int) -> int:
+    """As a season of the period that was found; stay until there is one."""
+    if memory.period[0] == 0.0:
+        return max(here, 0)
+    K, period = memory.deviation.shape[0], int(memory.period[0])
+    phase, fade, left = (int(game.n[0]) - 1) % period, 1.0, math.exp(-2.0 / period)
+    for h in range(2 * period):
+        fade *= left
+        for i in range(K):
+            game.ahead[h * K + i, 0] = memory.season[phase * K + i, 0] + fade * memory.deviation[i, 0]
+        phase = phase + 1 if phase + 1 < period else 0
+    return first_step(game, costs, 2 * period, here)
+
+
+@kernel
+def learn_found(own: Any, memory: Any, game: Any, costs: Any, losses: Any) -> None:
+    """Errors of each period, the season, and now and then whether another period is better."""
+    K, played, ring = memory.deviation.shape[0], int(game.n[0]) - 1, memory.ring
+    c = played % FOUND_EVERY
+    if c < len(FOUND_PERIODS) and played >= FOUND_PERIODS[c]:
+        P = FOUND_PERIODS[c]
+        looks = (played - c) // FOUND_EVERY - (P - 1 - c) // FOUND_EVERY
+        weight = max(1.0 / FOUND_MEMORY, 1.0 / looks)
+        ago, less = (played - P) % LONGEST_FOUND, (played - P // 2) % LONGEST_FOUND
+        whole, half = 0.0, 0.0
+        for i in range(K):
+            whole += (losses[i, 0] - ring[ago * K + i, 0]) ** 2
+            half += (losses[i, 0] - ring[less * K + i, 0]) ** 2
+        memory.whole[c, 0] += weight * (whole - memory.whole[c, 0])
+        memory.half[c, 0] += weight * (half - memory.half[c, 0])
+    for i in range(K):
+        ring[played % LONGEST_FOUND * K + i, 0] = losses[i, 0]
+    period, found, best = int(memory.period[0]), int(memory.period[0]), FOUND_BELOW
+    if period > 0:
+        phase = played % period
+        for i in range(K):
+            memory.season[phase * K + i, 0] += own[0] * (losses[i, 0] - memory.season[phase * K + i, 0])
+            memory.deviation[i, 0] = losses[i, 0] - memory.season[phase * K + i, 0]
+    if played < FOUND_FROM or played % FOUND_EVERY > 0:
+        return
+    for c in range(len(FOUND_PERIODS)):
+        if played >= 10 * FOUND_PERIODS[c] and memory.whole[c, 0] < best * memory.half[c, 0]:
+            found, best = FOUND_PERIODS[c], memory.whole[c, 0] / memory.half[c, 0]
+    if found != period:
+        memory.period[0] = found
+        for k in range(found):
+            for i in range(K):
+                memory.season[(played - k) % found * K + i, 0] = ring[(played - k) % LONGEST_FOUND * K + i, 0]
+        for i in range(K):
+            memory.deviation[i, 0] = 0.0
+
+
+@dataclass(frozen=True)
+class FoundSeason(Path):
+    """A `SeasonalPlan` whose period of 7, 12, 24 or 48 rounds is found from what was seen.
+
+    A period is found when losses are much closer to those one period ago than to those half a period ago. Longer ones,
+    as the 168 hours of a week, have to be given.
+
+    Parameters
+    ----------
+    weight
+        Weight of the last loss in the moving mean of its phase.
+    """
+
+    id: ClassVar[str] = "found-season"
+    weight: float = 0.15
+
+    def __post_init__(self) -> None:
+        self._set("weight", real_number("weight", self.weight, above=0, most=1))
+
+    @property
+    def kernels(self) -> PathKernels:
+        """The last losses, and a number for each arm and phase."""
+        return PathKernels(step_found, learn_found, FoundMemory, look_ahead=2 * LONGEST_FOUND)
+
+    def own(self) -> Sequence[float]:
+        """The weight."""
+        return (self.weight,)
+
+
 class ForecastMemory(NamedTuple):
     """How wrong the forecast of the last round was, and how much of such an error lasts to the next round."""
 
@@ -443,7 +542,7 @@ class GivenForecast(Path):
 
 
 PATHS: Mapping[str, type[Path]] = {
-    kind.id: kind for kind in (FixedArm, WorkFunction, Smoothed, SeasonalPlan, GivenForecast)
+    kind.id: kind for kind in (FixedArm, WorkFunction, Smoothed, SeasonalPlan, FoundSeason, GivenForecast)
 }
 """Each path id with its class."""
 
@@ -452,7 +551,7 @@ MEANS = ((1.0, HORIZON), (0.3, HORIZON), (0.1, 4 * HORIZON), (0.02, HORIZON))
 SEASON_WEIGHTS = (1.0, 0.15)
 
 
-def default_paths(n_arms: int, periods: Sequence[int] = (), forecast_rounds: int = 48) -> tuple[Path, ...]:
+def default_paths(n_arms: int, periods: Sequence[int] | None = None, forecast_rounds: int = 48) -> tuple[Path, ...]:
     """Every fixed arm, work functions, plans on smoothed and seasonal losses and on given forecasts.
 
     Parameters
@@ -460,7 +559,7 @@ def default_paths(n_arms: int, periods: Sequence[int] = (), forecast_rounds: int
     n_arms
         The number of arms K.
     periods
-        Rounds after which losses repeat, such as 24 for hours.
+        Rounds after which losses repeat, such as 24 for hours; none, if it is empty. Without it a period is looked for.
     forecast_rounds
         The most rounds of a given forecast that are looked at; 0 where none are given.
 
@@ -470,7 +569,10 @@ def default_paths(n_arms: int, periods: Sequence[int] = (), forecast_rounds: int
     paths: list[Path] = [FixedArm(arm) for arm in range(n_arms)]
     paths += [WorkFunction(scale) for scale in SCALES]
     paths += [Smoothed(weight, horizon) for weight, horizon in MEANS]
-    paths += [SeasonalPlan(period, weight) for period in periods for weight in SEASON_WEIGHTS]
+    if periods is None:
+        paths.append(FoundSeason())
+    else:
+        paths += [SeasonalPlan(period, weight) for period in periods for weight in SEASON_WEIGHTS]
     return (*paths, *([GivenForecast(forecast_rounds)] if forecast_rounds else []))
 
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import holdfast as hf
-from holdfast.policies.paths import FixedArm, GivenForecast, SeasonalPlan, Smoothed, WorkFunction
+from holdfast.policies.paths import FixedArm, FoundSeason, GivenForecast, SeasonalPlan, Smoothed, WorkFunction
 
 K, T = 4, 70
 PAIRS = {
@@ -76,11 +76,33 @@ def test_every_path_is_its_naive_twin(table: bool, closing: bool) -> None:
             assert a == b, f"round {t} of seed {seed}: {policy.mixed}"
 
 
+@pytest.mark.parametrize("period", [7, 24])
+def test_a_period_is_found_as_its_naive_twin_finds_it(period: int) -> None:
+    draw, rounds = np.random.default_rng(period), 330
+    phase = np.arange(rounds)[:, None] / period + np.arange(2) / 2
+    losses = np.clip(0.5 + 0.3 * np.sin(2 * np.pi * phase) + draw.normal(0, 0.1, (rounds, 2)), 0, 1)
+    player = hf.AdaptiveHedgeSwitch(2, switching_cost=0.2, paths=[FoundSeason(0.3), FixedArm(1)]).player(seed=1)
+    stood = []
+    for row in losses:
+        player.ask()
+        stood.append([int(player._state.at[0])])
+        player.tell(row)
+    twin = naive.Found(0.3)
+    assert stood == naive.lay_paths([twin], naive.World(2, lambda a, b: 0.2), losses.tolist())
+    assert twin.period == period
+    assert len({arm for (arm,) in stood[250:]}) == 2
+
+
 def test_the_default_paths() -> None:
     paths = hf.AdaptiveHedgeSwitch(3, switching_cost=1.0, period=(24, 168)).mixed
     assert [path.id for path in paths] == ["fixed-arm"] * 3 + ["work-function"] * 3 + ["smoothed"] * 4 + [
         "seasonal"
     ] * 4 + ["given-forecast"]
+    assert [path.id for path in hf.AdaptiveHedgeSwitch(3, switching_cost=1.0).mixed[-2:]] == [
+        "found-season",
+        "given-forecast",
+    ]
+    assert "found-season" not in [path.id for path in hf.AdaptiveHedgeSwitch(3, switching_cost=1.0, period=()).mixed]
     assert [path.period for path in paths if path.id == "seasonal"] == [24, 24, 168, 168]
 
 
