@@ -303,19 +303,25 @@ def exp_excess(x: float) -> float:
 @kernel
 def settle(params: Any, game: Any, losses: Any) -> None:
     """Lines 4 to 6: what the round has cost each path and the mixture, Δ."""
-    C, p, at, paid = game.C, game.p, game.at, game.paid
-    eta, mean, own, most = params.log_paths / game.delta[0], 0.0, 0.0, 0.0
+    C, p, P, at, paid, stayed = game.C, game.p, game.P, game.at, game.paid, game.other
+    eta, mean, own, mixed, least = params.log_paths / game.delta[0], 0.0, 0.0, 0.0, math.inf
     for j in range(p.shape[0]):
-        mean += p[j, 0] * (losses[int(at[j, 0]), 0] + paid[j, 0])
         own += p[j, 0] * paid[j, 0]
-    mixed, least = 0.0, math.inf
-    for j in range(p.shape[0]):
-        c = losses[int(at[j, 0]), 0] + paid[j, 0]
-        mixed += p[j, 0] * exp_excess(eta * (c - mean))
-        C[j, 0] += c
+        C[j, 0] += losses[int(at[j, 0]), 0] + paid[j, 0]
         least = min(least, C[j, 0])
+    for i in range(P.shape[0]):
+        mean += P[i, 0] * losses[i, 0]
+        stayed[i, 0] = P[i, 0]
+    mean += own
     for j in range(p.shape[0]):
         C[j, 0] -= least
+        if paid[j, 0] > 0.0:  # few paths move; those that stay on one arm cost the same
+            arm = int(at[j, 0])
+            stayed[arm, 0] -= p[j, 0]
+            mixed += p[j, 0] * exp_excess(eta * (losses[arm, 0] + paid[j, 0] - mean))
+    for i in range(P.shape[0]):
+        if stayed[i, 0] > 0.0:
+            mixed += stayed[i, 0] * exp_excess(eta * (losses[i, 0] - mean))
     overhead = (game.moving[0] - own) + math.log1p(mixed) / eta  # A − M, both without the mean loss
     most = game.gap[0] + overhead
     back = most - game.gap[0]

@@ -45,8 +45,8 @@ STEADY = 1e-12
 FOUND_PERIODS = (7, 12, 24, 48)
 """Days of a week, months of a year, hours of a day, half hours of a day."""
 LONGEST_FOUND, FOUND_EVERY, FOUND_MEMORY, FOUND_FROM, FOUND_BELOW = 48, 5, 200.0, 240, 0.7
-"""Each is looked at in every fifth round, and remembered over 200 of these. It is found, from round 240 and ten periods on,
-where the mean square of differences to one period ago is less than 0.7 times that to half a period ago."""
+"""Each is looked at in every fifth round, and remembered over 200 of these. It is found, from round 240 and ten periods
+on, where the mean square of differences to one period ago is below 0.7 times that to half a period ago."""
 
 ERROR_WEIGHT, MOST_PERSISTENCE, LEAST_SQUARE = 0.01, 0.98, 1e-12
 """How persistent errors of forecasts are is a moving mean of this weight; never more than this."""
