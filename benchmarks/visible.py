@@ -50,7 +50,8 @@ def main(folder: Path) -> None:
     carbon, models = read.values()
     cases = [
         ("carbon, period 24", carbon, (0.1, 0.35, 1.0), {"period": 24}, {}),
-        ("carbon, no period", carbon, (0.1, 0.35, 1.0), {}, {}),
+        ("carbon, period found", carbon, (0.1, 0.35, 1.0), {}, {}),
+        ("carbon, no period", carbon, (0.1, 0.35, 1.0), {"period": ()}, {}),
         ("language models", models, (0.05, 0.5, 2.0), {}, {}),
         ("carbon, half a year", half, (0.1, 0.35, 1.0), {"period": 24, "forecast_rounds": 96}, {}),
         ("... with forecasts", half, (0.1, 0.35, 1.0), {"period": 24, "forecast_rounds": 96}, given),

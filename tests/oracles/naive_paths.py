@@ -143,7 +143,7 @@ class Found:
             self.see(world.history)
         P, played = self.period, len(world.history)
         if not P:
-            return max(here, 0)
+            return Mean(1.0, 24).stand(world, here)
         table = [
             [
                 self.season[(played + h) % P][i] + self.deviation[i] * float(mpmath.exp(-2.0 * (h + 1) / P))

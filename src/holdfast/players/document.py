@@ -216,8 +216,8 @@ def named_numbers(values: Any, layout: Layout, n_arms: int, what: str) -> dict[s
             checked[name] = real_number(name, values[name])
             continue
         size = kind.rows * (n_arms if kind.per_arm else 1) + kind.more
-        rule = "a number per arm" if size == n_arms else f"{size} numbers"
-        must_be(isinstance(values[name], list) and len(values[name]) == size, f"{name} must have {rule}")
+        needed = "a number per arm" if size == n_arms else f"{size} numbers"
+        must_be(isinstance(values[name], list) and len(values[name]) == size, f"{name} must have {needed}")
         numbers = np.array([real_number(name, value) for value in values[name]])
         checked[name] = numbers.tolist()
     if any(np.any(numbers) for numbers in checked.values()):

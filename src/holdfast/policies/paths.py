@@ -392,10 +392,14 @@ class FoundMemory(NamedTuple):
 
 @kernel
 def step_found(own: Any, memory: Any, game: Any, costs: Any, here: int) -> int:
-    """As a season of the period that was found; stay until there is one."""
-    if memory.period[0] == 0.0:
-        return max(here, 0)
+    """As a season of the period that was found; until there is one, as if the last losses stayed."""
     K, period = memory.deviation.shape[0], int(memory.period[0])
+    if here < 0:
+        return 0
+    if period == 0:
+        for i in range(K):
+            game.value[i, 0] = HORIZON * game.known[i, 0]
+        return cheapest_move(game, costs, game.value, here)
     phase, fade, left = (int(game.n[0]) - 1) % period, 1.0, math.exp(-2.0 / period)
     for h in range(2 * period):
         fade *= left
@@ -448,7 +452,7 @@ class FoundSeason(Path):
     """A `SeasonalPlan` whose period of 7, 12, 24 or 48 rounds is found from what was seen.
 
     A period is found when losses are much closer to those one period ago than to those half a period ago. Longer ones,
-    as the 168 hours of a week, have to be given.
+    as the 168 hours of a week, have to be given. Until then it plays as `Smoothed()` does.
 
     Parameters
     ----------
