@@ -2,6 +2,7 @@
 
 import json
 import math
+import pickle
 import re
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 import holdfast as hf
 from holdfast.paths import FixedArm, Path, PathKernels, Smoothed, WorkFunction, default_paths
+from holdfast.policies import make_policy
 
 NAMES = ["north", "south", "east"]
 TABLE = [[0, 1, 2], [1, 0, 1.5], [2, 1.5, 0]]
@@ -67,6 +69,14 @@ def test_a_saved_game_goes_on_as_if_it_had_not_been(name: str) -> None:
         assert whole.certificate == saved.certificate
     assert (whole.rounds, whole.switches) == (saved.rounds, saved.switches)
     assert whole.save() == saved.save()
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_a_policy_is_sent_and_described_whole(name: str) -> None:
+    policy = POLICIES[name]
+    assert policy.kernels.sees == "all"
+    assert pickle.loads(pickle.dumps(policy)) == policy
+    assert make_policy(json.loads(json.dumps(policy.settings()))) == policy
 
 
 def test_edited_saves_are_refused() -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cache, cached_property
 from itertools import groupby
 from typing import Any, ClassVar, Literal, NamedTuple, get_type_hints
@@ -439,6 +439,10 @@ class AdaptiveHedgeSwitch(Policy):
                 stacklevel=4,
             )
         return table
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The settings alone: kernels are composed again where they are needed."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
 
     @cached_property
     def mixed(self) -> tuple[Path, ...]:
