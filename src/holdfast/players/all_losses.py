@@ -20,6 +20,15 @@ from holdfast.regret import NO_ARM
 class AllLossesPlayer(Player, sees="all"):
     """One game of a policy that sees the losses of all arms: `ask` which arm to play, `tell` what every arm lost.
 
+    Parameters
+    ----------
+    policy
+        What is played.
+    seed
+        With the same seed and replication it plays the same arms. None: an unpredictable seed.
+    replication
+        Which of many games of this seed, from 0.
+
     >>> import holdfast as hf
     >>> policy = hf.AdaptiveHedgeSwitch(arms=["us-east", "eu-west"], switching_cost=0.35, period=24)
     >>> player = policy.player(seed=7)

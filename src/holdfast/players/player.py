@@ -67,7 +67,7 @@ class Player:
     def __init_subclass__(cls, sees: str) -> None:
         Player._kinds[sees] = cls
 
-    def __new__(cls, policy: Policy, *arguments: Any, **named: Any) -> Player:
+    def __new__(cls, policy: Policy, seed: object = None, replication: int = 0) -> Player:
         """A player of the kind that the policy needs."""
         return object.__new__(Player._kinds.get(policy.sees, Player) if isinstance(policy, Policy) else cls)
 

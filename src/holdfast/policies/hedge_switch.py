@@ -376,7 +376,9 @@ class AdaptiveHedgeSwitch(Policy):
     Parameters
     ----------
     n_arms
-        The number of arms K; or `arms`, their names.
+        The number of arms K. Left out where `arms` names them.
+    arms, units
+        Names of the arms; the lowest and the highest loss of a round. As for every policy.
     switching_cost
         λ, what one switch costs in the units of `units`; or a table with a row of costs for each arm to leave and
         a column for each arm to go to; or ``"announced"``: then each round's λ is given by
