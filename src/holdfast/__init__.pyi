@@ -1,6 +1,6 @@
 """The public names, each with its module. `holdfast/__init__.py` reads them here and loads each at its first use."""
 
-from holdfast import bounds as bounds, regret as regret
+from holdfast import bounds as bounds, paths as paths, regret as regret
 from holdfast.decisions import Decision as Decision, Receipt as Receipt, Router as Router, open as open
 from holdfast.environments import (
     Bernoulli as Bernoulli,
@@ -36,8 +36,9 @@ from holdfast.errors import (
     UnknownDecision as UnknownDecision,
     UnknownPlayer as UnknownPlayer,
 )
-from holdfast.players import Player as Player
+from holdfast.players import AllLossesPlayer as AllLossesPlayer, Player as Player
 from holdfast.policies import (
+    AdaptiveHedgeSwitch as AdaptiveHedgeSwitch,
     AdaptiveTsallisSwitch as AdaptiveTsallisSwitch,
     AmirTsallis as AmirTsallis,
     AnytimeAmirTsallis as AnytimeAmirTsallis,

@@ -1,8 +1,8 @@
 """What user-defined policies and environments are made of: the names a kernel may use.
 
-`kernel` marks a function for the compiler. `Scalar`, `PerArm`, `Scratch`, `ScratchPerArm` declare named state, `Range`
-and its kinds what saved numbers may be, `Array` a table among the parameters. `Kernels` names two kernels with their
-state, block and parameters. `uniform_abreast(streams, g)` is the next number in
+`kernel` marks a function for the compiler. `Scalar`, `PerArm`, `Scratch`, `ScratchPerArm` declare named state, and
+`several` of them under one name, `Range` and its kinds what saved numbers may be, `Array` a table. `Kernels`
+names two kernels with their state, block and parameters. `uniform_abreast(streams, g)` is the next number in
 [0, 1) of game g; `uniform(stream)` that of a single stream. `whole_rounds(a)` is ⌈a⌉ that forgives rounding.
 
 `docs/new_policy.md` and `docs/new_environment.md` use nothing else.
@@ -22,6 +22,7 @@ from holdfast.layouts import (
     Scratch,
     ScratchPerArm,
     Whole,
+    several,
 )
 from holdfast.policies.policy import Kernels
 from holdfast.rng import uniform, uniform_abreast
@@ -43,6 +44,7 @@ __all__ = [
     "ScratchPerArm",
     "Whole",
     "kernel",
+    "several",
     "uniform",
     "uniform_abreast",
     "whole_rounds",

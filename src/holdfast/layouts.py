@@ -24,7 +24,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import count
-from typing import Annotated, Any, NamedTuple, get_type_hints
+from typing import Annotated, Any, NamedTuple, get_args, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,15 @@ class Kind(NamedTuple):
 
     per_arm: bool
     saved: bool
+    several: int | None = None
+    """So many numbers, or so many for each arm; None for one."""
+    more: int = 0
+    """And so many more that belong to no arm."""
+
+    @property
+    def rows(self) -> int:
+        """How many rows it takes, or how many for each arm."""
+        return 1 if self.several is None else self.several
 
 
 Scalar = Annotated[Array, Kind(per_arm=False, saved=True)]
@@ -49,6 +58,15 @@ Scratch = Annotated[Array, Kind(per_arm=False, saved=False)]
 """One number per game that means nothing between two calls."""
 ScratchPerArm = Annotated[Array, Kind(per_arm=True, saved=False)]
 """One number per arm and game that means nothing between two calls."""
+
+
+def several(kind: Any, count: int, more: int = 0) -> Any:
+    """So many of a kind under one name: ``several(Scalar, n)[j, g]``, ``several(PerArm, n)[j * K + i, g]``.
+
+    With `more`, ``several(PerArm, 1, more=m)`` has K + m rows.
+    """
+    hint, mark = get_args(kind)
+    return Annotated[hint, mark._replace(several=count, more=more)]
 
 
 class Range(NamedTuple):
@@ -103,12 +121,12 @@ class Layout:
     @cached_property
     def n_numbers(self) -> int:
         """Rows of `numbers`."""
-        return sum(not kind.per_arm for kind in self.kinds.values())
+        return sum(kind.rows for kind in self.kinds.values() if not kind.per_arm)
 
     @cached_property
     def n_vectors(self) -> int:
         """Rows of `vectors` for each arm."""
-        return sum(kind.per_arm for kind in self.kinds.values())
+        return sum(kind.rows for kind in self.kinds.values() if kind.per_arm)
 
     @cached_property
     def saved_kinds(self) -> Mapping[str, Kind]:
@@ -116,39 +134,61 @@ class Layout:
         return {name: kind for name, kind in self.kinds.items() if kind.saved}
 
     @cached_property
-    def _saved(self) -> list[tuple[str, bool, int]]:
-        """Each name that is saved, whether it is per arm, and its place among those that are, or are not."""
-        rows = {per_arm: count() for per_arm in (False, True)}
-        places = [(name, kind, next(rows[kind.per_arm])) for name, kind in self.kinds.items()]
-        return [(name, kind.per_arm, i) for name, kind, i in places if kind.saved]
+    def n_more(self) -> int:
+        """Rows of `vectors` that belong to no arm."""
+        return sum(kind.more for kind in self.kinds.values())
+
+    def vector_rows(self, n_arms: int) -> int:
+        """Rows of `vectors`."""
+        return self.n_vectors * n_arms + self.n_more
+
+    @cached_property
+    def places(self) -> Mapping[str, tuple[int, int]]:
+        """Before each name: so many rows of `numbers`, or so many for each arm of `vectors`; and those of no arm."""
+        places: dict[str, tuple[int, int]] = {}
+        for per_arm in (False, True):
+            before, more = 0, 0
+            for name, kind in self.kinds.items():
+                if kind.per_arm == per_arm:
+                    places[name] = before, more
+                    before, more = before + kind.rows, more + kind.more
+        return places
 
     @cached_property
     def view(self) -> Any:
         """A kernel: the record over `numbers`, `vectors` and K, all arrays with one column per game."""
-        parts, row, vector = [], 0, 0
-        for kind in self.kinds.values():
+        parts = []
+        for name, kind in self.kinds.items():
+            first, more = self.places[name]
+            last = first + kind.rows
             if kind.per_arm:
-                parts.append(f"vectors[{vector} * K:{vector + 1} * K]")
-                vector += 1
+                parts.append(f"vectors[{first} * K + {more}:{last} * K + {more + kind.more}]")
             else:
-                parts.append(f"numbers[{row}]")
-                row += 1
+                parts.append(f"numbers[{first}]" if kind.several is None else f"numbers[{first}:{last}]")
         scope = {"Record": self.record, "__name__": __name__}
         exec(f"def view(numbers, vectors, K):\n    return Record({', '.join(parts)})\n", scope)
         return kernel(scope["view"]) if COMPILED else scope["view"]
 
     def saved(self, numbers: Array, vectors: Array) -> dict[str, Any]:
         """The numbers of one game by name, without its scratch space."""
-        scalars = numbers.ravel().tolist()
-        rows = vectors.reshape(self.n_vectors, -1).tolist() if self.n_vectors else []
-        return {name: (rows if per_arm else scalars)[i] for name, per_arm, i in self._saved}
+        K = self._arms(vectors)
+        single, per_arm = numbers.ravel().tolist(), vectors.ravel().tolist()
+        found: dict[str, Any] = {}
+        for name, kind in self.saved_kinds.items():
+            first, more = self.places[name]
+            last = first + kind.rows
+            if kind.per_arm:
+                found[name] = per_arm[first * K + more : last * K + more + kind.more]
+            else:
+                found[name] = single[first] if kind.several is None else single[first:last]
+        return found
 
     def restore(self, values: Mapping[str, Any], numbers: Array, vectors: Array) -> None:
         """Put numbers by name where they lie; scratch space becomes zeros."""
         numbers[:], vectors[:] = 0.0, 0.0
-        rows = vectors.reshape(self.n_vectors, -1) if self.n_vectors else vectors
-        for name, per_arm, i in self._saved:
-            (rows if per_arm else numbers)[i] = values[name]
+        for (name, kind), rows in zip(self.kinds.items(), self._arrays(numbers, vectors), strict=True):
+            if kind.saved:
+                rows[:] = values[name]
 
     def broken_rule(self, values: Mapping[str, Any], n_arms: int) -> str | None:
         """The rule of a range that numbers of games in progress break, if any: one game's, or arrays of many games'."""
@@ -159,12 +199,22 @@ class Layout:
 
     def named(self, numbers: Array, vectors: Array) -> Any:
         """The record of one game, as plain arrays that share its memory."""
-        return self.record(*self._places(numbers, vectors))
+        return self.record(*self._arrays(numbers, vectors))
 
-    def _places(self, numbers: Array, vectors: Array) -> list[Array]:
-        rows = iter(numbers.reshape(self.n_numbers, 1))
-        columns = iter(vectors.reshape(self.n_vectors, -1)) if self.n_vectors else iter(())
-        return [next(columns) if kind.per_arm else next(rows) for kind in self.kinds.values()]
+    def _arrays(self, numbers: Array, vectors: Array) -> list[Array]:
+        """The part of each name."""
+        K = self._arms(vectors)
+        parts = []
+        for name, kind in self.kinds.items():
+            size = K if kind.per_arm else 1
+            flat = vectors.reshape(-1) if kind.per_arm else numbers.reshape(-1)
+            first, more = self.places[name]
+            parts.append(flat[first * size + more : (first + kind.rows) * size + more + kind.more])
+        return parts
+
+    def _arms(self, vectors: Array) -> int:
+        """The number of arms that `vectors` are of."""
+        return (vectors.size - self.n_more) // self.n_vectors if self.n_vectors else 0
 
 
 @cache

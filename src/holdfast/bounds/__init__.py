@@ -23,6 +23,7 @@ from holdfast.bounds.adaptive_policy import (
     adaptive_varying,
 )
 from holdfast.bounds.fixed import blocks, lower_bound, theorem_1, theorem_1_constrained
+from holdfast.bounds.mixture import mixture_excess, mixture_overhead, work_function_cost
 from holdfast.bounds.ranges import (
     corollary_3,
     corollary_3_constrained,
@@ -60,6 +61,8 @@ __all__ = [
     "exp3",
     "lemma_8",
     "lower_bound",
+    "mixture_excess",
+    "mixture_overhead",
     "theorem_1",
     "theorem_1_constrained",
     "theorem_2",
@@ -68,4 +71,5 @@ __all__ = [
     "theorem_4_constrained",
     "tsallis_inf",
     "tsallis_inf_constrained",
+    "work_function_cost",
 ]

@@ -8,6 +8,7 @@ from typing import Any
 
 from holdfast.checks import one_of
 from holdfast.environments import Bernoulli
+from holdfast.players import AllLossesPlayer
 from holdfast.policies.policy import Policy
 from holdfast.policies.registry import POLICIES, make_policy
 from holdfast.simulation.game import SIDE_BY_SIDE
@@ -66,7 +67,10 @@ def _play_online(policy: Policy) -> None:
     player = policy.player(seed=0)
     announced: dict[str, Any] = {} if policy.announces is None else {policy.announces: 1.0}
     player.ask(**announced)
-    player.tell(0.5 * player.hold, rounds=player.hold)
+    if isinstance(player, AllLossesPlayer):
+        player.tell([0.5] * policy.n_arms)
+    else:
+        player.tell(0.5 * player.hold, rounds=player.hold)
 
 
 def _simulate(policy: Policy) -> None:

@@ -178,7 +178,9 @@ def checked(content: Mapping[str, Any], policy: Policy) -> Saved:
 def rehearse(game: Game, saved: Saved) -> None:
     """Refuse now a game that could not go on: end its block with the highest loss, and begin another."""
     ahead, policy = game.copy(), game.policy
-    if saved.block is not None:
+    if saved.block is not None and policy.sees == "all":
+        ahead.observe_all(np.full(policy.n_arms, saved.bounds[1]), policy.units[0], policy.unit, 0.0)
+    elif saved.block is not None:
         highest = saved.bounds[1] - policy.units[0]
         ahead.observe(ahead.block, highest / policy.unit * saved.block["rounds"], saved.block["rounds"])
     try:
@@ -218,10 +220,12 @@ def named_numbers(values: Any, layout: Layout, n_arms: int, what: str) -> dict[s
     must_be(isinstance(values, dict) and values.keys() == names.keys(), f"{what} must have {', '.join(names)}")
     checked: dict[str, Any] = {}
     for name, kind in names.items():
-        if not kind.per_arm:
+        if not kind.per_arm and kind.several is None:
             checked[name] = real_number(name, values[name])
             continue
-        must_be(isinstance(values[name], list) and len(values[name]) == n_arms, f"{name} must have a number per arm")
+        size = kind.rows * (n_arms if kind.per_arm else 1) + kind.more
+        needed = "a number per arm" if size == n_arms else f"{size} numbers"
+        must_be(isinstance(values[name], list) and len(values[name]) == size, f"{name} must have {needed}")
         numbers = np.array([real_number(name, value) for value in values[name]])
         checked[name] = numbers.tolist()
     if any(np.any(numbers) for numbers in checked.values()):

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -22,6 +23,8 @@ from holdfast.rng import LAST_REPLICATION, check_seed, started, stream_key
 from holdfast.schedules import LONGEST
 
 BROKEN = -1
+OUTSIDE, UNKNOWN = 1, -1
+"""Times an arm, counted from 1: its loss is outside the range, or is not known."""
 MANY = 64
 """Blocks begun together at most."""
 
@@ -79,14 +82,39 @@ def _composed(kernels: Kernels, values: tuple[str, ...]) -> tuple[Kernel, Kernel
         state = view_state(as_rows(numbers, 1), rows, K)
         observe(view_params(params), state, view_block(as_rows(block, 1), rows, K), totals[0], rounds)
 
-    return choose_alone, choose_some, observe_alone
+    @kernel
+    def observe_all(
+        params: Any, numbers: Any, vectors: Any, K: int, block: Any, losses: Any, low: float, unit: float, stale: float
+    ) -> int:
+        """What all arms lost, NaN where that is not known: 0, or an error before anything has changed."""
+        rows = as_rows(vectors, 1)
+        state = view_state(as_rows(numbers, 1), rows, K)
+        for i in range(K):
+            loss = (losses[i] - low) / unit
+            if math.isnan(loss):
+                if state.shut[i, 0] == 0.0 and (state.n[0] <= 1.0 or state.age[i, 0] >= stale):
+                    return UNKNOWN * (i + 1)
+            elif not 0.0 <= loss <= 1.0:
+                return OUTSIDE * (i + 1)
+        for i in range(K):
+            loss = (losses[i] - low) / unit
+            missing = math.isnan(loss)
+            state.age[i, 0] = state.age[i, 0] + 1.0 if missing else 0.0
+            if missing:
+                loss = 1.0 if state.shut[i, 0] > 0.0 else state.known[i, 0]
+            losses[i] = loss
+        observe(view_params(params), state, view_block(as_rows(block, 1), rows, K), as_rows(losses, 1), 1.0)
+        return 0
+
+    return choose_alone, choose_some, observe_all if kernels.sees == "all" else observe_alone
 
 
 def one_game(kernels: Kernels) -> tuple[Kernel, Kernel, Kernel]:
     """The kernels over flat arrays, as online play calls them:
 
     ``choose(params, numbers, vectors, K, announced, stream, block)``, ``choose_some``, the same for several blocks, and
-    ``observe(params, numbers, vectors, K, block, total, rounds)``.
+    ``observe(params, numbers, vectors, K, block, total, rounds)``, or, where the losses of all arms are seen,
+    ``observe(params, numbers, vectors, K, block, losses, low, unit, stale)``.
     """
     parts = (kernels.choose, kernels.observe)
     return _composed(kernels, tuple(frozen(part) for part in parts))
@@ -135,7 +163,7 @@ class Game:
         _, self._choose, self._observe = one_game(kernels)
         self.use(policy.parameters())
         self.numbers = np.zeros(kernels.state_layout.n_numbers)
-        self.vectors = np.zeros(kernels.state_layout.n_vectors * self.K)
+        self.vectors = np.zeros(kernels.state_layout.vector_rows(self.K))
         self.block = np.zeros(kernels.block_layout.n_numbers)
         """The block that was begun last; arm, rounds and probability come first."""
         self._row = self.block.reshape(1, -1)
@@ -181,14 +209,24 @@ class Game:
         """What a block lost, in normalised units, over so many of its rounds."""
         self._observe(self._packed, self.numbers, self.vectors, self.K, block, total, rounds)
 
+    def observe_all(self, losses: Array, low: float, unit: float, stale: float) -> int:
+        """What all arms lost in this round, in the user's units; `losses` is changed. 0, or what is wrong."""
+        return int(
+            self._observe(self._packed, self.numbers, self.vectors, self.K, self.block, losses, low, unit, stale)
+        )
+
+    @property
+    def state(self) -> Any:
+        """The numbers of the state by name, as arrays that share its memory."""
+        return self.state_layout.named(self.numbers, self.vectors)
+
     def probabilities(self) -> Array:
         """The distribution that the block begun last was drawn from."""
         return self.policy.probabilities(self.params, *self._views())
 
     def _views(self) -> tuple[Any, Any]:
         """The state and the block begun last, by name."""
-        state = self.state_layout.named(self.numbers, self.vectors)
-        return state, self.block_layout.named(self.block, self.vectors[:0])
+        return self.state, self.block_layout.named(self.block, self.vectors[:0])
 
     def next_best(self, out: Mask) -> int:
         """The arm to play instead of the one drawn last while the arms `out` are not available."""

@@ -6,7 +6,7 @@ The object checks what it is told and counts; every number that decides comes fr
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -62,6 +62,16 @@ class Player:
 
     policy: Policy
     """What is played."""
+
+    _kinds: ClassVar[dict[str, type[Player]]] = {}
+    """The class of players for what a policy sees, where it is another one."""
+
+    def __init_subclass__(cls, sees: str) -> None:
+        Player._kinds[sees] = cls
+
+    def __new__(cls, policy: Policy, seed: object = None, replication: int = 0) -> Player:
+        """A player of the kind that the policy needs."""
+        return object.__new__(Player._kinds.get(policy.sees, Player) if isinstance(policy, Policy) else cls)
 
     def __init__(self, policy: Policy, seed: object = None, replication: int = 0) -> None:
         self.policy = policy

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from holdfast.checks import address_of, number_range, real_number, whole_number
 from holdfast.errors import BadSavedState, InvalidParameter
-from holdfast.layouts import ArmIndex, Array, Layout, ParamsLayout, Range, Whole, layout_of, params_layout_of
+from holdfast.layouts import ArmIndex, Array, Layout, ParamsLayout, PerArm, Range, Whole, layout_of, params_layout_of
 
 if TYPE_CHECKING:
     from holdfast.players.player import Player
@@ -55,6 +55,9 @@ Kernel = Callable[..., Any]
 Announcement = Literal["switching_cost", "loss_bound"]
 """What the world may have to tell a policy at the start of each block."""
 
+Feedback = Literal["own", "all"]
+"""Whose losses a policy sees: those of its own arm, or those of all arms."""
+
 BLOCK_RANGES = {"arm": ArmIndex, "rounds": Range(1.0, Whole.most, whole=True), "probability": Range(0.0, 1.0 + 1e-9)}
 """What the block of every policy begins with; a probability of 0 is one that is not known."""
 
@@ -72,6 +75,8 @@ class Kernels(NamedTuple):
     """Whether several games can be played at once: only where their blocks have the same lengths."""
     params: type | None = None
     """A NamedTuple of what `Policy.parameters` returns; None for a policy without parameters."""
+    sees: Feedback = "own"
+    """Whose losses `observe` is given: those of the arm in play, or, ``totals[i, g]``, those of all arms."""
 
     @property
     def state_layout(self) -> Layout:
@@ -87,6 +92,14 @@ class Kernels(NamedTuple):
     def params_layout(self) -> ParamsLayout:
         """Where the parameters lie."""
         return params_layout_of(self.params)
+
+
+class AllSeen(NamedTuple):
+    """What the state of every policy that sees all losses has, whatever else it has (`holdfast.layouts.extended`)."""
+
+    known: PerArm  # the losses of the last round
+    age: PerArm  # rounds since they were told
+    shut: PerArm  # 1 where an arm is not available in this round
 
 
 @cache
@@ -178,6 +191,11 @@ class Policy(metaclass=FormerNames):
     def announces(self) -> Announcement | None:
         """What the world must tell at the start of each block, if anything."""
         return None
+
+    @property
+    def sees(self) -> Feedback:
+        """Whose losses it is told: those of its own arm, or those of all arms."""
+        return self.kernels.sees
 
     @property
     def bounds(self) -> tuple[float, float]:

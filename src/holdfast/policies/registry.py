@@ -15,6 +15,7 @@ from holdfast.policies.amir import AmirTsallis, AnytimeAmirTsallis
 from holdfast.policies.batched_elimination import BatchedElimination
 from holdfast.policies.elimination import BaSE
 from holdfast.policies.exp3 import BlockExp3, Exp3
+from holdfast.policies.hedge_switch import AdaptiveHedgeSwitch
 from holdfast.policies.hold_forever import HoldForever
 from holdfast.policies.lazy_exp3 import LazyExp3
 from holdfast.policies.policy import RENAMED, Policy
@@ -28,6 +29,7 @@ from holdfast.policies.ucb2 import Ucb2
 
 POLICIES: Mapping[str, tuple[type[Policy], Mapping[str, Any]]] = {
     "adaptive": (AdaptiveTsallisSwitch, {}),
+    "hedge-switch": (AdaptiveHedgeSwitch, {}),
     "tsallis-switch": (TsallisSwitch, {}),
     "tsallis-switch-varying": (VaryingTsallisSwitch, {}),
     "tsallis-inf": (TsallisInf, {}),

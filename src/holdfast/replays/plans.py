@@ -15,7 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from holdfast.checks import real_number, whole_number
 from holdfast.errors import InvalidParameter
+from holdfast.policies.switching_costs import CostTable, checked_costs
 from holdfast.replays.dynamic_program import NO_LAYER, Programme, add_up, memory_needed
+from holdfast.replays.pair_plans import cheapest_arms, switching_paid
 
 LARGEST_LOSS = 1e100
 """Losses beyond this could overflow in a sum."""
@@ -36,12 +38,14 @@ class Plan:
     """The sum of the losses of these arms, rounded once."""
     switches: int
     """Changes of arm; the first play is one."""
-    switching_cost: float
-    """λ."""
+    switching_cost: float | CostTable
+    """λ, or what each switch costs from arm to arm."""
 
     @property
     def cost(self) -> float:
-        """Losses plus λ for each switch."""
+        """Losses plus λ for each switch; with a cost for each pair of arms the first play costs nothing."""
+        if isinstance(self.switching_cost, tuple):
+            return self.losses + switching_paid(self.arms, np.array(self.switching_cost))
         return self.losses + self.switching_cost * self.switches
 
     def runs(self) -> tuple[NDArray[np.int64], NDArray[Any]]:
@@ -50,9 +54,10 @@ class Plan:
         return starts, self.arms[starts]
 
     def __repr__(self) -> str:
+        one = "" if isinstance(self.switching_cost, tuple) else f"{self.switching_cost:g} × "
         return (
             f"<Plan of {len(self.arms)} rounds: cost {self.cost:.6g} = losses {self.losses:.6g} "
-            f"+ {self.switching_cost:g} × {self.switches} switches>"
+            f"+ {one}{self.switches} switches>"
         )
 
 
@@ -77,7 +82,7 @@ class Hindsight:
         return int(np.argmin(self.least_losses[: len(counts)] + switching_cost * counts)) + 1
 
 
-def best_plan(losses: ArrayLike, switching_cost: float, max_switches: int | None = None) -> Plan:
+def best_plan(losses: ArrayLike, switching_cost: float | ArrayLike, max_switches: int | None = None) -> Plan:
     """The cheapest plan in hindsight, exactly, by dynamic programming.
 
     Parameters
@@ -86,7 +91,8 @@ def best_plan(losses: ArrayLike, switching_cost: float, max_switches: int | None
         One row for each round, one column for each arm: any finite numbers, in any units. An array mapped from a file
         is read in pieces, twice.
     switching_cost
-        λ, in the units of the losses.
+        λ, in the units of the losses; or a table with a row of costs for each arm to leave and a column for each arm to
+        go to. Where a detour is cheaper than a cost of the table, the plan takes it at once; it takes O(T K²) time.
     max_switches
         The most changes of arm the plan may have, if limited. It limits `Plan.switches`, in which the first play
         counts: 1 is the best fixed arm, 2 allows one change.
@@ -103,6 +109,11 @@ def best_plan(losses: ArrayLike, switching_cost: float, max_switches: int | None
     1.5
     """
     table = checked_losses(losses)
+    if np.ndim(switching_cost) > 0:
+        if max_switches is not None:
+            raise InvalidParameter("max_switches", "must be left out with a cost for each pair of arms", max_switches)
+        pairs, _ = checked_costs(switching_cost, table.shape[1], LARGEST_LOSS)
+        return _plan(table, cheapest_arms(table, np.array(pairs)), pairs)
     lam = real_number("switching_cost", switching_cost, least=0, most=LARGEST_LOSS)
     free = _plan(table, Programme(table, [0], [lam]).arms([0])[0], lam)
     if max_switches is None:
@@ -152,7 +163,7 @@ def _counting_layers(most: int) -> tuple[list[int], list[float]]:
     return [NO_LAYER, *range(most - 1)][:most], [0.0] * most
 
 
-def _plan(table: NDArray[Any], arms: NDArray[Any], switching_cost: float) -> Plan:
+def _plan(table: NDArray[Any], arms: NDArray[Any], switching_cost: float | CostTable) -> Plan:
     """The plan of these arms, its losses added up anew."""
     total = np.zeros(2)
     for first in range(0, len(table), ROWS_AT_ONCE):

@@ -133,6 +133,7 @@ class Tally(NamedTuple):
     excess: Scalar  # the sum of those
     switches: Scalar
     paid: Scalar
+    seen: Scalar  # the place of an arm whose loss is seen, in play or not
 
 
 TALLY = layout_of(Tally)
@@ -154,6 +155,64 @@ def begin_games(rules: Any, first: int, scratch: Any) -> None:
             scratch.tally[i, g] = 0.0
 
 
+@kernel
+def possible(losses: Any, start: float, stop: float) -> bool:
+    """Whether the rounds from `start` to `stop` can have lost this, in every game."""
+    wrong, least = 0, -ROUNDED - ROUNDING * stop
+    most = stop - start - least
+    for g in range(losses.shape[0]):
+        inside = (losses[g] >= least) & (losses[g] <= most)  # a NaN is not
+        wrong += 1 - int(inside)
+    return wrong == 0
+
+
+def _hear_own(parts: Parts) -> Kernel:
+    """What the arm in play has lost."""
+    total, observe = parts.total, parts.policy.observe
+
+    @kernel
+    def hear(
+        rules: Any, params: Any, scratch: Any, state: Any, block: Any, tally: Any, start: float, stop: float, K: int
+    ) -> bool:
+        total(rules.tables, tally.place, start, stop, scratch.environment_streams, tally.block_loss)
+        if not possible(tally.block_loss, start, stop):
+            return False
+        observe(params, state, block, tally.block_loss, stop - start)
+        return True
+
+    return hear
+
+
+def _hear_all(parts: Parts) -> Kernel:
+    """What every arm has lost: each is drawn, so that the losses are the same whatever is played."""
+    total, observe, layout = parts.total, parts.policy.observe, parts.policy.state_layout
+    per_arm, more = layout.n_vectors, layout.n_more
+
+    @kernel
+    def hear(
+        rules: Any, params: Any, scratch: Any, state: Any, block: Any, tally: Any, start: float, stop: float, K: int
+    ) -> bool:
+        losses = scratch.vectors[per_arm * K + more : (per_arm + 1) * K + more]
+        for i in range(K):
+            for g in range(tally.seen.shape[0]):
+                place = i + tally.shift[g]
+                tally.seen[g] = place - K if place >= K else place
+            total(rules.tables, tally.seen, start, stop, scratch.environment_streams, tally.block_loss)
+            if not possible(tally.block_loss, start, stop):
+                return False
+            for g in range(tally.seen.shape[0]):
+                losses[i, g] = min(max(tally.block_loss[g], 0.0), stop - start)
+        observe(params, state, block, losses, stop - start)
+        return True
+
+    return hear
+
+
+def vector_rows(kernels: Kernels, n_arms: int) -> int:
+    """Rows of vectors that a game needs: those of the policy's state, and the losses where all are seen."""
+    return kernels.state_layout.vector_rows(n_arms) + (n_arms if kernels.sees == "all" else 0)
+
+
 def compose_play(parts: Parts) -> Kernel:
     """The game of a few replications, as many as `scratch` has columns."""
     return _composed_play(parts, frozen_in(parts))
@@ -172,7 +231,8 @@ def frozen_in(parts: Parts) -> tuple[str, ...]:
 
 @cache
 def _composed_play(parts: Parts, values: tuple[str, ...]) -> Kernel:
-    (choose, observe, *_), total, gap, (_, record_block) = parts
+    choose, gap, record_block = parts.policy.choose, parts.gap, parts.recording.block
+    hear = _hear_all(parts) if parts.policy.sees == "all" else _hear_own(parts)
     view_params = parts.policy.params_layout.view
     view_state, view_block, view_tally = parts.policy.state_layout.view, parts.policy.block_layout.view, TALLY.view
 
@@ -228,16 +288,10 @@ def _composed_play(parts: Parts, values: tuple[str, ...]) -> Kernel:
                 mark += 1
             if end < horizon:  # what the last block loses is never used
                 gap(tables, tally.place, t, end, tally.block_excess)
-                total(tables, tally.place, t, end, scratch.environment_streams, tally.block_loss)
-                wrong, least = 0, -ROUNDED - ROUNDING * end
-                most = end - t - least
                 for g in range(width):
                     tally.excess[g] += tally.block_excess[g]
-                    inside = (tally.block_loss[g] >= least) & (tally.block_loss[g] <= most)  # a NaN is not
-                    wrong += 1 - int(inside)
-                if wrong > 0:
+                if not hear(rules, params, scratch, state, block, tally, t, end, K):
                     return NO_LOSS
-                observe(params, state, block, tally.block_loss, end - t)
             t = end
         return n
 

@@ -30,6 +30,7 @@ from holdfast.simulation.game import (
     Recording,
     Rules,
     compose_games,
+    vector_rows,
 )
 
 WORTH_A_ROW = 10
@@ -159,6 +160,6 @@ def _play(
     recording: Recording = CHECKPOINTS_ONLY,
 ) -> int:
     parts, K = task.parts()._replace(recording=recording), task.policy.n_arms
-    vectors = aligned_zeros(parts.policy.state_layout.n_vectors * K * width)
+    vectors = aligned_zeros(vector_rows(parts.policy, K) * width)
     games = compose_games(parts, width)
     return int(games(task.rules(costs), first, vectors, K, stop, record))

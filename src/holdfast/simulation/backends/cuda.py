@@ -28,6 +28,7 @@ from holdfast.simulation.game import (
     Rules,
     Scratch,
     compose_play,
+    vector_rows,
 )
 from holdfast.simulation.tasks import Played, Task, check_played
 
@@ -61,7 +62,7 @@ def require_device() -> None:
 def compose_launch(play: Kernel, policy: Kernels, n_arms: int) -> Any:
     """The GPU kernel of one game and number of arms."""
     n_numbers, n_block, n_tally = policy.state_layout.n_numbers, policy.block_layout.n_numbers, TALLY.n_numbers
-    n_vectors = max(1, policy.state_layout.n_vectors * n_arms)  # there is no array of nothing
+    n_vectors = max(1, vector_rows(policy, n_arms))  # there is no array of nothing
 
     @cuda.jit  # type: ignore[untyped-decorator]  # Numba has no types
     def launch(rules: Any, first: int, stop: Any, record: Any, blocks: Any) -> None:

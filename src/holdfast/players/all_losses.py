@@ -1,0 +1,195 @@
+"""Online play where the losses of all arms are seen after each round."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from holdfast.checks import one_of, real_number, whole_number
+from holdfast.errors import InvalidParameter, OutOfTurn
+from holdfast.layouts import Array
+from holdfast.players.losses import announced_value, outside_range
+from holdfast.players.player import Player
+from holdfast.policies.policy import Policy
+from holdfast.regret import NO_ARM
+
+
+class AllLossesPlayer(Player, sees="all"):
+    """One game of a policy that sees the losses of all arms: `ask` which arm to play, `tell` what every arm lost.
+
+    Parameters
+    ----------
+    policy
+        What is played.
+    seed
+        With the same seed and replication it plays the same arms. None: an unpredictable seed.
+    replication
+        Which of many games of this seed, from 0.
+
+    >>> import holdfast as hf
+    >>> policy = hf.AdaptiveHedgeSwitch(arms=["us-east", "eu-west"], switching_cost=0.35, period=24)
+    >>> player = policy.player(seed=7)
+    >>> arm = player.ask(available=["eu-west"])
+    >>> arm
+    'eu-west'
+    >>> player.tell(losses={"us-east": 0.3, "eu-west": 0.42})
+    """
+
+    __slots__ = ("_announced", "_given", "_low", "_stale", "_state", "_unit")
+
+    def __init__(self, policy: Policy, seed: object = None, replication: int = 0) -> None:
+        super().__init__(policy, seed, replication)
+        self._given = np.zeros(policy.n_arms)
+        self._stale = float(getattr(policy, "stale", 0))
+        self._state = self._game.state
+        self._low, self._unit = policy.units[0], policy.unit
+        self._announced = policy.announces is not None
+
+    @property
+    def certificate(self) -> float:
+        """What this policy has cost more than the best of its paths so far, at most and on average, in units of losses.
+
+        On average over its own draws: the losses are those that were told, whatever they are.
+        """
+        return self.policy.certificate(self._state)  # type: ignore[attr-defined, no-any-return]
+
+    def ask(  # type: ignore[override]  # a loss bound is not announced to such a policy
+        self,
+        *,
+        forecast: ArrayLike | Mapping[Any, Sequence[float]] | None = None,
+        available: Any = None,
+        switching_cost: float | None = None,
+    ) -> Any:
+        """The arm to play in this round: its name, or its number from 0. The same until its losses are told.
+
+        Parameters
+        ----------
+        forecast
+            Losses expected in this and the next rounds: a row for each round, a column for each arm; or a list of
+            losses for each arm by name. Between two forecasts what is left of the last one is used.
+        available
+            The arms that can be played in this round: their names or numbers, or True and False for each arm; or a
+            table of True and False, with a row for this and each of the next rounds. All arms, if left out.
+        switching_cost
+            λ of this round, where it is announced.
+        """
+        if self._left:
+            return self._arm
+        policy, game = self.policy, self._game
+        announced = 0.0
+        if switching_cost is not None or self._announced:
+            announced, _ = announced_value(policy, {"switching_cost": switching_cost})
+        if available is not None or forecast is not None:
+            rows = None if forecast is None else self._checked_forecast(forecast)
+            closed = None if available is None else self._closed(available)
+            if rows is not None:
+                self._state.forecast[: rows.size] = rows.ravel()
+                self._state.first[0], self._state.rows[0] = 0.0, len(rows)
+            if closed is not None:
+                self._state.shut[:] = closed[0]
+                self._state.closed[: closed.size] = closed.ravel()
+                self._state.closed_rows[0] = len(closed)
+        previous = game.block.item(0) if game.begun else NO_ARM
+        arm, self._left = game.begin(announced)
+        if arm != previous:
+            self._switches += 1
+        self._arm = arm if policy.arms is None else policy.arms[arm]
+        return self._arm
+
+    def tell(self, losses: Any = None) -> None:  # type: ignore[override]  # not one loss, but all of them
+        """The losses of all arms in this round: a list in the order of the arms, or by name, ``{arm: loss}``.
+
+        A loss that is left out, None or NaN is not known: the last known one stands for it, for up to `stale` rounds of
+        the policy; that of an arm that was not available is the highest.
+        """
+        if not self._left:
+            raise OutOfTurn("there is no round to tell the losses of: call ask() first")
+        given = self._given
+        if type(losses) is not list and isinstance(losses, Mapping):
+            losses = self._by_name(losses)
+        try:
+            if len(losses) != len(given):
+                raise ValueError
+            given[:] = losses
+        except (TypeError, ValueError):
+            rule = f"must be {len(given)} numbers, one for each arm, or numbers by arm"
+            raise InvalidParameter("losses", rule, losses) from None
+        refused = self._game.observe_all(given, self._low, self._unit, self._stale)
+        if refused:
+            self._refuse_loss(refused)
+        self._left = 0
+        self._rounds += 1
+
+    def _by_name(self, losses: Mapping[Any, Any]) -> Array:
+        found = np.full(self.policy.n_arms, np.nan)
+        for arm, loss in losses.items():
+            found[self._index(arm)] = np.nan if loss is None else real_number(f"loss of {arm!r}", loss)
+        return found
+
+    def _index(self, arm: object) -> int:
+        """The number of an arm."""
+        arms = self.policy.arms
+        if arms is None:
+            return whole_number("arm", arm, least=0, most=self.policy.n_arms - 1)
+        return arms.index(one_of("arm", arm, arms))
+
+    def _refuse_loss(self, refused: int) -> None:
+        """An error that names the arm."""
+        i = abs(refused) - 1
+        arm = i if self.policy.arms is None else self.policy.arms[i]
+        if refused > 0:
+            raise outside_range(f"loss of {arm!r}", self._bounds, 1, float(self._given[i]))
+        age = int(self._state.age[i]) if self._rounds else 0
+        rule = f"must be given: it was not for the last {age} rounds, and the policy's stale is {int(self._stale)}"
+        if not self._rounds:
+            rule = "must be given in the first round"
+        raise InvalidParameter(f"loss of {arm!r}", rule, None)
+
+    def _checked_forecast(self, forecast: Any) -> Array:
+        """Normalised rows, no more than are looked at."""
+        K, most = self.policy.n_arms, len(self._state.forecast) // self.policy.n_arms
+        rule = f"must be a table of finite numbers with a row for each round and {K} columns, one for each arm"
+        if most == 0:
+            raise InvalidParameter("forecast", "must be left out: the policy has forecast_rounds=0", forecast)
+        if isinstance(forecast, Mapping):
+            columns = {self._index(arm): values for arm, values in forecast.items()}
+            if len(columns) < K:
+                raise InvalidParameter("forecast", f"must have a list of losses for each of the {K} arms", forecast)
+            forecast = [list(row) for row in zip(*(columns[i] for i in range(K)), strict=False)]
+        try:
+            table = np.array(forecast, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise InvalidParameter("forecast", rule, forecast) from None
+        if table.ndim == 1:
+            table = table.reshape(1, -1)
+        if table.ndim != 2 or table.shape[1] != K or len(table) == 0 or not np.isfinite(table).all():
+            raise InvalidParameter("forecast", rule, forecast)
+        normalised: Array = np.clip((table[:most] - self._low) / self._unit, -1e6, 1e6)
+        return normalised
+
+    def _closed(self, available: Any) -> Array:
+        """1 where an arm is not available, a row for each round."""
+        K, most = self.policy.n_arms, max(len(self._state.closed) // self.policy.n_arms, 1)
+        listed = list(available) if isinstance(available, (list, tuple, set, frozenset)) else available
+        flags = np.array(listed if not isinstance(listed, list) or _are_flags(listed) else [], dtype=object)
+        if flags.size == 0 and isinstance(listed, list):
+            row = np.ones(K)
+            row[[self._index(arm) for arm in listed]] = 0.0
+            closed = row.reshape(1, K)
+        else:
+            table = np.atleast_2d(np.asarray(available))
+            if table.dtype != bool or table.ndim != 2 or table.shape[1] != K:
+                rule = f"must be arms, or True and False for each of the {K} arms"
+                raise InvalidParameter("available", rule, available)
+            closed = 1.0 - table
+        if closed[0].all():
+            raise InvalidParameter("available", "must have at least one arm in this round", available)
+        return np.asarray(closed[:most], dtype=np.float64)
+
+
+def _are_flags(values: list[Any]) -> bool:
+    """Whether these are True and False, or rows of them, and not names or numbers of arms."""
+    return bool(values) and all(isinstance(v, (bool, np.bool_, list, tuple, np.ndarray)) for v in values)

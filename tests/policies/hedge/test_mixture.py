@@ -1,0 +1,223 @@
+"""The mixture: weights and rate to 50 digits, exact coupling, the certificate in hostile games, long games."""
+
+import math
+from collections.abc import Callable, Iterator
+
+import naive_paths as naive
+import numpy as np
+import pytest
+
+import holdfast as hf
+from holdfast.kernels import kernel
+from holdfast.players.game import Game, one_game
+from holdfast.policies import hedge_switch
+from holdfast.policies.paths import FixedArm, Smoothed, WorkFunction
+
+Losses = Callable[[int, np.ndarray], np.ndarray]
+
+
+def rounds_of(policy: hf.Policy, losses: Losses, T: int) -> Iterator[tuple[np.ndarray, list[int], np.ndarray, float]]:
+    """Each round of a game: P, where the paths stand, the losses, the certificate after it."""
+    player = policy.player(seed=3)
+    for t in range(T):
+        player.ask()
+        P, at = player.probabilities.copy(), [int(a) for a in player._state.at]
+        row = losses(t, P)
+        player.tell(row)
+        yield P, at, row, player.certificate
+
+
+def hostile(kind: str, K: int, seed: int) -> Losses:
+    """Losses that make mixing dear: they hunt the likeliest arm, alternate, rotate, or jump."""
+    draw = np.random.default_rng(seed)
+
+    def losses(t: int, P: np.ndarray) -> np.ndarray:
+        if kind == "hunt":
+            return (np.arange(K) == np.argmax(P)).astype(float)
+        if kind == "hunt half":
+            return (np.median(P) < P).astype(float) * 0.5
+        if kind == "alternate":
+            return np.array([(t + i) % 2 for i in range(K)], dtype=float)
+        if kind == "rotate":
+            return (np.arange(K) != (t // 7) % K).astype(float)
+        if kind == "rotate slowly":
+            return 0.8 * (np.arange(K) != (t // 150) % K) + 0.2 * draw.random(K)
+        if kind == "coins":
+            return (draw.random(K) < 0.5).astype(float)
+        return draw.random(K) ** 8
+
+    return losses
+
+
+KINDS = ["hunt", "hunt half", "alternate", "rotate", "rotate slowly", "coins", "rare"]
+
+
+@pytest.mark.parametrize("lam", [0.0, 0.35, 10.0])
+def test_weights_and_rate_to_fifty_digits(lam: float) -> None:
+    for kind in ("rotate", "coins", "rare"):
+        policy = hf.AdaptiveHedgeSwitch(4, switching_cost=lam, period=5, forecast_rounds=0)
+        game = list(rounds_of(policy, hostile(kind, 4, 1), 150))
+        exact = naive.mix([at for _, at, _, _ in game], [row.tolist() for _, _, row, _ in game], lam, lam, lam)
+        for (P, _, _, certificate), (P_exact, _, delta, _, _) in zip(game, exact, strict=True):
+            assert np.allclose(P, [float(x) for x in P_exact], rtol=0, atol=1e-13)
+            assert certificate == pytest.approx(float(2 * delta), rel=1e-12)
+
+
+@pytest.mark.parametrize("lam", [0.0, 0.1, 1.0, 10.0])
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_certificate_holds_and_the_overhead_is_small(kind: str, lam: float) -> None:
+    """Exact expectations: the distribution of the arm is known. Step 1 of the proof, and the measured constant 1.5."""
+    for K in (2, 8):
+        policy = hf.AdaptiveHedgeSwitch(K, switching_cost=lam, forecast_rounds=0)
+        N = len(policy.mixed)
+        C, before, was, cost = np.zeros(N), np.zeros(K), None, 0.0
+        for P, at, row, certificate in rounds_of(policy, hostile(kind, K, 5), 1500):
+            cost += P @ row + lam * np.maximum(P - before, 0).sum()
+            C += row[at] + lam * (np.ones(N) if was is None else np.array(at) != np.array(was))
+            before, was = P, at
+            assert cost <= C.min() + certificate * (1 + 1e-12)
+        assert cost - C.min() <= 1.5 * math.sqrt((1 + lam) * C.min() * math.log(N))
+
+
+def test_the_certificate_holds_with_a_cost_per_pair_and_closed_arms() -> None:
+    draw, K = np.random.default_rng(2), 5
+    points = draw.random(K) * 3
+    table = np.abs(points[:, None] - points)
+    policy = hf.AdaptiveHedgeSwitch(K, switching_cost=table.tolist(), period=6)
+    player, N = policy.player(seed=1), len(policy.mixed)
+    C, cost, was, before = np.zeros(N), 0.0, None, None
+    for t in range(800):
+        available = draw.random(K) < 0.8
+        available[draw.integers(K)] = True
+        arm = player.ask(available=available.tolist())
+        assert available[arm]
+        P, at = player.probabilities.copy(), player._state.at.astype(int).copy()
+        row = draw.random(K) * (np.arange(K) != (t // 20) % K)
+        if before is not None:
+            switching = player._state.moving[0]
+            cost += switching
+            assert switching >= naive.cheapest_coupling(before, P, table.tolist()) - 1e-9
+            C += table[was, at]
+        cost += P @ row
+        C += row[at]
+        before, was = P, at
+        player.tell(row)
+        assert cost <= C.min() + player.certificate
+    assert player.switches > 20
+
+
+def coupled(move: Callable, params: object, game: object, K: int) -> np.ndarray:
+    """The share of each next arm for each arm, from evenly spread uniforms."""
+    u = (np.arange(2000) + 0.5) / 2000
+    rows = np.array([np.bincount([move(params, game, a, x) for x in u], minlength=K) / len(u) for a in range(K)])
+    return rows
+
+
+@pytest.mark.parametrize("pairs", [False, True])
+def test_the_arm_is_drawn_from_the_mixture_and_moves_no_more_than_it_must(pairs: bool) -> None:
+    """Σ P_before(a)·Pr(a → b) = P(b); with one λ the chance of a switch is TV(P_before, P)."""
+    draw, K, N = np.random.default_rng(4), 3, 5
+    points = draw.random(K)
+    table = np.abs(points[:, None] - points) + 0.3 * (1 - np.eye(K))
+    cost: object = table.tolist() if pairs else 0.7
+    policy = hf.AdaptiveHedgeSwitch(
+        K, switching_cost=cost, paths=[FixedArm(0), FixedArm(1), *map(WorkFunction, (1, 2, 3))]
+    )
+    player = policy.player(seed=1)
+    for _ in range(12):
+        player.ask()
+        player.tell(draw.random(K))
+    layout, game = policy.kernels.state_layout, player._game
+    before = player._state.P.copy()
+    player.ask()
+    P = player.probabilities
+    columns = [
+        array.reshape(-1, 1) if kind.per_arm or kind.several is not None else array
+        for array, kind in zip(layout.named(game.numbers, game.vectors), layout.kinds.values(), strict=True)
+    ]
+    record = layout.record(*columns)
+    move = hedge_switch.flowing_move if pairs else hedge_switch.lazy_move
+    rows = coupled(move, policy.parameters(), record, K)
+    assert np.allclose(before @ rows, P, atol=2e-3)
+    switches = float((before[:, None] * rows * (1 - np.eye(K))).sum())
+    assert len(policy.mixed) == N
+    if pairs:
+        assert float((before[:, None] * rows * table).sum()) == pytest.approx(record.moving[0], abs=2e-3)
+    else:
+        assert switches == pytest.approx(np.maximum(P - before, 0).sum(), abs=2e-3)
+
+
+def test_a_table_of_equal_costs_is_one_cost() -> None:
+    losses = hostile("rotate slowly", 4, 9)
+    one = list(rounds_of(hf.AdaptiveHedgeSwitch(4, switching_cost=0.5), losses, 400))
+    losses = hostile("rotate slowly", 4, 9)
+    table = (0.5 * (1 - np.eye(4))).tolist()
+    many = list(rounds_of(hf.AdaptiveHedgeSwitch(4, switching_cost=table), losses, 400))
+    for (P, at, _, first), (Q, there, _, second) in zip(one, many, strict=True):
+        assert at == there
+        assert np.allclose(P, Q, atol=1e-10)
+        assert first == pytest.approx(second, rel=1e-9)
+
+
+def test_a_long_game_does_not_drift() -> None:
+    """A million rounds: costs of paths exactly, Δ against sums in long doubles of what each round's weights say."""
+    check_long_game(1_000_000)
+
+
+def check_long_game(T: int) -> None:
+    """Play so many rounds of losses that are multiples of 1/8, and add up again."""
+    lam, draw = 0.5, np.random.default_rng(6)
+    table = draw.integers(0, 9, (T, 2)) / 8
+    table[:, 0] = np.where((np.arange(T) // 5000) % 2, table[:, 0], np.minimum(table[:, 0], 0.5))
+    paths = [FixedArm(0), FixedArm(1), WorkFunction(4.0), Smoothed(0.02)]
+    policy = hf.AdaptiveHedgeSwitch(2, switching_cost=lam, paths=paths)
+    player = policy.player(seed=1)
+    p, at, delta = played_table(player._game, table)
+    state = player._state
+    delta[0] = 0.1 * (1 + lam) * math.log(4)
+    moves = np.vstack([np.ones((1, 4)), at[1:] != at[:-1]])
+    c = np.take_along_axis(table, at.astype(int), axis=1) + lam * moves
+    C = c.sum(axis=0)  # multiples of 1/8: exact
+    assert state.C.tolist() == (C - C.min()).tolist()
+    gap = 0.0
+    P0 = (p * (at == 0)).sum(axis=1)
+    before = np.concatenate([[0.0], P0[:-1]])
+    for first in range(0, T, 100_000):
+        part = slice(first, first + 100_000)
+        eta = (math.log(4) / delta[part]).astype(np.longdouble)[:, None]
+        weights, own = p[part].astype(np.longdouble), c[part]
+        moved = np.abs(P0[part].astype(np.longdouble) - before[part])
+        if first == 0:
+            moved[0] = 1.0
+        mean = (weights * own).sum(axis=1, keepdims=True)
+        x = eta * (own - mean)
+        mixed = np.log1p((weights * (np.expm1(-x) + x)).sum(axis=1)) / eta[:, 0]
+        gap += float((lam * moved - lam * (weights * moves[part]).sum(axis=1) + mixed).sum())
+    assert state.gap[0] + state.gap_low[0] == pytest.approx(gap, rel=1e-10)
+    assert player.certificate >= 2 * gap * (1 - 1e-10)
+
+
+def played_table(game: Game, table: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Weights and arms of the paths in each round, and Δ before it; played by a compiled loop."""
+    layout, K = game.state_layout, game.K
+    rows = {name: layout.places[name][0] * K + layout.places[name][1] for name in ("p", "at")}
+    choose, _, observe = one_game(game.policy.kernels)
+    weights_at, arms_at, delta_at = rows["p"], rows["at"], layout.places["delta"][0]
+    N = len(layout.named(game.numbers, game.vectors).p)
+
+    @kernel
+    def play(packed, numbers, vectors, stream, block, table, losses, p, at, delta):
+        for t in range(table.shape[0]):
+            delta[t] = numbers[delta_at]
+            choose(packed, numbers, vectors, K, 0.0, stream, block)
+            for j in range(N):
+                p[t, j] = vectors[weights_at + j]
+                at[t, j] = vectors[arms_at + j]
+            for i in range(K):
+                losses[i] = table[t, i]
+            observe(packed, numbers, vectors, K, block, losses, 0.0, 1.0, 0.0)
+
+    T = len(table)
+    p, at, delta = np.empty((T, N)), np.empty((T, N)), np.empty(T)
+    play(game._packed, game.numbers, game.vectors, game.stream, game.block, table, np.zeros(K), p, at, delta)
+    return p, at, delta

@@ -1,0 +1,136 @@
+"""Every path stands where its naive twin stands, whatever the losses, costs, forecasts and available arms are."""
+
+import re
+import runpy
+from pathlib import Path
+
+import naive_paths as naive
+import numpy as np
+import pytest
+
+import holdfast as hf
+from holdfast.policies.paths import FixedArm, FoundSeason, GivenForecast, SeasonalPlan, Smoothed, WorkFunction
+
+K, T = 4, 70
+PAIRS = {
+    "fixed": (FixedArm(2), naive.Fixed(2)),
+    "work function": (WorkFunction(1.0), naive.Work(1.0)),
+    "work function, late": (WorkFunction(4.0), naive.Work(4.0)),
+    "last loss": (Smoothed(1.0), naive.Mean(1.0, 24)),
+    "smoothed": (Smoothed(0.3, 10), naive.Mean(0.3, 10)),
+    "season of the last period": (SeasonalPlan(5, 1.0), naive.Season(5, 1.0)),
+    "season": (SeasonalPlan(7, 0.15), naive.Season(7, 0.15)),
+    "forecast": (GivenForecast(9), naive.Forecast()),
+}
+
+
+def losses_of(seed: int) -> np.ndarray:
+    """A season, a walk and noise."""
+    draw = np.random.default_rng(seed)
+    walk = np.cumsum(draw.normal(0, 0.05, (T, K)), axis=0)
+    season = 0.2 * np.sin(2 * np.pi * (np.arange(T)[:, None] / 7 + np.arange(K) / K))
+    return np.clip(0.5 + walk + season + draw.normal(0, 0.1, (T, K)), 0, 1)
+
+
+def table_of(seed: int) -> list[list[float]]:
+    """Distances between points of a plane, so that no detour is cheaper."""
+    points = np.random.default_rng(seed).random((K, 2))
+    return np.hypot(*(points[:, None] - points).transpose(2, 0, 1)).tolist()
+
+
+def played(ours: list, theirs: list, seed: int, *, cost: object, closing: bool) -> tuple[list, list]:
+    """Where each path stood in each round, ours and its twin."""
+    draw, losses = np.random.default_rng(seed + 1), losses_of(seed)
+    price = (lambda a, b: cost) if isinstance(cost, float) else (lambda a, b: cost[a][b] if a >= 0 else 0.0)
+    world = naive.World(K, price)
+    world.limit = 9
+    player = hf.AdaptiveHedgeSwitch(K, switching_cost=cost, paths=ours, forecast_rounds=9).player(seed=1)
+    stood = []
+    asks = []
+    for t in range(T):
+        ask = {}
+        if t % 6 == 2 and t < 50:
+            ask["forecast"] = losses[t : t + 12] + draw.normal(0.05, 0.1, losses[t : t + 12].shape)
+            world.forecasts[t] = ask["forecast"].tolist()
+        open_now = np.ones((3, K), dtype=bool)
+        if closing and t % 3 == 0:
+            open_now = draw.random((3, K)) < 0.7
+            open_now[:, draw.integers(K)] = True
+            ask["available"] = open_now
+        world.closed.append([set(np.flatnonzero(~row).tolist()) for row in open_now])
+        asks.append(ask)
+    for t in range(T):
+        arm = player.ask(**asks[t])
+        assert arm not in world.closed[t][0]
+        stood.append([int(a) for a in player._state.at])
+        player.tell(losses[t])
+    return stood, naive.lay_paths(theirs, world, losses.tolist())
+
+
+@pytest.mark.parametrize("closing", [False, True], ids=["all arms", "some arms closed"])
+@pytest.mark.parametrize("table", [False, True], ids=["one cost", "cost per pair"])
+def test_every_path_is_its_naive_twin(table: bool, closing: bool) -> None:
+    for seed in range(4):
+        cost: object = table_of(seed) if table else (0.1, 0.4, 1.5, 0.01)[seed]
+        policy = hf.AdaptiveHedgeSwitch(K, switching_cost=cost, paths=[path for path, _ in PAIRS.values()])
+        twins = [next(twin for path, twin in PAIRS.values() if path == ours) for ours in policy.mixed]
+        ours, theirs = played([path for path, _ in PAIRS.values()], twins, seed, cost=cost, closing=closing)
+        assert all(len(set(column)) > 1 for column in list(zip(*ours, strict=True))[1:])  # they do move
+        for t, (a, b) in enumerate(zip(ours, theirs, strict=True)):
+            assert a == b, f"round {t} of seed {seed}: {policy.mixed}"
+
+
+@pytest.mark.parametrize("period", [7, 24])
+def test_a_period_is_found_as_its_naive_twin_finds_it(period: int) -> None:
+    draw, rounds = np.random.default_rng(period), 330
+    phase = np.arange(rounds)[:, None] / period + np.arange(2) / 2
+    losses = np.clip(0.5 + 0.3 * np.sin(2 * np.pi * phase) + draw.normal(0, 0.1, (rounds, 2)), 0, 1)
+    player = hf.AdaptiveHedgeSwitch(2, switching_cost=0.2, paths=[FoundSeason(0.3), FixedArm(1)]).player(seed=1)
+    stood = []
+    for row in losses:
+        player.ask()
+        stood.append([int(player._state.at[0])])
+        player.tell(row)
+    twin = naive.Found(0.3)
+    assert stood == naive.lay_paths([twin], naive.World(2, lambda a, b: 0.2), losses.tolist())
+    assert twin.period == period
+    assert len({arm for (arm,) in stood[250:]}) == 2
+
+
+def test_the_default_paths() -> None:
+    paths = hf.AdaptiveHedgeSwitch(3, switching_cost=1.0, period=(24, 168)).mixed
+    assert [path.id for path in paths] == ["fixed-arm"] * 3 + ["work-function"] * 3 + ["smoothed"] * 4 + [
+        "seasonal"
+    ] * 4 + ["given-forecast"]
+    assert [path.id for path in hf.AdaptiveHedgeSwitch(3, switching_cost=1.0).mixed[-2:]] == [
+        "found-season",
+        "given-forecast",
+    ]
+    assert "found-season" not in [path.id for path in hf.AdaptiveHedgeSwitch(3, switching_cost=1.0, period=()).mixed]
+    assert [path.period for path in paths if path.id == "seasonal"] == [24, 24, 168, 168]
+
+
+def test_the_work_function_costs_as_much_as_is_proved() -> None:
+    """(2K − 1 + (K − 1)/λ)·OPT + (K − 1)(2λ + 1), over losses that hunt it; the first play is free for both."""
+    for lam in (0.05, 0.3, 1.0, 4.0):
+        for hunt in (1.0, 0.6, 0.1):
+            player = hf.AdaptiveHedgeSwitch(K, switching_cost=lam, paths=[WorkFunction(1.0)]).player(seed=1)
+            draw, cost, before, table = np.random.default_rng(3), 0.0, None, []
+            for _ in range(400):
+                here = player.ask()
+                losses = draw.random(K) * 0.05 * (1 - hunt)
+                losses[here] = hunt
+                cost += losses[here] + lam * (before not in (None, here))
+                before = here
+                table.append(losses)
+                player.tell(losses)
+            best = hf.best_plan(table, lam).cost - lam
+            assert cost <= (2 * K - 1 + (K - 1) / lam) * best + (K - 1) * (2 * lam + 1) + 1e-9
+
+
+def test_the_path_of_the_documents_plays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    document = Path(__file__).parents[3] / "docs/visible.md"
+    _, example = re.findall(r"```python\n(.*?)```", document.read_text(encoding="utf-8"), re.DOTALL)
+    (tmp_path / "cautious.py").write_text(example, encoding="utf-8")
+    runpy.run_path(str(tmp_path / "cautious.py"), run_name="__main__")
+    assert "hedge-switch" in capsys.readouterr().out

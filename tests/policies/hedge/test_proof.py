@@ -1,0 +1,115 @@
+"""The proof of ``docs/visible.md`` step by step: each inequality by itself, and the theorems in whole games."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+from hypothesis.extra.numpy import arrays
+
+import holdfast as hf
+from holdfast import bounds
+
+ROUNDED = 1e-9
+weights = arrays(float, 6, elements=st.floats(0.001, 1.0)).map(lambda w: w / w.sum())
+costs = arrays(float, 6, elements=st.floats(0.0, 1.0))
+rates = st.floats(1e-3, 10.0)
+
+
+def tv(p: np.ndarray, q: np.ndarray) -> float:
+    """Total variation."""
+    return float(np.maximum(p - q, 0).sum())
+
+
+def gibbs(eta: float, C: np.ndarray) -> np.ndarray:
+    """Weights exp(−ηC)."""
+    w = np.exp(-eta * (C - C.min()))
+    return w / w.sum()
+
+
+def mix_loss(eta: float, p: np.ndarray, c: np.ndarray) -> float:
+    """−ln Σ p exp(−ηc)/η."""
+    return c.min() - math.log(float(p @ np.exp(-eta * (c - c.min())))) / eta
+
+
+@given(
+    table=arrays(float, (12, 4), elements=st.floats(0.0, 3.0)), steps=arrays(float, 12, elements=st.floats(0.0, 2.0))
+)
+def test_lemma_1_mix_losses_with_falling_rates(table: np.ndarray, steps: np.ndarray) -> None:
+    C, total, eta = np.zeros(4), 0.0, 5.0
+    for c, step in zip(table, steps, strict=True):
+        total += mix_loss(eta, gibbs(eta, C), c)
+        C += c
+        assert total <= C.min() + math.log(4) / eta + ROUNDED
+        eta /= 1 + step
+
+
+@given(
+    p=weights, q=weights, was=arrays(int, 6, elements=st.integers(0, 3)), at=arrays(int, 6, elements=st.integers(0, 3))
+)
+def test_lemma_2_arms_move_no_more_than_weights_and_paths(
+    p: np.ndarray, q: np.ndarray, was: np.ndarray, at: np.ndarray
+) -> None:
+    before, after = (np.bincount(arms, w, minlength=4) for arms, w in ((was, q), (at, p)))
+    assert tv(after, before) <= tv(p, q) + float(p @ (was != at)) + ROUNDED
+
+
+@given(p=weights, c=costs, eta=rates, scale=st.floats(0.1, 11.0))
+def test_lemmas_3_and_5_and_6_one_round(p: np.ndarray, c: np.ndarray, eta: float, scale: float) -> None:
+    """The step of the weights; Bernstein's bound of the mixability gap; the mix loss against the mean."""
+    R, c = scale, c * scale
+    eta /= R
+    mean, M = float(p @ c), mix_loss(eta, p, c)
+    gap, spread, variance = mean - M, float(p @ np.abs(c - mean)), float(p @ (c - mean) ** 2)
+    stepped = p * np.exp(-eta * (c - M))
+    assert tv(stepped, p) <= eta * (0.5 * spread + gap) + ROUNDED
+    assert gap * (1 / eta - R / 3) <= 0.5 * variance + ROUNDED / eta
+    assert (1 - math.exp(-eta * R)) / (eta * R) * mean - ROUNDED <= M
+    lam = max(R - 1, 0.0)
+    if R >= 1:
+        assert variance + lam * spread <= (1 + 3 * lam) * mean + ROUNDED
+
+
+@given(C=arrays(float, 6, elements=st.floats(0.0, 500.0)), eta=rates, share=st.floats(0.01, 1.0))
+def test_lemma_4_the_step_of_the_rate(C: np.ndarray, eta: float, share: float) -> None:
+    moved = tv(gibbs(eta, C), gibbs(share * eta, C))
+    assert moved <= math.log(6) * math.log(1 / share) + ROUNDED
+
+
+def hunted(K: int, lam: float, rounds: int, hunt: str) -> tuple[float, float, float, float, int]:
+    """A game against losses that hunt: L*, the cost on average, Δ_T, W = Σ v_t, N."""
+    policy = hf.AdaptiveHedgeSwitch(K, switching_cost=lam, forecast_rounds=0)
+    player, draw, N = policy.player(seed=2), np.random.default_rng(1), len(policy.mixed)
+    C, cost, W, before = np.zeros(N), 0.0, 0.0, np.zeros(K)
+    for t in range(rounds):
+        player.ask()
+        state = player._state
+        P, p, at, paid = (np.array(x) for x in (state.P, state.p, state.at, state.paid))
+        row = (np.arange(K) == np.argmax(P)) * 1.0 if hunt == "likeliest" else (draw.random(K) < 0.5) * 1.0
+        if hunt == "rotating":
+            row = (np.arange(K) != (t // 9) % K) * 1.0
+        c = row[at.astype(int)] + paid
+        mean = float(p @ c)
+        W += float(p @ (c - mean) ** 2) + lam * float(p @ np.abs(c - mean))
+        C += c
+        cost += float(P @ row) + lam * tv(P, before)
+        before = P
+        player.tell(row)
+    return C.min(), cost, player.certificate / 2, W, N
+
+
+@pytest.mark.parametrize("hunt", ["likeliest", "coins", "rotating"])
+@pytest.mark.parametrize("lam", [0.0, 0.5, 10.0])
+def test_theorems_2_and_3_in_whole_games(lam: float, hunt: str) -> None:
+    best, cost, delta, W, N = hunted(4, lam, 3000, hunt)
+    assert delta <= bounds.mixture_overhead(N, lam, W, delta)
+    assert cost - best <= 2 * delta * (1 + 1e-12) <= bounds.mixture_excess(N, lam, best)
+
+
+def test_bounds_say_what_the_theorems_say() -> None:
+    L = 1e12
+    assert bounds.mixture_excess(20, 1.0, L) == pytest.approx(2 * math.sqrt(2 * 4 * math.log(20) * L), rel=1e-3)
+    assert bounds.mixture_excess(20, 1.0, 1e3, rounds=3) == 6.0
+    W = 1e14
+    assert bounds.mixture_overhead(20, 1.0, W, 1.0) == pytest.approx(math.sqrt(2 * math.log(20) * W), rel=1e-5)
+    assert bounds.work_function_cost(3, 2.0, 10.0) == (5 + 1) * 10 + 2 * 5
