@@ -85,11 +85,11 @@ def test_theorem_B_on_a_grid_is_at_most_2_8_times_theorem_1():
 
 
 def test_the_order_of_theorem_B():
-    """The corollary's round numbers: 30 (λK)^{1/3}T^{2/3} + 30λ + 9√(KT) + 9√K + 2, the formula's own terms."""
+    """The corollary's round numbers: 27((λK)^{1/3}T^{2/3} + λ) + 9√(KT) + 9√K + 1, the formula's own terms."""
     for case in GRID:
         K, lam, T = case.values()
         L = (lam * K) ** (1 / 3) * T ** (2 / 3)
-        assert page.formula_B(K, lam, T) <= 30 * (L + lam) + 9 * math.sqrt(K * T) + 9 * math.sqrt(K) + 2
+        assert page.formula_B(K, lam, T) <= 27 * (L + lam) + 9 * math.sqrt(K * T) + 9 * math.sqrt(K) + 1
 
 
 @pytest.mark.parametrize(("lam", "ratio"), [(0.0, 0.83), (0.025, 1.48), (0.1, 1.71), (1.0, 2.06), (10.0, 2.12)])
