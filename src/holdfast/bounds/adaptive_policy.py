@@ -101,7 +101,7 @@ def parts(K: int, L: float, highest: float, T: float, constants: Guarantee) -> P
         long_block = constants.sigma * b * Y_calm + (constants.sigma * b) ** 2 / 4 + constants.least_noise * K * b
 
     def KV(Y: float) -> float:
-        return calm + long_block + constants.growth(K) * (K * T + L**1.5 * math.sqrt(2.25 * clock + Y))
+        return calm + long_block + constants.growth(K) * (K * T + math.sqrt(L * L * L * (2.25 * clock + Y)))
 
     Y = _largest(lambda Y: math.sqrt(KV(Y) + floor * floor + longest(Y)))
     return Parts(
@@ -231,7 +231,7 @@ def adaptive_constrained(
     D_2 = (2 * mu + 2) * D_1 + of_q * (1 + rho * rho) * K**0.25
     c_0 = sum(early) + (2 * constants.sigma + 2 * root_K) * early.last + (of_q + 3) * lam
     of_log = 5.5 * D_1**2 + 70 * D_2**4 * (lam / sizes.smallest) ** 2
-    return 2 * c_0 + of_log / nu * (1 + math.log(2 * T)) * sizes.inverse_sum
+    return 2 * c_0 + float(of_log) / nu * (1 + math.log(2 * T)) * sizes.inverse_sum
 
 
 def adaptive_varying(*, n_arms: int, costs: Costs, horizon: float, constants: Guarantee = DEFAULT) -> float:
@@ -257,7 +257,7 @@ def adaptive_varying(*, n_arms: int, costs: Costs, horizon: float, constants: Gu
     total = highest = rounds = 0.0
     for chunk in cost_chunks(costs):
         used = chunk[: int(T - rounds)]
-        total, highest, rounds = total + np.sqrt(used).sum(), max(highest, used.max()), rounds + len(used)
+        total, highest, rounds = total + float(np.sqrt(used).sum()), max(highest, float(used.max())), rounds + len(used)
         if rounds == T:
             return _theorem_B(K, (math.sqrt(K) * total) ** (2 / 3), highest, float(T), constants)
     raise InvalidParameter("costs", f"must have a cost for each of the {T} rounds", costs)
