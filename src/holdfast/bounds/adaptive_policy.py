@@ -194,7 +194,7 @@ def adaptive_constrained(
 
     It says that regret and switching cost grow with the logarithm of T. Its constants are far too large to be of use as
     a number: at any T one can play, Theorem B is smaller. For longest_step_down from 1 to 1.5, longest_step_up of at
-    least ½, least_noise up to 0.1.
+    least ½, least_noise up to 0.1, switch_weight up to ½.
 
     Parameters
     ----------
@@ -214,6 +214,7 @@ def adaptive_constrained(
     real_number("longest_step_down", a, least=1, most=1.5)
     real_number("least_noise", nu, above=0, most=0.1)
     real_number("longest_step_up", J, least=0.5)
+    real_number("switch_weight", constants.switch_weight, above=0, most=0.5)
     omega, root_K, sizes = 1 - a / 2, math.sqrt(K), inputs.gap_sizes(gaps, K - 1)
     c_1, rho = 1.131 / omega + 0.56 + 1.667 / J, 1.363 / omega
     if lam == 0:
