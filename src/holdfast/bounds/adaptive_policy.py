@@ -22,7 +22,23 @@ from holdfast.errors import InvalidParameter
 
 @dataclass(frozen=True)
 class Guarantee:
-    """The constants that the theorems speak of: a, θ, κ_W, κ_O, κ_Q, ν, and those of Theorem C alone: J, φ, μ."""
+    """The constants that the theorems speak of, by the policy's keywords.
+
+    Parameters
+    ----------
+    longest_step_down
+        a.
+    calm
+        θ.
+    floor_budget, cap_budget
+        κ_W and κ_O.
+    switch_weight
+        κ_Q.
+    least_noise
+        ν.
+    longest_step_up, floor_share, matched_length
+        J, φ and μ/8, of Theorem C alone.
+    """
 
     longest_step_down: float = 1.0
     calm: float = 1.0
