@@ -124,7 +124,7 @@ def test_a_retired_arm_is_never_drawn_again_and_its_losses_still_count(place, na
     assert router.history.totals.rounds == rounds + 300
     router.tell([(d.id, loss_of(t, "a")) for t, d in enumerate(after)])
     assert np.isfinite(router.probabilities).all()
-    assert set(arms_of(place.open().ask(50))) == {"a", "c"}
+    assert set(arms_of(place.open().ask(50))) <= {"a", "c"}
 
 
 def test_the_best_arm_may_be_retired_and_the_game_learns_anew(place):

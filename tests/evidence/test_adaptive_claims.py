@@ -58,7 +58,7 @@ def swapped(result: Result) -> Result:
 
 def test_a_policy_that_is_worse_does_not_pass():
     """The very tables that the hard setting holds by make it fail once the two policies change places."""
-    settings = {"stochastic-hard": seven(8, 20_000)["stochastic-hard"]}
+    settings = {"stochastic-hard": seven(8, 100_000)["stochastic-hard"]}
     table = play((settings["stochastic-hard"].match,), replications=60, seed=1)
     for result, expected in ((table, "holds"), (swapped(table), "fails")):
         evidence = Evidence({"stochastic-hard": result}, RunSettings())

@@ -66,6 +66,9 @@ class Adaptive:
         longest_length: float = 0.5,
         spread_weight: float = 0.05,
         least_spread: float = 0.125,
+        kappa_Q: float = 0.25,
+        floor_share: float = 100.0,
+        matched_length: float = 1.5,
         number: Callable[[Any], Any] = float,
     ) -> None:
         self.K, self.lam, self.number = K, lam, number
@@ -73,51 +76,61 @@ class Adaptive:
         self.memory, self.deviations, self.theta = memory, deviations, theta
         self.calm_length, self.longest_length = calm_length, longest_length
         self.spread_weight, self.least_spread = spread_weight, least_spread
+        self.kappa_Q, self.floor_share, self.matched_length = kappa_Q, floor_share, matched_length
         self.C, self.W, self.level = [number(0)] * K, [number(0)] * K, [number(0.5)] * K
         self.n = self.begun = self.told = 0
         self.V = self.V_bar = self.O = self.Lam = self.G = self.A = number(0)
         self.beta, self.v, self.length, self.open = number(0.5), number(0.25), number(1), 1 - 1 / number(K)
+        self.Q, self.rho, self.highest, self.last_rounds = number(0), 1 / number(64), number(0), 1
         self.p, self.last = [1 / K] * K, Block(-1, [], 0.0, [], [], 0.0)
 
-    def paper_length(self, lam: float) -> tuple[float, int]:
-        """a_n and ā_n: Theorem 1's, or Theorem 4's where costs are announced."""
-        if self.lam is not None:
-            a_n = 1.5 * lam * sqrt(self.number(self.n) / self.K)
-            return a_n, naive.theorem_1_length(self.n, self.K, self.lam)
-        self.A += lam + sqrt(self.number(self.K) / self.n)
-        a_n = sqrt(lam * self.A / self.K)
-        return a_n, max(naive.guarded_ceil(a_n), 1)
+    def plan(self, lam: Any) -> int:
+        """Lines 1 to 3: the clock Λ, the rate, the weights p and b_n."""
+        K, n = self.K, self.number
+        self.highest = max(self.highest, lam)
+        self.Lam = self.highest + self.A ** (n(2) / 3)
+        self.G = self.Lam + sqrt(n(K) * self.begun)
+        self.V_bar = max(self.V_bar, self.V + self.last_rounds, (2 * self.kappa_Q * (self.Q + lam)) ** 2 / K)
+        R = sqrt(self.V_bar)
+        self.p = p = [n(1)] if K == 1 else self.weights(self.C, 2 / R)
+        leader = max(range(K), key=lambda i: p[i])
+        u = sum(p[i] for i in range(K) if i != leader)
+        S = sum(sqrt(p[i]) for i in range(K) if i != leader)
+        q = sum(p[i] for i in range(K) if i != self.last.arm) if self.n > 1 else n(1)
+        new = a = 1.5 * sqrt(lam * self.Lam / K)
+        if (self.theta * self.Lam) ** 2 >= self.K * self.V:
+            marginal = 2 * lam * (1 - sum(p_i * p_i for p_i in p)) / sqrt(n(K)) * R / max(self.v, self.least_spread)
+            free = max(min(sqrt(self.length * marginal), 2 * self.length + 1), self.calm_length * a)
+            new = max(min(free, self.longest_length * self.Lam / sqrt(n(K))), a)
+        self.length = max(new, n(1))
+        if K > 1:
+            x = lam * u * R / S
+            new = min(new, 2 * x / max(self.v, self.least_spread), self.matched_length * sqrt(x / self.rho))
+            new = max(new, sqrt(lam * R / sqrt(n(K)) * max(q, u / min(S, 1))))
+        b = max(naive.guarded_ceil(new), 1)
+        self.A += b * sqrt(lam * K)
+        self.Q += lam * q
+        self.last_rounds = b
+        return b
 
-    def next_length(self, lam: float) -> int:
-        """b_n (line 1)."""
-        a_n, shortest = self.paper_length(lam)
-        if (self.theta * self.Lam) ** 2 < self.K * self.V:
-            self.length = max(a_n, 1)
-            return shortest
-        marginal = 2 * lam * self.open / sqrt(self.number(self.K)) * sqrt(self.V_bar) / max(self.v, self.least_spread)
-        new = sqrt(self.length * marginal)  # free
-        new = min(new, 2 * self.length + 1)
-        new = max(new, self.calm_length * a_n)
-        new = min(new, self.longest_length * self.Lam / sqrt(self.number(self.K)))
-        self.length = max(new, a_n, 1)
-        return max(shortest, int(self.length))
+    def room(self, i: int, b: int) -> Any:
+        """What the floor of arm i may be at most."""
+        return min(
+            self.p[i] * max(self.kappa_W * (1 - 1 / self.number(self.K)) * self.Lam - self.W[i], 0),
+            self.floor_share * b * self.Lam / (self.begun + b),
+        )
 
     def choose(self, uniform: float, announced: float | None = None) -> tuple[int, int]:
         """Lines 1 to 4."""
-        K, arms = self.K, range(self.K)
+        arms = range(self.K)
         lam = self.number(announced if self.lam is None else self.lam)
         self.n += 1
-        self.Lam += lam
-        self.G = self.Lam + sqrt(K * self.number(self.begun))
-        b = self.next_length(lam)
-        self.V_bar = max(self.V_bar, self.V + b)
-        eta = 2 / sqrt(self.V_bar)
-        self.p = p = [self.number(1)] if K == 1 else self.weights(self.C, eta)
-        self.open = 1 - sum(p_i * p_i for p_i in p)
+        b = self.plan(lam)
+        p, eta = self.p, 2 / sqrt(self.V_bar)
         slack = self.deviations * sqrt(self.v / (2 * self.memory))
         B = [b * min(self.beta, self.level[i] + slack) for i in arms]
         h = [self.a * sqrt(p[i]) / eta for i in arms]
-        m = [min(B[i], h[i] + p[i] * max(self.kappa_W * self.Lam - self.W[i], 0)) for i in arms]
+        m = [min(B[i], h[i] + self.room(i, b)) for i in arms]
         u = [max(m[i] - h[i], 0) for i in arms]
         self.C = [self.C[i] + m[i] for i in arms]
         self.begun += b
@@ -146,9 +159,50 @@ class Adaptive:
 
         z = min(Z(m[arm]), Z(min(m))) / sqrt(self.number(self.K))
         self.V += max(z + z * z / (4 * block.V_bar), self.nu * rounds)
+        if p < 0.6:
+            self.rho += (min(max(((total_loss - m[arm]) / rounds) ** 2, 1 / self.number(64)), 1) - self.rho) / 10
         self.v += self.spread_weight * ((total_loss - m[arm]) ** 2 / rounds - self.v)
         self.beta += (
             self.number(rounds) / (rounds + min(self.memory, self.told + 1)) * (total_loss / rounds - self.beta)
         )
         self.level[arm] = self.beta
         self.told += rounds
+
+
+class Earlier(Adaptive):
+    """The rule of Holdfast 0.3: blocks never shorter than the paper's, Λ = λn."""
+
+    def plan(self, lam: Any) -> int:
+        self.Lam += lam
+        self.G = self.Lam + sqrt(self.K * self.number(self.begun))
+        b = self.next_length(lam)
+        self.V_bar = max(self.V_bar, self.V + b)
+        self.p = [self.number(1)] if self.K == 1 else self.weights(self.C, 2 / sqrt(self.V_bar))
+        self.open = 1 - sum(p_i * p_i for p_i in self.p)
+        return b
+
+    def room(self, i: int, b: int) -> Any:
+        return self.p[i] * max(self.kappa_W * self.Lam - self.W[i], 0)
+
+    def paper_length(self, lam: float) -> tuple[float, int]:
+        """a_n and ā_n: Theorem 1's, or Theorem 4's where costs are announced."""
+        if self.lam is not None:
+            a_n = 1.5 * lam * sqrt(self.number(self.n) / self.K)
+            return a_n, naive.theorem_1_length(self.n, self.K, self.lam)
+        self.A += lam + sqrt(self.number(self.K) / self.n)
+        a_n = sqrt(lam * self.A / self.K)
+        return a_n, max(naive.guarded_ceil(a_n), 1)
+
+    def next_length(self, lam: float) -> int:
+        """b_n."""
+        a_n, shortest = self.paper_length(lam)
+        if (self.theta * self.Lam) ** 2 < self.K * self.V:
+            self.length = max(a_n, 1)
+            return shortest
+        marginal = 2 * lam * self.open / sqrt(self.number(self.K)) * sqrt(self.V_bar) / max(self.v, self.least_spread)
+        new = sqrt(self.length * marginal)
+        new = min(new, 2 * self.length + 1)
+        new = max(new, self.calm_length * a_n)
+        new = min(new, self.longest_length * self.Lam / sqrt(self.number(self.K)))
+        self.length = max(new, a_n, 1)
+        return max(shortest, int(self.length))

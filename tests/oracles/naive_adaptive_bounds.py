@@ -1,63 +1,91 @@
-"""Theorems A to D of docs/adaptive.md, and how B compares with Theorem 1: written from the page, not from `src/`."""
+"""Theorems B to D of docs/adaptive.md: written from the page, not from `src/`."""
 
 import math
-from collections.abc import Iterable
-
-import naive_bounds
+from collections.abc import Callable, Iterable
 
 
 def constants(K: int, a: float = 1.0, nu: float = 0.05) -> tuple[float, float, float]:
-    """f, σ and C of Theorem B."""
+    """f, σ and c_V."""
     f, sigma = 1 / (1 - a / 2), 1 + max(1, (a / 2) / (1 - a / 2))
     return f, sigma, f + sigma**2 / (4 * K) + nu
 
 
-def theorem_B(K: int, lam: float, T: float, a=1.0, theta=1.0, kappa_W=3.0, kappa_O=0.5, nu=0.05) -> float:
-    N = min(naive_bounds.theorem_1_blocks_bound(T, K, lam), T)
-    _, sigma, C = constants(K, a, nu)
-    L = lam * N
+def fixed_point(F: Callable[[float], float]) -> float:
+    """y = F(y) by halving an interval; F(y)/y falls."""
+    low, high = 0.0, 1.0
+    while F(high) > high:
+        low, high = high, 2 * high
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (middle, high) if F(middle) > middle else (low, middle)
+    return high
+
+
+def terms_of_B(K, L, lam, T, a=1.0, theta=1.0, kappa_W=3.0, kappa_O=0.5, kappa_Q=0.25, nu=0.05) -> dict[str, float]:
+    """The lines of Theorem B, in the order of the page."""
+    _, sigma, c_V = constants(K, a, nu)
+    Lam, k = lam + L, math.sqrt(K)
+    Q = (9 / (8 * kappa_Q)) ** (1 / 3) * L
+    P = 2 * kappa_Q * (Q + lam)
+
+    def M(Y: float) -> float:
+        return K + k * Lam / 2 + math.sqrt(lam * K * (9 / 4 * Lam + Y))
+
     g = 0.0
-    if 4 * math.sqrt(K) <= L:
-        g = (sigma / 2) * (L / math.sqrt(K)) * math.sqrt(theta**2 * L**2 + math.sqrt(K) * L / 2)
-        g += sigma**2 * L**2 / (16 * K) + (nu / 2) * math.sqrt(K) * L
-    KU = theta**2 * L**2 + C * (1.061 * (L + 0.65 * lam) + math.sqrt(K * N)) ** 2 + g
-    KE = max(1.5 * lam * math.sqrt(K * N) + K, math.sqrt(K) * L / 2)
-    value = (1 + kappa_W + kappa_O) * L + kappa_O * math.sqrt(K * T) + 2 * math.sqrt(KU)
-    return min(value + 2 * (1 - 1 / math.sqrt(K)) * math.sqrt(KU + KE), T + L)
+    if Lam > 2 * k:
+        b, Y_0 = Lam / (2 * k) + 1, fixed_point(lambda Y: math.sqrt(theta**2 * Lam**2 + P**2 + M(Y)))
+        g = sigma * b * Y_0 + sigma**2 * b**2 / 4 + nu * K * b
+
+    def X_2(Y: float) -> float:
+        return theta**2 * Lam**2 + g + c_V * (K * T + L**1.5 * math.sqrt(9 / 4 * Lam + Y))
+
+    Y = fixed_point(lambda Y: math.sqrt(X_2(Y) + P**2 + M(Y)))
+    return {
+        "switches": Q + lam,
+        "V": 2 * math.sqrt(X_2(Y)),
+        "penalty": 2 * (1 - 1 / k) * Y,
+        "ledgers": kappa_W * (1 - 1 / K) * Lam + kappa_O * (Lam + math.sqrt(K * T)),
+        "last block": M(Y) / K,
+    }
 
 
-def theorem_C(K: int, T: int, gaps: Iterable[float], a=1.0, J=4.0, kappa_O=0.5, nu=0.05) -> float:
-    f, _, C = constants(K, a, nu)
-    omega = 1 - a / 2
-    D = (2 * (1.131 / omega + 0.56 + 1.667 / J) + 1.363 / omega * (f + nu)) / math.sqrt(nu)
-    n_1 = math.ceil((4 / nu) * (1 + math.sqrt(K)) ** 2 / omega**2)
-    c_0 = 4 * math.sqrt(K * (C * n_1 + 1)) + kappa_O * math.sqrt(K * n_1)
-    return 2 * c_0 + D**2 * (1 + math.log(T)) * sum(1 / gap for gap in gaps)
+def formula_B(K: int, lam: float, T: float, **given: float) -> float:
+    """The sum, whether or not T + what switches cost is less."""
+    return sum(terms_of_B(K, (lam * K) ** (1 / 3) * T ** (2 / 3), lam, T, **given).values())
 
 
-def theorem_D(K: int, lams: list[float], T: int, a=1.0, theta=1.0, kappa_W=3.0, kappa_O=0.5, nu=0.05) -> float:
-    """`lams` are those of the blocks of Theorem 4 that cover T."""
-    _, sigma, C = constants(K, a, nu)
-    L, N = sum(lams), len(lams)
-    KE = math.sqrt(K) * (L + math.sqrt(K * N) + math.sqrt(K))
-    KU = theta**2 * L**2 + C * (L + 2 * math.sqrt(K * N)) ** 2
-    if 4 * math.sqrt(K) <= L:
-        KU += (sigma / 2) * (L / math.sqrt(K)) * math.sqrt(theta**2 * L**2 + KE)
-        KU += sigma**2 * L**2 / (16 * K) + (nu / 2) * math.sqrt(K) * L
-    value = (1 + kappa_W + kappa_O) * L + kappa_O * math.sqrt(K * T)
-    return value + 2 * math.sqrt(KU) + 2 * (1 - 1 / math.sqrt(K)) * math.sqrt(KU + KE)
+def theorem_B(K: int, lam: float, T: float, **given: float) -> float:
+    L = (lam * K) ** (1 / 3) * T ** (2 / 3)
+    trivial = T + terms_of_B(K, L, lam, T, **given)["switches"]
+    formula = formula_B(K, lam, T, **given)
+    return formula if formula < trivial else trivial
 
 
-def ratio_to_theorem_1(K: int, a=1.0, theta=1.0, kappa_W=3.0, kappa_O=0.5, nu=0.05, *, beyond=False):
-    """Quotients of the corollary's coefficients by Theorem 1's: of (λK)^{1/3}T^{2/3} with λ, and of √(KT).
+def theorem_C(K: int, lam: float, T: int, gaps: Iterable[float], a=1.0, J=4.0, phi=100.0, mu_0=1.5, **given) -> float:
+    nu, kappa_O, kappa_Q = given.get("nu", 0.05), given.get("kappa_O", 0.5), given.get("kappa_Q", 0.25)
+    f, sigma, c_V = constants(K, a, nu)
+    omega, h = 1 - a / 2, sum(1 / gap for gap in gaps)
+    c_1, rho = 1.131 / omega + 0.56 + 1.667 / J, 1.363 / omega
+    if lam == 0:
+        D = (2 * c_1 + rho * (f + nu)) / math.sqrt(nu)
+        n_1 = math.ceil((4 / nu) * (1 + math.sqrt(K)) ** 2 / omega**2)
+        c_0 = 4 * math.sqrt(K * (c_V * n_1 + 1)) + kappa_O * math.sqrt(K * n_1)
+        return 2 * c_0 + D**2 * (1 + math.log(T)) * h
+    H, mu, least = 2 * (1 + math.sqrt(K)) / omega, 8 * mu_0, min(gaps)
+    t_1 = max(2 * H, 2 * math.sqrt(2) * H**2 * max(mu, 1) ** 2 * lam) ** 2 / nu
+    t_2 = max(16 * max(phi, 1) / least * lam, (16 * max(phi, 1) / least) ** 3 * lam * K)
+    t = max(t_1, t_2)
+    terms = terms_of_B(K, (lam * K) ** (1 / 3) * t ** (2 / 3), lam, t, a=a, **given)
+    D_1 = 2 * c_1 + rho * (f + nu + 1)
+    D_3 = 4 * D_1 + 1 + 4 * rho * kappa_Q
+    D_2 = (2 * mu + 2) * D_1 + (1 + rho**2) * K**0.25 * D_3
+    c_0 = sum(terms.values()) + (2 * sigma + 2 * math.sqrt(K)) * terms["last block"] + (D_3 + 3) * lam
+    return 2 * c_0 + (5.5 * D_1**2 + 70 * D_2**4 * lam**2 / least**2) * h / nu * (1 + math.log(2 * T))
 
-    With `beyond`, not exceeded for any larger K either: v = 1, and C where it divides is its limit.
-    """
-    f, sigma, C = constants(K, a, nu)
-    least_C, v = (f + nu, 1.0) if beyond else (C, 1 - 1 / math.sqrt(K))
-    theta_2 = theta**2 + sigma / (2 * math.sqrt(K)) * math.sqrt(theta**2 + 1 / 8) + sigma**2 / (16 * K) + nu / 8
-    A = math.sqrt(theta_2 + 1.1257 * C)
-    of_L = 1 + kappa_W + kappa_O + (2 + 2 * v) * A
-    of_lam = 1 + kappa_W + kappa_O + 1.65 * (2 + 2 * v) * A + 1.5 * v / math.sqrt(least_C)
-    of_root = (2 + 2 * v) * math.sqrt(C) + kappa_O
-    return max((of_L + 0.763 * of_lam) / (5.25 * 1.763), of_L / 5.25), of_root / 6.4
+
+def theorem_D(K: int, lams: list[float], T: int, **given: float) -> float:
+    """`lams` are those of rounds 1 to T."""
+    L = (math.sqrt(K) * math.fsum(math.sqrt(lam) for lam in lams)) ** (2 / 3)
+    terms = terms_of_B(K, L, max(lams), T, **given)
+    formula = sum(terms.values())
+    return formula if formula < T + terms["switches"] else T + terms["switches"]

@@ -7,19 +7,22 @@ The constants have the names and defaults of the policy's own keywords. Its othe
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
 
 from holdfast.bounds import inputs
-from holdfast.bounds.fixed import blocks
 from holdfast.bounds.inputs import Gaps
-from holdfast.bounds.varying import COUNTABLE, Costs, theorem_4_blocks
+from holdfast.bounds.varying import COUNTABLE, Costs, cost_chunks
 from holdfast.checks import real_number
+from holdfast.errors import InvalidParameter
 
 
 @dataclass(frozen=True)
 class Guarantee:
-    """The constants that the theorems speak of: a, θ, κ_W, κ_O, ν.
+    """The constants that the theorems speak of, by the policy's keywords.
 
     Parameters
     ----------
@@ -27,23 +30,31 @@ class Guarantee:
         a.
     calm
         θ.
-    floor_budget
-        κ_W.
-    cap_budget
-        κ_O.
+    floor_budget, cap_budget
+        κ_W and κ_O.
+    switch_weight
+        κ_Q.
     least_noise
         ν.
+    longest_step_up, floor_share, matched_length
+        J, φ and μ/8, of Theorem C alone.
     """
 
     longest_step_down: float = 1.0
     calm: float = 1.0
     floor_budget: float = 3.0
     cap_budget: float = 0.5
+    switch_weight: float = 0.25
     least_noise: float = 0.05
+    longest_step_up: float = 4.0
+    floor_share: float = 100.0
+    matched_length: float = 1.5
 
     def __post_init__(self) -> None:
         real_number("longest_step_down", self.longest_step_down, above=0, most=1.9)
-        for name in ("calm", "floor_budget", "cap_budget", "least_noise"):
+        for name in ("switch_weight", "longest_step_up", "matched_length"):
+            real_number(name, getattr(self, name), above=0)
+        for name in ("calm", "floor_budget", "cap_budget", "least_noise", "floor_share"):
             real_number(name, getattr(self, name), least=0)
 
     @property
@@ -57,55 +68,81 @@ class Guarantee:
         half = self.longest_step_down / 2
         return 1 + max(1.0, half / (1 - half))
 
-    def C(self, K: int) -> float:
-        """E[what V gains in a block of the paper's length b] ≤ C b²."""
+    def growth(self, K: int) -> float:
+        """E[what V gains in a block of b rounds] ≤ this times b²."""
         return self.f + self.sigma**2 / (4 * K) + self.least_noise
-
-    def long_block(self, K: int, paid: float, longest: float) -> float:
-        """K times what the last block longer than the paper's adds to V, `longest` being K times a block's length.
-
-        Parameters
-        ----------
-        K
-            The number of arms.
-        paid
-            What switches have cost.
-        longest
-            K times the longest block.
-        """
-        if paid < 4 * math.sqrt(K):
-            return 0.0
-        grown = self.sigma / 2 * paid / math.sqrt(K) * math.hypot(self.calm * paid, math.sqrt(longest))
-        return grown + (self.sigma * paid) ** 2 / (16 * K) + self.least_noise / 2 * math.sqrt(K) * paid
-
-    def total(self, K: int, paid: float, root_KT: float, KU: float, KE: float) -> float:
-        """Theorem A with E V ≤ U, no block longer than E, and at most `paid` for switches.
-
-        Parameters
-        ----------
-        K
-            The number of arms.
-        paid
-            What switches have cost.
-        root_KT
-            √(KT).
-        KU
-            K times a bound on V.
-        KE
-            K times the longest block.
-        """
-        ledgers = (1 + self.floor_budget + self.cap_budget) * paid + self.cap_budget * root_KT
-        return ledgers + 2 * math.sqrt(KU) + 2 * (1 - 1 / math.sqrt(K)) * math.sqrt(KU + KE)
 
 
 DEFAULT = Guarantee()
 
 
+class Parts(NamedTuple):
+    """What Theorem B adds up."""
+
+    switches: float  # E Q: what switches cost
+    rate: float  # 2√(E KV) + 2(1 − 1/√K)·E √(KV̄)
+    ledgers: float  # W + O
+    last: float  # the block in which round T lies
+
+
+def parts(K: int, L: float, highest: float, T: float, constants: Guarantee) -> Parts:
+    """Theorem B's terms.
+
+    Parameters
+    ----------
+    K
+        The number of arms.
+    L
+        (√K Σ √λ)^{2/3}, the sum being over the rounds.
+    highest
+        The highest cost.
+    T
+        The number of rounds.
+    constants
+        The policy's constants.
+    """
+    root_K, clock = math.sqrt(K), highest + L  # Λ
+    switches = (1.5 / math.sqrt(2 * constants.switch_weight)) ** (2 / 3) * L
+    floor = 2 * constants.switch_weight * (switches + highest)  # √K·R is never below it, nor made larger by it
+    calm = (constants.calm * clock) ** 2
+
+    def longest(Y: float) -> float:
+        """K times the longest block while √K·R ≤ Y."""
+        return K + root_K * clock / 2 + math.sqrt(highest * K * (2.25 * clock + Y))
+
+    long_block = 0.0
+    if clock > 2 * root_K:
+        b = clock / (2 * root_K) + 1
+        Y_calm = _largest(lambda Y: math.sqrt(calm + floor * floor + longest(Y)))
+        long_block = constants.sigma * b * Y_calm + (constants.sigma * b) ** 2 / 4 + constants.least_noise * K * b
+
+    def KV(Y: float) -> float:
+        return calm + long_block + constants.growth(K) * (K * T + math.sqrt(L * L * L * (2.25 * clock + Y)))
+
+    Y = _largest(lambda Y: math.sqrt(KV(Y) + floor * floor + longest(Y)))
+    return Parts(
+        switches + highest,
+        2 * math.sqrt(KV(Y)) + 2 * (1 - 1 / root_K) * Y,
+        (constants.floor_budget * (1 - 1 / K) + constants.cap_budget) * clock + constants.cap_budget * math.sqrt(K * T),
+        1 + clock / (2 * root_K) + math.sqrt(highest * (2.25 * clock + Y) / K),
+    )
+
+
+def _largest(F: Callable[[float], float]) -> float:
+    """The largest y with y ≤ F(y), from above; F is concave, grows and is positive at 0."""
+    y = 1.0
+    while F(y) > y:
+        y *= 2
+    while (lower := F(y)) < y * (1 - 1e-14):
+        y = lower
+    return y
+
+
 def adaptive(*, n_arms: int, switching_cost: float, horizon: float, constants: Guarantee = DEFAULT) -> float:
     """Theorem B, any losses: what AdaptiveTsallisSwitch loses and pays in T rounds.
 
-    With Λ = λN, N the paper's number of blocks: (1 + κ_W + κ_O)Λ + κ_O√(KT) + 2√(KU) + 2(1 − 1/√K)√(KU + KE), U and E
-    as in ``docs/adaptive.md``. At most 2.73 times Theorem 1's bound, and less than it at λ = 0.
+    Of the order of (λK)^{1/3}T^{2/3} + √(KT); at λ = 0 less than Theorem 1's bound, and at most 2.8 times it wherever
+    it was evaluated.
 
     Parameters
     ----------
@@ -119,15 +156,15 @@ def adaptive(*, n_arms: int, switching_cost: float, horizon: float, constants: G
         The policy's constants; those it has by default.
 
     >>> round(adaptive(n_arms=8, switching_cost=1.0, horizon=100_000))
-    48357
+    58487
     """
     K, lam, T = inputs.arms(n_arms, least=2), inputs.cost(switching_cost), float(inputs.rounds(horizon))
-    N = blocks(n_arms=K, switching_cost=lam, horizon=T)
-    paid = lam * N
-    KU = (constants.calm * paid) ** 2 + constants.C(K) * (1.061 * (paid + 0.65 * lam) + math.sqrt(K * N)) ** 2
-    KU += constants.long_block(K, paid, math.sqrt(K) * paid / 2)
-    KE = max(1.5 * lam * math.sqrt(K * N) + K, math.sqrt(K) * paid / 2)
-    return min(constants.total(K, paid, math.sqrt(K * T), KU, KE), T + paid)
+    return _theorem_B(K, (lam * K) ** (1 / 3) * T ** (2 / 3), lam, T, constants)
+
+
+def _theorem_B(K: int, L: float, highest: float, T: float, constants: Guarantee) -> float:
+    found = parts(K, L, highest, T, constants)
+    return min(sum(found), T + found.switches)
 
 
 def adaptive_certificate(
@@ -137,7 +174,7 @@ def adaptive_certificate(
 
     Its mean over games bounds the mean of regret plus switching cost. V, V_most, W and `cut` (O) are those of a saved
     player between two blocks, `paid` is what its switches have cost, all in units of the range of losses. Of W the
-    largest counts, as nobody knows which arm is best.
+    largest counts, as nobody knows which arm is best. One game may lose more than its own: only the means compare.
 
     Parameters
     ----------
@@ -167,12 +204,13 @@ def adaptive_certificate(
 
 
 def adaptive_constrained(
-    *, n_arms: int, horizon: float, gaps: Gaps, longest_step_up: float = 4.0, constants: Guarantee = DEFAULT
+    *, n_arms: int, horizon: float, gaps: Gaps, switching_cost: float = 0.0, constants: Guarantee = DEFAULT
 ) -> float:
-    """Theorem C, λ = 0, fixed gaps and one best arm i*: 2c₀ + D²(1 + ln T) Σ_{i≠i*} 1/Δ_i.
+    """Theorem C, fixed gaps and one best arm i*: c + D(1 + ln 2T) Σ_{i≠i*} 1/Δ_i.
 
-    It says that regret grows with the logarithm of T. D² is 2,900: at any T one can play, Theorem B is smaller. For
-    longest_step_down from 1 to 1.5, longest_step_up of at least ½, least_noise up to 0.1.
+    It says that regret and switching cost grow with the logarithm of T. Its constants are far too large to be of use as
+    a number: at any T one can play, Theorem B is smaller. For longest_step_down from 1 to 1.5, longest_step_up of at
+    least ½, least_noise up to 0.1, switch_weight up to ½.
 
     Parameters
     ----------
@@ -181,43 +219,62 @@ def adaptive_constrained(
     horizon
         T, the number of rounds.
     gaps
-        Δ_i of the suboptimal arms: a list, or one number for all.
-    longest_step_up
-        J, the policy's own.
+        Δ_i of the other arms: one number for all, or one for each.
+    switching_cost
+        λ, what one switch costs.
     constants
         The policy's constants; those it has by default.
     """
-    K, T = inputs.arms(n_arms, least=2), float(inputs.rounds(horizon))
-    real_number("longest_step_down", constants.longest_step_down, least=1, most=1.5)
-    real_number("least_noise", constants.least_noise, above=0, most=0.1)
-    J, nu = real_number("longest_step_up", longest_step_up, least=0.5), constants.least_noise
-    omega = 1 - constants.longest_step_down / 2
-    c_1 = 1.131 / omega + 0.56 + 1.667 / J
-    D = (2 * c_1 + 1.363 / omega * (constants.f + nu)) / math.sqrt(nu)
-    n_1 = math.ceil(4 / nu * ((1 + math.sqrt(K)) / omega) ** 2)
-    c_0 = 4 * math.sqrt(K * (constants.C(K) * n_1 + 1)) + constants.cap_budget * math.sqrt(K * n_1)
-    return 2 * c_0 + D * D * (1 + math.log(T)) * inputs.inverse_gaps(gaps, K)
+    K, T, lam = inputs.arms(n_arms, least=2), float(inputs.rounds(horizon)), inputs.cost(switching_cost)
+    a, nu, J = constants.longest_step_down, constants.least_noise, constants.longest_step_up
+    real_number("longest_step_down", a, least=1, most=1.5)
+    real_number("least_noise", nu, above=0, most=0.1)
+    real_number("longest_step_up", J, least=0.5)
+    real_number("switch_weight", constants.switch_weight, above=0, most=0.5)
+    omega, root_K, sizes = 1 - a / 2, math.sqrt(K), inputs.gap_sizes(gaps, K - 1)
+    c_1, rho = 1.131 / omega + 0.56 + 1.667 / J, 1.363 / omega
+    if lam == 0:
+        D = (2 * c_1 + rho * (constants.f + nu)) / math.sqrt(nu)
+        n_1 = math.ceil(4 / nu * ((1 + root_K) / omega) ** 2)
+        c_0 = 4 * math.sqrt(K * (constants.growth(K) * n_1 + 1)) + constants.cap_budget * math.sqrt(K * n_1)
+        return 2 * c_0 + D * D * (1 + math.log(T)) * sizes.inverse_sum
+    mu, H = 8 * constants.matched_length, 2 * (1 + root_K) / omega
+    R_1 = max(2 * H, (2 * max(mu, 1.0) * H) ** 2 * lam / math.sqrt(2))
+    share = 16 * max(constants.floor_share, 1.0) / sizes.smallest
+    t = max(R_1 * R_1 / nu, share * lam, lam * K * share**3)
+    early = parts(K, (lam * K) ** (1 / 3) * t ** (2 / 3), lam, t, constants)
+    D_1 = 2 * c_1 + rho * (constants.f + nu + 1)
+    of_q = 4 * D_1 + 1 + 4 * rho * constants.switch_weight
+    D_2 = (2 * mu + 2) * D_1 + of_q * (1 + rho * rho) * K**0.25
+    c_0 = sum(early) + (2 * constants.sigma + 2 * root_K) * early.last + (of_q + 3) * lam
+    of_log = 5.5 * D_1**2 + 70 * D_2**4 * (lam / sizes.smallest) ** 2
+    return 2 * c_0 + float(of_log) / nu * (1 + math.log(2 * T)) * sizes.inverse_sum
 
 
 def adaptive_varying(*, n_arms: int, costs: Costs, horizon: float, constants: Guarantee = DEFAULT) -> float:
-    """Theorem D, any losses, block n costing λ_n if the arm changes, announced before it is drawn.
+    """Theorem D, any losses, a switch at round t costing at most the t-th of `costs`, announced before it.
 
-    As Theorem B, with Λ = λ_1 + … + λ_N over the N blocks of Theorem 4 that cover T. `costs` as in `theorem_4`.
+    As Theorem B with L = (√K Σ_t √λ_t)^{2/3} for (λK)^{1/3}T^{2/3} and the highest cost for λ. `costs` is a number, a
+    list of T numbers, or a function of the round.
 
     Parameters
     ----------
     n_arms
         K, the number of arms.
     costs
-        λ_n as a function of n = 1, 2, …, as a sequence, or one number for all blocks.
+        λ_1, λ_2, …, by the round.
     horizon
         T, the number of rounds.
     constants
         The policy's constants; those it has by default.
     """
     K, T = inputs.arms(n_arms, least=2), inputs.rounds(horizon, COUNTABLE)
-    N, paid = theorem_4_blocks(K, costs, T)
-    root = math.sqrt(K * N)
-    KE = math.sqrt(K) * (paid + root + math.sqrt(K))
-    KU = (constants.calm * paid) ** 2 + constants.C(K) * (paid + 2 * root) ** 2 + constants.long_block(K, paid, KE)
-    return constants.total(K, paid, math.sqrt(float(K) * T), KU, KE)
+    if inputs.single(costs) and not callable(costs):
+        return adaptive(n_arms=K, switching_cost=costs, horizon=T, constants=constants)  # type: ignore[arg-type]
+    total = highest = rounds = 0.0
+    for chunk in cost_chunks(costs):
+        used = chunk[: int(T - rounds)]
+        total, highest, rounds = total + float(np.sqrt(used).sum()), max(highest, float(used.max())), rounds + len(used)
+        if rounds == T:
+            return _theorem_B(K, (math.sqrt(K) * total) ** (2 / 3), highest, float(T), constants)
+    raise InvalidParameter("costs", f"must have a cost for each of the {T} rounds", costs)

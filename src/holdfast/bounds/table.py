@@ -131,15 +131,17 @@ def _for_other_policies(K: int, lam: float, T: int, gaps: Gaps | None, ties: int
 
 
 def _for_the_adaptive_policy(K: int, lam: float, T: int, gaps: Gaps | None, ties: int) -> list[Bound]:
-    """Theorem B, and Theorem C where it speaks of the case: λ = 0, one best arm."""
+    """Theorem B, and Theorem C where there is one best arm."""
     if K < 2:
         return []
     holds = "holds for AdaptiveTsallisSwitch"
     value = adaptive_policy.adaptive(n_arms=K, switching_cost=lam, horizon=T)
-    rows = [Bound("adaptive", "4.5λN + ½√(KT) + 2√(KU) + 2(1 − 1/√K)√(KU + KE)", value, False, holds)]
-    if gaps is not None and ties == 1 and lam == 0:
-        value = adaptive_policy.adaptive_constrained(n_arms=K, horizon=T, gaps=gaps)
-        rows.append(Bound("adaptive_constrained", "2c₀ + D²(1 + ln T)Σ1/Δ_i", value, False, holds))
+    rows = [Bound("adaptive", "O((λK)^{1/3}T^{2/3} + √(KT)), Theorem B of docs/adaptive.md", value, False, holds)]
+    if gaps is not None and ties == 1:
+        value = adaptive_policy.adaptive_constrained(n_arms=K, switching_cost=lam, horizon=T, gaps=gaps)
+        rows.append(
+            Bound("adaptive_constrained", "c + D(1 + ln 2T)Σ1/Δ_i, Theorem C of docs/adaptive.md", value, False, holds)
+        )
     return rows
 
 

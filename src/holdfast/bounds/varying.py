@@ -54,7 +54,7 @@ def advance(x: Any, costs: Any, K: float, T: float) -> None:
 def run_of_blocks(K: int, costs: object, T: int) -> Array:
     """The sums of both bounds after the N blocks of Theorem 4's schedule that cover T rounds."""
     x = np.zeros(10)
-    for chunk in _chunks(costs):
+    for chunk in cost_chunks(costs):
         advance(x, chunk, float(K), float(T))
         if x[COVERED] >= T:
             return x
@@ -62,7 +62,7 @@ def run_of_blocks(K: int, costs: object, T: int) -> Array:
     raise InvalidParameter("costs", rule, costs)
 
 
-def _chunks(costs: object) -> Iterator[Array]:
+def cost_chunks(costs: object) -> Iterator[Array]:
     """λ_1, λ_2, … piece by piece; a callable is never asked for a block that is not played."""
     if callable(costs):
         for n in itertools.count(1):

@@ -107,10 +107,15 @@ def _of_tsallis_inf(policy: TsallisInf, gap: float | None) -> Applying:
 
 
 def _of_adaptive(policy: AdaptiveTsallisSwitch, cost: float | Power) -> Applying:
-    """Theorem B is proved for the λ the policy was made for, and for lengths up to λn/(2√K)."""
-    if cost != policy.switching_cost or policy.longest_length > 0.5 or policy.n_arms < 2:
+    """Theorem B is proved for the λ the policy was made for, and for lengths up to Λ/(2√K)."""
+    if (
+        policy.growth != "logarithmic"
+        or cost != policy.switching_cost
+        or policy.longest_length > 0.5
+        or policy.n_arms < 2
+    ):
         return
-    names = ("longest_step_down", "calm", "floor_budget", "cap_budget", "least_noise")
+    names = ("longest_step_down", "calm", "floor_budget", "cap_budget", "switch_weight", "least_noise")
     constants = bounds.Guarantee(*(getattr(policy, name) for name in names))
     value = partial(bounds.adaptive, n_arms=policy.n_arms, switching_cost=cost, constants=constants)
     yield "adaptive", "Theorem B of docs/adaptive.md", BOTH, value

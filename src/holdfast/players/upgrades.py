@@ -73,10 +73,12 @@ _FAMILIES: dict[str, Callable[[Any, Any, Any, Any, bool], Named]] = {
 
 
 def from_version_2(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Another name for the units of a policy."""
+    """Another name for the units of a policy; an adaptive policy keeps the rule it was saved with."""
     policy = dict(content["policy"])
     if "loss_range" in policy:
         policy["units"] = policy.pop("loss_range")
+    if policy["policy"] == "adaptive" or "undecided" in content.get("state", ()):
+        policy["growth"] = "0.3"
     return {**content, "policy": policy}
 
 

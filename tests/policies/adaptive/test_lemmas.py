@@ -8,7 +8,6 @@ from typing import Any
 
 import mpmath
 import naive
-import naive_bounds
 import numpy as np
 import pytest
 from kernel_game import KernelGame
@@ -110,7 +109,7 @@ def test_lemma_2_on_the_policy_itself(lam):
         floors, cut = floors + (u > c).any(), cut + (o > 0).any()
         arm, _ = game.choose()
         game.observe(c[arm], rounds)
-        assert game.state.W.max() <= 3.0 * lam * n * (1 + 1e-9)
+        assert game.state.W.max() <= 3.0 * game.state.paid[0] * (1 + 1e-9)
         G = game.state.paid[0] + math.sqrt(K * game.state.t[0])
         assert game.state.cut[0] <= 0.5 * G * (1 + 1e-9)
     assert (floors > 5) == (lam > 0)
@@ -168,41 +167,57 @@ def test_lemma_6_penalty():
         assert penalty <= 4 * (math.sqrt(K) - 1) / eta * (1 + 1e-12)
 
 
-def test_lemma_7_blocks():
-    """Blocks at least as long as the paper's are no more than its; K Σ ā_n² ≤ (1.061(Λ + 0.65λ) + √(KN))²."""
+def test_lemma_7_switches():
+    """Blocks of b² ≥ λqR/√K with √K R ≥ 2κ(Q + λ): Q^{3/2} ≤ (9/(8κ))^{1/2} Σ b√(λK), whatever q and λ are."""
     rng, largest = np.random.default_rng(SEED), 0.0
-    for _ in range(600):
-        K, lam, T = int(rng.integers(2, 200)), round(10 ** rng.uniform(-3, 3), 4), int(10 ** rng.uniform(0, 4.5))
-        N = longer = t = other = squares = 0
-        while t < T:
-            N += 1
-            length = max(math.ceil(1.5 * lam * math.sqrt(N / K)), 1)
-            t += length
-            squares += length * length
-        while other < T:
-            longer += 1
-            length = max(math.ceil(1.5 * lam * math.sqrt(longer / K)), 1)
-            other += length + (int(rng.integers(3 * length)) if rng.random() < 0.3 else 0)
-        assert longer <= N
-        assert naive_bounds.theorem_1_blocks_bound(T, K, lam) * (1 + 1e-12) >= N
-        share = K * squares / (1.061 * (lam * N + 0.65 * lam) + math.sqrt(K * N)) ** 2
-        assert share <= 1 + 1e-12
-        largest = max(largest, share)
-    assert largest > 0.99
+    for _ in range(2000):
+        K, kappa, scale = int(rng.integers(2, 50)), 10 ** rng.uniform(-2, 1), 10 ** rng.uniform(-2, 2)
+        often, fixed, exact = rng.uniform(), rng.random() < 0.5, rng.random() < 0.5
+        Q = clock = 0.0
+        for _ in range(int(rng.integers(1, 400))):
+            lam = scale * (1 if fixed else 10 ** rng.uniform(-2, 1))
+            q = 1.0 if rng.random() < often else rng.uniform()
+            R = 2 * kappa * (Q + lam) / math.sqrt(K) * (1 if exact else 1 + rng.exponential())
+            b = math.sqrt(lam * q * R / math.sqrt(K))
+            Q, clock = Q + lam * q, clock + (b if exact else max(math.ceil(b), 1)) * math.sqrt(lam * K)
+            share = Q**1.5 / (math.sqrt(9 / (8 * kappa)) * clock)
+            assert share <= 1 + 1e-9
+            largest = max(largest, share)
+    assert largest > 0.98
 
 
-def test_lemma_8_without_a_cost():
-    """At λ = 0 and η ≤ ω/(1 + √K): stability and cut in Σ_{i≠j}√p_i for every j; how far p moves; x is concave."""
-    rng = np.random.default_rng(SEED)
+def test_lemma_7_lengths():
+    """u/min(S, 1) ≤ 1, u ≤ q, and the two lengths of line 3 as Lemma 7 bounds them; u/S may be nearly 1/√2."""
+    rng, largest = np.random.default_rng(SEED), 0.0
+    for _ in range(5000):
+        K = int(rng.integers(2, 60))
+        p = np.maximum(rng.dirichlet(np.full(K, rng.choice([0.01, 0.05, 0.3, 1.0]))), 1e-12)
+        p /= p.sum()
+        leader = int(np.argmax(p))
+        u, S = 1 - p[leader], np.sqrt(p).sum() - math.sqrt(p[leader])
+        assert u / S <= 1 / math.sqrt(2) * (1 + 1e-9)
+        assert u / min(S, 1) <= 1 + 1e-9
+        assert (1 - p >= u - 1e-12).all()
+        assert math.sqrt(K) >= S
+        largest = max(largest, u / S)
+    assert largest > 0.7
+
+
+def test_lemma_8_once_the_rate_is_small():
+    """At ηb ≤ ω/(1 + √K): stability and cut in Σ_{i≠j}√p_i for every j; how far p moves; x is concave; floors, too."""
+    rng, floors = np.random.default_rng(SEED), 0
     for k in range(3000):
         K, a, J = int(rng.integers(2, 9)), float(rng.choice([1.0, 1.5])), float(rng.choice([0.5, 1.0, 2.0, 5.0]))
-        omega = 1 - a / 2
-        eta = omega / (1 + math.sqrt(K)) * 10 ** rng.uniform(-1.5, 0)
+        omega, b = 1 - a / 2, float(rng.choice([1, 2, 30, 1000]))
+        eta = omega / (1 + math.sqrt(K)) * 10 ** rng.uniform(-1.5, 0) / b
         p = np.maximum(rng.dirichlet(np.full(K, rng.choice([0.05, 0.3, 1.0]))), 1e-9)
         p /= p.sum()
         level = (rng.uniform(0, 1, K), np.ones(K), np.full(K, 0.5))[rng.integers(3)]
-        m, c = np.minimum(level, a * np.sqrt(p) / eta), rng.integers(0, 2, K).astype(float)
-        full, left = (c - m) / p, float(rng.choice([0.0, 1.0, rng.uniform()]))
+        h, room = a * np.sqrt(p) / eta, b * rng.choice([0.0, 0.1, 1.0], K)
+        m = np.minimum(b * level, h + room)
+        u, c = np.maximum(m - h, 0), b * rng.integers(0, 2, K).astype(float)
+        floors += (u > c).any()
+        full, left = (np.maximum(c, u) - m) / p, b * float(rng.choice([0.0, 1.0, rng.uniform()]))
         capped = np.maximum(np.minimum(full, J / (eta * np.sqrt(p))), full - left / p)
         step = np.where(full > 0, capped, full)
         estimates = [m + step[arm] * (np.arange(K) == arm) for arm in range(K)]
@@ -213,17 +228,44 @@ def test_lemma_8_without_a_cost():
                 cut = p[arm] * (full[arm] - step[arm])
                 mean += p[arm] * (eta / 2 * Z(p, eta, estimates[arm] - x) + cut)
             others = np.sqrt(p).sum() - math.sqrt(p[j])
-            assert mean <= (1.131 / omega + 0.56 + 1.667 / J) * eta * others  # (i)
+            assert mean <= (1.131 / omega + 0.56 + 1.667 / J) * eta * b * b * others  # (i)
         if k < 600:
             C = 2 / (eta * np.sqrt(p))
-            after = np.array(naive.tsallis_weights(list(C + estimates[int(rng.integers(K))]), eta))
-            assert (np.sqrt(after) <= 1.262 / omega * np.sqrt(p) * (1 + 1e-9)).all()  # (ii)
+            afters = [np.array(naive.tsallis_weights(list(C + e), eta)) for e in estimates]
+            for after in afters:
+                assert (np.sqrt(after) <= 1.262 / omega * np.sqrt(p) * (1 + 1e-9)).all()  # (ii)
             slower = eta * rng.uniform(0.3, 1)
             roots = np.sqrt(naive.tsallis_weights(list(C), slower))
             assert (slower * roots <= eta * np.sqrt(p) * (1 + 1e-9)).all()  # (iii)
+            q = sum(p[arm] * (1 - afters[arm][arm]) for arm in range(K))
+            assert q <= (1 + (1.262 / omega) ** 2) * (1 - p.max()) * (1 + 1e-9)  # (iv), at the same rate
             y = rng.normal(0, 1 / eta, K)
             ends, middle = (multiplier(C, eta) + multiplier(C + y, eta)) / 2, multiplier(C + y / 2, eta)
             assert ends <= middle + 1e-9 / eta  # x is a concave function of C
+    assert floors > 50
+
+
+def test_lemma_9_one_round_of_the_bound():
+    """x P^{3/4} − y P ≤ (27/256) x⁴/y³, √(uS) ≤ (h P³/Δ²)^{1/4}, and what Theorem C makes of a block's length."""
+    rng = np.random.default_rng(SEED)
+    for _ in range(3000):
+        K, lam, R = int(rng.integers(2, 20)), 10 ** rng.uniform(-2, 2), 10 ** rng.uniform(0, 5)
+        gaps = rng.uniform(0.01, 1, K - 1)
+        p = np.maximum(rng.dirichlet(np.full(K, rng.choice([0.02, 0.1, 1.0]))), 1e-14)
+        p /= p.sum()
+        leader = int(np.argmax(p))
+        u, S = np.delete(p, leader).sum(), np.sqrt(np.delete(p, leader)).sum()
+        P, h = float(gaps @ p[1:]), (1 / gaps).sum()  # arm 0 is best, whichever leads
+        assert math.sqrt(u * S) <= (h * P**3 / gaps.min() ** 2) ** 0.25 * (1 + 1e-9)
+        assert math.sqrt(h * P) * (1 + 1e-9) >= S
+        x, y = 10 ** rng.uniform(-3, 3, 2)
+        assert x * P**0.75 - y * P <= 27 / 256 * x**4 / y**3 * (1 + 1e-9)
+        q = float(rng.choice([u, 1.0, rng.uniform(u, 1)]))
+        low = math.sqrt(lam * R / math.sqrt(K) * max(q, u / min(S, 1)))
+        b = max(math.ceil(max(low, rng.uniform(0, 12) * math.sqrt(lam * u * R / S))), 1)
+        both = b * math.sqrt(lam * u * S / R)
+        assert lam * u <= K**0.25 * both * (1 + 1e-9)
+        assert b * b * S / R <= (b * S / R + 26 * both + 4 * lam * q) * (1 + 1e-9)
 
 
 def multiplier(C: Any, eta: float) -> float:

@@ -1,6 +1,7 @@
 """The adaptive policy against its slow twin: any constants, any costs, late losses, fifty digits."""
 
 import itertools
+import json
 import math
 from typing import Any
 
@@ -9,7 +10,7 @@ import naive
 import numpy as np
 import pytest
 from kernel_game import KernelGame
-from naive_adaptive import Adaptive
+from naive_adaptive import Adaptive, Earlier
 from statistics_of_samples import SEED
 
 import holdfast as hf
@@ -32,6 +33,9 @@ CONSTANTS = {
     "longest_length": ("longest_length", (0.0, 0.1, 2.0)),
     "spread_weight": ("spread_weight", (0.01, 1.0)),
     "least_spread": ("least_spread", (0.01, 1.0)),
+    "switch_weight": ("kappa_Q", (0.01, 5.0)),
+    "floor_share": ("floor_share", (0.0, 1.0)),
+    "matched_length": ("matched_length", (0.1, 20.0)),
 }
 """Each constant by its keyword: its name in the pseudo-code, and values other than the default."""
 
@@ -87,6 +91,14 @@ def test_any_constant_plays_as_the_twin(keyword, value):
 @pytest.mark.parametrize("K", [1, 2, 3, 9, 40])
 def test_any_cost_and_number_of_arms_play_as_the_twin(K, lam):
     play_both(KernelGame(hf.AdaptiveTsallisSwitch(K, switching_cost=lam), f"{K}"), Adaptive(K, lam), no_cost, seed=K)
+
+
+@pytest.mark.parametrize("lam", [0.0, 0.3, 5.0, None])
+@pytest.mark.parametrize("K", [1, 4])
+def test_the_rule_of_0_3_plays_as_its_twin(K, lam):
+    cost = "announced" if lam is None else lam
+    game = KernelGame(hf.AdaptiveTsallisSwitch(K, switching_cost=cost, growth="0.3"), f"{K}")
+    play_both(game, Earlier(K, lam), rough_costs if lam is None else no_cost, seed=K)
 
 
 @pytest.mark.parametrize("keyword", [None, *CONSTANTS])
@@ -146,11 +158,12 @@ def test_one_step_to_fifty_digits():
             twin.C, twin.W = ([mpmath.mpf(float(x)) for x in part] for part in (state.C, state.W))
             if n > 1:
                 twin.level = [mpmath.mpf(float(x)) for x in state.level]
-                names = ("V", "V_bar", "O", "beta", "v", "length", "open", "Lam")
-                parts = ("V", "V_most", "cut", "beta", "spread", "length", "undecided", "paid")
+                names = ("V", "V_bar", "O", "beta", "v", "length", "A", "Q", "rho")
+                parts = ("V", "V_most", "cut", "beta", "spread", "length", "clock", "spent", "surprise")
                 for name, part in zip(names, parts, strict=True):
                     setattr(twin, name, mpmath.mpf(float(getattr(state, part)[0])))
                 twin.n, twin.begun, twin.told = n - 1, int(state.begun[0]), int(state.told[0])
+                twin.last.arm, twin.last_rounds = int(state.last_arm[0]), int(state.last_rounds[0])
             u = game.next_uniform()
             arm, rounds = game.choose()
             assert (arm, rounds) == twin.choose(u)
@@ -186,22 +199,48 @@ def test_the_order_of_late_losses_matters_to_levels_alone():
 
 
 @pytest.mark.parametrize("lam", [0.0, 0.05, 1.0, 20.0])
-def test_blocks_are_never_shorter_than_the_papers_and_longer_only_while_calm(lam):
+def test_blocks_are_as_long_as_the_proof_needs_and_no_longer(lam):
+    """Lemma 7's two lengths, from the weights alone: never shorter than the one, and longer than both only if calm."""
     K = 4
     game = KernelGame(hf.AdaptiveTsallisSwitch(K, switching_cost=lam), "lengths")
     total = losses(np.random.default_rng(SEED), K)
-    longer = 0
-    for n in range(1, 400):  # with a small λ it takes 300 blocks to be calm
-        calm = math.sqrt(K * game.state.V[0]) <= lam * n * (1 + 1e-12)
+    longer, last = 0, None
+    for n in range(1, 600):
+        state, V = game.state, float(game.state.V[0])
         arm, rounds = game.choose()
-        shortest = naive.theorem_1_length(n, K, lam)
-        assert rounds >= shortest
-        if rounds > shortest:
-            assert calm
-            assert rounds <= lam * n / (2 * math.sqrt(K)) * (1 + 1e-12)
+        p, R, clock = np.array(game.p), math.sqrt(state.V_most[0]), float(state.paid[0])
+        leader = int(np.argmax(p))
+        u, S = 1 - p[leader], np.sqrt(p).sum() - math.sqrt(p[leader])
+        q = 1.0 if last is None else 1 - p[last]
+        shortest = math.sqrt(lam * R / math.sqrt(K) * max(q, u / min(S, 1)))
+        assert rounds >= shortest * (1 - 1e-9)
+        assert rounds <= max(math.ceil(max(shortest, 12 * math.sqrt(lam * u * R / S)) * (1 + 1e-9)), 1)
+        usual = max(shortest, 1.5 * math.sqrt(lam * clock / K), 1)
+        if rounds > math.ceil(usual * (1 + 1e-9)):
+            assert math.sqrt(K * V) <= clock * (1 + 1e-12)
+            assert rounds <= math.ceil(clock / (2 * math.sqrt(K)) * (1 + 1e-12))
             longer += 1
+        last = arm
         game.observe(total(n, arm, rounds), rounds)
-    assert (longer > 0) == (lam > 0)
+    assert (longer > 0) == (lam >= 1)
+
+
+def test_a_game_of_0_3_goes_on_with_another_rule():
+    """Changed on the way: every number is there, the other rule is played, and there is no way back."""
+    old, new = (hf.AdaptiveTsallisSwitch(3, switching_cost=0.5, growth=growth) for growth in ("0.3", "logarithmic"))
+    player = old.player(seed=1)
+    for t in range(200):
+        player.tell(float((t + player.ask()) % 3 == 0))
+    while player.hold:
+        player.tell(0.5)
+    state = json.loads(player.save())["player"]["state"]
+    after = new.carried_over(state, [0, 1, 2])
+    assert set(after) == set(new.kernels.state_layout.saved_kinds)
+    assert after["paid"] == state["paid"] > 0
+    for same in ("C", "W", "V", "V_most", "begun", "level"):
+        assert after[same] == state[same]
+    with pytest.raises(hf.InvalidParameter, match=r"growth cannot go back to '0\.3'"):
+        old.carried_over(after, [0, 1, 2])
 
 
 @pytest.mark.parametrize(
@@ -216,6 +255,7 @@ def test_blocks_are_never_shorter_than_the_papers_and_longer_only_while_calm(lam
         ({"memory": math.inf}, "memory must be .*finite.*got inf"),
         ({"floor_budget": -0.5}, "floor_budget must be .*not negative.*got -0.5"),
         ({"calm": "1"}, "calm must be .*got '1'"),
+        ({"growth": "0.2"}, "growth must be one of 'logarithmic', '0.3'.*got '0.2'"),
     ],
 )
 def test_constants_that_break_a_rule_are_refused(settings, message):
