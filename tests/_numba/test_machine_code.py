@@ -10,6 +10,8 @@ import pytest
 
 import holdfast
 
+pytestmark = pytest.mark.slow
+
 SOURCE = str(Path(holdfast.__file__).parents[1])
 
 POLICY = """

@@ -19,7 +19,7 @@ class Tried(NamedTuple):
 
     values: PerArm
     found: PerArm
-    count: Scalar
+    count: Scalar  # type: ignore[assignment]  # also a method of tuples
     spare: ScratchPerArm
 
 

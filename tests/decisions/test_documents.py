@@ -10,6 +10,8 @@ import pytest
 
 import holdfast
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "production.md").read_text(encoding="utf-8")
 

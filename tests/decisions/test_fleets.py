@@ -75,7 +75,7 @@ def test_a_fleet_goes_on_with_the_arm_that_a_player_holds(place, name, change):
     fleet = hf.fleet_from_store(store, ["game"])
     for t in range(60):
         decision = router.ask()
-        assert fleet.policy.arms[fleet.ask().arms[0]] == decision.arm
+        assert list(fleet.policy.arms or ())[fleet.ask().arms[0]] == decision.arm
         router.tell(decision.id, t % 7 / 7)
         fleet.tell([t % 7 / 7])
     assert fleet.probabilities(0).tolist() == router.probabilities.tolist()
@@ -106,7 +106,7 @@ def test_no_game_of_a_fleet_is_lost_on_the_way_into_a_store(place):
     with pytest.raises(hf.InvalidParameter, match="name must give each game a name of its own; got 'same'"):
         hf.fleet_to_store(fleet, store, lambda i: "same")
     with pytest.raises(hf.InvalidParameter, match="name must be a name of 1 to 200 printable characters; got 0"):
-        hf.fleet_to_store(fleet, store, lambda i: i)
+        hf.fleet_to_store(fleet, store, lambda i: i)  # type: ignore[return-value]
     with pytest.raises(hf.InvalidParameter, match="name must be a function of a game's number; got 'device'"):
         hf.fleet_to_store(fleet, store, "device")
     assert store.names() == []

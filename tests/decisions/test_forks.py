@@ -15,6 +15,8 @@ from together import FORK
 import holdfast as hf
 from holdfast.decisions.stores.sqlite import SqliteStore
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_fork_while_threads_decide_leaves_no_child_waiting(place):
     router = place.open(policy=SWITCH, seed=1)

@@ -216,7 +216,7 @@ def test_every_policy_plays_and_every_hard_case_is_there():
     assert len(paper_worlds(10_000)) == 12
     assert {world.group for world in searched_worlds()} == {"found"}
     ties = next(world for world in paper_worlds(10_000) if world.name == "ties-stochastic")
-    assert sorted(ties.environment.mean_losses) == [0.3] * 3 + [0.5] * 5
+    assert sorted(ties.environment.settings()["mean_losses"]) == [0.3] * 3 + [0.5] * 5
 
 
 def test_the_plan_of_two_phases():

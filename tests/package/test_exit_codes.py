@@ -307,7 +307,7 @@ def all_commands() -> list[tuple[str, ...]]:
     """Every command below `holdfast`, hidden ones too."""
     import typer
 
-    group = typer.main.get_command(app)
+    group = typer.main.get_group(app)
     found: list[tuple[str, ...]] = []
     for name, command in group.commands.items():
         found += [(name, inner) for inner in getattr(command, "commands", {})] or [(name,)]

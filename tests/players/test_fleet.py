@@ -22,7 +22,7 @@ import holdfast as hf
 try:
     import resource
 except ImportError:  # Windows
-    resource = None
+    resource = None  # type: ignore[assignment]
 
 from holdfast.players.fleet_kernels import PARTS
 from holdfast.players.losses import add_exactly, rounded_sum

@@ -65,7 +65,8 @@ def test_games_abreast_are_the_games_one_by_one(policy, means, costs):
     for measure in ("excess", "switches", "paid"):
         one_by_one = np.concatenate([getattr(one, measure) for one in alone])
         np.testing.assert_array_equal(getattr(together, measure), one_by_one)
-    assert together.blocks == sum(one.blocks for one in alone)
+    blocks = [one.blocks for one in alone]
+    assert together.blocks == sum(blocks)
 
 
 @kernel
@@ -81,6 +82,7 @@ def learn_nothing(params, state, block, totals, rounds):
 EXP3 = hf.Exp3(3).kernels
 
 
+@pytest.mark.slow
 @pytest.mark.plain
 def test_a_policy_with_a_kernel_of_its_own_is_played_by_it():
     """A subclass that replaces a kernel is played by it, and abreast only where it says so itself."""
@@ -166,6 +168,7 @@ print(digest.hexdigest())
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="the name of an x86-64 processor")
 def test_the_same_bits_on_an_older_processor(tmp_path):
     """Compiled for one of 2008: vector registers of two numbers, no fused multiply-add."""

@@ -131,6 +131,7 @@ def test_scratch_space_is_not_saved_and_not_missed():
     assert player.save() == again.save()
 
 
+@pytest.mark.slow
 def test_wide_state_is_simulated_as_it_is_played():
     result = hf.simulate(
         WidePolicy(5), hf.Bernoulli([0.3, 0.4, 0.5, 0.6, 0.7]), horizon=300, switching_cost=0.1, replications=1, seed=4

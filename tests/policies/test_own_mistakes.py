@@ -158,7 +158,9 @@ def policy_of(choose, params=NO_RATE, declared=Params):
 
 
 @pytest.mark.plain
-@pytest.mark.parametrize(("params", "declared"), [([0.1], Params), (EXP3.params(1.0), Params), (Params(0.1), None)])
+@pytest.mark.parametrize(
+    ("params", "declared"), [([0.1], Params), (hf.Exp3(2).parameters(), Params), (Params(0.1), None)]
+)
 def test_parameters_that_are_not_as_declared_are_refused(params, declared):
     own = policy_of(EXP3.choose, params, declared)
     rule = r"must be of the NamedTuple that Kernels\(..., params=...\) names, (Params|none) here; got "
@@ -195,7 +197,7 @@ def of_no_name(params, state, announced, streams, block):
 @kernel
 def of_no_function(params, state, announced, streams, block):
     """A function that there is not."""
-    block.arm[0] = no_such_function(1.0)  # noqa: F821
+    block.arm[0] = no_such_function(1.0)  # type: ignore[name-defined]  # noqa: F821
 
 
 @kernel

@@ -1,6 +1,7 @@
 """The rivals: against their naive twins arm for arm, with late losses, and what their sources say of their regret."""
 
 import math
+from typing import Any
 
 import naive
 import naive_rivals
@@ -17,7 +18,7 @@ from holdfast.rng import uniform
 HORIZON = 3000 if COMPILED else 200
 K = 5
 
-TWINS = {
+TWINS: dict[str, tuple[hf.Policy, Any]] = {
     "ucb1": (hf.Ucb1(K), naive_rivals.Ucb1(K)),
     "ucb1, cooldown": (hf.Ucb1(K, cooldown=9), naive_rivals.Ucb1(K, 9)),
     "ucb1, threshold": (hf.Ucb1(K, threshold=0.2), naive_rivals.Ucb1(K, 1, 0.2)),
@@ -220,6 +221,7 @@ LOGARITHMIC = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not COMPILED, reason="long games")
 @pytest.mark.parametrize("name", LOGARITHMIC)
 def test_regret_grows_slowly_where_losses_are_independent(name):
@@ -267,6 +269,7 @@ ADVERSARIAL = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not COMPILED, reason="long games")
 @pytest.mark.parametrize("name", ADVERSARIAL)
 def test_the_worst_case_is_bounded(name):
