@@ -9,7 +9,7 @@ import pytest
 
 import holdfast as hf
 from holdfast.errors import HoldfastError, InvalidParameter
-from holdfast.kernels import COMPILED, Kernels, kernel, uniform_abreast
+from holdfast.kernels import COMPILED, Kernels, kernel, next_uniform
 
 
 @kernel
@@ -65,7 +65,7 @@ def test_a_loss_within_the_range_is_played(loss):
 
 
 @pytest.mark.plain
-@pytest.mark.parametrize("replications", [1, 40])  # alone and abreast
+@pytest.mark.parametrize("replications", [1, 40])  # alone and side by side
 @pytest.mark.parametrize("loss", [math.nan, math.inf, -math.inf, -5.0, 1.001, 1e300])
 def test_a_loss_outside_the_range_ends_in_an_error(loss, replications):
     with pytest.raises(HoldfastError, match=r"^Own must lose from 0 to 1 in each round, as a share of its units"):
@@ -185,7 +185,7 @@ def test_parameters_in_an_array_still_play_with_a_warning():
 
 def unmarked(params, state, announced, streams, block):
     """Not a kernel."""
-    block.arm[0] = uniform_abreast(streams, 0)
+    block.arm[0] = next_uniform(streams, 0)
 
 
 @kernel

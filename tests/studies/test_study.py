@@ -215,7 +215,7 @@ class Absent(Backend):
     """A backend whose device is not there."""
 
     name = "cuda"
-    abreast = False
+    side_by_side = False
     width = 4096
 
     def __enter__(self):

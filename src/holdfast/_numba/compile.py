@@ -57,7 +57,7 @@ def frozen(kernel: Callable[..., Any]) -> str:
         name = hidden_randomness(function)
         if name is not None:
             raise HoldfastError(
-                f"kernel {function.__name__} must draw from the stream it is handed, as uniform_abreast(streams, g) "
+                f"kernel {function.__name__} must draw from the stream it is handed, as next_uniform(streams, g) "
                 f"does; it reads {name}"
             )
         now = _frozen(function)

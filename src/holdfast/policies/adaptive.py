@@ -38,7 +38,7 @@ from holdfast.layouts import (
     layout_of,
 )
 from holdfast.policies.policy import Announcement, Kernels, Policy, has_begun, must_be, rearranged
-from holdfast.rng import uniform_abreast
+from holdfast.rng import next_uniform
 from holdfast.simplex import WIDEST, refined, smallest, tsallis_solve, tsallis_start
 
 ANNOUNCED = "announced"
@@ -221,7 +221,7 @@ def choose(params: Any, state: Any, announced: float, streams: Any, block: Any) 
     dx -= 1.5 * half_eta * (bend - 2.0 * dx * pull + dx * dx * fourths) * per_cubes
     state.x[0] = state.least[0] - state.s[0] + dx
     state.S3[0] -= 3.0 * rho * rho * (pull - dx * fourths)
-    arm = draw_root(root, uniform_abreast(streams, 0))  # I_n ~ p_n                                   line 4
+    arm = draw_root(root, next_uniform(streams, 0))  # I_n ~ p_n                                   line 4
     state.begun[0] += b
     m_I, Z_own, Z_least = m[arm, 0], 0.0, 0.0
     for i in range(K):
