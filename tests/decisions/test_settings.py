@@ -86,6 +86,7 @@ def with_names(name: str) -> hf.Policy:
 FAMILIES = ["adaptive", "tsallis-switch", "reduced variance", "tsallis-inf", "exp3", "exp3-blocks"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FAMILIES)
 def test_a_new_arm_is_as_likely_as_the_best(place, name):
     """It enters with the estimate of the arm that has lost least."""

@@ -76,6 +76,7 @@ def naive_plan(environment, cost, horizon):
     return cheapest.min() - rounds.sum(axis=0).min()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [

@@ -18,6 +18,8 @@ from holdfast import errors
 from holdfast.cli import EXIT_CODES, app, as_json
 from holdfast.decisions import executor
 
+pytestmark = pytest.mark.slow
+
 DOCS = Path(__file__).parents[2] / "docs" / "cli.md"
 MARK = "hunter2"
 BEGIN = ("--policy", "tsallis-switch", "--arms", "east,west", "--switching-cost", "0.35", "--units", "-1,1")

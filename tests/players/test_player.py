@@ -183,7 +183,7 @@ def test_what_is_saved_is_json_of_this_version(name):
     saved = Game(CASES[name]).play(20).player.save()
     document = json.loads(saved)
     assert document["format"] == "holdfast.player"
-    assert document["version"] == 2
+    assert document["version"] == 3
     assert document["player"]["policy"]["policy"] == CASES[name].policy.id
 
 

@@ -57,6 +57,7 @@ def play(environment=OWN, policy=POLICY, replications=40):
     return hf.simulate(policy, environment, horizon=20, switching_cost=1.0, replications=replications)
 
 
+@pytest.mark.slow
 @pytest.mark.plain
 @pytest.mark.parametrize("loss", [0.0, 1.0, 1.0 + 1e-8, -1e-8])
 def test_a_loss_within_the_range_is_played(loss):

@@ -231,6 +231,7 @@ def test_regret_grows_slowly_where_losses_are_independent(name):
     assert_mean_at_most(long / short.mean(), 3.0, sees=1.5)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not COMPILED, reason="long games")
 def test_auers_bounds():
     """Theorems 1 and 2 of Auer et al. 2002 for the regret, and few switches for UCB2."""
@@ -280,6 +281,7 @@ def test_the_worst_case_is_bounded(name):
         assert_mean_at_most(found.sum(axis=1), limit, sees=0.5 * limit)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not COMPILED, reason="long games")
 def test_hesitating_saves_switches():
     for plain, careful in (

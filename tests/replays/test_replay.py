@@ -56,6 +56,7 @@ def bill(arms, losses, lam):
     return np.cumsum(losses[np.arange(len(arms)), arms]) + lam * switches, switches
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BY_HAND)
 def test_costs_are_those_of_a_player_round_by_round(found, name):
     policy = make_policy({"n_arms": ARMS, **BY_HAND[name]})
@@ -192,6 +193,7 @@ def test_tables_of_every_make_give_the_same_numbers(tmp_path):
         assert made.plans_frame()["label"].dtype.is_temporal()
 
 
+@pytest.mark.slow
 def test_policies_in_every_form():
     made = hf.replay(
         LOSSES,

@@ -115,6 +115,7 @@ def test_mistakes(write, module, policies, environment, message):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_the_command_finds_what_lies_beside_the_file(write, tmp_path, module):
     file = write(own_study(module, '["MODULE:Mine"]'))
     code = "from holdfast.cli import main; main()"
