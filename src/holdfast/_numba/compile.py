@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 import numba
 import numpy as np
 
-from holdfast._numba.identity import Untellable, hidden_randomness, identity, kernels_of
+from holdfast._numba.identity import NotHashable, hidden_randomness, identity, kernels_of
 from holdfast.errors import HoldfastError
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -73,5 +73,5 @@ _COMPILED_WITH: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
 def _frozen(function: Callable[..., Any]) -> str:
     try:
         return identity(function)
-    except Untellable:
+    except NotHashable:
         return ""
