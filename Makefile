@@ -20,6 +20,7 @@ lint: $(INSTALLED)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy --config-file tests/mypy.ini
 	$(BIN)/lint-imports
 
 # Before each commit: lint, types and the fast tests.
@@ -39,9 +40,10 @@ test-versions:
 	.venv-nox/bin/python -m pip install --quiet --disable-pip-version-check 'nox>=2025.2.9' 'uv>=0.7'
 	$(if $(shell command -v pyenv),PYENV_VERSION=$(shell pyenv versions --bare | paste -sd:)) .venv-nox/bin/nox
 
-# Lines of the package that the tests run, with the compiler off so that kernels count too.
+# Lines of the package that the tests run. Kernels count where they run with the compiler off.
 coverage: $(INSTALLED)
-	NUMBA_DISABLE_JIT=1 $(PYTEST) --cov --cov-report=term-missing:skip-covered
+	$(PYTEST) --cov --cov-report=
+	NUMBA_DISABLE_JIT=1 $(PYTEST) -m plain --cov --cov-append --cov-report=term-missing:skip-covered
 
 reproduce: $(INSTALLED)
 	$(BIN)/holdfast reproduce
@@ -57,5 +59,5 @@ bench-peers: $(INSTALLED)
 	$(BIN)/python benchmarks/against_peers.py .venv-peers/bin/python
 
 clean:
-	rm -rf $(VENV) .venv-nox .venv-peers .nox .nox .coverage .pytest_cache .mypy_cache .ruff_cache .hypothesis reproduction
+	rm -rf $(VENV) .venv-nox .venv-peers .nox .coverage* .pytest_cache .mypy_cache .ruff_cache .hypothesis reproduction
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -2,11 +2,14 @@
 
 `kernel` marks a function for the compiler. `Scalar`, `PerArm`, `Scratch`, `ScratchPerArm` declare named state, and
 `several` of them under one name, `Range` and its kinds what saved numbers may be, `Array` a table. `Kernels`
-names two kernels with their state, block and parameters. `uniform_abreast(streams, g)` is the next number in
+names two kernels with their state, block and parameters. `next_uniform(streams, g)` is the next number in
 [0, 1) of game g; `uniform(stream)` that of a single stream. `whole_rounds(a)` is ⌈a⌉ that forgives rounding.
 
 `docs/new_policy.md` and `docs/new_environment.md` use nothing else.
 """
+
+import warnings
+from typing import Any
 
 from holdfast._numba.compile import COMPILED, kernel
 from holdfast.layouts import (
@@ -25,7 +28,7 @@ from holdfast.layouts import (
     several,
 )
 from holdfast.policies.policy import Kernels
-from holdfast.rng import uniform, uniform_abreast
+from holdfast.rng import next_uniform, uniform
 from holdfast.schedules import whole_rounds
 
 __all__ = [
@@ -44,8 +47,16 @@ __all__ = [
     "ScratchPerArm",
     "Whole",
     "kernel",
+    "next_uniform",
     "several",
     "uniform",
-    "uniform_abreast",
     "whole_rounds",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """`uniform_abreast`, as `next_uniform` was called, for one more release."""
+    if name == "uniform_abreast":
+        warnings.warn("uniform_abreast is called next_uniform now", DeprecationWarning, stacklevel=2)
+        return next_uniform
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

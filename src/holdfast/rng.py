@@ -106,7 +106,7 @@ def uniform(state: Any) -> float:
 
 
 @kernel
-def uniform_abreast(streams: Any, g: int) -> float:
+def next_uniform(streams: Any, g: int) -> float:
     """The next number of column `g` of `streams`."""
     streams[0, g], streams[1, g], streams[2, g], streams[3, g], u = _stepped(
         streams[0, g], streams[1, g], streams[2, g], streams[3, g]

@@ -15,7 +15,7 @@ We solve for the distance s = min C − x > 0. With D_i = C_i − min C, w_i = 1
   error of 4.5·10⁻¹⁵ in s and twice it in p.
 * When a block has moved only C_I, the sums at the old x are corrected in O(1) and give the start.
 
-Several games are played abreast: `C` and `w` have one column per game, and what is one number for a game is a row.
+Several games are played side by side: `C` and `w` have one column per game, and what is one number for a game is a row.
 """
 
 from __future__ import annotations

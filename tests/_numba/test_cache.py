@@ -136,6 +136,7 @@ class Attack:
         return Path.touch, (self.target,)
 
 
+@pytest.mark.slow
 @POSIX
 @pytest.mark.parametrize("shared", ["folder", "file"])
 def test_the_code_of_a_stranger_is_not_run(tmp_path, shared):

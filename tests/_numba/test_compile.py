@@ -36,6 +36,7 @@ internals.LinkedLibrary._finalize_final_module = None
 }
 
 
+@pytest.mark.slow
 def test_another_numba_plays_the_same(tmp_path):
     """Where what we use of its inside is gone or changed, kernels still compile."""
     played = {}

@@ -10,6 +10,8 @@ import pytest
 
 import holdfast
 
+pytestmark = pytest.mark.slow
+
 SOURCE = str(Path(holdfast.__file__).parents[1])
 
 POLICY = """
@@ -218,7 +220,7 @@ def observe(params, state, block, totals, rounds):
         state.pulls[int(block.arm[g]), g] += rounds
 
 class Typed(hf.Exp3):
-    kernels = Kernels(choose, observe, State, Block, abreast=True, params=EXP3.params)
+    kernels = Kernels(choose, observe, State, Block, side_by_side=True, params=EXP3.params)
 
     def probabilities(self, params, state, block):
         return np.eye(self.n_arms)[int(block.arm[0])]
@@ -239,7 +241,7 @@ def test_a_policy_typed_into_a_notebook_plays(tmp_path):
 
 
 def test_a_policy_typed_into_a_notebook_plays_on_dask(tmp_path):
-    """Sent by value to workers that have never heard of it; abreast there too."""
+    """Sent by value to workers that have never heard of it; side by side there too."""
     pytest.importorskip("distributed")
     code = """
     world = hf.LossTable(np.tile([0.0, 0.1, 0.2, 0.3], (10, 1)))

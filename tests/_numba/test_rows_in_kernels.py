@@ -19,7 +19,7 @@ class Tried(NamedTuple):
 
     values: PerArm
     found: PerArm
-    count: Scalar
+    count: Scalar  # type: ignore[assignment]  # also a method of tuples
     spare: ScratchPerArm
 
 
@@ -153,6 +153,7 @@ FOUND = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tried", FOUND)
 def test_a_row_is_an_array(tried):
     player = Trial(K, tried=tried).player(seed=1)

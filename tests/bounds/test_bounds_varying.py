@@ -26,6 +26,7 @@ COSTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COSTS)
 @given(arms_and_gaps(), short)
 def test_theorem_4_agrees_with_naive(name, arms_and_gaps, T):
@@ -242,6 +243,7 @@ def test_corollary_5_exponents(alpha):
     assert math.log10(growth) / 6 == pytest.approx(constrained, abs=0.02)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not COMPILED, reason="many blocks in plain Python")
 @pytest.mark.parametrize("alpha", [0.5, 1.5, 3.0])
 def test_adversarial_growth_under_power_costs(alpha):

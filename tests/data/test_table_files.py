@@ -41,7 +41,7 @@ MISTAKES = {
 @pytest.mark.parametrize("name", MISTAKES)
 def test_mistakes_in_csv_files_are_named(tmp_path, name):
     content, message = MISTAKES[name]
-    (tmp_path / "t.csv").write_bytes(content if isinstance(content, bytes) else content.encode())
+    (tmp_path / "t.csv").write_bytes(content if isinstance(content, bytes) else str(content).encode())
     with pytest.raises(InvalidParameter, match=f"^source .*{message}"):
         LossTable(tmp_path / "t.csv")
 

@@ -28,7 +28,7 @@ def loss_of(t: int, arm: object, policy: hf.Policy = SWITCH) -> float:
 
 def play(router: hf.Router, rounds: int, start: int = 0) -> list[object]:
     """Ask and tell at once; the arms."""
-    arms = []
+    arms: list[object] = []
     for t in range(start, start + rounds):
         decision = router.ask()
         router.tell(decision.id, loss_of(t, decision.arm, router.policy))

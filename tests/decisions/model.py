@@ -64,7 +64,7 @@ class Model:
     def _settle_due(self) -> None:
         mark = self.seen if self.seconds is not None else self.asked
         due = [b for b in self.blocks if not b.settled and b.due is not None and b.due <= mark]
-        for block in sorted(due, key=lambda b: b.due):
+        for block in sorted(due, key=lambda b: b.due or 0.0):
             self._settle(block)
 
     def ask(self, n: int) -> list[tuple[int, int, int]]:

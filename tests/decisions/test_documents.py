@@ -10,6 +10,8 @@ import pytest
 
 import holdfast
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "production.md").read_text(encoding="utf-8")
 
@@ -50,8 +52,7 @@ def shell(folder) -> Path:
     """A folder with the example, a job, and the command as it will be installed."""
     (folder / "place.sh").write_text(example("# place.sh"), encoding="utf-8")
     (folder / "run_job").write_text("#!/bin/sh\necho 0.25\n")
-    verbs = "import typer; from holdfast.decisions.commands import add_to; app = typer.Typer(); add_to(app); app()"
-    (folder / "holdfast").write_text(f'#!/bin/sh\nexec {sys.executable} -c "{verbs}" "$@"\n')
+    (folder / "holdfast").write_text(f'#!/bin/sh\nexec {sys.executable} -m holdfast "$@"\n')
     for name in ("run_job", "holdfast"):
         (folder / name).chmod(0o755)
     return folder

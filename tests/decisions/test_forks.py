@@ -18,6 +18,8 @@ from holdfast.decisions import core
 from holdfast.decisions.executor import Call, Waiting
 from holdfast.decisions.stores.sqlite import SqliteStore
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_fork_while_threads_decide_leaves_no_child_waiting(place):
     router = place.open(policy=SWITCH, seed=1)

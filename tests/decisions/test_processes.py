@@ -22,6 +22,8 @@ from together import FORK, all_exact, together
 
 import holdfast as hf
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = Path(__file__).parents[2] / "scripts" / "kill_trials.py"
 
 

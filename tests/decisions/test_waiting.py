@@ -227,6 +227,7 @@ def test_patience_is_a_time_that_passes(place, patience):
         place.open(policy=SWITCH, patience=patience)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", ["mean", "drop", 0.25])
 @pytest.mark.parametrize("name", CASES)
 def test_games_in_which_losses_often_do_not_come_go_on(name, missing):

@@ -2,13 +2,14 @@
 
 import math
 import multiprocessing
+from typing import Any
 
 import holdfast as hf
 
 FORK = multiprocessing.get_context("fork")
 
 
-def decide(url: str, rounds: int, out: object) -> None:
+def decide(url: str, rounds: int, out: Any) -> None:
     """A worker: its ids and losses, one by one and several at once."""
     done = []
     with hf.open(url, "game") as router:

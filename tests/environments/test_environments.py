@@ -97,6 +97,7 @@ def convolved(masses: np.ndarray) -> np.ndarray:
     return total
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "start", "stop", "arm"),
     [

@@ -83,6 +83,7 @@ def gap_of(world: hf.Environment, arm: int, start: int, stop: int) -> float:
     return gaps.item()
 
 
+@pytest.mark.slow
 @pytest.mark.plain
 @every_world
 @given(interval=intervals, arm=st.integers(0, K - 1))
@@ -108,6 +109,7 @@ def test_totals_without_noise_are_the_sums_and_draw_nothing(name, interval, arm)
     assert (stream.state == before).all()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not COMPILED, reason="many draws")
 @pytest.mark.parametrize(
     ("name", "start", "stop", "arm"),

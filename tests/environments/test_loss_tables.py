@@ -84,6 +84,7 @@ def test_every_kind_of_file_is_the_table_it_holds(tmp_path):
             assert table.labels is None
             assert table.settings()["source"] == str(file)
             again = make_environment(table.settings())
+            assert isinstance(again, LossTable)
             assert (again.sums == table.sums).all()
             assert again.settings() == table.settings()
 

@@ -92,7 +92,7 @@ def test_random_worlds_are_those_of_their_seed():
     one, other = ([world.environment for world in random_worlds(20, seed)] for seed in (1, 2))
     assert one == [world.environment for world in random_worlds(20, 1)]
     assert one != other
-    assert {world.noise for world in one} == {True, False}
+    assert {world.settings()["noise"] for world in one} == {True, False}
     assert {world.n_arms for world in one} <= set(range(2, 9))
 
 

@@ -8,6 +8,8 @@ from arena_document import BEGIN, END, markdown, refresh
 
 import holdfast as hf
 
+pytestmark = pytest.mark.slow
+
 
 def test_tables_are_those_of_the_run(made):
     told = markdown(json.loads(made.document.read_text(encoding="utf-8")))

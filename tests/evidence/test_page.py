@@ -5,6 +5,8 @@ from chromium import pdf_pages
 
 from holdfast.evidence.conclusions import conclusions
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def text(made):

@@ -13,6 +13,8 @@ from holdfast.environments.searched_worlds import found_worlds
 from holdfast.evidence.run import run_arena
 from holdfast.evidence.terminal import summary
 
+pytestmark = pytest.mark.slow
+
 SMALL = {
     "policies": ["adaptive"],
     "environments": ["stochastic-easy", "drifting-costly"],

@@ -42,6 +42,7 @@ def run(folder: Path, *arguments: str) -> str:
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=500).stdout
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not COMPILED, reason="there is no machine code")
 def test_after_warming_nothing_is_left_to_compile(tmp_path):
     said = run(tmp_path, "-m", "holdfast", "warm", "--policies", "exp3", "--simulated", "exp3")

@@ -65,6 +65,7 @@ def said(program: str, value: str, cache: object) -> str:
     return done.stdout or done.stderr.splitlines()[-1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("changed", HELPERS)
 def test_another_process_notices(changed, tmp_path):
     program = CALLED.format(helper=HELPERS[changed])
@@ -95,7 +96,7 @@ def test_a_module_that_is_closed_over_is_looked_into():
 
     seen = []
     for constant in (1.0, 3.0):
-        module.constant = constant
+        setattr(module, "constant", constant)  # noqa: B010
         seen.append(called(0.0))
     assert seen == [1.0, 3.0]
 

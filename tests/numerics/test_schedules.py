@@ -26,7 +26,7 @@ def length(n: int, K: int, lam: float | str) -> float:
 def test_block_counts(lam, blocks):
     """N for T = 10⁵ and K = 8: in closed form, and by adding up the lengths the kernel plays."""
     assert number_of_blocks(8, lam, 100_000) == blocks
-    covered = n = 0
+    covered, n = 0.0, 0
     while covered < 100_000:
         n += 1
         covered += length(n, 8, lam)

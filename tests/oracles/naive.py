@@ -67,10 +67,10 @@ def tsallis_weights_exact(C: Sequence[float], eta: float, digits: int = 50) -> l
             s += step
 
 
-def exp3_weights(L: Sequence[float], eta: float) -> list[float]:
-    """EXP3: p_i ∝ exp(−η L_i)."""
-    smallest = min(L)
-    w = [math.exp(-eta * (x - smallest)) for x in L]
+def exp3_weights(C: Sequence[float], eta: float) -> list[float]:
+    """EXP3: p_i ∝ exp(−η C_i)."""
+    smallest = min(C)
+    w = [math.exp(-eta * (x - smallest)) for x in C]
     total = math.fsum(w)
     return [v / total for v in w]
 

@@ -143,7 +143,7 @@ class Ucb2(Averages):
 class Ts2(Ucb2):
     """The epochs of UCB2, the arm of Thompson sampling."""
 
-    def choose(self, uniforms: Uniforms, announced: float | None = None) -> tuple[int, int]:
+    def choose(self, uniforms: Uniforms, announced: float | None = None) -> tuple[int, int]:  # type: ignore[override]
         theta = Thompson.samples(self, uniforms)
         j = theta.index(min(theta))
         return j, self.epoch(j)

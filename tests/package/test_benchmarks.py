@@ -2,7 +2,10 @@
 
 import re
 
+import pytest
 from simulations import starting
+
+pytestmark = pytest.mark.slow
 
 
 def test_a_first_result_from_an_empty_cache_and_from_a_full_one(capsys):

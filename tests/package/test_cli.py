@@ -14,6 +14,8 @@ import holdfast
 from holdfast.cli import app
 from holdfast.paper.figures import FIGURES
 
+pytestmark = pytest.mark.slow
+
 BOUNDS = ("bounds", "--arms", "8", "--switching-cost", "1", "--horizon", "1e6", "--gaps", "0.05")
 SMALL = ("--replications", "2", "--horizon", "200", "--arms", "3")
 

@@ -5,6 +5,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -29,9 +33,9 @@ def test_the_readme_runs_from_top_to_bottom(tmp_path):
 
 
 def test_the_skeletons_of_policies_play(tmp_path):
-    skeleton, abreast = python_blocks("docs/new_policy.md")
+    skeleton, side_by_side = python_blocks("docs/new_policy.md")
     assert "epsilon-leader" in run(tmp_path, skeleton)
-    assert "random-optimism" in run(tmp_path, abreast)
+    assert "random-optimism" in run(tmp_path, side_by_side)
 
 
 def test_the_skeleton_of_an_environment_plays(tmp_path):
@@ -39,19 +43,19 @@ def test_the_skeleton_of_an_environment_plays(tmp_path):
     assert "adaptive" in run(tmp_path, skeleton)
 
 
-def test_the_skeleton_for_games_abreast_plays_each_game_as_alone(tmp_path):
-    _, abreast = python_blocks("docs/new_policy.md")
+def test_the_skeleton_for_games_side_by_side_plays_each_game_as_alone(tmp_path):
+    _, side_by_side = python_blocks("docs/new_policy.md")
     again = """
     alone = [
         hf.simulate(RandomOptimism(8), hf.Bernoulli.with_gap(8, 0.1), horizon=10_000, switching_cost=0.1,
                     replications=1, first_replication=i, checkpoints=result.provenance["checkpoints"])
         for i in range(100)
     ]
-    assert RandomOptimism(8).kernels.abreast
+    assert RandomOptimism(8).kernels.side_by_side
     assert hf.Result.concat(alone).frame.equals(result.frame)
     print("alike")
 """
-    assert run(tmp_path, abreast.rstrip() + again).endswith("alike\n")
+    assert run(tmp_path, side_by_side.rstrip() + again).endswith("alike\n")
 
 
 def test_a_policy_outside_the_package_is_cached_under_its_own_source(tmp_path):

@@ -18,6 +18,8 @@ from holdfast import errors
 from holdfast.cli import EXIT_CODES, app, as_json
 from holdfast.decisions import executor
 
+pytestmark = pytest.mark.slow
+
 DOCS = Path(__file__).parents[2] / "docs" / "cli.md"
 MARK = "hunter2"
 BEGIN = ("--policy", "tsallis-switch", "--arms", "east,west", "--switching-cost", "0.35", "--units", "-1,1")
@@ -307,7 +309,7 @@ def all_commands() -> list[tuple[str, ...]]:
     """Every command below `holdfast`, hidden ones too."""
     import typer
 
-    group = typer.main.get_command(app)
+    group = typer.main.get_group(app)
     found: list[tuple[str, ...]] = []
     for name, command in group.commands.items():
         found += [(name, inner) for inner in getattr(command, "commands", {})] or [(name,)]

@@ -12,6 +12,8 @@ from hypothesis import given, strategies as st
 import holdfast as hf
 from holdfast.result_files import _unmarked, csv_of
 
+pytestmark = pytest.mark.slow
+
 FORMULAS = ["=HYPERLINK(1)", "+1", "-1", "@x", "\tx", "\rx", "'=x", "''-x"]
 
 

@@ -24,6 +24,8 @@ from holdfast.paper.games import Match, Row, play
 from holdfast.simulation import Power
 from holdfast.verdicts.settings import RunSettings
 
+pytestmark = pytest.mark.slow
+
 T = 200
 SETTINGS = RunSettings(replications=4000, horizon=T, seed=SEED)
 ROWS = {name: row for figure in FIGURES.values() for name, row in figure.tables().items()}

@@ -14,6 +14,8 @@ from holdfast.files import claimed
 from holdfast.paper.reproduce import MANIFEST, load, reproduce
 from holdfast.runs.outputs import NEW, Outputs
 
+pytestmark = pytest.mark.slow
+
 SMALL = {"replications": 2, "horizon": 200, "n_arms": 3, "progress": False}
 
 

@@ -13,6 +13,8 @@ from holdfast.paper.guarantees import guarantees
 from holdfast.paper.reproduce import reproduce
 from holdfast.verdicts.settings import RunSettings
 
+pytestmark = pytest.mark.slow
+
 SMALL = {"replications": 2, "horizon": 300, "n_arms": 3, "seed": 4}
 ASKED = ["stochastic-hard", "ties-stochastic"]
 

@@ -12,6 +12,8 @@ from holdfast.paper.reproduce import reproduce
 from holdfast.paper.tables import play_table, tables_of
 from holdfast.verdicts.settings import RunSettings
 
+pytestmark = pytest.mark.slow
+
 NAMES = ["stochastic-hard", "constrained-easy", "adversarial", "ties-stochastic"]
 
 

@@ -16,6 +16,8 @@ from holdfast.results import SCHEMA, Result
 from holdfast.simulation.backends import Backend
 from holdfast.verdicts.settings import RunSettings
 
+pytestmark = pytest.mark.slow
+
 NAMES = ["stochastic-easy", "constrained-easy", "ties-stochastic", "varying-cost"]
 SMALL = {"replications": 3, "horizon": 2000, "n_arms": 4, "seed": 11, "progress": False}
 

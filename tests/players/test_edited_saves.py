@@ -70,6 +70,7 @@ def refused_or_played(saved: str) -> bool:
     return False
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EDITED)
 def test_any_number_edited(name):
     """Every number of the document in turn replaced by strange ones: in the first block, between two, in a later."""

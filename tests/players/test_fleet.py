@@ -22,7 +22,7 @@ import holdfast as hf
 try:
     import resource
 except ImportError:  # Windows
-    resource = None
+    resource = None  # type: ignore[assignment]
 
 from holdfast.players.fleet_kernels import PARTS
 from holdfast.players.losses import add_exactly, rounded_sum
@@ -211,6 +211,7 @@ def test_odd_numbers_are_taken_or_refused_by_name():
                 games.ask(switching_cost=costs)
 
 
+@pytest.mark.slow
 def test_threads_that_save_one_file_leave_a_whole_one(tmp_path):
     """Four threads save, and two play meanwhile: every file is a fleet between two calls."""
     fleet, file = hf.Fleet(hf.AdaptiveTsallisSwitch(8, switching_cost=1.0), 2000, seed=1), tmp_path / "fleet"
@@ -251,6 +252,7 @@ def archive(file, compression=zipfile.ZIP_STORED, **changed):
             new.writestr(name, content)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(resource is None, reason="memory is measured by POSIX's getrusage")
 @pytest.mark.parametrize("bomb", ["compressed", "compressed header", "claims much", "many games"])
 def test_a_small_file_takes_little_memory(bomb, tmp_path):

@@ -3,6 +3,7 @@
 import math
 import time
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -27,7 +28,7 @@ every_policy = pytest.mark.parametrize("name", CASES)
 pytestmark = pytest.mark.plain
 
 
-def refused(player: Player, error: type[Exception], call, *parts: str) -> Exception:
+def refused(player: Player, error: type[Exception], call, *parts: str) -> Any:
     """`call` raises `error` with every part in its message, and leaves the player as it was."""
     before = player.save()
     with pytest.raises(error) as caught:

@@ -67,8 +67,9 @@ def test_without_a_cost_the_block_version_is_exp3(K):
 def test_a_block_counts_as_its_average():
     """The rate is divided by the length: p after blocks that lose b·ℓ is p after rounds that lose ℓ."""
     K = 3
-    one, blocks = KernelGame(Exp3(K)), KernelGame(BlockExp3(K, switching_cost=2.0, horizon=10_000))
-    assert blocks.policy.block_length > 1
+    policy = BlockExp3(K, switching_cost=2.0, horizon=10_000)
+    one, blocks = KernelGame(Exp3(K)), KernelGame(policy)
+    assert policy.block_length > 1
     for t in range(200):
         for game in (one, blocks):
             arm, rounds = game.choose()

@@ -9,6 +9,8 @@ from online_play import play_online
 
 import holdfast as hf
 
+pytestmark = pytest.mark.slow
+
 
 def test_ten_thousand_arms():
     K = 10_000
@@ -51,6 +53,7 @@ def eighths_lost(environment: hf.Environment, arm: int, start: int, end: int) ->
     """Eight times the expected loss of an arm over [start, end), as a whole number."""
     if isinstance(environment, hf.Bernoulli):
         return (end - start) * (3, 4)[arm]
+    assert isinstance(environment, hf.Reversal)
     before = max(0, min(end, environment.reversal) - start)
     return 8 * (before if arm == 1 else end - start - before)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import holdfast as hf
-from holdfast.kernels import COMPILED, Kernels, PerArm, Scalar, Scratch, ScratchPerArm, kernel, uniform_abreast
+from holdfast.kernels import COMPILED, Kernels, PerArm, Scalar, Scratch, ScratchPerArm, kernel, next_uniform
 
 pytestmark = pytest.mark.plain
 
@@ -59,8 +59,8 @@ def choose(params, state, announced, streams, block):
     state.s[0] += 2.0
     for i in range(state.first.shape[0]):
         state.weights[i, 0] = state.third[i, 0] / (state.first[i, 0] + 1.0)
-    arm = int(uniform_abreast(streams, 0) * state.first.shape[0])
-    state.spare[0] = uniform_abreast(streams, 0)
+    arm = int(next_uniform(streams, 0) * state.first.shape[0])
+    state.spare[0] = next_uniform(streams, 0)
     if state.spare[0] > 0.2:
         for i in range(state.first.shape[0]):
             if state.weights[i, 0] < state.weights[arm, 0]:
@@ -131,6 +131,7 @@ def test_scratch_space_is_not_saved_and_not_missed():
     assert player.save() == again.save()
 
 
+@pytest.mark.slow
 def test_wide_state_is_simulated_as_it_is_played():
     result = hf.simulate(
         WidePolicy(5), hf.Bernoulli([0.3, 0.4, 0.5, 0.6, 0.7]), horizon=300, switching_cost=0.1, replications=1, seed=4

@@ -9,7 +9,7 @@ import pytest
 
 import holdfast as hf
 from holdfast.errors import HoldfastError, InvalidParameter
-from holdfast.kernels import COMPILED, Kernels, kernel, uniform_abreast
+from holdfast.kernels import COMPILED, Kernels, kernel, next_uniform
 
 
 @kernel
@@ -57,6 +57,7 @@ def play(environment=OWN, policy=POLICY, replications=40):
     return hf.simulate(policy, environment, horizon=20, switching_cost=1.0, replications=replications)
 
 
+@pytest.mark.slow
 @pytest.mark.plain
 @pytest.mark.parametrize("loss", [0.0, 1.0, 1.0 + 1e-8, -1e-8])
 def test_a_loss_within_the_range_is_played(loss):
@@ -65,7 +66,7 @@ def test_a_loss_within_the_range_is_played(loss):
 
 
 @pytest.mark.plain
-@pytest.mark.parametrize("replications", [1, 40])  # alone and abreast
+@pytest.mark.parametrize("replications", [1, 40])  # alone and side by side
 @pytest.mark.parametrize("loss", [math.nan, math.inf, -math.inf, -5.0, 1.001, 1e300])
 def test_a_loss_outside_the_range_ends_in_an_error(loss, replications):
     with pytest.raises(HoldfastError, match=r"^Own must lose from 0 to 1 in each round, as a share of its units"):
@@ -158,7 +159,9 @@ def policy_of(choose, params=NO_RATE, declared=Params):
 
 
 @pytest.mark.plain
-@pytest.mark.parametrize(("params", "declared"), [([0.1], Params), (EXP3.params(1.0), Params), (Params(0.1), None)])
+@pytest.mark.parametrize(
+    ("params", "declared"), [([0.1], Params), (hf.Exp3(2).parameters(), Params), (Params(0.1), None)]
+)
 def test_parameters_that_are_not_as_declared_are_refused(params, declared):
     own = policy_of(EXP3.choose, params, declared)
     rule = r"must be of the NamedTuple that Kernels\(..., params=...\) names, (Params|none) here; got "
@@ -183,7 +186,7 @@ def test_parameters_in_an_array_still_play_with_a_warning():
 
 def unmarked(params, state, announced, streams, block):
     """Not a kernel."""
-    block.arm[0] = uniform_abreast(streams, 0)
+    block.arm[0] = next_uniform(streams, 0)
 
 
 @kernel
@@ -195,7 +198,7 @@ def of_no_name(params, state, announced, streams, block):
 @kernel
 def of_no_function(params, state, announced, streams, block):
     """A function that there is not."""
-    block.arm[0] = no_such_function(1.0)  # noqa: F821
+    block.arm[0] = no_such_function(1.0)  # type: ignore[name-defined]  # noqa: F821
 
 
 @kernel

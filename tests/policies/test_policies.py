@@ -333,7 +333,7 @@ def test_an_unknown_policy_or_parameter_is_refused_with_the_nearest_name():
 @pytest.mark.plain
 def test_policies_are_frozen():
     with pytest.raises(AttributeError):
-        TsallisSwitch(3, switching_cost=0.0).switching_cost = 2.0
+        TsallisSwitch(3, switching_cost=0.0).switching_cost = 2.0  # type: ignore[misc]
 
 
 @pytest.mark.plain

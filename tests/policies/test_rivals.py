@@ -1,6 +1,7 @@
 """The rivals: against their naive twins arm for arm, with late losses, and what their sources say of their regret."""
 
 import math
+from typing import Any
 
 import naive
 import naive_rivals
@@ -17,7 +18,7 @@ from holdfast.rng import uniform
 HORIZON = 3000 if COMPILED else 200
 K = 5
 
-TWINS = {
+TWINS: dict[str, tuple[hf.Policy, Any]] = {
     "ucb1": (hf.Ucb1(K), naive_rivals.Ucb1(K)),
     "ucb1, cooldown": (hf.Ucb1(K, cooldown=9), naive_rivals.Ucb1(K, 9)),
     "ucb1, threshold": (hf.Ucb1(K, threshold=0.2), naive_rivals.Ucb1(K, 1, 0.2)),
@@ -220,6 +221,7 @@ LOGARITHMIC = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not COMPILED, reason="long games")
 @pytest.mark.parametrize("name", LOGARITHMIC)
 def test_regret_grows_slowly_where_losses_are_independent(name):
@@ -229,6 +231,7 @@ def test_regret_grows_slowly_where_losses_are_independent(name):
     assert_mean_at_most(long / short.mean(), 3.0, sees=1.5)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not COMPILED, reason="long games")
 def test_auers_bounds():
     """Theorems 1 and 2 of Auer et al. 2002 for the regret, and few switches for UCB2."""
@@ -267,6 +270,7 @@ ADVERSARIAL = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not COMPILED, reason="long games")
 @pytest.mark.parametrize("name", ADVERSARIAL)
 def test_the_worst_case_is_bounded(name):
@@ -277,6 +281,7 @@ def test_the_worst_case_is_bounded(name):
         assert_mean_at_most(found.sum(axis=1), limit, sees=0.5 * limit)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not COMPILED, reason="long games")
 def test_hesitating_saves_switches():
     for plain, careful in (

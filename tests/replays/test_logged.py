@@ -132,6 +132,7 @@ def played_log(table, seed, switching_cost):
     return arms, table[np.arange(T), arms], q
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_truth():
     """95 % intervals from logs of a learning player over drifting losses, refused ones apart: at least 90 % hold it.
 

@@ -50,6 +50,7 @@ def check(plan, table, cost):
     assert plan.cost == pytest.approx(cost_of(table, arms, cost), rel=1e-12, abs=1e-15)
 
 
+@pytest.mark.slow
 @pytest.mark.plain
 @given(table=SMALL, cost=COSTS)
 def test_best_plan_is_the_least_of_all_plans(table, cost):

@@ -56,6 +56,7 @@ def bill(arms, losses, lam):
     return np.cumsum(losses[np.arange(len(arms)), arms]) + lam * switches, switches
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BY_HAND)
 def test_costs_are_those_of_a_player_round_by_round(found, name):
     policy = make_policy({"n_arms": ARMS, **BY_HAND[name]})
@@ -169,6 +170,7 @@ def test_the_numbers_of_a_policy_do_not_depend_on_the_others(found):
     assert alone.standing(2.0).costs["exp3"].tolist() == found.standing(2.0).costs["exp3"].tolist()
 
 
+@pytest.mark.slow
 def test_tables_of_every_make_give_the_same_numbers(tmp_path):
     pandas = pytest.importorskip("pandas")
     names = ["a", "b", "c"]
@@ -191,6 +193,7 @@ def test_tables_of_every_make_give_the_same_numbers(tmp_path):
         assert made.plans_frame()["label"].dtype.is_temporal()
 
 
+@pytest.mark.slow
 def test_policies_in_every_form():
     made = hf.replay(
         LOSSES,
@@ -300,6 +303,7 @@ def test_text_fits_a_terminal(found):
     assert max(map(len, str(long).splitlines())) <= 80
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("labels", "first"),
     [
@@ -325,6 +329,7 @@ def test_two_costs_that_look_alike_are_two(tmp_path):
     assert len(list((tmp_path / "all" / "pictures").iterdir())) == 12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("losses", [np.zeros((30, 2)), np.full((30, 2), -1.0), RNG.random((30, 12)) - 1.0])
 def test_costs_that_are_not_positive_have_no_per_cent(losses, tmp_path):
     made = hf.replay(losses, ["exp3", "hold-forever"], switching_cost=0.0, units=(-1, 0), replications=3)

@@ -11,6 +11,8 @@ from study_files import GRID
 
 import holdfast as hf
 
+pytestmark = pytest.mark.slow
+
 GOOD = "time,a,b\n" + "".join(f"2026-01-{d:02} 00:00,{d % 5 / 4},{(d * 3) % 7 / 8}\n" for d in range(1, 29))
 HEAD, TAIL = GOOD.splitlines()[:3], GOOD.splitlines()[3:]
 QUICK = ("--switching-cost", "0.25,1", "--policies", "exp3,hold-forever", "--replications", "3")

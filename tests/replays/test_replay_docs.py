@@ -3,13 +3,17 @@
 import re
 from pathlib import Path
 
+import pytest
+
 import holdfast as hf
+
+pytestmark = pytest.mark.slow
 
 PAGE = Path(__file__).parents[2] / "docs" / "replay.md"
 
 
 def test_the_example_runs_and_says_what_the_page_says(tmp_path, monkeypatch, capsys):
-    example = re.search(r"```python\n(import numpy.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)[1]
+    (example,) = re.findall(r"```python\n(import numpy.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     monkeypatch.chdir(tmp_path)
     names = {}
     exec(compile(example, "docs/replay.md", "exec"), names)

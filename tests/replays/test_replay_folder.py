@@ -15,6 +15,8 @@ from damage import damaged
 import holdfast as hf
 from holdfast.files import claimed
 
+pytestmark = pytest.mark.slow
+
 LOSSES = np.random.default_rng(2).integers(0, 65, size=(120, 3)) / 64
 SETTINGS = {"policies": ["tsallis-switch", "hold-forever"], "switching_cost": [0.25, 1.0], "replications": 4}
 FILES = {

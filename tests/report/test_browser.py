@@ -20,6 +20,8 @@ from holdfast.report import (
 )
 from holdfast.report.html_parts import folded, heading, paragraph
 
+pytestmark = pytest.mark.slow
+
 LINES = "plot.data.filter(trace => trace.name).map(trace => trace.name)"
 TYPES = "[plot._fullLayout.xaxis.type, plot._fullLayout.yaxis.type]"
 COLOURS = "[getComputedStyle(document.body).backgroundColor, plot._fullLayout.font.color, plot.data.at(-1).line.color]"

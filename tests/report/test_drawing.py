@@ -12,6 +12,8 @@ from holdfast.number_format import counted, decimals, number, three_digits
 from holdfast.report import Line, Panel, draw_panel, looks, one_panel, rendered, result_chart, write_images
 from holdfast.report.charts import in_order
 
+pytestmark = pytest.mark.slow
+
 EASY = {"tsallis-switch": (np.sqrt, np.log1p), "exp3": (lambda t: 2 * np.sqrt(t), np.sqrt)}
 
 

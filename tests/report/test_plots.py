@@ -51,6 +51,7 @@ def test_figures_and_given_axes(result, grid):
     assert one.get_xlabel() == "round"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "begins"), [("a.png", b"\x89PNG"), ("a.svg", b"<?xml"), ("a.pdf", b"%PDF")])
 def test_images(result, tmp_path, name, begins):
     file = result.plot(tmp_path / name)
@@ -58,6 +59,7 @@ def test_images(result, tmp_path, name, begins):
     assert file.read_bytes().startswith(begins)
 
 
+@pytest.mark.slow
 def test_a_page_of_a_grid(grid, tmp_path, browser):
     grid.plot(tmp_path / "a.html", measures=["total_cost"], title="Two costs")
     browser.open(tmp_path / "a.html", width=390, dark=True)

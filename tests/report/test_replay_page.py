@@ -6,6 +6,8 @@ import pytest
 
 import holdfast as hf
 
+pytestmark = pytest.mark.slow
+
 HOSTILE = "<b>arm & co</b>"
 POLICIES = ["tsallis-switch", "hold-forever", "follow-the-leader:cooldown=5"]
 

@@ -68,6 +68,7 @@ def test_what_is_no_plain_value_cannot_be_provenance(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [40, 4000])
 def test_no_damage_to_a_parquet_file_goes_unnoticed(tmp_path, rows):
     """600 damages at one place each, for a small and a large table: all are named, none is read."""
@@ -88,6 +89,7 @@ def test_no_damage_to_a_parquet_file_goes_unnoticed(tmp_path, rows):
     assert Result.read(path).frame.equals(frame)
 
 
+@pytest.mark.slow
 def test_every_byte_of_the_footer_counts(tmp_path):
     """Metadata, schema, statistics and the checksum itself: each byte in turn."""
     path = simulated().write(tmp_path / "r.parquet")

@@ -4,6 +4,7 @@ import json
 import math
 import multiprocessing
 import os
+from typing import Any
 
 import mpmath
 import numpy as np
@@ -108,6 +109,7 @@ def test_compare_refuses_what_it_cannot_compare():
         hf.InvalidParameter, match=r"measure must be one of .*; got 'total_costs'; did you mean 'total_cost'\?"
     ):
         result.compare("exp3", "other", measure="total_costs")
+    wrong: Any
     for wrong in (95, 0, 1.0, None, "0.95", [0.95], float("nan"), True, 10**400):
         with pytest.raises(
             hf.InvalidParameter, match=r"^confidence must be a number between 0 and 1, such as 0\.95; got"

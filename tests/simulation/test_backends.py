@@ -37,6 +37,7 @@ def test_the_contract(backend, check):
     check(backend)
 
 
+@pytest.mark.slow
 def test_the_contract_on_the_simulated_gpu():
     script = (
         "from backend_contract import CHECKS\n"

@@ -1,4 +1,4 @@
-"""How a study's replications are cut into chunks: by the clock, in whole rows of games abreast."""
+"""How a study's replications are cut into chunks: by the clock, in whole rows of games side by side."""
 
 from itertools import pairwise
 
@@ -22,7 +22,7 @@ from holdfast.simulation.chunks import Chunks
         (4096, 5.0, 4096, 1, 8192),  # a GPU has no rows
     ],
 )
-def test_chunks_grow_to_whole_rows_of_games_abreast(chunk, taken, width, row, wanted):
+def test_chunks_grow_to_whole_rows_of_games_side_by_side(chunk, taken, width, row, wanted):
     assert Chunks().next_size(chunk, taken, width, row) == wanted
 
 
@@ -64,5 +64,5 @@ def test_a_table_is_never_too_large():
     assert max(count for _, count in spread([(0, 50)], 0.0, most_rows=1)) == 1
 
 
-def test_policies_that_are_not_played_abreast_have_no_rows():
+def test_policies_that_are_not_played_side_by_side_have_no_rows():
     assert spread([(0, 5000)], 4.0, policies=[hf.BaSE(2, horizon=100)])[:3] == [(0, 2), (2, 2), (4, 2)]

@@ -6,6 +6,8 @@ import sys
 import pytest
 from simulated_gpu import games_alike
 
+pytestmark = pytest.mark.slow
+
 SETTING = """
 K, T = 5, 150
 table = hf.LossTable(np.random.default_rng(0).random((T, K)))

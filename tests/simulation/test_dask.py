@@ -14,6 +14,8 @@ from holdfast.errors import HoldfastError, MissingExtra
 from holdfast.simulation.backends.dask import DaskCluster
 from holdfast.studies.run import run_study
 
+pytestmark = pytest.mark.slow
+
 distributed = pytest.importorskip("distributed")
 
 SETTINGS = {"horizon": 20_000, "switching_cost": 0.3, "seed": 3, "checkpoints": "log"}

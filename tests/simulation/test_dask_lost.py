@@ -16,6 +16,8 @@ import holdfast as hf
 from holdfast.errors import BackendLost, HoldfastError
 from holdfast.simulation.backends.dask import DaskCluster
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("distributed")
 
 LOSSES = hf.Bernoulli.with_gap(4, 0.2)
@@ -104,7 +106,7 @@ def test_a_module_that_the_cluster_does_not_have_is_named(machines, tmp_path, mo
 class Killing(DaskCluster):
     """A cluster that loses a process when the first piece is finished."""
 
-    victim = None
+    victim: subprocess.Popen[bytes]
 
     def run(self, tasks, done):
         def told(piece):

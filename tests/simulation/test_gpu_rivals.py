@@ -1,6 +1,9 @@
 """Rivals and hard cases on the CUDA simulator: the same games as on a CPU."""
 
+import pytest
 from simulated_gpu import games_alike
+
+pytestmark = pytest.mark.slow
 
 SETTING = """
 K, T = 4, 120

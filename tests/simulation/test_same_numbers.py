@@ -17,7 +17,7 @@ from holdfast.paper.tables import JUDGED, play_table, tables_of, write_tables
 from holdfast.verdicts.settings import RunSettings
 
 HORIZON, REPLICATIONS = 3000, 45
-"""A row of 32 games abreast, ten that are worth another, and some left over."""
+"""A row of 32 games side by side, ten that are worth another, and some left over."""
 
 
 def table_hash(frame: Any) -> str:

@@ -39,6 +39,7 @@ def environments(K: int, rounds: int = ROUNDS) -> dict[str, hf.Environment]:
 ONLINE = [name for name in CASES if name != "own units"]
 
 
+@pytest.mark.slow
 @pytest.mark.plain
 @pytest.mark.parametrize("name", ONLINE)
 def test_online_player_plays_the_simulated_game(name):
@@ -133,6 +134,7 @@ WORLDS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("world", WORLDS)
 @pytest.mark.parametrize("name", ORACLES)
 def test_short_games_are_distributed_as_the_oracles(name, world):
@@ -312,6 +314,7 @@ for replications in (1, 64):
 """
 
 
+@pytest.mark.slow
 def test_interrupt_ends_games_that_would_take_days():
     command = [sys.executable, "-c", ENDLESS]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=dict(os.environ)) as process:
@@ -356,6 +359,7 @@ except hf.Interrupted as stopped:
 """
 
 
+@pytest.mark.slow
 def test_interrupt_keeps_what_is_finished():
     """Ctrl-C in another process: it ends at once, with the pieces (a row of games each) that were finished."""
     command = [sys.executable, "-c", INTERRUPTED]
@@ -365,8 +369,8 @@ def test_interrupt_keeps_what_is_finished():
     process.send_signal(signal.SIGINT)
     said, _ = process.communicate(timeout=30)
     assert process.returncode == 0
-    *_, kept, _, ended = said.split()
-    kept = int(kept)
+    *_, count, _, ended = said.split()
+    kept = int(count)
     assert float(ended) - began < 5
     assert SIDE_BY_SIDE <= kept <= 640 / 2
     assert kept % SIDE_BY_SIDE == 0

@@ -78,6 +78,7 @@ def test_a_grid_runs_every_combination_and_policies_follow_the_study(write, tmp_
     assert summary.filter(pl.col("round") == 400).height == 4 * 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seconds", [1e-9, 1e-3, 100.0])
 def test_chunks_change_no_number(write, tmp_path, seconds):
     chunks = Chunks(seconds=seconds, row_seconds=seconds)
@@ -109,6 +110,7 @@ def wait_for(out: Path, pattern: str, process: subprocess.Popen) -> None:
         time.sleep(0.01)
 
 
+@pytest.mark.slow
 def test_a_killed_run_loses_only_the_chunk_in_flight_and_ctrl_c_says_what_was_kept(write, tmp_path):
     file, out = write(SLOW), tmp_path / "out"
     process = start(slow_run(file, out))
@@ -213,7 +215,7 @@ class Absent(Backend):
     """A backend whose device is not there."""
 
     name = "cuda"
-    abreast = False
+    side_by_side = False
     width = 4096
 
     def __enter__(self):
@@ -251,6 +253,7 @@ def test_a_folder_where_nothing_was_played_is_free(write, tmp_path, monkeypatch)
     assert sorted(os.listdir(out)) == sorted(["study.json", "summary.csv", *(file.name for file in run.files.values())])
 
 
+@pytest.mark.slow
 def test_a_study_for_a_gpu_where_there_is_none(write, tmp_path):
     pytest.importorskip("numba_cuda")
     code = (

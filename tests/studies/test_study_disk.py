@@ -12,6 +12,8 @@ from study_files import GRID, PLAIN, SEEDS
 import holdfast as hf
 from holdfast.studies.run import run_study
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_full_disk_is_one_line_and_the_study_goes_on_afterwards(write, small_disk, tmp_path):
     """The more of the disk is taken, the earlier the study comes to its end; each time it keeps what was written."""
@@ -64,9 +66,9 @@ def test_two_at_once_are_one_study(write, tmp_path):
         runs.append(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
         time.sleep(0.05)
     ends = [(process.communicate(), process.returncode) for process in runs]
-    played = [int(said[0]) for said, code in ends if code == 0]
+    played = [int(said[0]) for said, status in ends if status == 0]
     assert sorted(played)[-1] == 3000
     assert sum(played) == 3000
-    for said, code in ends:
-        assert code == 0 or "another process is running a study in" in said[1].splitlines()[-1]
+    for said, status in ends:
+        assert status == 0 or "another process is running a study in" in said[1].splitlines()[-1]
     assert sorted(os.listdir(out)) == ["study.json", "study.parquet", "summary.csv"]

@@ -81,9 +81,9 @@ def test_a_policy_and_an_environment_of_ones_own(write, tmp_path, module):
 def test_parameters_are_given_and_vary_as_for_any_other(write, module):
     text = own_study(module, '[{ policy = "MODULE:Mine", name = "mine" }]', 'kind = "MODULE:Turn"\nn_arms = 3\n')
     study = read_study(write(text + '[grid]\npolicies.mine.note = ["a", "b"]\nenvironment.n_arms = [2, 3]\n'))
-    assert [cell.policies["mine"].note for cell in study.cells] == ["a", "a", "b", "b"]
+    assert [cell.policies["mine"].settings()["note"] for cell in study.cells] == ["a", "a", "b", "b"]
     assert [cell.environment.n_arms for cell in study.cells] == [2, 3, 2, 3]
-    assert study.cells[0].environment.horizon == 300
+    assert study.cells[0].environment.settings()["horizon"] == 300
 
 
 def test_other_code_is_another_study(write, tmp_path, module):
@@ -115,6 +115,7 @@ def test_mistakes(write, module, policies, environment, message):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_the_command_finds_what_lies_beside_the_file(write, tmp_path, module):
     file = write(own_study(module, '["MODULE:Mine"]'))
     code = "from holdfast.cli import main; main()"

@@ -169,8 +169,8 @@ def test_damaged_tables_are_named_and_played_again(write, tmp_path):
     for i, (what, changed) in enumerate(damaged(whole, 600, seed=5)):
         table.write_bytes(changed)
         if i % 30 == 0:
-            (said,) = repaired(file, out, run, played=3)
-            assert said.startswith(f"{table} "), what
+            (line,) = repaired(file, out, run, played=3)
+            assert line.startswith(f"{table} "), what
             assert hf.Result.read(table).frame.equals(frame)
         else:
             with pytest.raises(hf.BadSavedState):
@@ -194,11 +194,11 @@ def test_tables_that_are_not_their_own_are_named_and_played_again(write, tmp_pat
     assert len(repaired(file, out, run, played=3)) == 1
     result = hf.Result.read(first)
     hf.Result(result.frame.head(-1), result.provenance).write(first)
-    (said,) = repaired(file, out, run, played=3)
-    assert said.endswith("does not hold every row that it should")
+    (line,) = repaired(file, out, run, played=3)
+    assert line.endswith("does not hold every row that it should")
     hf.Result(result.frame.drop("seed"), result.provenance).write(first)
-    (said,) = repaired(file, out, run, played=3)
-    assert said.endswith("does not hold every row that it should")
+    (line,) = repaired(file, out, run, played=3)
+    assert line.endswith("does not hold every row that it should")
     older = result.frame.rename({"regret_with_switching": "cost"}).drop("total_loss", "total_cost", "seed")
     older.write_parquet(first, metadata={"holdfast": json.dumps(result.provenance)})
     assert len(repaired(file, out, run, played=3)) == 1

@@ -22,7 +22,7 @@ def check_it_says_what_it_is(backend: Backend) -> None:
     assert isinstance(backend, Backend)
     assert isinstance(backend.name, str)
     assert backend.name
-    assert isinstance(backend.abreast, bool)
+    assert isinstance(backend.side_by_side, bool)
     with backend as opened:
         assert opened is backend
         assert isinstance(backend.width, int)

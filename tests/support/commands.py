@@ -18,7 +18,8 @@ def holdfast_command(*arguments: str, **options: object) -> subprocess.Completed
 
 def command_here(*arguments: str) -> subprocess.CompletedProcess[str]:
     """The same without starting a process, which takes a second: for many small mistakes."""
-    out, err, code = io.StringIO(), io.StringIO(), 0
+    out, err = io.StringIO(), io.StringIO()
+    code: str | int | None = 0
     with redirect_stdout(out), redirect_stderr(err), patch.object(sys, "argv", ["holdfast", *arguments]):
         try:
             main()

@@ -51,7 +51,7 @@ class Case:
     """A policy, how to make its oracle, and what the world announces at the start of block n."""
 
     policy: Policy
-    oracle: Callable[[], Any] | None = None
+    oracle: Any = None  # a callable without arguments
     announce: Callable[[int], float] | None = None
     highest: float = 1.0
     estimates: bool = True
@@ -65,7 +65,7 @@ class Case:
 
     def highest_loss(self, n: int) -> float:
         """The largest loss one round of block n may have."""
-        return self.announce(n) if self.policy.announces == "loss_bound" else self.highest
+        return self.announce(n) if self.announce and self.policy.announces == "loss_bound" else self.highest
 
 
 ADAPTS = {"estimates": False, "remembers_order": True}

@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 import numba
 import numpy as np
 
-from holdfast._numba.identity import Untellable, hidden_randomness, identity, kernels_of
+from holdfast._numba.identity import NotHashable, hidden_randomness, identity, kernels_of
 from holdfast.errors import HoldfastError
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -57,7 +57,7 @@ def frozen(kernel: Callable[..., Any]) -> str:
         name = hidden_randomness(function)
         if name is not None:
             raise HoldfastError(
-                f"kernel {function.__name__} must draw from the stream it is handed, as uniform_abreast(streams, g) "
+                f"kernel {function.__name__} must draw from the stream it is handed, as next_uniform(streams, g) "
                 f"does; it reads {name}"
             )
         now = _frozen(function)
@@ -73,5 +73,5 @@ _COMPILED_WITH: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
 def _frozen(function: Callable[..., Any]) -> str:
     try:
         return identity(function)
-    except Untellable:
+    except NotHashable:
         return ""

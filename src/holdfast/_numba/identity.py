@@ -21,11 +21,11 @@ import numpy as np
 from numba.extending import is_jitted
 
 LIBRARIES = ("builtins", "holdfast._numba", "llvmlite", "math", "numba", "numpy")
-"""What stands in these is told by its name: their versions, or their sources, are in the key of the cache."""
+"""What stands in these is identified by name: their versions, or their sources, are in the key of the cache."""
 
 
-class Untellable(Exception):
-    """A value whose contents cannot be told from outside: a kernel that reads it is not kept."""
+class NotHashable(Exception):
+    """A value whose contents cannot be hashed: a kernel that reads it is not cached."""
 
 
 def identity(function: Callable[..., Any]) -> str:
@@ -178,7 +178,7 @@ def _of_value(value: Any, callers: tuple[Any, ...]) -> Iterator[bytes]:
     elif isinstance(value, type) and hasattr(value, "_fields"):
         yield f"{value.__module__}.{value.__qualname__} {value._fields}".encode()
     else:
-        raise Untellable(repr(type(value)))
+        raise NotHashable(repr(type(value)))
 
 
 def _library(value: Any) -> str:

@@ -35,7 +35,7 @@ from numba.core.errors import NumbaError
 from numba.core.registry import CPUDispatcher
 
 from holdfast._numba import cache as disk
-from holdfast._numba.identity import Untellable, identity
+from holdfast._numba.identity import NotHashable, identity
 from holdfast.errors import HoldfastError
 
 PACKAGE = Path(__file__).resolve().parents[1]
@@ -159,7 +159,7 @@ class DiskCache:
         sources = _sources()
         try:
             parts = (identity(self._function), str(signature), target.codegen().magic_tuple(), VERSIONS, sources)
-        except (Untellable, ValueError, RecursionError):  # ValueError: a closure whose cell is still empty
+        except (NotHashable, ValueError, RecursionError):  # ValueError: a closure whose cell is still empty
             return None
         return hashlib.sha256(repr(parts).encode()).hexdigest() if sources else None
 

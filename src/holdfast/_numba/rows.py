@@ -1,4 +1,4 @@
-"""Arrays with one column per game, for several games played abreast.
+"""Arrays with one column per game, for several games played side by side.
 
 Compiled, they are made so that the compiler knows their number of columns: only then does it play the columns in the
 lanes of vector registers. Made on the stack, they are known to overlap nothing, and a single game's stay in registers.

@@ -24,7 +24,7 @@ from holdfast.environments.binomial_table import CERTAIN, LARGEST, TABLED, binom
 from holdfast.environments.environment import LAST_ROUND, Environment, Tables
 from holdfast.errors import InvalidParameter, nearest
 from holdfast.layouts import Array
-from holdfast.rng import binomial, uniform_abreast
+from holdfast.rng import binomial, next_uniform
 
 LEAST_GROWTH = 1.0001
 """Of the phases of the constrained adversary: 285,000 of them up to the last round; closer to 1 they do not fit."""
@@ -60,17 +60,17 @@ def total(tables: Any, places: Any, start: float, stop: float, streams: Any, tot
                 totals[g] += rounds * means[phase, int(places[g])]
         elif rounds == 1.0:
             for g in range(totals.shape[0]):
-                totals[g] += 1.0 if uniform_abreast(streams, g) < means[phase, int(places[g])] else 0.0
+                totals[g] += 1.0 if next_uniform(streams, g) < means[phase, int(places[g])] else 0.0
         elif ways[phase] == TABLED and rounds <= LARGEST:
             for g in range(totals.shape[0]):
                 kind = kinds[phase, int(places[g])]
-                drawn = binomial_from_table(rows, columns, max(kind, 0), int(rounds), uniform_abreast(streams, g))
+                drawn = binomial_from_table(rows, columns, max(kind, 0), int(rounds), next_uniform(streams, g))
                 totals[g] += drawn if kind >= 0 else rounds * means[phase, int(places[g])]
         else:
             for g in range(totals.shape[0]):
                 kind = kinds[phase, int(places[g])]
                 if kind >= 0 and rounds <= LARGEST:
-                    totals[g] += binomial_from_table(rows, columns, kind, int(rounds), uniform_abreast(streams, g))
+                    totals[g] += binomial_from_table(rows, columns, kind, int(rounds), next_uniform(streams, g))
                 else:
                     totals[g] += binomial(rounds, means[phase, int(places[g])], streams[:, g])
         now = end

@@ -12,7 +12,7 @@ from typing import Annotated, Any, NamedTuple
 from holdfast._numba.compile import kernel
 from holdfast.checks import LARGEST
 from holdfast.layouts import NonNegative, Positive, Range, Scalar, Whole
-from holdfast.rng import uniform_abreast
+from holdfast.rng import next_uniform
 from holdfast.simplex import WIDEST, refined, smallest, tsallis_solve, tsallis_start
 
 REBASE = 4096.0
@@ -128,7 +128,7 @@ def draw(params: Any, state: Any, b: float, R: float, rho: float, share: float, 
     dx -= 1.5 * half_eta * (bend - 2.0 * dx * pull + dx * dx * fourths) * per_cubes
     state.x[0] = state.least[0] - state.s[0] + dx
     state.S3[0] -= 3.0 * rho * rho * (pull - dx * fourths)
-    arm = draw_root(root, uniform_abreast(streams, 0))  # I_n ~ p_n                                   line 5
+    arm = draw_root(root, next_uniform(streams, 0))  # I_n ~ p_n                                   line 5
     state.begun[0] += b
     m_I, Z_own, Z_least = m[arm, 0], 0.0, 0.0
     for i in range(K):

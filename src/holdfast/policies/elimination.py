@@ -14,7 +14,7 @@ from holdfast._numba.compile import kernel
 from holdfast.checks import one_of, real_number, whole_number
 from holdfast.layouts import ArmIndex, Array, NonNegative, PerArm, Range, Scalar, Whole
 from holdfast.policies.policy import Kernels, Policy, has_begun, must_be
-from holdfast.rng import uniform_abreast
+from holdfast.rng import next_uniform
 from holdfast.schedules import LONGEST, floor_power, least_root
 
 GRIDS = ("arithmetic", "geometric", "minimax")
@@ -95,7 +95,7 @@ def begin_batch(params: Any, state: Any, streams: Any) -> None:
     if params.shuffled == 1.0:
         order = state.order
         for i in range(int(state.active[0]) - 1, 0, -1):  # Fisher-Yates
-            j = int(uniform_abreast(streams, 0) * (i + 1))
+            j = int(next_uniform(streams, 0) * (i + 1))
             order[i, 0], order[j, 0] = order[j, 0], order[i, 0]
 
 

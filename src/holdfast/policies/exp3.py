@@ -24,7 +24,7 @@ from holdfast.layouts import (
     layout_of,
 )
 from holdfast.policies.policy import RAREST, Kernels, Policy, WithSwitchingCost, has_begun, must_be, rearranged
-from holdfast.rng import uniform_abreast
+from holdfast.rng import next_uniform
 from holdfast.simplex import draw, exponential_weights, smallest
 
 REBASE = 2.0**20
@@ -66,7 +66,7 @@ def choose(params: Any, state: Any, announced: float, streams: Any, block: Any) 
     eta = schedules.exp3_rate(state.n[0], float(state.C.shape[0])) / params.length  # η_n = √(ln K/(nK))/B
     exponential_weights(state.C, state.least, eta, state.w, state.total)  # p_i ∝ exp(−η_n C_i)
     for g in range(state.least.shape[0]):
-        state.target[g] = uniform_abreast(streams, g) * state.total[g]
+        state.target[g] = next_uniform(streams, g) * state.total[g]
     draw(state.w, state.target, state.reached, block.arm)  # I_n ~ p_n
     for g in range(state.least.shape[0]):
         block.weight[g], block.total[g] = state.w[int(block.arm[g]), g], state.total[g]
@@ -90,7 +90,7 @@ def observe(params: Any, state: Any, block: Any, totals: Any, rounds: float) -> 
 class ExponentialWeights(Policy):
     """What EXP3 has in common with EXP3 on blocks."""
 
-    kernels = Kernels(choose, observe, Exp3State, Exp3Block, abreast=True, params=Exp3Params)
+    kernels = Kernels(choose, observe, Exp3State, Exp3Block, side_by_side=True, params=Exp3Params)
 
     def probabilities(self, params: Any, state: Any, block: Any) -> Array:
         """p of the block drawn last."""

@@ -25,7 +25,7 @@ from holdfast.layouts import Array, PerArm, Scalar, Scratch, ScratchPerArm, exte
 from holdfast.policies.paths import LONGEST_PERIOD, Path, PathKernels, default_paths, made_path, price
 from holdfast.policies.policy import AllSeen, Announcement, Kernels, Policy, must_be
 from holdfast.policies.switching_costs import CostTable, checked_costs
-from holdfast.rng import uniform_abreast
+from holdfast.rng import next_uniform
 from holdfast.simplex import exp_of_negative
 
 ANNOUNCED = "announced"
@@ -344,7 +344,7 @@ def hedge_kernels(kinds: tuple[tuple[PathKernels, int], ...], sizes: Sizes) -> K
             game.delta[0] = START * (1.0 + game.lam[0]) * params.log_paths
         steps(params, game, stand_in_of(game), 0, 0, 0, 0, 0)
         weigh(params, game)
-        arm = move(params, game, int(game.last[0]) - 1, uniform_abreast(streams, 0))
+        arm = move(params, game, int(game.last[0]) - 1, next_uniform(streams, 0))
         game.closed_rows[0] = 0.0
         game.last[0] = arm + 1.0
         block.arm[0], block.rounds[0], block.probability[0] = arm, 1.0, min(game.P[arm, 0], 1.0)

@@ -11,7 +11,7 @@ import numpy as np
 from holdfast._numba.compile import kernel
 from holdfast.layouts import ArmIndex, Array, Scalar, Whole
 from holdfast.policies.policy import Kernels, Policy, has_begun, must_be
-from holdfast.rng import uniform_abreast
+from holdfast.rng import next_uniform
 
 
 class HoldState(NamedTuple):
@@ -41,7 +41,7 @@ def choose(params: Any, state: Any, announced: float, streams: Any, block: Any) 
     K = int(params.n_arms)
     for g in range(state.arm.shape[0]):
         if state.n[0] == 0.0:
-            state.arm[g] = float(int(uniform_abreast(streams, g) * K))
+            state.arm[g] = float(int(next_uniform(streams, g) * K))
             block.probability[g] = 1.0 / K
         else:
             block.probability[g] = 1.0
@@ -76,7 +76,7 @@ class HoldForever(Policy):
     """
 
     id: ClassVar[str] = "hold-forever"
-    kernels = Kernels(choose, observe, HoldState, HoldBlock, abreast=True, params=HoldParams)
+    kernels = Kernels(choose, observe, HoldState, HoldBlock, side_by_side=True, params=HoldParams)
 
     def parameters(self) -> HoldParams:
         """K."""

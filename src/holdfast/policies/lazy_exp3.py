@@ -11,7 +11,7 @@ from holdfast._numba.compile import kernel
 from holdfast.layouts import NonNegative, Range, Scalar, extended
 from holdfast.policies.exp3 import Exp3Block, Exp3State, ExponentialWeights, observe
 from holdfast.policies.policy import Kernels, WithSwitchingCost, must_be
-from holdfast.rng import uniform_abreast
+from holdfast.rng import next_uniform
 from holdfast.schedules import LONGEST
 from holdfast.simplex import draw, exponential_weights
 
@@ -43,9 +43,9 @@ def choose(params: Any, state: Any, announced: float, streams: Any, block: Any) 
     state.squares[0] += mean * (2.0 * mean - 1.0)  # E b² = (2 − ε)/ε² of a geometric length
     eta = math.sqrt(math.log(K) / (K * state.squares[0]))
     exponential_weights(state.C, state.least, eta, state.w, state.total)
-    state.target[0] = uniform_abreast(streams, 0) * state.total[0]
+    state.target[0] = next_uniform(streams, 0) * state.total[0]
     draw(state.w, state.target, state.reached, block.arm)
-    u = uniform_abreast(streams, 0)
+    u = next_uniform(streams, 0)
     rounds = 1.0
     if mean > 1.0:
         rounds = min(1.0 + math.floor(math.log(1.0 - u) / math.log1p(-1.0 / mean)), LONGEST)  # by inversion

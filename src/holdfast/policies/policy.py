@@ -11,9 +11,9 @@ start of a block (Theorem 4's λ_n, Theorem 2's b_t), `streams` the random strea
 stored, sent elsewhere and observed late, after others have begun, and in any order. A policy that cannot go on without
 a loss says so (`waits_for_losses`). `rounds` is fewer than the block's own only where some of its losses never came.
 
-Every array has one column per game. A policy whose blocks have the same lengths in every game may be played *abreast*:
-its kernels are then handed several columns at once, and the common ``block.rounds`` is that of column 0. All others are
-handed one column, here as in online play and on a GPU.
+Every array has one column per game. A policy whose blocks have the same lengths in every game may be played *side by
+side*: its kernels are then handed several columns at once, and the common ``block.rounds`` is that of column 0. All
+others are handed one column, here as in online play and on a GPU.
 """
 
 from __future__ import annotations
@@ -62,16 +62,14 @@ BLOCK_RANGES = {"arm": ArmIndex, "rounds": Range(1.0, Whole.most, whole=True), "
 """What the block of every policy begins with; a probability of 0 is one that is not known."""
 
 
-class Kernels(NamedTuple):
-    """All that is needed to play a policy, apart from its parameters."""
-
+class _Kernels(NamedTuple):
     choose: Kernel
     observe: Kernel
     state: type
     """A NamedTuple of what a game keeps."""
     block: type
     """A NamedTuple that begins with `arm`, `rounds` and `probability`, then whatever `observe` wants handed back."""
-    abreast: bool = False
+    side_by_side: bool = False
     """Whether several games can be played at once: only where their blocks have the same lengths."""
     params: type | None = None
     """A NamedTuple of what `Policy.parameters` returns; None for a policy without parameters."""
@@ -92,6 +90,30 @@ class Kernels(NamedTuple):
     def params_layout(self) -> ParamsLayout:
         """Where the parameters lie."""
         return params_layout_of(self.params)
+
+
+SIDE_BY_SIDE = "abreast is called side_by_side now"
+
+
+class Kernels(_Kernels):
+    """All that is needed to play a policy, apart from its parameters."""
+
+    __slots__ = ()
+
+    if not TYPE_CHECKING:
+
+        def __new__(cls, *args: Any, **named: Any) -> Any:
+            """Take `abreast`, as `side_by_side` was called, for one more release."""
+            if "abreast" in named:
+                warnings.warn(SIDE_BY_SIDE, DeprecationWarning, stacklevel=2)
+                named["side_by_side"] = named.pop("abreast")
+            return super().__new__(cls, *args, **named)
+
+    @property
+    def abreast(self) -> bool:
+        """As `side_by_side` was called, for one more release."""
+        warnings.warn(SIDE_BY_SIDE, DeprecationWarning, stacklevel=2)
+        return self.side_by_side
 
 
 class AllSeen(NamedTuple):

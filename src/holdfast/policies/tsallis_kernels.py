@@ -2,7 +2,7 @@
 
 Tsallis-Switch, its varying-cost version and Tsallis-INF differ in the schedule of block lengths and learning rates
 only; with each, losses are estimated by importance weighting or with reduced variance. `algorithm_1` puts the parts
-together. Any number of games is played abreast, because no schedule depends on what is drawn.
+together. Any number of games is played side by side, because no schedule depends on what is drawn.
 
 A block may be observed at any time after its draw: all that its estimate needs is in it. Where it is observed before
 anything else happens, as in a simulation, the next solution starts from the sums of this one, corrected in O(1);
@@ -21,7 +21,7 @@ from holdfast import schedules
 from holdfast._numba.compile import kernel
 from holdfast.layouts import Array, Flag, NonNegative, PerArm, Range, Scalar, Scratch, Whole, layout_of
 from holdfast.policies.policy import RAREST, Kernel, Kernels, Policy, has_begun, must_be, rearranged
-from holdfast.rng import uniform_abreast
+from holdfast.rng import next_uniform
 from holdfast.simplex import (
     WIDEST,
     draw_squares,
@@ -180,7 +180,7 @@ def draw_block(state: Any, rounds: float, eta: float, streams: Any, block: Any) 
     solve_block(state, eta)
     rho, C, w = 0.25 * eta * eta, state.C, state.w
     for g in range(state.s.shape[0]):
-        state.target[g] = uniform_abreast(streams, g) * rho
+        state.target[g] = next_uniform(streams, g) * rho
     draw_squares(w, state.step, rho, state.target, state.reached, block.arm)  # I_n ~ p_n    Algorithm 1, line 5
     for g in range(state.s.shape[0]):
         arm = int(block.arm[g])

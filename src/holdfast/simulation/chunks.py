@@ -40,7 +40,11 @@ class Chunks:
         played = list(policies)
         most = max(1, self.most_rows // (checkpoints * len(played)))
         size = width = backend.width
-        row = width * SIDE_BY_SIDE if backend.abreast and any(policy.kernels.abreast for policy in played) else 1
+        row = (
+            width * SIDE_BY_SIDE
+            if backend.side_by_side and any(policy.kernels.side_by_side for policy in played)
+            else 1
+        )
         for first, count in missing:
             end = first + count
             while first < end:

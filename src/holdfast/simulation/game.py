@@ -17,7 +17,7 @@ from holdfast._numba.rows import as_rows, local_rows, local_words
 from holdfast.layouts import Scalar, layout_of
 from holdfast.policies.policy import Kernel, Kernels
 from holdfast.regret import NO_ARM, is_switch
-from holdfast.rng import STATE_SIZE, start_stream, uniform_abreast
+from holdfast.rng import STATE_SIZE, next_uniform, start_stream
 from holdfast.schedules import LONGEST
 
 SIDE_BY_SIDE = 32
@@ -248,7 +248,7 @@ def _composed_play(parts: Parts, values: tuple[str, ...]) -> Kernel:
         for g in range(width):
             tally.arm_before[g] = NO_ARM
             if rules.shuffled:
-                tally.shift[g] = float(int(uniform_abreast(scratch.environment_streams, g) * K))
+                tally.shift[g] = float(int(next_uniform(scratch.environment_streams, g) * K))
         horizon, tables, costs, checkpoints = rules.horizon, rules.tables, rules.costs, rules.checkpoints
         marks, mark = checkpoints.shape[0], 0
         n_costs, n, t = costs.shape[0], 0, 0.0

@@ -61,7 +61,7 @@ class Task:
     @property
     def width(self) -> int:
         """How many of the replications are best played side by side."""
-        return SIDE_BY_SIDE if self.policy.kernels.abreast and self.policy.n_arms <= MOST_ARMS_SIDE_BY_SIDE else 1
+        return SIDE_BY_SIDE if self.policy.kernels.side_by_side and self.policy.n_arms <= MOST_ARMS_SIDE_BY_SIDE else 1
 
     def rows(self) -> list[tuple[int, int]]:
         """How the replications are played: (how many, how many at a time). A few left over are played one by one."""

@@ -78,6 +78,7 @@ def rough_costs(n: int) -> float:
     return (0.0, 0.3, 4.0, 1.1)[n % 4] * (1 + n / 100)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("keyword", "value"), [(keyword, value) for keyword, (_, values) in CONSTANTS.items() for value in values]
 )
@@ -87,6 +88,7 @@ def test_any_constant_plays_as_the_twin(keyword, value):
         play_both(game, Adaptive(5, lam, **{CONSTANTS[keyword][0]: value}), no_cost, seed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lam", [0.0, 0.02, 0.3, 1.0, 5.0, 30.0])
 @pytest.mark.parametrize("K", [1, 2, 3, 9, 40])
 def test_any_cost_and_number_of_arms_play_as_the_twin(K, lam):
@@ -118,6 +120,7 @@ class FiftyDigits(Adaptive):
         super().__init__(K, lam, number=mpmath.mpf)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lam", [0.0, 1.37, None])  # with 1.3, 0.325n is a whole number at n = 40, but for rounding
 def test_one_game_to_fifty_digits(lam):
     """C, p, V of whole games: what rounding does to them in 500 blocks stays below 10⁻⁹.

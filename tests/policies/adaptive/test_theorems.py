@@ -34,6 +34,7 @@ def certificate(game: Adaptive) -> float:
     return 2 * math.sqrt(game.K * game.V) + 2 * (math.sqrt(game.K) - 1) * math.sqrt(game.V_bar)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("announced", [False, True], ids=["fixed cost", "announced costs"])
 def test_theorem_A_on_every_path(announced):
     """W_i ≤ κ_W Λ, O ≤ κ_O G, Q ≤ 1.651 A^{2/3}, Σ⟨p, e⟩ − e_j ≤ 2√(K V_{N+1}) + 2(√K − 1)√V̄_N for every arm j."""
@@ -111,9 +112,11 @@ def enumerate_arms(
         here = (regret + c[arm] - c, bias + np.maximum(np.array(block.u) - c, 0), switches + changed)
         branch = enumerate_arms(other, sums, t + b, left - 1, probability * block.p[arm], here, T)
         mean = branch if mean is None else mean.plus(branch)
+    assert mean is not None
     return mean
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("K", "blocks"), [(2, 8), (3, 5)])
 @pytest.mark.parametrize("lam", [2.0, 6.0, 20.0])
 def test_theorem_A_in_exact_expectation(K, blocks, lam):

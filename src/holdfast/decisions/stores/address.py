@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 from urllib.parse import quote
@@ -78,9 +79,10 @@ def _postgresql(url: str) -> Address:
     example = "must be such as 'postgresql://user:password@host:port/database?option=value', as libpq reads it"
     if "\0" in url:
         _refuse(f"{example}, without NUL")
-    try:
+    given = None
+    with suppress(psycopg.Error, ValueError):  # its message repeats what it could not read: ours has no context
         given = psycopg.conninfo.conninfo_to_dict(url)
-    except (psycopg.Error, ValueError):  # its message repeats what it could not read
+    if given is None:
         _refuse(f"{example}; {ESCAPES}")
     found = {name: str(value) for name, value in given.items() if value is not None}
     # With a raw '/', '@' or '?' in a password libpq takes parts of it for a port, a host, a database or a user.

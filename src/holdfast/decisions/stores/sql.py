@@ -20,6 +20,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache
+from operator import attrgetter
 from threading import local
 from typing import Any, ClassVar, NamedTuple, get_type_hints
 
@@ -30,7 +31,7 @@ SCHEMA_TABLE = "holdfast_schema"
 OLD_TABLE = "holdfast_players"
 """Only stores of Holdfast 0.3.0 have it."""
 
-# {serial}: a number given by the store; {float}: 64 bits; {compact}: rows in the order of their key;
+# {serial}: a number given by the store, never twice; {float}: 64 bits; {compact}: rows in the order of their key;
 # {hot}: room for a row that changes often
 SCHEMA = (
     """CREATE TABLE holdfast_games (
@@ -95,6 +96,8 @@ BLOCKS = {
 
 CHANGED = ("rounds", "told", "losses", "late", "due", "settled_order", "settled_at", "total")
 """Columns of a block that change."""
+
+_changed = attrgetter(*CHANGED)
 
 CHUNK = 400
 """Keys in one query."""
@@ -280,21 +283,7 @@ class Transaction(ABC):
             self.write(insert(Block), [(game, *_as_stored(b)) for b in events.begun.values()])
         if events.changed:
             sets = ", ".join(f"{name} = ?" for name in CHANGED)
-            rows = [
-                (
-                    b.rounds,
-                    b.told,
-                    json.dumps(b.losses),
-                    b.late,
-                    b.due,
-                    b.settled_order,
-                    b.settled_at,
-                    b.total,
-                    game,
-                    b.number,
-                )
-                for b in events.changed.values()
-            ]
+            rows = [(*_changed(_as_stored(b)), game, b.number) for b in events.changed.values()]
             self.write(f"UPDATE holdfast_blocks SET {sets} WHERE game = ? AND number = ?", rows)
         for kind, added in ((Ask, events.asks), (Loss, events.losses), (Change, events.changes)):
             if added:
@@ -334,7 +323,7 @@ def row_of_game(values: Sequence[Any]) -> Game:
     return game
 
 
-def _as_stored(block: Block) -> tuple[Any, ...]:
+def _as_stored(block: Block) -> Block:
     return block._replace(losses=json.dumps(block.losses))  # type: ignore[arg-type]  # as the column has it
 
 

@@ -9,6 +9,7 @@ that all backends do.
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -26,8 +27,14 @@ class Backend(ABC):
 
     name: ClassVar[str]
     """What it is called in a result's provenance."""
-    abreast: ClassVar[bool] = True
+    side_by_side: ClassVar[bool] = True
     """Whether each of the `width` games at the same time may be a row of games side by side."""
+
+    def __init_subclass__(cls) -> None:
+        """Take `abreast`, as `side_by_side` was called, for one more release."""
+        if "abreast" in vars(cls):
+            warnings.warn("abreast is called side_by_side now", DeprecationWarning, stacklevel=2)
+            cls.side_by_side = vars(cls)["abreast"]
 
     @property
     @abstractmethod
@@ -56,7 +63,7 @@ class Reporting(Backend):
 
     def __init__(self, backend: Backend, advance: Callable[[int], None]) -> None:
         self._backend, self._advance = backend, advance
-        self.name, self.abreast = backend.name, backend.abreast  # type: ignore[misc]  # those of this one object
+        self.name, self.side_by_side = backend.name, backend.side_by_side  # type: ignore[misc]  # those of this one object
 
     @property
     def width(self) -> int:

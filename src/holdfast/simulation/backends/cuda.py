@@ -117,7 +117,7 @@ class Cuda(Backend):
     """The GPU of this machine; a ``with`` block begins with the check that there is one."""
 
     name: ClassVar[str] = "cuda"
-    abreast: ClassVar[bool] = False
+    side_by_side: ClassVar[bool] = False
 
     @property
     def width(self) -> int:

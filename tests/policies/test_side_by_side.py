@@ -1,4 +1,4 @@
-"""Games abreast: the same bits as one by one, on any processor; whose kernels are played, and by which rules."""
+"""Games side by side: the same bits as one by one, on any processor; whose kernels are played, and by which rules."""
 
 import math
 import os
@@ -22,7 +22,7 @@ from holdfast.simulation.game import SIDE_BY_SIDE
 from holdfast.simulation.tasks import WORTH_A_ROW, Task, run_task
 
 
-def abreast_task(policy: hf.Policy, environment: hf.Environment, horizon: int, costs: Costs, count: int) -> Task:
+def side_by_side_task(policy: hf.Policy, environment: hf.Environment, horizon: int, costs: Costs, count: int) -> Task:
     marks = (1, horizon // 3, horizon)
     return Task(policy.label, policy, environment, horizon, costs, marks, seed=5, first=3, count=count)
 
@@ -52,20 +52,21 @@ def abreast_task(policy: hf.Policy, environment: hf.Environment, horizon: int, c
     ids=lambda value: value.label if isinstance(value, hf.Policy) else None,
 )
 @pytest.mark.plain
-def test_games_abreast_are_the_games_one_by_one(policy, means, costs):
+def test_games_side_by_side_are_the_games_one_by_one(policy, means, costs):
     """A row with idle columns, and the same replications alone: the very same bits at every checkpoint."""
     horizon = 4000 if COMPILED else 60
     environment = hf.Bernoulli(means, shuffled=True)
     count = WORTH_A_ROW + 2
-    row = abreast_task(policy, environment, horizon, costs, count)
-    if policy.kernels.abreast:
+    row = side_by_side_task(policy, environment, horizon, costs, count)
+    if policy.kernels.side_by_side:
         assert row.rows() == [(count, SIDE_BY_SIDE)]
     together = run_task(row)
     alone = [run_task(replace(row, first=row.first + i, count=1)) for i in range(count)]
     for measure in ("excess", "switches", "paid"):
         one_by_one = np.concatenate([getattr(one, measure) for one in alone])
         np.testing.assert_array_equal(getattr(together, measure), one_by_one)
-    assert together.blocks == sum(one.blocks for one in alone)
+    blocks = [one.blocks for one in alone]
+    assert together.blocks == sum(blocks)
 
 
 @kernel
@@ -81,18 +82,19 @@ def learn_nothing(params, state, block, totals, rounds):
 EXP3 = hf.Exp3(3).kernels
 
 
+@pytest.mark.slow
 @pytest.mark.plain
 def test_a_policy_with_a_kernel_of_its_own_is_played_by_it():
-    """A subclass that replaces a kernel is played by it, and abreast only where it says so itself."""
+    """A subclass that replaces a kernel is played by it, and side by side only where it says so itself."""
 
     class Forgetful(hf.Exp3):
         kernels = EXP3._replace(observe=learn_nothing)
 
     class Stubborn(hf.Exp3):
-        kernels = EXP3._replace(choose=always_the_last, observe=learn_nothing, abreast=False)
+        kernels = EXP3._replace(choose=always_the_last, observe=learn_nothing, side_by_side=False)
 
-    assert hf.Exp3(3).kernels.abreast
-    assert not Stubborn(3).kernels.abreast
+    assert hf.Exp3(3).kernels.side_by_side
+    assert not Stubborn(3).kernels.side_by_side
     settings = {"horizon": 9, "switching_cost": 1.0, "replications": 40, "seed": 3}
     result = hf.simulate(Stubborn(3), hf.Bernoulli([0.1, 0.2, 0.4]), **settings)
     assert result.frame.filter(round=9)["pseudo_regret"].to_list() == pytest.approx([9 * (0.4 - 0.1)] * 40)
@@ -166,6 +168,7 @@ print(digest.hexdigest())
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="the name of an x86-64 processor")
 def test_the_same_bits_on_an_older_processor(tmp_path):
     """Compiled for one of 2008: vector registers of two numbers, no fused multiply-add."""
@@ -182,7 +185,7 @@ def test_the_same_bits_on_an_older_processor(tmp_path):
 @given(st.integers(1, 5000), st.integers(1, 40), st.sampled_from([hf.Exp3(2), hf.BaSE(2, horizon=10), hf.Exp3(40_000)]))
 def test_every_replication_is_in_one_piece_and_one_row(count, workers, policy):
     environment = hf.Bernoulli([0.5] * policy.n_arms)
-    task = replace(abreast_task(policy, environment, 10, Costs.of(0.0), count), first=7)
+    task = replace(side_by_side_task(policy, environment, 10, Costs.of(0.0), count), first=7)
     pieces = list(split(task, workers))
     assert [piece.first for piece in pieces] == list(7 + np.cumsum([0, *(piece.count for piece in pieces[:-1])]))
     assert sum(piece.count for piece in pieces) == count
@@ -190,3 +193,25 @@ def test_every_replication_is_in_one_piece_and_one_row(count, workers, policy):
     for piece in pieces:
         assert sum(n for n, _ in piece.rows()) == piece.count
         assert {width for _, width in piece.rows()} <= {1, task.width}
+
+
+@pytest.mark.plain
+def test_the_former_names_still_work():
+    from holdfast import kernels
+    from holdfast.simulation.backends.threads import Threads
+
+    renamed = pytest.warns(DeprecationWarning, match="is called (side_by_side|next_uniform) now")
+    with renamed:
+        former = kernels.Kernels(EXP3.choose, EXP3.observe, EXP3.state, EXP3.block, abreast=True)  # type: ignore[call-arg]
+    assert former.side_by_side
+    with renamed:
+        assert former.abreast
+    with renamed:
+        assert kernels.uniform_abreast is kernels.next_uniform
+    with renamed:
+
+        class Former(Threads):
+            abreast = False
+
+    assert not Former.side_by_side
+    assert Threads.side_by_side
