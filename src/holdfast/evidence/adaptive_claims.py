@@ -223,10 +223,11 @@ def claims(settings: Mapping[str, Setting], searched: Mapping[str, Setting], wor
         ),
         Claim(
             "random-worlds",
-            f"In random piecewise-constant worlds it is better by {100 * WORLD_BETTER:g} % of the bound on average, and "
-            "seldom much worse.",
+            f"In random piecewise-constant worlds it is better by {100 * WORLD_BETTER:g} % of the bound on average, "
+            "and seldom much worse.",
             TELL,
-            f"mean excess over tsallis-switch below −{100 * WORLD_BETTER:g} %; worse by more than {100 * WORLD_WORSE:g} % of the bound in "
+            f"mean excess over tsallis-switch below −{100 * WORLD_BETTER:g} %; "
+            f"worse by more than {100 * WORLD_WORSE:g} % of the bound in "
             f"at most {100 * WORLD_SHARE:g} % of the worlds",
             in_random_worlds,
         ),
