@@ -6,11 +6,11 @@ from datetime import date
 import mpmath
 import numpy as np
 import pytest
+from statistics_of_samples import SEED, assert_at_least
 
 import holdfast as hf
 from holdfast import holdback
 from holdfast.statistics import student_quantile
-from tests.support.statistics_of_samples import SEED, assert_at_least
 
 PI = 0.1
 DAYS, PER_DAY = 40, 150
