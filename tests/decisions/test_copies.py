@@ -49,7 +49,7 @@ def test_looking_at_the_file_itself_drops_no_locks(folder):
     router = hf.open(url, "game", SWITCH, seed=1)
     for _ in range(3):
         play(router, 5)
-        router.store._connection.execute("PRAGMA wal_checkpoint").fetchall()  # the file changes, and is looked at
+        router.store._connection.execute("PRAGMA wal_checkpoint").fetchall()  # type: ignore[attr-defined]  # the file changes, and is looked at
         router.ask()
         open_and_close(url)
         assert (folder / "g.db-wal").exists()
@@ -57,7 +57,7 @@ def test_looking_at_the_file_itself_drops_no_locks(folder):
 
 
 def checkpointed(router):
-    router.store._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    router.store._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()  # type: ignore[attr-defined]
     time.sleep(0.02)  # a file's time has steps of some milliseconds
 
 

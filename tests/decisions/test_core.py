@@ -40,10 +40,12 @@ class Lists:
         if query == "due":
             return [b for b in unsettled if b.due is not None and b.due <= values[0]]
         if query == "next due":
-            return sorted((b for b in unsettled if b.due is not None and b.due > values[0]), key=lambda b: b.due)[:1]
+            return sorted(
+                (b for b in unsettled if b.due is not None and b.due > values[0]), key=lambda b: b.due or 0.0
+            )[:1]
         assert query == "settled after"
         later = [b for b in rows if b.settled_order is not None and b.settled_order > values[0]]
-        return sorted(later, key=lambda b: b.settled_order)[: values[1]]
+        return sorted(later, key=lambda b: b.settled_order or 0)[: values[1]]
 
     def asked(self, request):
         return [(ask, self.rows[ask.block]) for ask in self.asks if ask.request == request]

@@ -245,9 +245,9 @@ def test_an_open_block_costs_nothing_to_others(folder):
     def counted():
         nonlocal steps
         steps = 0
-        router.store._connection.set_progress_handler(step, 1)
+        router.store._connection.set_progress_handler(step, 1)  # type: ignore[attr-defined]
         router.tell(router.ask().id, 0.5)
-        router.store._connection.set_progress_handler(None, 1)
+        router.store._connection.set_progress_handler(None, 1)  # type: ignore[attr-defined]
         return steps
 
     play(router, 3)

@@ -61,9 +61,9 @@ def test_it_is_a_value_that_json_carries():
     assert pickle.loads(pickle.dumps(SCALE)) == SCALE
     assert hf.Scale(latency=(0.2, 8.0)) != SCALE
     with pytest.raises(AttributeError):
-        SCALE.error = 0.5
+        SCALE.error = 0.5  # type: ignore[misc]
     with pytest.raises(TypeError):
-        SCALE.measures["latency"] = (0, 1, 1)
+        SCALE.measures["latency"] = (0, 1, 1)  # type: ignore[index]
 
 
 def test_shares_of_thirds_survive_many_round_trips():

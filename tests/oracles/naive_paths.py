@@ -190,13 +190,13 @@ class Forecast:
             return max(here, 0)
         errors = world.forecast_errors()
         persistence, last = 0.0, [0.0] * world.K
-        products = squares = before = None
+        products, squares, before = 0.0, 0.0, None
         for n, error in enumerate([e for e in errors if e is not None], 1):
             share = max(0.01, 1 / n)
             old = before or [0.0] * world.K
             xy, xx = sum(a * b for a, b in zip(error, old, strict=True)), sum(b * b for b in old)
-            products = xy if products is None else products + share * (xy - products)
-            squares = xx if squares is None else squares + share * (xx - squares)
+            products = xy if n == 1 else products + share * (xy - products)
+            squares = xx if n == 1 else squares + share * (xx - squares)
             before = error
         if errors and errors[-1] is not None:
             last = errors[-1]

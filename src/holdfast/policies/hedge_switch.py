@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache, cached_property
 from itertools import groupby
-from typing import Any, ClassVar, Literal, NamedTuple, get_type_hints
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, get_type_hints
 
 import numpy as np
 
@@ -27,6 +27,9 @@ from holdfast.policies.policy import AllSeen, Announcement, Kernels, Policy, mus
 from holdfast.policies.switching_costs import CostTable, checked_costs
 from holdfast.rng import next_uniform
 from holdfast.simplex import exp_of_negative
+
+if TYPE_CHECKING:
+    from holdfast.players.all_losses import AllLossesPlayer
 
 ANNOUNCED = "announced"
 
@@ -456,6 +459,11 @@ class AdaptiveHedgeSwitch(Policy):
             return tuple(path for group in order.values() for path in group)
         periods = (self.period,) if isinstance(self.period, int) else self.period
         return default_paths(self.n_arms, periods, self.forecast_rounds)
+
+    if TYPE_CHECKING:
+
+        def player(self, *args: Any, **named: Any) -> AllLossesPlayer:
+            """A player that is told all losses."""
 
     @property
     def announces(self) -> Announcement | None:

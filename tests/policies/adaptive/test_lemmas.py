@@ -218,7 +218,7 @@ def test_lemma_8_once_the_rate_is_small():
         h, room = a * np.sqrt(p) / eta, b * rng.choice([0.0, 0.1, 1.0], K)
         m = np.minimum(b * level, h + room)
         u, c = np.maximum(m - h, 0), b * rng.integers(0, 2, K).astype(float)
-        floors += (u > c).any()
+        floors += int((u > c).any())
         full, left = (np.maximum(c, u) - m) / p, b * float(rng.choice([0.0, 1.0, rng.uniform()]))
         capped = np.maximum(np.minimum(full, J / (eta * np.sqrt(p))), full - left / p)
         step = np.where(full > 0, capped, full)

@@ -3,6 +3,7 @@
 import re
 import runpy
 from pathlib import Path
+from typing import Any
 
 import naive_paths as naive
 import numpy as np
@@ -38,7 +39,7 @@ def table_of(seed: int) -> list[list[float]]:
     return np.hypot(*(points[:, None] - points).transpose(2, 0, 1)).tolist()
 
 
-def played(ours: list, theirs: list, seed: int, *, cost: object, closing: bool) -> tuple[list, list]:
+def played(ours: list, theirs: list, seed: int, *, cost: Any, closing: bool) -> tuple[list, list]:
     """Where each path stood in each round, ours and its twin."""
     draw, losses = np.random.default_rng(seed + 1), losses_of(seed)
     price = (lambda a, b: cost) if isinstance(cost, float) else (lambda a, b: cost[a][b] if a >= 0 else 0.0)
@@ -48,7 +49,7 @@ def played(ours: list, theirs: list, seed: int, *, cost: object, closing: bool) 
     stood = []
     asks = []
     for t in range(T):
-        ask = {}
+        ask: dict[str, Any] = {}
         if t % 6 == 2 and t < 50:
             ask["forecast"] = losses[t : t + 12] + draw.normal(0.05, 0.1, losses[t : t + 12].shape)
             world.forecasts[t] = ask["forecast"].tolist()
@@ -107,7 +108,7 @@ def test_the_default_paths() -> None:
         "given-forecast",
     ]
     assert "found-season" not in [path.id for path in hf.AdaptiveHedgeSwitch(3, switching_cost=1.0, period=()).mixed]
-    assert [path.period for path in paths if path.id == "seasonal"] == [24, 24, 168, 168]
+    assert [getattr(path, "period", None) for path in paths if path.id == "seasonal"] == [24, 24, 168, 168]
 
 
 def test_the_work_function_costs_as_much_as_is_proved() -> None:
