@@ -4,6 +4,7 @@ import json
 import math
 import pickle
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -32,7 +33,8 @@ def row_of(t: int, policy: hf.Policy) -> list[float]:
 
 def step(player: hf.AllLossesPlayer, t: int) -> object:
     """One round, with a forecast and closed arms now and then."""
-    policy, ask = player.policy, {}
+    policy = player.policy
+    ask: dict[str, Any] = {}
     if policy.announces:
         ask["switching_cost"] = (0.0, 2.5, 0.4)[t % 3]
     if t % 5 == 3:
@@ -51,7 +53,7 @@ def test_a_saved_game_goes_on_as_if_it_had_not_been(name: str) -> None:
     whole, saved = policy.player(seed=5), policy.player(seed=5)
     for t in range(60):
         if t % 9 == 0:
-            saved = hf.Player.load(saved.save())
+            saved = hf.Player.load(saved.save())  # type: ignore[assignment]
             assert isinstance(saved, hf.AllLossesPlayer)
         if t % 11 == 5:  # between ask and tell
             ask = {"switching_cost": 1.0} if policy.announces else {}
@@ -60,7 +62,7 @@ def test_a_saved_game_goes_on_as_if_it_had_not_been(name: str) -> None:
                 for player in (whole, saved)
             ]
             assert arms[0] == arms[1]
-            saved = hf.Player.load(saved.save(), policy=policy)
+            saved = hf.Player.load(saved.save(), policy=policy)  # type: ignore[assignment]
             assert saved.ask() == arms[1]
             for player in (whole, saved):
                 player.tell(row_of(t, policy))

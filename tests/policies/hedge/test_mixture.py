@@ -16,7 +16,9 @@ from holdfast.policies.paths import FixedArm, Smoothed, WorkFunction
 Losses = Callable[[int, np.ndarray], np.ndarray]
 
 
-def rounds_of(policy: hf.Policy, losses: Losses, T: int) -> Iterator[tuple[np.ndarray, list[int], np.ndarray, float]]:
+def rounds_of(
+    policy: hf.AdaptiveHedgeSwitch, losses: Losses, T: int
+) -> Iterator[tuple[np.ndarray, list[int], np.ndarray, float]]:
     """Each round of a game: P, where the paths stand, the losses, the certificate after it."""
     player = policy.player(seed=3)
     for t in range(T):
