@@ -79,7 +79,7 @@ class History:
     @property
     def totals(self) -> Totals:
         """Running totals. They do not depend on how many rows were compacted."""
-        return self._executor.read(_totals)
+        return self._executor.read(totals_of)
 
     @property
     def changes(self) -> list[dict[str, Any]]:
@@ -132,10 +132,19 @@ class History:
         """
         import polars as pl
 
+        return pl.concat(self.log_parts())
+
+    def log_parts(self) -> Iterator[pl.DataFrame]:
+        """The log in parts, in order; the first is empty."""
+        import polars as pl
+
         setup = self._executor.setup
-        columns: dict[str, list[Any]] = {name: [] for name in ("time", "arm", "loss", "probability", "block", "single")}
-        last = 0
-        while found := self._executor.read(partial(_losses_after, last)):
+        arm = pl.Int64 if setup.policy.arms is None else pl.String
+        types = {"time": pl.Float64, "arm": arm, "loss": pl.Float64, "probability": pl.Float64, "block": pl.Int64}
+        types["single"] = pl.Boolean
+        last, found = 0, []
+        while True:
+            columns: dict[str, list[Any]] = {name: [] for name in types}
             for block, losses, single in found:
                 columns["time"] += [block.began] * len(losses)
                 columns["arm"] += [setup.name_of(block.arm)] * len(losses)
@@ -143,10 +152,11 @@ class History:
                 columns["probability"] += [block.probability] * len(losses)
                 columns["block"] += [block.number] * len(losses)
                 columns["single"] += [single] * len(losses)
+            yield _with_times(pl.DataFrame(columns, schema=types), "time")
+            found = self._executor.read(partial(_losses_after, last))
+            if not found:
+                return
             last = found[-1][0].number
-        arm = pl.Int64 if setup.policy.arms is None else pl.String
-        types = {"time": pl.Float64, "arm": arm, "loss": pl.Float64, "probability": pl.Float64}
-        return _with_times(pl.DataFrame(columns, schema={**types, "block": pl.Int64, "single": pl.Boolean}), "time")
 
     def export(self, out: str | Path) -> None:
         """Write `log` as CSV or parquet; a reader of the file sees the old log or the new one, never a part.
@@ -193,7 +203,8 @@ def _losses_after(last: int, transaction: Transaction, _: Setup) -> list[tuple[B
     return found
 
 
-def _totals(transaction: Transaction, setup: Setup) -> Totals:
+def totals_of(transaction: Transaction, setup: Setup) -> Totals:
+    """Running totals, inside a transaction."""
     head, unsettled = transaction.head, transaction.blocks("open")
     sums = stored_state(setup, transaction).arms
     by_arm: dict[int, list[Block]] = {arm: [] for arm in range(len(setup.names))}

@@ -1,0 +1,3 @@
+"""The page."""
+from holdfast.service.api import Operation
+OPERATIONS: list[Operation] = []
