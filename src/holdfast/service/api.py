@@ -82,6 +82,8 @@ class Operation:
     query: tuple[tuple[str, str, bool], ...] = ()
     """Name, type in JSON, whether it must be given."""
     headers: tuple[str, ...] = ()
+    page: bool = False
+    """Whether people read it: its errors are pages too."""
 
 
 OPERATIONS: list[Operation] = []

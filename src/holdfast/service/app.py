@@ -18,7 +18,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from holdfast.decisions.setup import Setup
 from holdfast.decisions.stores import Store
+from holdfast.decisions.stores.sql import Transaction
 from holdfast.errors import BadStore, HoldfastError, StoreError
 from holdfast.service import pages, views
 from holdfast.service.access import Access, Client
@@ -75,6 +77,7 @@ class Service:
         self.access = Access(tokens, self.limits.rate)
         self.stopping = False
         self._standing: dict[str, tuple[float, dict[str, Any]]] = {}
+        self._lines: dict[str, tuple[tuple[str, int], GameLine]] = {}
 
     async def body(self, request: Request) -> bytes:
         """The body of a request, within its limits."""
@@ -95,13 +98,21 @@ class Service:
     async def line(self, name: str) -> GameLine:
         """A game in the list; one that cannot be read is shown with the reason."""
         try:
-            return await self.games.look(name, views.game_line)
+            return await self.games.look(name, self._line)
         except StoreError as error:
             if not isinstance(error, BadStore):
                 raise
             return GameLine(name, warnings=[str(error)])
         except HoldfastError as error:
             return GameLine(name, warnings=[str(error)])
+
+    def _line(self, transaction: Transaction, setup: Setup) -> GameLine:
+        """As it was, where nothing has changed since."""
+        name, version = setup.game.name, (setup.game.uid, transaction.head.revision)
+        known = self._lines.get(name)
+        if known is None or known[0] != version:
+            known = self._lines[name] = version, views.game_line(transaction, setup)
+        return known[1]
 
     async def standing(self, name: str) -> dict[str, Any]:
         """Where a game stands; many who watch it make one read a second."""
@@ -133,7 +144,8 @@ class Door:
             client = service.access.admit(request, operation.role, game)
             response = await operation.handler(service, request, client)
         except HoldfastError as error:
-            response = response_to(only_seen(error, client.sees) if client is not None else error)
+            seen = only_seen(error, client.sees) if client is not None else error
+            response = pages.error_page(seen) if operation.page else response_to(seen)
         except ClientDisconnect:
             return
         except Exception:
