@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -101,28 +101,7 @@ class History:
     @property
     def frame(self) -> pl.DataFrame:
         """One row per block."""
-        import polars as pl
-
-        setup = self._executor.setup
-        rows = [
-            {
-                "block": b.number,
-                "began": b.began,
-                "arm": setup.name_of(b.arm),
-                "rounds": b.rounds,
-                "probability": b.probability,
-                "told": b.told,
-                "missing": None if b.settled_at is None else b.rounds - b.told,
-                "late": b.late,
-                "total": math.fsum(b.losses),
-                "settled": b.settled_at,
-            }
-            for b in self.blocks()
-        ]
-        arm = pl.Int64 if setup.policy.arms is None else pl.String
-        schema = {"block": pl.Int64, "began": pl.Float64, "arm": arm, "rounds": pl.Int64, "probability": pl.Float64}
-        schema |= {"told": pl.Int64, "missing": pl.Int64, "late": pl.Int64, "total": pl.Float64, "settled": pl.Float64}
-        return _with_times(pl.DataFrame(rows, schema=schema), "began", "settled")
+        return frame_of(self.blocks(), self._executor.setup.names)
 
     @property
     def log(self) -> pl.DataFrame:
@@ -182,6 +161,31 @@ class History:
         while some := self._executor.execute(Call(partial(compact, keep=keep, most=AT_ONCE))):
             removed += some
         return removed
+
+
+def frame_of(blocks: Iterable[Block], names: Sequence[int | str]) -> pl.DataFrame:
+    """One row per block; `names` are those of all arms."""
+    import polars as pl
+
+    rows = [
+        {
+            "block": b.number,
+            "began": b.began,
+            "arm": names[b.arm],
+            "rounds": b.rounds,
+            "probability": b.probability,
+            "told": b.told,
+            "missing": None if b.settled_at is None else b.rounds - b.told,
+            "late": b.late,
+            "total": math.fsum(b.losses),
+            "settled": b.settled_at,
+        }
+        for b in blocks
+    ]
+    arm = pl.String if isinstance(names[0], str) else pl.Int64
+    schema = {"block": pl.Int64, "began": pl.Float64, "arm": arm, "rounds": pl.Int64, "probability": pl.Float64}
+    schema |= {"told": pl.Int64, "missing": pl.Int64, "late": pl.Int64, "total": pl.Float64, "settled": pl.Float64}
+    return _with_times(pl.DataFrame(rows, schema=schema), "began", "settled")
 
 
 def _blocks_after(last: int, transaction: Transaction, _: Setup) -> list[Block]:

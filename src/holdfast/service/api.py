@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from holdfast.checks import one_of, whole_number
-from holdfast.decisions import Router, open as open_game
+from holdfast.decisions import Router
 from holdfast.decisions.core import View
 from holdfast.decisions.executor import Call
 from holdfast.decisions.history import History, Totals
@@ -157,6 +157,15 @@ def _number(request: Request, name: str, default: int, most: int) -> int:
     return whole_number(name, int(text), least=0, most=most)
 
 
+def _key(request: Request) -> str | None:
+    """An idempotency key, which may be any text in UTF-8."""
+    text = request.headers.get("idempotency-key")
+    try:
+        return None if text is None else text.encode("latin-1").decode()
+    except UnicodeDecodeError:
+        raise Refused(400, "Idempotency-Key must be UTF-8") from None
+
+
 def _patience(given: Any) -> Any:
     return written_patience(given) if isinstance(given, str) else given
 
@@ -193,8 +202,8 @@ async def list_games(service: Service, request: Request, client: Client) -> Resp
 @operation(
     "PUT",
     "/v1/games/{name}",
-    "admin",
-    "Begin a game; the same settings again change nothing",
+    "decide",
+    "Begin a game, which needs the role `admin`; the same settings again change nothing",
     body=NewGame,
     answers=((200, GameView), (201, GameView)),
 )
@@ -207,7 +216,9 @@ async def put_game(service: Service, request: Request, client: Client) -> Respon
     def begin() -> bool:
         checked_name(NAME, name)
         new = service.games.store.find(name) is None
-        open_game(service.games.store, name, policy, seed=body.seed, **options)
+        if new and client.role != "admin":
+            raise Refused(403, "to begin a game needs the role 'admin'")
+        service.games.begin(name, policy, seed=body.seed, **options)
         return new
 
     new = await service.games.thread(begin)
@@ -306,7 +317,7 @@ async def post_decisions(service: Service, request: Request, client: Client) -> 
     """Ask."""
     name = segment(request, NAME)
     body = await body_of(service, request, Asked, may_be_empty=True)
-    key = request.headers.get("idempotency-key")
+    key = _key(request) or body.request
 
     def ask(game: Game) -> Awaitable[Any]:
         call = game.router.ask_call(body.n, key, switching_cost=body.switching_cost, loss_bound=body.loss_bound)

@@ -6,7 +6,7 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -70,10 +70,12 @@ class Limits:
 class Service:
     """What handlers share."""
 
-    def __init__(self, url: str | Store, tokens: TokenFile | None = None, limits: Limits | None = None) -> None:
-        self.limits = limits or Limits()
+    def __init__(
+        self, url: str | Store, tokens: TokenFile | None, limits: Limits, clock: Callable[[], float]
+    ) -> None:
+        self.limits = limits
         self.metrics = Metrics()
-        self.games = Games(url, self.metrics.commit)
+        self.games = Games(url, self.metrics.commit, clock)
         self.access = Access(tokens, self.limits.rate)
         self.stopping = False
         self._standing: dict[str, tuple[float, dict[str, Any]]] = {}
@@ -183,7 +185,11 @@ async def _unknown(request: Request, error: Exception) -> Response:
 
 
 def make_app(
-    url: str | Store, *, tokens: TokenFile | None = None, limits: Limits | None = None, more: Sequence[Operation] = ()
+    url: str | Store,
+    *,
+    tokens: TokenFile | None = None,
+    limits: Limits | None = None,
+    clock: Callable[[], float] = time.time,
 ) -> ASGIApp:
     """The service of a store, as an ASGI application.
 
@@ -195,10 +201,10 @@ def make_app(
         Who may do what. Without them everybody may do everything, at a loopback address.
     limits
         What one client may take.
-    more
-        Further operations.
+    clock
+        Seconds since 1970.
     """
-    service = Service(url, tokens, limits)
+    service = Service(url, tokens, limits or Limits(), clock)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[dict[str, Any]]:
@@ -209,7 +215,7 @@ def make_app(
 
     routes = [
         Route(one.path, endpoint=Door(service, one), methods=[one.method])
-        for one in (*OPERATIONS, *pages.OPERATIONS, *more)
+        for one in (*OPERATIONS, *pages.OPERATIONS)
     ]
     app = Starlette(routes=routes, lifespan=lifespan, exception_handlers={HTTPException: _unknown})
     app.router.redirect_slashes = False

@@ -19,6 +19,7 @@ from holdfast.decisions.setup import Setup
 from holdfast.decisions.stores import Store, store_at
 from holdfast.decisions.stores.sql import Transaction
 from holdfast.errors import BadStore, HoldfastError, UnknownPlayer
+from holdfast.policies.policy import Policy
 from holdfast.service.problems import Refused
 
 T = TypeVar("T")
@@ -81,9 +82,14 @@ class Game:
 class Games:
     """All games of a store."""
 
-    def __init__(self, url: str | Store, commits: Callable[[int], None] = lambda calls: None) -> None:
+    def __init__(
+        self,
+        url: str | Store,
+        commits: Callable[[int], None] = lambda calls: None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
         self.store = url if isinstance(url, Store) else store_at(url)
-        self.commits = commits
+        self.commits, self._clock = commits, clock
         self.writers = ThreadPoolExecutor(WRITERS, "holdfast-write")
         self._readers = ThreadPoolExecutor(READERS, "holdfast-read")
         self._open: dict[str, Game] = {}
@@ -102,11 +108,15 @@ class Games:
         """All names, sorted."""
         return await self.thread(self.store.names)
 
+    def begin(self, name: str, policy: Policy | None = None, **options: Any) -> Router:
+        """A game, begun if there is none."""
+        return open_game(self.store, name, policy, clock=self._clock, **options)
+
     async def game(self, name: str) -> Game:
         """A game that is there."""
         found = self._open.get(name)
         if found is None:
-            router = await self.thread(open_game, self.store, name)
+            router = await self.thread(self.begin, name)
             found = self._open.setdefault(name, Game(router, self))
         return found
 

@@ -52,7 +52,8 @@ class GameView(Struct):
     policy: dict[str, Any]
     label: str
     arms: list[Arm]
-    retired: list[Arm]
+    names: list[Arm]
+    """All arms there ever were; those that are not in `arms` are retired."""
     patience: int | str | None
     missing: str | float
     remember: int
@@ -73,6 +74,7 @@ class GameLine(Struct):
     label: str = ""
     arm: Arm | None = None
     since: float | None = None
+    """Or earlier, where each of the last 50 blocks had this arm."""
     rounds: int = 0
     switches: int = 0
     out: int = 0
@@ -93,6 +95,9 @@ class Asked(Struct, forbid_unknown_fields=True):
     """How many decisions are wanted, and what the policy is told with a block that begins."""
 
     n: Whole = 1
+    request: Annotated[
+        Any, Meta(description="As the header Idempotency-Key, which wins.", extra_json_schema={"type": "string"})
+    ] = None
     switching_cost: Number = None
     loss_bound: Number = None
 
@@ -178,13 +183,15 @@ class BlockView(Struct):
     arm: Arm
     rounds: int
     probability: float
+    """With which the arm was drawn."""
     began: float
     bound: float | None
     told: int
     late: int
     due: float | None
     settled: float | None
-    total: float
+    losses: list[float]
+    """Numbers that add up to the losses reported in time, exactly."""
 
 
 class BlockList(Struct):

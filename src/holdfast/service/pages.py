@@ -119,6 +119,10 @@ def _shown(arm: int | str | None) -> str:
     return "–" if arm is None else str(arm)
 
 
+def _cost(value: float) -> str:
+    return five_digits(value) if value else "0"
+
+
 def _patch(arm: int) -> Html:
     return element("span", class_=f"patch s{arm % COLOURS}", aria_hidden="true")
 
@@ -145,7 +149,7 @@ def _row(line: GameLine, now: float) -> list[str]:
     warnings = [element("div", words, class_="warning note") for words in line.warnings]
     link = element("a", line.name, href=f"/games/{quote(line.name, safe='')}")
     label = element("span", line.label, class_="note")
-    counts = (number(line.rounds), number(line.switches), five_digits(line.cost), number(line.out))
+    counts = (number(line.rounds), number(line.switches), _cost(line.cost), number(line.out))
     return [
         joined(link, label, *warnings),
         _shown(line.arm),
@@ -187,7 +191,7 @@ async def show_game(service: Service, request: Request, client: Client) -> Respo
 
 def _settings(view: GameView) -> str:
     cost = view.policy.get("switching_cost")
-    patience = f"waits {view.patience}" if isinstance(view.patience, str) else None
+    patience = f"waits {_seconds(float(view.patience[:-1]))}" if isinstance(view.patience, str) else None
     if isinstance(view.patience, int):
         patience = f"waits {counted(view.patience, 'round')}"
     told = [view.label, None if cost is None else f"λ = {cost:g}", patience or "waits for losses for ever"]
@@ -200,8 +204,8 @@ def _standing(view: GameView, board: dict[str, Any], line: GameLine, home: str) 
         "certain for": counted(view.hold, "round"),
         "rounds": number(board["rounds"]),
         "switches": number(board["switches"]),
-        "cost": five_digits(board["cost"]),
-        "of it for switches": five_digits(board["switching"]),
+        "cost": _cost(board["cost"]),
+        "of it for switches": _cost(board["switching"]),
         "losses waited for": number(board["out"]),
         "losses missing": number(board["missing"]),
     }
@@ -312,8 +316,8 @@ def _lateness(late: dict[str, Any]) -> Html:
 def _seconds(value: float) -> str:
     for length, unit in ((86400, "d"), (3600, "h"), (60, "min")):
         if value >= length:
-            return f"{value / length:.1f} {unit}"
-    return f"{value:.2f} s" if value >= 0.01 else f"{1000 * value:.1f} ms"
+            return f"{value / length:.3g} {unit}"
+    return f"{value:.2g} s" if value >= 0.1 else f"{1000 * value:.2g} ms"
 
 
 def _field(label: str, wide: bool = False, **attributes: Any) -> Html:

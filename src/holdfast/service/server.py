@@ -164,7 +164,7 @@ def serve(options: Options, say: Callable[[str], None] = print) -> None:
         ssl_certfile=options.certificate,
         ssl_keyfile=options.key,
     )
-    listening = _listening(options.host, options.port)
+    listening = listening_at(options.host, options.port)
     scheme = "https" if options.certificate else "http"
     host = f"[{options.host}]" if ":" in options.host else options.host
     address = f"{scheme}://{host}:{listening.getsockname()[1]}"
@@ -188,9 +188,10 @@ def _is_loopback(host: str) -> bool:
     return host == "localhost"
 
 
-def _listening(host: str, port: int) -> socket.socket:
+def listening_at(host: str, port: int) -> socket.socket:
+    """A socket that waits for connections."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    found = socket.socket(family, socket.SOCK_STREAM)
+    found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)  # asyncio turns delays off only with this
     found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         found.bind((host, port))

@@ -39,8 +39,8 @@ def game_view(transaction: Transaction, setup: Setup) -> GameView:
         policy=content,
         label=setup.policy.label,
         arms=[setup.names[arm] for arm in setup.active],
-        retired=[name for arm, name in enumerate(setup.names) if arm not in setup.active],
-        patience=f"{patience.total_seconds():g}s" if isinstance(patience, timedelta) else patience,
+        names=list(setup.names),
+        patience=f"{patience.total_seconds()!r}s" if isinstance(patience, timedelta) else patience,
         missing=setup.settings.missing,
         remember=setup.settings.remember,
         created=setup.game.created,
@@ -102,7 +102,7 @@ def block_view(block: Block, setup: Setup) -> BlockView:
         late=block.late,
         due=block.due,
         settled=block.settled_at,
-        total=math.fsum(block.losses),
+        losses=list(block.losses),
     )
 
 

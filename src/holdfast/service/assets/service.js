@@ -63,7 +63,7 @@
     const paid = { label: "paid", stroke: ink, width: 2.5, value, points: { show: false } };
     draw("cost", "cost", [paid, ...held], [series.after, series.cost, ...series.fixed]);
     const drawn = names.map((name, arm) => ({
-      label: String(name), stroke: colour(arm), fill: colour(arm), value, paths: () => null, points: { show: true, size: 5 },
+      label: String(name), stroke: colour(arm), fill: colour(arm), value, paths: () => null, points: { show: true, size: 5, fill: colour(arm) },
     }));
     const by = names.map((_, arm) => series.arm.map((one, i) => (one === arm ? series.probability[i] : null)));
     draw("drawn", "probability", drawn, [series.after, ...by], [0, 1]);
