@@ -1,5 +1,6 @@
 """Servers for tests."""
 
+import itertools
 import os
 import tempfile
 from collections.abc import Iterator
@@ -9,6 +10,8 @@ import pytest
 from running import GAME, InThread, Web
 
 from holdfast.service.tokens import TokenFile
+
+NUMBERS = itertools.count()
 
 
 @pytest.fixture
@@ -26,9 +29,9 @@ def web(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Web]:
 
 
 @pytest.fixture
-def game(web: Web, request: pytest.FixtureRequest) -> str:
+def game(web: Web) -> str:
     """The path of a fresh game."""
-    path = f"/v1/games/{request.node.name[:80].replace('[', '-').replace(']', '')}"
+    path = f"/v1/games/game-{next(NUMBERS)}"
     assert web("PUT", path, GAME).status == 201
     return path
 
