@@ -289,7 +289,11 @@ def test_answers_are_of_the_types_that_the_document_says(web, one):
     game = f"/v1/games/{name}"
     if one.method != "PUT" or "decisions" in one.path:
         web("PUT", game, GAME)
-    losses = [{"id": d["id"], "loss": 0.1 * (i % 9)} for i, d in enumerate(ask(web, game, 60))] if one.method != "PUT" or "loss" in one.path else []
+    losses = (
+        [{"id": d["id"], "loss": 0.1 * (i % 9)} for i, d in enumerate(ask(web, game, 60))]
+        if one.method != "PUT" or "loss" in one.path
+        else []
+    )
     if "replay" in one.path:
         web("POST", f"{game}/losses", {"losses": losses})
     web("PATCH", game, {"switching_cost": 1.25, "reason": "test"})

@@ -28,12 +28,14 @@ def test_sigterm_answers_what_was_accepted_and_ends_streams(folder):
     url = f"sqlite:///{folder}/games.db"
     with InProcess(url) as server:
         router = opened(server.web, seed=1, retry=0.0)
-        asked, refused = [], []
+        asked, refused, enough = [], [], threading.Event()
 
         def work():
             try:
                 while True:
                     asked.extend(d.id for d in router.ask(2))
+                    if len(asked) > 100:
+                        enough.set()
             except hf.HoldfastError as error:
                 refused.append(error)
 
@@ -43,8 +45,7 @@ def test_sigterm_answers_what_was_accepted_and_ends_streams(folder):
         assert stream.recv(100)
         for thread in threads:
             thread.start()
-        while len(asked) < 100:
-            pass
+        assert enough.wait(60)
         assert server.stop() in (0, -signal.SIGTERM)
         for thread in threads:
             thread.join(60)

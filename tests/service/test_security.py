@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-import time
 
 import pytest
 from running import GAME, InProcess, InThread, Web
@@ -206,5 +205,3 @@ def test_nothing_secret_is_logged_and_changes_are(tmp_path):
     gone = subprocess.run([*run, "revoke", file, token.split("_")[1]], capture_output=True, text=True)
     assert gone.stdout == "revoked\n"
     assert TokenFile(file).known() == {}
-
-

@@ -286,7 +286,11 @@ def _units(option: str, text: str | None) -> tuple[float, float] | None:
 
 
 def _options(patience: str | None, missing: str | None, remember: int | None) -> dict[str, Any]:
-    given = {"patience": None if patience is None else written_patience(patience), "missing": _number_or_word(missing), "remember": remember}
+    given = {
+        "patience": None if patience is None else written_patience(patience),
+        "missing": _number_or_word(missing),
+        "remember": remember,
+    }
     return {name: value for name, value in given.items() if value is not None}
 
 

@@ -19,7 +19,7 @@ from holdfast.decisions.core import View
 from holdfast.decisions.setup import Setup, State
 from holdfast.decisions.stores.forks import ROUTER, lock_across_forks
 from holdfast.decisions.stores.sql import ConnectionLost, Rounds, Store, Transaction, nested
-from holdfast.errors import BadStore, HoldfastError, StoreError
+from holdfast.errors import BadStore, StoreError
 from holdfast.policies.policy import Policy
 
 T = TypeVar("T")
@@ -82,8 +82,10 @@ class Executor:
         mine, deadline = [Waiting(call) for call in calls], time.monotonic() + self._timeout
         self._queue.extend(mine)
         try:
-            if not self._lock.acquire(timeout=self._timeout) and not all([self._give_up(one) for one in mine]):
-                self._lock.acquire()  # some are being made: whoever makes them has a deadline
+            if not self._lock.acquire(timeout=self._timeout):
+                given_up = [self._give_up(one) for one in mine]
+                if not all(given_up):
+                    self._lock.acquire()  # some are being made: whoever makes them has a deadline
             while not all(one.done for one in mine):
                 self._run([self._queue.popleft() for _ in range(min(len(self._queue), MOST_TOGETHER))], deadline)
         except BaseException:

@@ -119,9 +119,16 @@ class History:
 
         setup = self._executor.setup
         arm = pl.Int64 if setup.policy.arms is None else pl.String
-        types = {"time": pl.Float64, "arm": arm, "loss": pl.Float64, "probability": pl.Float64, "block": pl.Int64}
+        types: dict[str, Any] = {
+            "time": pl.Float64,
+            "arm": arm,
+            "loss": pl.Float64,
+            "probability": pl.Float64,
+            "block": pl.Int64,
+        }
         types["single"] = pl.Boolean
-        last, found = 0, []
+        last = 0
+        found: list[tuple[Block, list[float], bool]] = []
         while True:
             columns: dict[str, list[Any]] = {name: [] for name in types}
             for block, losses, single in found:

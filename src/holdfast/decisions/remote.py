@@ -170,12 +170,12 @@ class RemoteRouter(Router):
         )
 
     @property
-    def executor(self) -> NoReturn:  # type: ignore[override]
+    def executor(self) -> NoReturn:
         """Not here: the server has it."""
         raise AttributeError("a game that a server keeps has no store here")
 
     @property
-    def store(self) -> NoReturn:  # type: ignore[override]
+    def store(self) -> NoReturn:
         """Not here: the server has it."""
         raise AttributeError("a game that a server keeps has no store here")
 

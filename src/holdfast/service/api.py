@@ -19,7 +19,7 @@ from holdfast.checks import one_of, whole_number
 from holdfast.decisions import Router
 from holdfast.decisions.core import View
 from holdfast.decisions.executor import Call
-from holdfast.decisions.history import History, Totals
+from holdfast.decisions.history import History, Totals, totals_of
 from holdfast.decisions.ids import checked_name
 from holdfast.decisions.router import with_refused
 from holdfast.decisions.settings import written_patience
@@ -426,7 +426,7 @@ async def get_blocks(service: Service, request: Request, client: Client) -> Resp
 @operation("GET", "/v1/games/{name}/summary", "read", "Running totals", answers=((200, Totals),))
 async def get_summary(service: Service, request: Request, client: Client) -> Response:
     """Totals."""
-    return answer(await service.games.look(segment(request, NAME), views.totals_of))
+    return answer(await service.games.look(segment(request, NAME), totals_of))
 
 
 @operation("GET", "/v1/games/{name}/changes", "read", "Settings that were changed", answers=((200, ChangeList),))

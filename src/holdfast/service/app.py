@@ -50,7 +50,7 @@ HEADERS = [
     (b"content-security-policy", POLICY.encode()),
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
-    (b"referrer-policy", b"no-referrer"),
+    (b"referrer-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
 ]
 
@@ -70,9 +70,7 @@ class Limits:
 class Service:
     """What handlers share."""
 
-    def __init__(
-        self, url: str | Store, tokens: TokenFile | None, limits: Limits, clock: Callable[[], float]
-    ) -> None:
+    def __init__(self, url: str | Store, tokens: TokenFile | None, limits: Limits, clock: Callable[[], float]) -> None:
         self.limits = limits
         self.metrics = Metrics()
         self.games = Games(url, self.metrics.commit, clock)
@@ -214,8 +212,7 @@ def make_app(
         service.games.close()
 
     routes = [
-        Route(one.path, endpoint=Door(service, one), methods=[one.method])
-        for one in (*OPERATIONS, *pages.OPERATIONS)
+        Route(one.path, endpoint=Door(service, one), methods=[one.method]) for one in (*OPERATIONS, *pages.OPERATIONS)
     ]
     app = Starlette(routes=routes, lifespan=lifespan, exception_handlers={HTTPException: _unknown})
     app.router.redirect_slashes = False

@@ -25,7 +25,9 @@ class NewGame(Struct, forbid_unknown_fields=True):
     policy: Annotated[Any, Meta(description="A policy's id, such as adaptive.", extra_json_schema={"type": "string"})]
     arms: Annotated[Any, Meta(extra_json_schema={"type": "array", "items": {"type": "string"}})] = None
     switching_cost: Number = None
-    units: Annotated[Any, Meta(description="The lowest and the highest loss.", extra_json_schema={"type": "array"})] = None
+    units: Annotated[Any, Meta(description="The lowest and the highest loss.", extra_json_schema={"type": "array"})] = (
+        None
+    )
     parameters: Annotated[dict[str, Any], Meta(description="Further parameters of the policy, by name.")] = {}
     patience: Annotated[Any, Meta(description="Rounds, such as 50, or a time: 30s, 10m, 2h, 1d.")] = None
     missing: Annotated[Any, Meta(description="mean, drop or a loss.")] = None

@@ -53,7 +53,7 @@ class Metrics:
         own = self.registry
         if FOLDER in os.environ:
             own = CollectorRegistry()
-            MultiProcessCollector(own)  # type: ignore[no-untyped-call]
+            MultiProcessCollector(own)
         standing = CollectorRegistry()
         standing.register(_Standing(list(games), now))  # type: ignore[arg-type]
         return generate_latest(own) + generate_latest(standing)

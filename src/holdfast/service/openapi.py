@@ -18,7 +18,7 @@ REF = "#/components/schemas/{name}"
 @cache
 def document() -> dict[str, Any]:
     """The document."""
-    types = [Problem]
+    types: list[Any] = [Problem]
     for one in OPERATIONS:
         types += [kind for kind in (one.body, *(kind for _, kind in one.answers)) if isinstance(kind, type)]
     kinds = list(dict.fromkeys(kind for kind in types if hasattr(kind, "__annotations__")))
@@ -52,7 +52,7 @@ def _described(one: Operation) -> dict[str, Any]:
     ]
     parameters += [{"name": name, "in": "header", "schema": {"type": "string"}} for name in one.headers]
     found: dict[str, Any] = {
-        "operationId": one.handler.__name__,  # type: ignore[attr-defined]
+        "operationId": one.handler.__name__,
         "summary": one.summary,
         "parameters": parameters,
         "responses": {str(status): _answer(kind) for status, kind in one.answers},

@@ -416,6 +416,7 @@ async def show_login(service: Service, request: Request, client: Client) -> Resp
 def _login(wrong: bool = False) -> Response:
     form = element(
         "form",
+        element("input", type="text", name="user", value="holdfast", autocomplete="username", hidden=""),
         _field("token", wide=True, type="password", name="token", required="", autocomplete="current-password"),
         element("button", "Sign in", class_="action"),
         method="post",

@@ -148,7 +148,7 @@ def serve(options: Options, say: Callable[[str], None] = print) -> None:
     if tokens is not None and not tokens.known():
         raise InvalidParameter("tokens", "must be a file with a token: `holdfast token make` writes it", options.tokens)
     config = uvicorn.Config(
-        partial(application, options),  # type: ignore[arg-type]  # a factory that can be pickled
+        partial(application, options),  # a factory that can be pickled
         factory=True,
         http=Protocol,
         ws="none",

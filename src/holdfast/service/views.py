@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from datetime import timedelta
+from itertools import pairwise
 from typing import Any
 
 from holdfast.decisions.history import Totals, totals_of
@@ -219,7 +220,7 @@ def _series(totals: Totals, blocks: list[Block], head: Head) -> dict[str, Any]:
         sums[block.arm] -= loss
         counts[block.arm] -= block.told
     rounds = totals.rounds - sum(handed)
-    switches = sum(one.arm != other.arm for one, other in zip(blocks, blocks[1:], strict=False))
+    switches = sum(one.arm != other.arm for one, other in pairwise(blocks))
     price = totals.switching / totals.switches if totals.switches else 0.0
     paid = totals.switching - price * switches
     cost, fixed = [], [[] for _ in sums]  # type: ignore[var-annotated]
