@@ -119,14 +119,8 @@ class History:
 
         setup = self._executor.setup
         arm = pl.Int64 if setup.policy.arms is None else pl.String
-        types: dict[str, Any] = {
-            "time": pl.Float64,
-            "arm": arm,
-            "loss": pl.Float64,
-            "probability": pl.Float64,
-            "block": pl.Int64,
-        }
-        types["single"] = pl.Boolean
+        types: dict[str, Any] = {"time": pl.Float64, "arm": arm, "loss": pl.Float64, "probability": pl.Float64}
+        types |= {"block": pl.Int64, "single": pl.Boolean}
         last = 0
         found: list[tuple[Block, list[float], bool]] = []
         while True:

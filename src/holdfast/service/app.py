@@ -137,6 +137,7 @@ class Door:
         self._named = "{name}" in operation.path
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
         request, begun = Request(scope, receive), time.perf_counter()
         service, operation, client = self._service, self._operation, None
         try:
@@ -166,6 +167,7 @@ class RawPaths:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
         if scope["type"] == "http":
             raw = scope.get("raw_path") or scope["path"].encode()
             scope["path"] = raw.partition(b"?")[0].decode("latin-1")

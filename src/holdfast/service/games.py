@@ -1,7 +1,8 @@
 """The games of a store, as a server uses them: opened once, written in groups, read in threads.
 
 Calls on one game that wait are made in one transaction and answered after it (group commit). All that happens between
-requests happens on the event loop, so nothing here needs a lock: a thread is given a batch, and brings back its answers.
+requests happens on the event loop, so nothing here needs a lock: a thread is given a batch and brings back its
+answers.
 """
 
 from __future__ import annotations

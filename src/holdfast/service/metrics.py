@@ -53,9 +53,9 @@ class Metrics:
         own = self.registry
         if FOLDER in os.environ:
             own = CollectorRegistry()
-            MultiProcessCollector(own)
+            MultiProcessCollector(own)  # type: ignore[no-untyped-call]
         standing = CollectorRegistry()
-        standing.register(_Standing(list(games), now))  # type: ignore[arg-type]
+        standing.register(_Standing(list(games), now))
         return generate_latest(own) + generate_latest(standing)
 
 

@@ -54,13 +54,13 @@ ASSETS = {
 # ---- parts
 
 
-def page(title: str, *body: Html, status: int = 200, crumbs: Html = Html(""), client: Client | None = None) -> Response:
+def page(title: str, *body: Html, status: int = 200, crumbs: str = "", client: Client | None = None) -> Response:
     """A page as an answer."""
     leave = Html("")
     if client is not None and client.id:
         leave = element("form", element("button", "Sign out", class_="plain"), method="post", action="/logout")
     text = Template(_asset("frame.html")).substitute(
-        title=joined(title), crumbs=crumbs, leave=leave, body=joined(*body), version=holdfast.__version__
+        title=joined(title), crumbs=joined(crumbs), leave=leave, body=joined(*body), version=holdfast.__version__
     )
     return Response(text, status, media_type="text/html")
 

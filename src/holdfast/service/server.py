@@ -132,7 +132,7 @@ class Workers(Multiprocess):
     def init_processes(self) -> None:
         """Begin all of them."""
         super().init_processes()
-        if all([one.wait_until_ready(120, self.should_exit) for one in self.processes]):
+        if all(one.wait_until_ready(120, self.should_exit) for one in self.processes):
             self._ready()
 
 
