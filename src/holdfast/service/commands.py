@@ -38,7 +38,10 @@ def serve(
     certificate: Annotated[Path | None, typer.Option(help="For TLS: a file with the certificate chain.")] = None,
     key: Annotated[Path | None, typer.Option(help="For TLS: a file with the private key.")] = None,
 ) -> None:
-    """Answer requests for decisions over HTTP, with a page; prints its address when it is ready."""
+    """Make decisions over HTTP, with a page.
+
+    Prints its address when it is ready.
+    """
     try:
         from holdfast.service.app import Limits
         from holdfast.service.server import Options, serve as serve_store
