@@ -27,6 +27,7 @@ from holdfast.evidence import commands as arena_commands
 from holdfast.machine_code import commands as machine_code_commands
 from holdfast.paper import commands as paper_commands
 from holdfast.replays import commands as replay_commands
+from holdfast.service import commands as service_commands
 from holdfast.studies import commands as study_commands
 
 PLAIN: dict[str, Any] = {
@@ -41,6 +42,7 @@ app = typer.Typer(
     **PLAIN,
 )
 study = typer.Typer(help="Run and draw your own experiments.", **PLAIN)
+token = typer.Typer(help="Make, list and revoke tokens of `holdfast serve`.", **PLAIN)
 store = typer.Typer(help="Make decisions: ask which option to use, tell what it cost.", **PLAIN)
 
 UsageError: type[Any] = typer.BadParameter.__bases__[0]  # Typer has its own copy of click, and older versions do not
@@ -151,6 +153,8 @@ def bench() -> None:
 
 app.add_typer(store, name="store")
 store_commands.add_to(store, old_forms=app)
+service_commands.add_to(app, token)
+app.add_typer(token, name="token")
 replay_commands.add_to(app)
 app.add_typer(study, name="study")
 study_commands.add_to(study, old_forms=app)

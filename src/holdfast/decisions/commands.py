@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
-from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,6 +17,7 @@ import typer
 from holdfast.checks import written_range
 from holdfast.command_line import LIST, RANGE, Command, add_old_form, names
 from holdfast.decisions import copies, open as open_game
+from holdfast.decisions.settings import written_patience
 from holdfast.decisions.stores import store_at
 from holdfast.decisions.stores.address import parse_address
 from holdfast.errors import BadStore, HoldfastError, InvalidParameter, StoreError, printable
@@ -34,8 +33,6 @@ Patience = Annotated[
 ]
 Missing = Annotated[str | None, typer.Option(help="What a loss that does not come counts as: mean, drop or a number.")]
 Remember = Annotated[int | None, typer.Option(help="Rounds of settled blocks whose single losses are kept.")]
-
-UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 INTERRUPTED = 130
 
@@ -289,22 +286,12 @@ def _units(option: str, text: str | None) -> tuple[float, float] | None:
 
 
 def _options(patience: str | None, missing: str | None, remember: int | None) -> dict[str, Any]:
-    given = {"patience": _patience(patience), "missing": _number_or_word(missing), "remember": remember}
+    given = {
+        "patience": None if patience is None else written_patience(patience),
+        "missing": _number_or_word(missing),
+        "remember": remember,
+    }
     return {name: value for name, value in given.items() if value is not None}
-
-
-def _patience(text: str | None) -> int | timedelta | None:
-    if text is None:
-        return None
-    match = re.fullmatch(r"([0-9]+)|([0-9.]+)([smhd])", text)
-    try:
-        if match and match[1]:
-            return int(match[1])
-        if match:
-            return timedelta(**{UNITS[match[3]]: float(match[2])})
-    except (ValueError, OverflowError):
-        pass
-    raise InvalidParameter("patience", "must be rounds, such as 50, or a time, such as 30s, 10m, 2h or 1d", text)
 
 
 def _number_or_word(text: str | None) -> str | float | None:

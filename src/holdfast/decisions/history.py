@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -79,7 +79,7 @@ class History:
     @property
     def totals(self) -> Totals:
         """Running totals. They do not depend on how many rows were compacted."""
-        return self._executor.read(_totals)
+        return self._executor.read(totals_of)
 
     @property
     def changes(self) -> list[dict[str, Any]]:
@@ -101,28 +101,7 @@ class History:
     @property
     def frame(self) -> pl.DataFrame:
         """One row per block."""
-        import polars as pl
-
-        setup = self._executor.setup
-        rows = [
-            {
-                "block": b.number,
-                "began": b.began,
-                "arm": setup.name_of(b.arm),
-                "rounds": b.rounds,
-                "probability": b.probability,
-                "told": b.told,
-                "missing": None if b.settled_at is None else b.rounds - b.told,
-                "late": b.late,
-                "total": math.fsum(b.losses),
-                "settled": b.settled_at,
-            }
-            for b in self.blocks()
-        ]
-        arm = pl.Int64 if setup.policy.arms is None else pl.String
-        schema = {"block": pl.Int64, "began": pl.Float64, "arm": arm, "rounds": pl.Int64, "probability": pl.Float64}
-        schema |= {"told": pl.Int64, "missing": pl.Int64, "late": pl.Int64, "total": pl.Float64, "settled": pl.Float64}
-        return _with_times(pl.DataFrame(rows, schema=schema), "began", "settled")
+        return frame_of(self.blocks(), self._executor.setup.names)
 
     @property
     def log(self) -> pl.DataFrame:
@@ -132,10 +111,20 @@ class History:
         """
         import polars as pl
 
+        return pl.concat(self.log_parts())
+
+    def log_parts(self) -> Iterator[pl.DataFrame]:
+        """The log in parts, in order; the first is empty."""
+        import polars as pl
+
         setup = self._executor.setup
-        columns: dict[str, list[Any]] = {name: [] for name in ("time", "arm", "loss", "probability", "block", "single")}
+        arm = pl.Int64 if setup.policy.arms is None else pl.String
+        types: dict[str, Any] = {"time": pl.Float64, "arm": arm, "loss": pl.Float64, "probability": pl.Float64}
+        types |= {"block": pl.Int64, "single": pl.Boolean}
         last = 0
-        while found := self._executor.read(partial(_losses_after, last)):
+        found: list[tuple[Block, list[float], bool]] = []
+        while True:
+            columns: dict[str, list[Any]] = {name: [] for name in types}
             for block, losses, single in found:
                 columns["time"] += [block.began] * len(losses)
                 columns["arm"] += [setup.name_of(block.arm)] * len(losses)
@@ -143,10 +132,11 @@ class History:
                 columns["probability"] += [block.probability] * len(losses)
                 columns["block"] += [block.number] * len(losses)
                 columns["single"] += [single] * len(losses)
+            yield _with_times(pl.DataFrame(columns, schema=types), "time")
+            found = self._executor.read(partial(_losses_after, last))
+            if not found:
+                return
             last = found[-1][0].number
-        arm = pl.Int64 if setup.policy.arms is None else pl.String
-        types = {"time": pl.Float64, "arm": arm, "loss": pl.Float64, "probability": pl.Float64}
-        return _with_times(pl.DataFrame(columns, schema={**types, "block": pl.Int64, "single": pl.Boolean}), "time")
 
     def export(self, out: str | Path) -> None:
         """Write `log` as CSV or parquet; a reader of the file sees the old log or the new one, never a part.
@@ -174,6 +164,31 @@ class History:
         return removed
 
 
+def frame_of(blocks: Iterable[Block], names: Sequence[int | str]) -> pl.DataFrame:
+    """One row per block; `names` are those of all arms."""
+    import polars as pl
+
+    rows = [
+        {
+            "block": b.number,
+            "began": b.began,
+            "arm": names[b.arm],
+            "rounds": b.rounds,
+            "probability": b.probability,
+            "told": b.told,
+            "missing": None if b.settled_at is None else b.rounds - b.told,
+            "late": b.late,
+            "total": math.fsum(b.losses),
+            "settled": b.settled_at,
+        }
+        for b in blocks
+    ]
+    arm = pl.String if isinstance(names[0], str) else pl.Int64
+    schema = {"block": pl.Int64, "began": pl.Float64, "arm": arm, "rounds": pl.Int64, "probability": pl.Float64}
+    schema |= {"told": pl.Int64, "missing": pl.Int64, "late": pl.Int64, "total": pl.Float64, "settled": pl.Float64}
+    return _with_times(pl.DataFrame(rows, schema=schema), "began", "settled")
+
+
 def _blocks_after(last: int, transaction: Transaction, _: Setup) -> list[Block]:
     return transaction.blocks("after", last, AT_ONCE)
 
@@ -193,7 +208,8 @@ def _losses_after(last: int, transaction: Transaction, _: Setup) -> list[tuple[B
     return found
 
 
-def _totals(transaction: Transaction, setup: Setup) -> Totals:
+def totals_of(transaction: Transaction, setup: Setup) -> Totals:
+    """Running totals, inside a transaction."""
     head, unsettled = transaction.head, transaction.blocks("open")
     sums = stored_state(setup, transaction).arms
     by_arm: dict[int, list[Block]] = {arm: [] for arm in range(len(setup.names))}

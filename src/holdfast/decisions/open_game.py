@@ -38,13 +38,15 @@ def open(
     clock: Callable[[], float] = time.time,
     retry: float = 30.0,
     timeout: float = 60.0,
+    token: str | None = None,
 ) -> Router:
     """The game called `name` in the store at `url`: begun with `policy` if there is none yet, else continued.
 
     Parameters
     ----------
     url
-        ``memory:`` (gone with this process), ``sqlite:///file``, ``postgresql://…``, or a store.
+        ``memory:`` (gone with this process), ``sqlite:///file``, ``postgresql://…``, a store, or ``http://host:port``
+        of a `holdfast serve`: its clock counts then, and `change_switching_cost` and its like are `Router.change`.
     name
         1 to 200 printable characters.
     policy
@@ -68,6 +70,8 @@ def open(
         Seconds during which a lost connection is tried again.
     timeout
         Seconds that a call waits for others who use the same game, file or connections.
+    token
+        For a server: what `holdfast token make` printed.
 
     >>> import holdfast as hf
     >>> router = hf.open("memory:", "chat", hf.TsallisSwitch(arms=["a", "b"], switching_cost=0.3), seed=1)
@@ -83,9 +87,20 @@ def open(
         rule = "must see the loss of its own arm alone to play in a store; use policy.player() with save and load"
         raise InvalidParameter("policy", rule, policy)
     checked_name("name", name)
-    store = url if isinstance(url, Store) else store_at(url)
     patient, wait = real_number("retry", retry, least=0), real_number("timeout", timeout, least=0)
-    settings, now = given_settings(patience, missing, remember), checked_time(clock)
+    settings = given_settings(patience, missing, remember)
+    if isinstance(url, str) and url.startswith(("http://", "https://")):
+        from holdfast.decisions.remote import Server, open_remote
+
+        if clock is not time.time:
+            raise InvalidParameter("clock", "must be left out: the clock of the server counts", clock)
+        if change_switching_cost is not None or tuple(add_arms) or tuple(retire_arms):
+            raise InvalidParameter("url", "must be a store to open a game with changes: use router.change(...)", url)
+        return open_remote(Server(url, token, patient, wait), name, policy, settings, seed)
+    if token is not None:
+        raise InvalidParameter("token", "is for a server: http://host:port", "(not shown)")
+    store = url if isinstance(url, Store) else store_at(url)
+    now = checked_time(clock)
     fresh = state = None
     if policy is not None:
         learner = Learner(policy, seed)

@@ -64,6 +64,11 @@ class Router:
         )
 
     @property
+    def executor(self) -> Executor:
+        """What makes the calls; a service gives it many at once."""
+        return self._executor
+
+    @property
     def store(self) -> Store:
         """Where the game is kept."""
         return self._executor.store
@@ -116,17 +121,21 @@ class Router:
         switching_cost, loss_bound
             What the policy is told at the start of a block (`policy.announces`), for blocks that begin in this call.
         """
-        announced = {"switching_cost": switching_cost, "loss_bound": loss_bound}
+        call = self.ask_call(1 if n is None else n, request, switching_cost=switching_cost, loss_bound=loss_bound)
+        given: list[Decision] = self._executor.execute(call)
+        return given[0] if n is None else given
+
+    def ask_call(self, n: int, request: str | None, **announced: float | None) -> Call:
+        """An ask, checked, for the executor: its answer is a list of decisions."""
         rule = partial(
             ask,
-            n=1 if n is None else whole_number("n", n, least=1, most=MOST_AT_ONCE),
+            n=whole_number("n", n, least=1, most=MOST_AT_ONCE),
             now=checked_time(self._clock),
             announced={name: value for name, value in announced.items() if value is not None},
             request=token_hex(8) if request is None else checked_name("request", request),
             named=request is not None,
         )
-        given: list[Decision] = self._executor.execute(Call(rule))
-        return given[0] if n is None else given
+        return Call(rule)
 
     @overload
     def tell(self, id: str, loss: float) -> Receipt: ...
@@ -160,6 +169,11 @@ class Router:
         return answers  # type: ignore[return-value]  # no error is left
 
     def _tell(self, pairs: list[tuple[Any, Any]]) -> Answers:
+        call, refused = self.tell_call(pairs)
+        return with_refused([] if call is None else self._executor.execute(call), refused)
+
+    def tell_call(self, pairs: list[tuple[Any, Any]]) -> tuple[Call | None, dict[int, HoldfastError]]:
+        """A report of losses, for the executor, and by place those that are refused without asking the store."""
         reports: list[Report] = []
         refused: dict[int, HoldfastError] = {}
         parse = self._executor.setup.ids.parse
@@ -170,14 +184,10 @@ class Router:
                 reports.append((id, *place, value))
             except HoldfastError as error:
                 refused[number] = error
-        answers: Answers = []
-        if reports:
-            rounds = [(block, round) for _, block, round, _ in reports]
-            rule = partial(tell, reports=reports, now=checked_time(self._clock))
-            answers = self._executor.execute(Call(rule, rounds))
-        for number, reason in refused.items():
-            answers.insert(number, reason)
-        return answers
+        if not reports:
+            return None, refused
+        rounds = [(block, round) for _, block, round, _ in reports]
+        return Call(partial(tell, reports=reports, now=checked_time(self._clock)), rounds), refused
 
     def settle(self) -> int:
         """Settle the blocks whose patience has run out, as every ask and tell does; returns how many."""
@@ -219,7 +229,7 @@ class Router:
 
         One number for each arm of `policy`.
         """
-        return self._executor.read(_probabilities)
+        return self._executor.read(probabilities_of)
 
     @property
     def open_decisions(self) -> list[Decision]:
@@ -279,6 +289,13 @@ class Router:
         self.close()
 
 
+def with_refused(answers: Answers, refused: Mapping[int, HoldfastError]) -> Answers:
+    """The answers of the store, with those that were refused before in their places."""
+    for number, reason in refused.items():
+        answers.insert(number, reason)
+    return answers
+
+
 def checked_time(clock: Callable[[], float]) -> float:
     """The time by a clock, if it counts seconds. It is the user's code: it is called before anything is locked."""
     now = clock()
@@ -289,7 +306,8 @@ def checked_time(clock: Callable[[], float]) -> float:
     return now
 
 
-def _probabilities(transaction: Transaction, setup: Setup) -> Array:
+def probabilities_of(transaction: Transaction, setup: Setup) -> Array:
+    """As `Router.probabilities`, inside a transaction."""
     head, learner = transaction.head, stored_state(setup, transaction).learner
     current = transaction.blocks("number", head.block)
     waiting = setup.policy.waits_for_losses and head.settled < head.block

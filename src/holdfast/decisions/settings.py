@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
@@ -20,6 +21,8 @@ REMEMBER = 100_000
 MOST_PATIENCE = timedelta(days=36_500)
 
 MISSING = ("mean", "drop")
+
+UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 
 @dataclass(frozen=True)
@@ -87,6 +90,23 @@ def given_settings(patience: object, missing: object, remember: object) -> dict[
     """Those that were given."""
     named = {"patience": patience, "missing": missing, "remember": remember}
     return {name: value for name, value in named.items() if value is not None}
+
+
+def written_patience(text: str) -> int | timedelta:
+    """A patience as commands and requests write it.
+
+    >>> written_patience("50"), written_patience("1.5h")
+    (50, datetime.timedelta(seconds=5400))
+    """
+    match = re.fullmatch(r"([0-9]+)|([0-9.]+)([smhd])", text)
+    try:
+        if match and match[1]:
+            return int(match[1])
+        if match:
+            return timedelta(**{UNITS[match[3]]: float(match[2])})
+    except (ValueError, OverflowError):
+        pass
+    raise InvalidParameter("patience", "must be rounds, such as 50, or a time, such as 30s, 10m, 2h or 1d", text)
 
 
 def _checked_patience(patience: object) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from html import escape
 
-VOID = frozenset({"br", "img", "path", "rect"})
+VOID = frozenset({"br", "img", "input", "path", "rect"})
 """Elements without contents; those of SVG must be closed."""
 
 

@@ -430,6 +430,11 @@ class Store(ABC):
         with self._transaction(0, writing=True, deadline=deadline or time.monotonic() + 60.0) as transaction:
             return [_named(transaction, one.game.name) or _created(transaction, one) for one in fresh]
 
+    def check_writing(self) -> None:
+        """Write something that changes nothing, and commit it; an error where that cannot be done."""
+        with self._transaction(0, writing=True, deadline=time.monotonic() + 5.0) as transaction:
+            transaction.write(f"UPDATE {SCHEMA_TABLE} SET version = version WHERE version > ?", [(0,)])
+
     def delete(self, game: int) -> None:
         """Remove a game and all its rows."""
         with self._transaction(game, writing=True, deadline=time.monotonic() + 60.0) as transaction:

@@ -1,0 +1,570 @@
+"""The operations under /v1: each a handler, with what it takes and gives. The OpenAPI document is made from this."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from holdfast.checks import one_of, whole_number
+from holdfast.decisions import Router
+from holdfast.decisions.core import View
+from holdfast.decisions.executor import Call
+from holdfast.decisions.history import History, Totals, totals_of
+from holdfast.decisions.ids import checked_name
+from holdfast.decisions.router import with_refused
+from holdfast.decisions.settings import written_patience
+from holdfast.errors import HoldfastError, InvalidParameter
+from holdfast.policies.policy import Policy
+from holdfast.policies.registry import make_policy
+from holdfast.service import views
+from holdfast.service.access import Client
+from holdfast.service.games import Game
+from holdfast.service.messages import (
+    Asked,
+    BlockList,
+    ChangeList,
+    Changes,
+    ChangeView,
+    Decided,
+    DecisionList,
+    DecisionView,
+    GameLine,
+    GameList,
+    GameView,
+    Hold,
+    Losses,
+    LossIn,
+    NewGame,
+    ReceiptView,
+    Settled,
+    Status,
+    Verdict,
+    Verdicts,
+)
+from holdfast.service.problems import Refused, problem_of, status_of
+
+if TYPE_CHECKING:
+    from holdfast.service.app import Service
+
+Handler = Callable[["Service", Request, Client], Awaitable[Response]]
+
+PAGE = 100
+"""Games, and blocks, in one answer unless another number is asked for."""
+MOST_ON_PAGE = 1000
+EVENT_SECONDS, HEARTBEAT = 1.0, 15.0
+"""How often a game is looked at for its events; how often something is sent though nothing happened."""
+NAME, ID = "name", "id"
+JSON = msgspec.json.Encoder()
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One operation: where it is, who may use it, what it takes and gives."""
+
+    method: str
+    path: str
+    handler: Handler
+    role: str | None
+    summary: str
+    body: type | None = None
+    answers: tuple[tuple[int, Any], ...] = ((200, None),)
+    """By status: a type that JSON carries, a media type, or None."""
+    query: tuple[tuple[str, str, bool], ...] = ()
+    """Name, type in JSON, whether it must be given."""
+    headers: tuple[str, ...] = ()
+    page: bool = False
+    """Whether people read it: its errors are pages too."""
+
+
+OPERATIONS: list[Operation] = []
+
+
+def operation(method: str, path: str, role: str | None, summary: str, **more: Any) -> Callable[[Handler], Handler]:
+    """Make a handler known.
+
+    Parameters
+    ----------
+    method, path
+        Where it is.
+    role
+        What a client's token must allow; None: anybody.
+    summary
+        One line for the document.
+    more
+        Further fields of `Operation`.
+    """
+
+    def add(handler: Handler) -> Handler:
+        OPERATIONS.append(Operation(method, path, handler, role, summary, **more))
+        return handler
+
+    return add
+
+
+# ---- reading requests, writing answers
+
+
+def segment(request: Request, name: str) -> str:
+    """A part of the path; routes see it encoded, so that names may have slashes."""
+    try:
+        return unquote(request.path_params[name], errors="strict")
+    except UnicodeDecodeError:
+        raise Refused(400, "the path must be UTF-8, percent-encoded") from None
+
+
+@cache
+def _decoder(kind: type) -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(kind)
+
+
+async def body_of(service: Service, request: Request, kind: type, *, may_be_empty: bool = False) -> Any:
+    """The body of a request, read within its limits."""
+    data = await service.body(request)
+    if not data and may_be_empty:
+        return kind()
+    media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media != "application/json":
+        raise Refused(415, "a body must be JSON: Content-Type: application/json")
+    try:
+        return _decoder(kind).decode(data)
+    except msgspec.ValidationError as error:
+        raise Refused(422, f"the body must be as /openapi.json says: {error}") from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise Refused(400, f"the body must be JSON: {error}") from None
+
+
+def answer(content: Any, status: int = 200) -> Response:
+    """Content as JSON."""
+    return Response(JSON.encode(content), status, media_type="application/json")
+
+
+def _number(request: Request, name: str, default: int, most: int) -> int:
+    text = request.query_params.get(name)
+    if text is None:
+        return default
+    if not (text.isascii() and text.isdigit()) or len(text) > 18:
+        raise InvalidParameter(name, f"must be a whole number from 0 to {most}", text[:40])
+    return whole_number(name, int(text), least=0, most=most)
+
+
+def _key(request: Request) -> str | None:
+    """An idempotency key, which may be any text in UTF-8."""
+    text = request.headers.get("idempotency-key")
+    try:
+        return None if text is None else text.encode("latin-1").decode()
+    except UnicodeDecodeError:
+        raise Refused(400, "Idempotency-Key must be UTF-8") from None
+
+
+def _patience(given: Any) -> Any:
+    return written_patience(given) if isinstance(given, str) else given
+
+
+def policy_from(body: NewGame) -> Policy:
+    """The policy that a request describes; only Holdfast's own can be named."""
+    given = {"arms": body.arms, "switching_cost": body.switching_cost, "units": body.units}
+    settings = {name: value for name, value in given.items() if value is not None}
+    if isinstance(settings.get("units"), list):
+        settings["units"] = tuple(settings["units"])
+    parameters = {name: tuple(v) if isinstance(v, list) else v for name, v in body.parameters.items()}
+    return make_policy({**parameters, **settings, "policy": body.policy}, allow=())
+
+
+# ---- games
+
+
+@operation(
+    "GET",
+    "/v1/games",
+    "read",
+    "List the games",
+    answers=((200, GameList),),
+    query=(("after", "string", False), ("limit", "integer", False)),
+)
+async def list_games(service: Service, request: Request, client: Client) -> Response:
+    """Games by name, after a cursor."""
+    after, limit = request.query_params.get("after", ""), _number(request, "limit", PAGE, MOST_ON_PAGE)
+    names = [name for name in await service.games.names() if name > after and client.sees(name)]
+    lines = [await service.line(name) for name in names[:limit]]
+    return answer(GameList(lines, names[limit - 1] if 0 < limit < len(names) else None))
+
+
+@operation(
+    "PUT",
+    "/v1/games/{name}",
+    "decide",
+    "Begin a game, which needs the role `admin`; the same settings again change nothing",
+    body=NewGame,
+    answers=((200, GameView), (201, GameView)),
+)
+async def put_game(service: Service, request: Request, client: Client) -> Response:
+    """Begin a game, or check that it is what was asked for."""
+    name, body = segment(request, NAME), await body_of(service, request, NewGame)
+    policy = policy_from(body)
+    options = {"patience": _patience(body.patience), "missing": body.missing, "remember": body.remember}
+
+    def begin() -> bool:
+        checked_name(NAME, name)
+        new = service.games.store.find(name) is None
+        if new and client.role != "admin":
+            raise Refused(403, "to begin a game needs the role 'admin'")
+        service.games.begin(name, policy, seed=body.seed, **options)
+        return new
+
+    new = await service.games.thread(begin)
+    if new:
+        service.audit(client, "began", name)
+    return answer(await service.games.look(name, views.game_view), 201 if new else 200)
+
+
+@operation("GET", "/v1/games/{name}", "read", "One game", answers=((200, GameView),))
+async def get_game(service: Service, request: Request, client: Client) -> Response:
+    """What a game plays and where it stands."""
+    return answer(await service.games.look(segment(request, NAME), views.game_view))
+
+
+@operation(
+    "PATCH",
+    "/v1/games/{name}",
+    "admin",
+    "Go on with other settings, from the next block on",
+    body=Changes,
+    answers=((200, GameView),),
+)
+async def patch_game(service: Service, request: Request, client: Client) -> Response:
+    """Change settings."""
+    name, body = segment(request, NAME), await body_of(service, request, Changes)
+    await change_game(service, client, name, body)
+    return answer(await service.games.look(name, views.game_view))
+
+
+async def change_game(service: Service, client: Client, name: str, body: Changes) -> None:
+    """Change settings, and write down who did."""
+    reason = None if body.reason is None else checked_name("reason", body.reason)[:170]
+    signed = " ".join(filter(None, [reason, f"(token {client.id})" if client.id else None]))
+
+    async def change(game: Game) -> None:
+        await service.games.thread(
+            partial(
+                game.router.change,
+                switching_cost=body.switching_cost,
+                add_arms=body.add,
+                retire_arms=body.retire,
+                patience=_patience(body.patience),
+                missing=body.missing,
+                remember=body.remember,
+                reason=signed or None,
+            )
+        )
+
+    await service.games.with_game(name, change)
+    service.audit(client, "changed", name, reason)
+
+
+@operation(
+    "DELETE",
+    "/v1/games/{name}",
+    "admin",
+    "Delete a game and all its rows; `confirm` repeats its name",
+    answers=((204, None),),
+    query=(("confirm", "string", True),),
+)
+async def delete_game(service: Service, request: Request, client: Client) -> Response:
+    """Delete a game."""
+    name, confirmed = segment(request, NAME), request.query_params.get("confirm")
+    game = await service.games.game(name)
+    if confirmed != name:
+        raise InvalidParameter("confirm", "must repeat the name of the game, which is deleted for ever", confirmed)
+    await service.games.thread(service.games.store.delete, game.router.executor.setup.game.id)
+    service.games.forget(name)
+    service.audit(client, "deleted", name)
+    return Response(status_code=204)
+
+
+# ---- decisions and losses
+
+
+def _asking(call: Call) -> Call:
+    """An ask that also says how things stand after it."""
+
+    def rule(view: View, again: bool) -> Any:
+        given = call.rule(view, again)
+        return given if isinstance(given, HoldfastError) else (given, view.head, view.setup)
+
+    return Call(rule)
+
+
+@operation(
+    "POST",
+    "/v1/games/{name}/decisions",
+    "decide",
+    "Ask for the next decision, or the next n",
+    body=Asked,
+    answers=((200, Decided),),
+    headers=("Idempotency-Key",),
+)
+async def post_decisions(service: Service, request: Request, client: Client) -> Response:
+    """Ask."""
+    name = segment(request, NAME)
+    body = await body_of(service, request, Asked, may_be_empty=True)
+    key = _key(request) or body.request
+
+    def ask(game: Game) -> Awaitable[Any]:
+        call = game.router.ask_call(body.n, key, switching_cost=body.switching_cost, loss_bound=body.loss_bound)
+        return game.make(_asking(call))
+
+    given, head, setup = await service.games.with_game(name, ask)
+    return answer(Decided([DecisionView(*one) for one in given], head.rounds - head.handed, views.why(head, setup)))
+
+
+@operation("GET", "/v1/games/{name}/decisions", "read", "Decisions without a loss", answers=((200, DecisionList),))
+async def open_decisions(service: Service, request: Request, client: Client) -> Response:
+    """Decisions that are open."""
+
+    def read(router: Router) -> list[DecisionView]:
+        return [DecisionView(*one) for one in router.open_decisions]
+
+    name = segment(request, NAME)
+    found = await service.games.with_game(name, lambda game: service.games.thread(read, game.router))
+    return answer(DecisionList(found))
+
+
+async def _tell(service: Service, name: str, pairs: list[tuple[Any, Any]]) -> list[Any]:
+    async def tell(game: Game) -> list[Any]:
+        call, refused = game.router.tell_call(pairs)
+        return with_refused([] if call is None else await game.make(call), refused)
+
+    found: list[Any] = await service.games.with_game(name, tell)
+    return found
+
+
+@operation(
+    "PUT",
+    "/v1/games/{name}/decisions/{id}/loss",
+    "decide",
+    "Report what a decision lost; the same again changes nothing",
+    body=LossIn,
+    answers=((200, ReceiptView),),
+)
+async def put_loss(service: Service, request: Request, client: Client) -> Response:
+    """Tell."""
+    name, id = segment(request, NAME), segment(request, ID)
+    body = await body_of(service, request, LossIn)
+    (verdict,) = await _tell(service, name, [(id, body.loss)])
+    if isinstance(verdict, HoldfastError):
+        raise verdict
+    return answer(ReceiptView(*verdict))
+
+
+@operation(
+    "POST",
+    "/v1/games/{name}/losses",
+    "decide",
+    "Report several losses, each judged by itself",
+    body=Losses,
+    answers=((200, Verdicts),),
+)
+async def post_losses(service: Service, request: Request, client: Client) -> Response:
+    """Tell several."""
+    name, body = segment(request, NAME), await body_of(service, request, Losses)
+    verdicts = await _tell(service, name, [(one.id, one.loss) for one in body.losses])
+    return answer(Verdicts([_verdict(one) for one in verdicts]))
+
+
+def _verdict(found: Any) -> Verdict:
+    if isinstance(found, HoldfastError):
+        return Verdict(status_of(found), problem=problem_of(found))
+    return Verdict(200, new=found.new)
+
+
+@operation("POST", "/v1/games/{name}/settle", "decide", "Settle what is due", answers=((200, Settled),))
+async def settle(service: Service, request: Request, client: Client) -> Response:
+    """Settle the blocks whose patience has run out."""
+    name = segment(request, NAME)
+    settled = await service.games.with_game(name, lambda game: service.games.thread(game.router.settle))
+    return answer(Settled(settled))
+
+
+# ---- looking
+
+
+@operation("GET", "/v1/games/{name}/hold", "read", "The arm held, and for how many rounds", answers=((200, Hold),))
+async def get_hold(service: Service, request: Request, client: Client) -> Response:
+    """The arm held."""
+    return answer(await service.games.look(segment(request, NAME), views.hold))
+
+
+@operation(
+    "GET",
+    "/v1/games/{name}/blocks",
+    "read",
+    "Blocks in order, after a cursor",
+    answers=((200, BlockList),),
+    query=(("cursor", "integer", False), ("limit", "integer", False)),
+)
+async def get_blocks(service: Service, request: Request, client: Client) -> Response:
+    """Blocks."""
+    cursor, limit = _number(request, "cursor", 0, 2**53), _number(request, "limit", PAGE, MOST_ON_PAGE)
+
+    def read(transaction: Any, setup: Any) -> BlockList:
+        found = [views.block_view(block, setup) for block in transaction.blocks("after", cursor, limit)]
+        return BlockList(found, found[-1].number if found and len(found) == limit else None)
+
+    return answer(await service.games.look(segment(request, NAME), read))
+
+
+@operation("GET", "/v1/games/{name}/summary", "read", "Running totals", answers=((200, Totals),))
+async def get_summary(service: Service, request: Request, client: Client) -> Response:
+    """Totals."""
+    return answer(await service.games.look(segment(request, NAME), totals_of))
+
+
+@operation("GET", "/v1/games/{name}/changes", "read", "Settings that were changed", answers=((200, ChangeList),))
+async def get_changes(service: Service, request: Request, client: Client) -> Response:
+    """Changes."""
+
+    def read(router: Router) -> list[ChangeView]:
+        return [ChangeView(**one) for one in router.history.changes]
+
+    name = segment(request, NAME)
+    found = await service.games.with_game(name, lambda game: service.games.thread(read, game.router))
+    return answer(ChangeList(found))
+
+
+MEDIA = {"csv": "text/csv", "jsonl": "application/jsonl", "parquet": "application/vnd.apache.parquet"}
+
+
+@operation(
+    "GET",
+    "/v1/games/{name}/export",
+    "read",
+    "The log, one row per loss that counted",
+    answers=((200, "application/octet-stream"),),
+    query=(("format", "string", False),),
+)
+async def export(service: Service, request: Request, client: Client) -> Response:
+    """The log, as a stream."""
+    kind = one_of("format", request.query_params.get("format", "csv"), MEDIA)
+    game = await service.games.game(segment(request, NAME))
+    await service.games.thread(game.router.executor.read, lambda transaction, setup: None)
+    headers = {"content-disposition": f'attachment; filename="log.{kind}"'}
+    return StreamingResponse(_exported(game.router.history, kind), media_type=MEDIA[kind], headers=headers)
+
+
+def _exported(history: History, kind: str) -> Iterator[bytes]:
+    from holdfast.result_files import csv_of
+
+    if kind == "parquet":
+        with tempfile.TemporaryFile() as file:
+            history.log.write_parquet(file)
+            file.seek(0)
+            while some := file.read(1 << 16):
+                yield some
+        return
+    for number, part in enumerate(history.log_parts()):
+        if kind == "csv":
+            yield csv_of(part, datetime_format="%Y-%m-%dT%H:%M:%S%.6fZ", include_header=number == 0)
+        else:
+            yield part.write_ndjson().encode()
+
+
+@operation(
+    "GET", "/v1/games/{name}/events", "read", "Where a game stands, whenever that changes",
+    answers=((200, "text/event-stream"),),
+)  # fmt: skip
+async def events(service: Service, request: Request, client: Client) -> Response:
+    """Server-sent events."""
+    name = segment(request, NAME)
+    first = await service.standing(name)
+
+    async def send() -> AsyncIterator[bytes]:
+        sent, quiet, now = -1, 0.0, first
+        while not service.stopping:
+            if now["revision"] != sent:
+                sent, quiet = now["revision"], 0.0
+                yield b"id: %d\ndata: %b\n\n" % (sent, JSON.encode(now))
+            elif quiet >= HEARTBEAT:
+                quiet = 0.0
+                yield b": still here\n\n"
+            await asyncio.sleep(EVENT_SECONDS)
+            quiet += EVENT_SECONDS
+            try:
+                now = await service.standing(name)
+            except HoldfastError:  # deleted, or the store is away: the client connects again
+                return
+
+    return StreamingResponse(send(), media_type="text/event-stream", headers={"x-accel-buffering": "no"})
+
+
+@operation(
+    "GET",
+    "/v1/games/{name}/replay",
+    "read",
+    "What holding each arm would have cost at another λ, estimated from the log",
+    answers=((200, dict[str, Any]),),
+    query=(("switching_cost", "number", True),),
+)
+async def replay(service: Service, request: Request, client: Client) -> Response:
+    """Estimates from the log."""
+    text = request.query_params.get("switching_cost")
+    try:
+        cost = float(text or "")
+    except ValueError:
+        raise InvalidParameter("switching_cost", "must be a number of at least 0", text) from None
+    game = await service.games.game(segment(request, NAME))
+    return answer(await service.games.thread(replayed, game.router, cost))
+
+
+def replayed(router: Router, switching_cost: float) -> dict[str, Any]:
+    """What was paid, and what holding each arm would have cost."""
+    from holdfast.replays.log_file import evaluate_log
+
+    columns = {"arm": "arm", "loss": "loss", "probability": "probability", "block": "block", "time": "time"}
+    found = evaluate_log(router.history.log, columns, [switching_cost])
+    return {"switching_cost": switching_cost, "paid": found.logged_cost(switching_cost), **found.plain()}
+
+
+# ---- the server itself
+
+
+@operation("GET", "/healthz", None, "Whether the server answers", answers=((200, Status),))
+async def healthz(service: Service, request: Request, client: Client) -> Response:
+    """It answers."""
+    return answer(Status("ok"))
+
+
+@operation("GET", "/readyz", None, "Whether the store can be written", answers=((200, Status),))
+async def readyz(service: Service, request: Request, client: Client) -> Response:
+    """A real write to the store."""
+    if service.stopping:
+        raise Refused(503, "the server is stopping")
+    await service.games.check_writing()
+    return answer(Status("ok"))
+
+
+@operation("GET", "/metrics", "read", "For Prometheus", answers=((200, "text/plain"),))
+async def metrics(service: Service, request: Request, client: Client) -> Response:
+    """Counts of this server, and where each game stands."""
+    service.metrics.waiting.set(sum(game.waiting for game in service.games.opened.values()))
+    names = [name for name in await service.games.names() if client.sees(name)]
+    lines: list[GameLine] = [await service.line(name) for name in names]
+    text = service.metrics.text(lines, time.time())
+    return Response(text, media_type="text/plain; version=0.0.4")
+
+
+@operation("GET", "/openapi.json", None, "This document", answers=((200, dict[str, Any]),))
+async def openapi(service: Service, request: Request, client: Client) -> Response:
+    """The OpenAPI document."""
+    from holdfast.service.openapi import document
+
+    return answer(document())

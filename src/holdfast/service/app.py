@@ -1,0 +1,221 @@
+"""The application: operations and pages behind one door, which checks who comes, measures, and answers errors."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from holdfast.decisions.setup import Setup
+from holdfast.decisions.stores import Store
+from holdfast.decisions.stores.sql import Transaction
+from holdfast.errors import BadStore, HoldfastError, StoreError
+from holdfast.service import pages, views
+from holdfast.service.access import Access, Client
+from holdfast.service.api import OPERATIONS, Operation, segment
+from holdfast.service.games import Games, only_seen
+from holdfast.service.messages import GameLine
+from holdfast.service.metrics import Metrics
+from holdfast.service.problems import Refused, response_to
+from holdfast.service.tokens import TokenFile
+
+LOG = logging.getLogger("holdfast.service")
+AUDIT = logging.getLogger("holdfast.audit")
+
+POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self' data:",
+        "connect-src 'self'",
+        "form-action 'self'",
+        "frame-ancestors 'none'",
+        "base-uri 'none'",
+    )
+)
+HEADERS = [
+    (b"content-security-policy", POLICY.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one client may take."""
+
+    body: int = 1 << 20
+    """Bytes of a request's body."""
+    body_seconds: float = 10.0
+    """To send it in."""
+    rate: float = 0.0
+    """Requests a second of one token, or of one address where there are no tokens; 0: no limit."""
+
+
+class Service:
+    """What handlers share."""
+
+    def __init__(self, url: str | Store, tokens: TokenFile | None, limits: Limits, clock: Callable[[], float]) -> None:
+        self.limits = limits
+        self.metrics = Metrics()
+        self.games = Games(url, self.metrics.commit, clock)
+        self.access = Access(tokens, self.limits.rate)
+        self.stopping = False
+        self._standing: dict[str, tuple[float, dict[str, Any]]] = {}
+        self._lines: dict[str, tuple[tuple[str, int], GameLine]] = {}
+
+    async def body(self, request: Request) -> bytes:
+        """The body of a request, within its limits."""
+        most, data = self.limits.body, b""
+        length = request.headers.get("content-length", "0")
+        if length.isdigit() and int(length) > most:
+            raise Refused(413, f"a body may have {most} bytes; got {length[:20]}")
+        try:
+            async with asyncio.timeout(self.limits.body_seconds):
+                async for part in request.stream():
+                    data += part
+                    if len(data) > most:
+                        raise Refused(413, f"a body may have {most} bytes")
+        except TimeoutError:
+            raise Refused(408, f"the body must come within {self.limits.body_seconds:g} seconds") from None
+        return data
+
+    async def line(self, name: str) -> GameLine:
+        """A game in the list; one that cannot be read is shown with the reason."""
+        try:
+            return await self.games.look(name, self._line)
+        except StoreError as error:
+            if not isinstance(error, BadStore):
+                raise
+            return GameLine(name, warnings=[str(error)])
+        except HoldfastError as error:
+            return GameLine(name, warnings=[str(error)])
+
+    def _line(self, transaction: Transaction, setup: Setup) -> GameLine:
+        """As it was, where nothing has changed since."""
+        name, version = setup.game.name, (setup.game.uid, transaction.head.revision)
+        known = self._lines.get(name)
+        if known is None or known[0] != version:
+            known = self._lines[name] = version, views.game_line(transaction, setup)
+        return known[1]
+
+    async def standing(self, name: str) -> dict[str, Any]:
+        """Where a game stands; many who watch it make one read a second."""
+        at, known = self._standing.get(name, (0.0, {}))
+        if time.monotonic() - at > 0.9:
+            known = await self.games.look(name, views.standing)
+            if len(self._standing) > 1000:
+                self._standing.clear()
+            self._standing[name] = time.monotonic(), known
+        return known
+
+    def audit(self, client: Client, what: str, game: str, reason: str | None = None) -> None:
+        """Write down who changed what."""
+        AUDIT.info(json.dumps({"at": time.time(), "token": client.id, "did": what, "game": game, "reason": reason}))
+
+
+class Door:
+    """One operation as an ASGI application: admits, handles, measures, and turns errors into problem documents."""
+
+    def __init__(self, service: Service, operation: Operation) -> None:
+        self._service, self._operation = service, operation
+        self._named = "{name}" in operation.path
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        request, begun = Request(scope, receive), time.perf_counter()
+        service, operation, client = self._service, self._operation, None
+        try:
+            game = segment(request, "name") if self._named else None
+            client = service.access.admit(request, operation.role, game)
+            response = await operation.handler(service, request, client)
+        except HoldfastError as error:
+            seen = only_seen(error, client.sees) if client is not None else error
+            response = pages.error_page(seen) if operation.page else response_to(seen)
+        except ClientDisconnect:
+            return
+        except Exception:
+            LOG.exception("%s %s failed", operation.method, operation.path)
+            response = response_to(Refused(500, "an error of the server; its log has more"))
+        response.raw_headers.extend(HEADERS)
+        if "cache-control" not in response.headers:
+            response.raw_headers.append((b"cache-control", b"no-store"))
+        taken = time.perf_counter() - begun
+        service.metrics.request(operation.method, operation.path, response.status_code, taken)
+        await response(scope, receive, send)
+
+
+class RawPaths:
+    """Routes see the path as it was sent, percent-encoded, so that names may have slashes."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] == "http":
+            raw = scope.get("raw_path") or scope["path"].encode()
+            scope["path"] = raw.partition(b"?")[0].decode("latin-1")
+        await self._app(scope, receive, send)
+
+
+async def _unknown(request: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    words = {404: "there is nothing at this path", 405: "this method is not for this path"}
+    response = response_to(Refused(status, words.get(status, "the request cannot be answered")))
+    response.raw_headers.extend(HEADERS)
+    if isinstance(error, HTTPException) and error.headers:
+        response.headers.update(error.headers)
+    return response
+
+
+def make_app(
+    url: str | Store,
+    *,
+    tokens: TokenFile | None = None,
+    limits: Limits | None = None,
+    clock: Callable[[], float] = time.time,
+) -> ASGIApp:
+    """The service of a store, as an ASGI application.
+
+    Parameters
+    ----------
+    url
+        The store: ``sqlite:///file`` or ``postgresql://…``.
+    tokens
+        Who may do what. Without them everybody may do everything, at a loopback address.
+    limits
+        What one client may take.
+    clock
+        Seconds since 1970.
+    """
+    service = Service(url, tokens, limits or Limits(), clock)
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[dict[str, Any]]:
+        await service.games.check_writing()  # creates the tables, and fails now rather than later
+        yield {"service": service}
+        service.stopping = True
+        service.games.close()
+
+    routes = [
+        Route(one.path, endpoint=Door(service, one), methods=[one.method]) for one in (*OPERATIONS, *pages.OPERATIONS)
+    ]
+    app = Starlette(routes=routes, lifespan=lifespan, exception_handlers={HTTPException: _unknown})
+    app.router.redirect_slashes = False
+    return RawPaths(app)

@@ -1,0 +1,149 @@
+"use strict";
+(() => {
+  const root = document.documentElement;
+  const system = matchMedia("(prefers-color-scheme: dark)");
+  const isDark = () => (root.dataset.theme ? root.dataset.theme === "dark" : system.matches);
+  const style = (name) => getComputedStyle(root).getPropertyValue(name).trim();
+  const short = (value) =>
+    value === null || value === undefined ? "–"
+      : value.toLocaleString("en-US", { maximumSignificantDigits: 5 }).replace("-", "−");
+
+  // ---- charts: made once, then given new numbers
+
+  const charts = {};
+
+  function colour(arm) {
+    const probe = document.createElement("span");
+    probe.className = `s${arm % 28}`;
+    probe.hidden = true;
+    document.body.append(probe);
+    const found = getComputedStyle(probe).getPropertyValue(isDark() ? "--on-dark" : "--on-light").trim();
+    probe.remove();
+    return found;
+  }
+
+  function axes(label) {
+    const ink = isDark() ? "#9aa2aa" : "#5c646c";
+    const grid = { stroke: isDark() ? "#33383e" : "#e2e5e8", width: 1 };
+    const font = `12px ${getComputedStyle(document.body).fontFamily}`;
+    const values = (_, ticks) => ticks.map(short);
+    return [
+      { stroke: ink, grid: { show: false }, ticks: grid, font, values, label: "rounds", labelFont: font, labelSize: 18 },
+      { stroke: ink, grid, ticks: { show: false }, font, values, size: 64, label, labelFont: font, labelSize: 18 },
+    ];
+  }
+
+  function draw(id, label, series, rows, range) {
+    const place = document.getElementById(id);
+    if (!place || !rows[0].length) return;
+    const made = charts[id];
+    if (made && made.series.length === series.length && made.dark === isDark()) {
+      made.setData(rows);
+      return;
+    }
+    if (made) made.destroy();
+    const options = {
+      width: place.clientWidth, height: place.clientHeight, axes: axes(label),
+      scales: { x: { time: false }, y: range ? { range } : {} },
+      series: [{ label: "round", value: (_, value) => short(value) }, ...series],
+      legend: { live: true }, cursor: { points: { size: 6 } },
+    };
+    charts[id] = Object.assign(new uPlot(options, rows, place), { dark: isDark() });
+  }
+
+  function drawAll() {
+    const holder = document.getElementById("numbers");
+    if (!holder || typeof uPlot === "undefined") return;
+    const { names, series } = JSON.parse(holder.dataset.numbers);
+    const value = (_, found) => short(found);
+    const held = names.map((name, arm) => ({
+      label: `only ${name}`, stroke: colour(arm), width: 1.5, dash: [6, 4], value, points: { show: false },
+    }));
+    const ink = isDark() ? "#e4e6e8" : "#1d2125";
+    const paid = { label: "paid", stroke: ink, width: 2.5, value, points: { show: false } };
+    draw("cost", "cost", [paid, ...held], [series.after, series.cost, ...series.fixed]);
+    const drawn = names.map((name, arm) => ({
+      label: String(name), stroke: colour(arm), fill: colour(arm), value, paths: () => null, points: { show: true, size: 5, fill: colour(arm) },
+    }));
+    const by = names.map((_, arm) => series.arm.map((one, i) => (one === arm ? series.probability[i] : null)));
+    draw("drawn", "probability", drawn, [series.after, ...by], [0, 1]);
+  }
+
+  addEventListener("resize", () => {
+    for (const [id, chart] of Object.entries(charts)) {
+      const place = document.getElementById(id);
+      chart.setSize({ width: place.clientWidth, height: place.clientHeight });
+    }
+  });
+
+  // ---- live: what is marked so is taken from the page as it is by now
+
+  const told = document.getElementById("live-state");
+  const say = (words, wrong) => {
+    told.textContent = words;
+    told.dataset.wrong = wrong ? "yes" : "no";
+  };
+  let loading = false, again = false, last = 0;
+
+  async function refresh() {
+    if (document.hidden) { again = true; return; }
+    if (loading) { again = true; return; }
+    loading = true;
+    try {
+      const wait = last + 2000 - Date.now();
+      if (wait > 0) await new Promise((done) => setTimeout(done, wait));
+      again = false;
+      last = Date.now();
+      const answer = await fetch(location.pathname + location.search, { redirect: "error" });
+      if (!answer.ok) throw new Error(answer.status);
+      const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+      for (const old of document.querySelectorAll("[data-live]")) {
+        const now = fresh.getElementById(old.id);
+        if (now && old.outerHTML !== now.outerHTML) old.replaceWith(document.importNode(now, true));
+      }
+      drawAll();
+      hints();
+      say("live", false);
+    } catch {
+      say("not connected", true);
+    } finally {
+      loading = false;
+      if (again) refresh();
+    }
+  }
+
+  const stream = document.querySelector("[data-events]");
+  if (stream) {
+    const source = new EventSource(stream.dataset.events);
+    let seen = stream.dataset.revision;
+    source.onopen = () => say("live", false);
+    source.onerror = () => say("not connected", true);
+    source.onmessage = (event) => {
+      if (event.lastEventId !== seen) { seen = event.lastEventId; refresh(); }
+    };
+  } else if (document.querySelector("[data-every]")) {
+    setInterval(refresh, 5000);
+  }
+  document.addEventListener("visibilitychange", () => { if (!document.hidden && again) refresh(); });
+
+  // ---- theme, and tables that are too wide
+
+  const theme = document.getElementById("theme");
+  const themed = () => {
+    theme.textContent = isDark() ? "Light scheme" : "Dark scheme";
+    drawAll();
+  };
+  theme.addEventListener("click", () => {
+    root.dataset.theme = isDark() ? "light" : "dark";
+    try { localStorage.setItem("holdfast-theme", root.dataset.theme); } catch { /* storage is off */ }
+    themed();
+  });
+  system.addEventListener("change", themed);
+  function hints() {
+    for (const box of document.querySelectorAll(".box")) {
+      if (box.scrollWidth > box.clientWidth) { box.tabIndex = 0; box.setAttribute("role", "region"); }
+    }
+  }
+  themed();
+  hints();
+})();

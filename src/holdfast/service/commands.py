@@ -1,0 +1,104 @@
+"""The commands ``holdfast serve`` and ``holdfast token``."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from holdfast.checks import real_number, whole_number
+from holdfast.command_line import LIST, Command, names
+from holdfast.decisions.commands import AsJson, Url
+from holdfast.decisions.stores.address import parse_address
+from holdfast.errors import InvalidParameter, MissingExtra, printable
+
+TokensFile = Annotated[Path, typer.Argument(metavar="FILE", help="The file with the tokens' hashes.")]
+
+
+def add_to(app: typer.Typer, token: typer.Typer) -> None:
+    """Make the commands known."""
+    app.command(cls=Command)(serve)
+    token.command("make", cls=Command)(make_token)
+    token.command("list", cls=Command)(list_tokens)
+    token.command("revoke", cls=Command)(revoke_token)
+
+
+def serve(
+    url: Url,
+    host: Annotated[str, typer.Option(help="Where to listen; beyond this machine only with --tokens.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="0 takes a free one.")] = 8080,
+    workers: Annotated[int, typer.Option(help="Processes.")] = 1,
+    tokens: Annotated[Path | None, typer.Option(help="A file that `holdfast token make` wrote.")] = None,
+    rate: Annotated[float, typer.Option(help="Requests a second of one token; 0: no limit.")] = 0.0,
+    connections: Annotated[int, typer.Option(help="Open connections of one process.")] = 1000,
+    body: Annotated[int, typer.Option(help="Bytes of a request's body.")] = 1 << 20,
+    certificate: Annotated[Path | None, typer.Option(help="For TLS: a file with the certificate chain.")] = None,
+    key: Annotated[Path | None, typer.Option(help="For TLS: a file with the private key.")] = None,
+) -> None:
+    """Make decisions over HTTP, with a page.
+
+    Prints its address when it is ready.
+    """
+    try:
+        from holdfast.service.app import Limits
+        from holdfast.service.server import Options, serve as serve_store
+    except ModuleNotFoundError as error:
+        raise MissingExtra(f"serving needs {error.name}: pip install 'holdfast[serve]'") from None
+    if parse_address(url).kind == "memory":
+        raise InvalidParameter("url", "must be a store that outlives the server: sqlite:///file or postgresql://…", url)
+    if key is not None and certificate is None:
+        raise InvalidParameter("certificate", "must be given along with --key", None)
+    options = Options(
+        url=url,
+        host=host,
+        port=whole_number("port", port, least=0, most=65535),
+        workers=whole_number("workers", workers, least=1, most=64),
+        tokens=None if tokens is None else str(tokens),
+        connections=whole_number("connections", connections, least=1),
+        limits=Limits(body=whole_number("body", body, least=1024), rate=real_number("rate", rate, least=0)),
+        certificate=None if certificate is None else str(certificate),
+        key=None if key is None else str(key),
+    )
+    serve_store(options, lambda address: print(f"Holdfast answers at {address}", flush=True))
+
+
+def make_token(
+    file: TokensFile,
+    role: Annotated[str, typer.Option(help="read, decide or admin; each may do all that those before it may.")],
+    game: Annotated[list[str] | None, typer.Option(metavar=LIST, help="Only for these games.")] = None,
+    note: Annotated[str, typer.Option(help="What it is for.")] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Make a token and print it: it cannot be shown again."""
+    from holdfast.service.tokens import TokenFile
+
+    written = TokenFile(file).make(role, names(game), note)
+    print(json.dumps({"token": written}) if as_json else written)
+
+
+def list_tokens(file: TokensFile, as_json: AsJson = False) -> None:
+    """List the tokens: id, role, games, when and what for."""
+    from holdfast.service.tokens import TokenFile
+
+    found = TokenFile(file).known().values()
+    if as_json:
+        print(json.dumps([{k: v for k, v in vars(one).items() if k != "hash"} for one in found]))
+        return
+    for one in found:
+        made = datetime.fromtimestamp(one.created, UTC).strftime("%Y-%m-%d %H:%M")
+        print(one.id, f"{one.role:6}", made, printable(",".join(one.games) or "all games"), printable(one.note))
+
+
+def revoke_token(
+    file: TokensFile,
+    id: Annotated[str, typer.Argument(help="As `holdfast token list` shows it.")],
+    as_json: AsJson = False,
+) -> None:
+    """Make a token worthless, at once."""
+    from holdfast.service.tokens import TokenFile
+
+    TokenFile(file).revoke(id)
+    print(json.dumps({"revoked": id}) if as_json else "revoked")

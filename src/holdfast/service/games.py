@@ -1,0 +1,158 @@
+"""The games of a store, as a server uses them: opened once, written in groups, read in threads.
+
+Calls on one game that wait are made in one transaction and answered after it (group commit). All that happens between
+requests happens on the event loop, so nothing here needs a lock: a thread is given a batch and brings back its
+answers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from holdfast.decisions import Router, open as open_game
+from holdfast.decisions.executor import MOST_TOGETHER, Call
+from holdfast.decisions.setup import Setup
+from holdfast.decisions.stores import Store, store_at
+from holdfast.decisions.stores.sql import Transaction
+from holdfast.errors import BadStore, HoldfastError, UnknownPlayer
+from holdfast.policies.policy import Policy
+from holdfast.service.problems import Refused
+
+T = TypeVar("T")
+
+MOST_WAITING = 10_000
+"""Calls on one game that may wait."""
+
+READERS, WRITERS = 4, 8
+"""Threads."""
+
+
+class Game:
+    """One game, with the calls that wait for it."""
+
+    def __init__(self, router: Router, games: Games) -> None:
+        self.router = router
+        self._games = games
+        self._waiting: deque[tuple[Call, asyncio.Future[Any]]] = deque()
+        self._busy = False
+
+    async def make(self, call: Call) -> Any:
+        """Make a call together with those that wait; its answer, when it is in the store."""
+        if len(self._waiting) >= MOST_WAITING:
+            raise Refused(503, f"{MOST_WAITING} calls on this game are waiting; nothing was changed")
+        loop = asyncio.get_running_loop()
+        answered: asyncio.Future[Any] = loop.create_future()
+        self._waiting.append((call, answered))
+        if not self._busy:
+            self._busy = True
+            loop.call_soon(self._write)  # so that all requests that have arrived by now are in it
+        return await answered
+
+    def _write(self) -> None:
+        batch = [self._waiting.popleft() for _ in range(min(len(self._waiting), MOST_TOGETHER))]
+        written = self._games.writers.submit(self.router.executor.execute_all, [call for call, _ in batch])
+        loop = asyncio.get_running_loop()
+        written.add_done_callback(lambda _: loop.call_soon_threadsafe(self._answer, batch, written))
+        self._games.commits(len(batch))
+
+    def _answer(self, batch: list[tuple[Call, asyncio.Future[Any]]], written: Any) -> None:
+        error = written.exception()
+        answers = [error] * len(batch) if error is not None else written.result()
+        for (_, answered), answer in zip(batch, answers, strict=True):
+            if answered.done():  # the client has gone
+                continue
+            if isinstance(answer, BaseException):
+                answered.set_exception(answer)
+            else:
+                answered.set_result(answer)
+        self._busy = bool(self._waiting)
+        if self._busy:
+            self._write()
+
+    @property
+    def waiting(self) -> int:
+        """Calls that wait."""
+        return len(self._waiting)
+
+
+class Games:
+    """All games of a store."""
+
+    def __init__(
+        self,
+        url: str | Store,
+        commits: Callable[[int], None] = lambda calls: None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.store = url if isinstance(url, Store) else store_at(url)
+        self.commits, self._clock = commits, clock
+        self.writers = ThreadPoolExecutor(WRITERS, "holdfast-write")
+        self._readers = ThreadPoolExecutor(READERS, "holdfast-read")
+        self._open: dict[str, Game] = {}
+        self._writable = 0.0
+
+    @property
+    def opened(self) -> dict[str, Game]:
+        """Those in use, by name."""
+        return self._open
+
+    async def thread(self, work: Callable[..., T], *arguments: Any) -> T:
+        """What `work` returns, without keeping the event loop waiting."""
+        return await asyncio.get_running_loop().run_in_executor(self._readers, work, *arguments)
+
+    async def names(self) -> list[str]:
+        """All names, sorted."""
+        return await self.thread(self.store.names)
+
+    def begin(self, name: str, policy: Policy | None = None, **options: Any) -> Router:
+        """A game, begun if there is none."""
+        return open_game(self.store, name, policy, clock=self._clock, **options)
+
+    async def game(self, name: str) -> Game:
+        """A game that is there."""
+        found = self._open.get(name)
+        if found is None:
+            router = await self.thread(self.begin, name)
+            found = self._open.setdefault(name, Game(router, self))
+        return found
+
+    def forget(self, name: str) -> None:
+        """Open it anew next time."""
+        self._open.pop(name, None)
+
+    async def with_game(self, name: str, work: Callable[[Game], Any]) -> Any:
+        """What `work` gives for a game; again, once, where the game was deleted and made anew in between."""
+        try:
+            return await work(await self.game(name))
+        except BadStore:
+            self.forget(name)
+            return await work(await self.game(name))
+
+    async def look(self, name: str, look: Callable[[Transaction, Setup], T]) -> T:
+        """What `look` finds in a game as it is at one moment."""
+        found: T = await self.with_game(name, lambda game: self.thread(game.router.executor.read, look))
+        return found
+
+    async def check_writing(self) -> None:
+        """An error where the store cannot be written; asked often, it is tried once a second."""
+        if time.monotonic() - self._writable > 1.0:
+            await self.thread(self.store.check_writing)
+            self._writable = time.monotonic()
+
+    def close(self) -> None:
+        """Finish what was begun, and close the store."""
+        self.writers.shutdown()
+        self._readers.shutdown()
+        self.store.close()
+
+
+def only_seen(error: HoldfastError, sees: Callable[[str], bool]) -> HoldfastError:
+    """The error without names of games that a client may not see."""
+    if isinstance(error, UnknownPlayer):
+        return UnknownPlayer(error.name, [name for name in error.known if sees(name)])
+    return error

@@ -1,0 +1,240 @@
+"""What requests and answers carry: bodies as msgspec reads and writes them, from which the OpenAPI document is made.
+
+Values that the library checks by itself are taken as they come (`Number`, `Whole`, `Text`), so that a wrong one is
+refused in the library's words.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+Number = Annotated[Any, Meta(extra_json_schema={"type": "number"})]
+Whole = Annotated[Any, Meta(extra_json_schema={"type": "integer"})]
+Text = Annotated[Any, Meta(extra_json_schema={"type": "string"})]
+Arm = int | str
+
+MOST_LOSSES = 10_000
+"""Losses in one batch."""
+
+
+class NewGame(Struct, forbid_unknown_fields=True):
+    """A game that is to begin: what it plays and how it waits for losses."""
+
+    policy: Annotated[Any, Meta(description="A policy's id, such as adaptive.", extra_json_schema={"type": "string"})]
+    arms: Annotated[Any, Meta(extra_json_schema={"type": "array", "items": {"type": "string"}})] = None
+    switching_cost: Number = None
+    units: Annotated[Any, Meta(description="The lowest and the highest loss.", extra_json_schema={"type": "array"})] = (
+        None
+    )
+    parameters: Annotated[dict[str, Any], Meta(description="Further parameters of the policy, by name.")] = {}
+    patience: Annotated[Any, Meta(description="Rounds, such as 50, or a time: 30s, 10m, 2h, 1d.")] = None
+    missing: Annotated[Any, Meta(description="mean, drop or a loss.")] = None
+    remember: Whole = None
+    seed: Whole = None
+
+
+class Changes(Struct, forbid_unknown_fields=True):
+    """Settings that a game is to go on with."""
+
+    switching_cost: Number = None
+    add: Annotated[Any, Meta(extra_json_schema={"type": "array", "items": {"type": "string"}})] = ()
+    retire: Annotated[Any, Meta(extra_json_schema={"type": "array", "items": {"type": "string"}})] = ()
+    patience: Annotated[Any, Meta(description="Rounds, such as 50, or a time: 30s, 10m, 2h, 1d.")] = None
+    missing: Annotated[Any, Meta(description="mean, drop or a loss.")] = None
+    remember: Whole = None
+    reason: Text = None
+
+
+class GameView(Struct):
+    """A game: what it plays and where it stands."""
+
+    name: str
+    policy: dict[str, Any]
+    label: str
+    arms: list[Arm]
+    names: list[Arm]
+    """All arms there ever were; those that are not in `arms` are retired."""
+    patience: int | str | None
+    missing: str | float
+    remember: int
+    created: float
+    revision: int
+    rounds: int
+    switches: int
+    arm: Arm | None
+    hold: int
+    probabilities: list[float] | None
+    """None where they depend on what is announced with the next block."""
+
+
+class GameLine(Struct):
+    """A game in the list."""
+
+    name: str
+    label: str = ""
+    arm: Arm | None = None
+    since: float | None = None
+    """Or earlier, where each of the last 50 blocks had this arm."""
+    rounds: int = 0
+    switches: int = 0
+    out: int = 0
+    missing: int = 0
+    cost: float = 0.0
+    last_loss: float | None = None
+    warnings: list[str] = []
+
+
+class GameList(Struct):
+    """Games in the order of their names; `next` is the cursor of the following ones."""
+
+    games: list[GameLine]
+    next: str | None
+
+
+class Asked(Struct, forbid_unknown_fields=True):
+    """How many decisions are wanted, and what the policy is told with a block that begins."""
+
+    n: Whole = 1
+    request: Annotated[
+        Any, Meta(description="As the header Idempotency-Key, which wins.", extra_json_schema={"type": "string"})
+    ] = None
+    switching_cost: Number = None
+    loss_bound: Number = None
+
+
+class DecisionView(Struct):
+    """One decision."""
+
+    id: str
+    arm: Arm
+    probability: float
+    block: int
+    asked: float
+
+
+class Decided(Struct):
+    """Decisions, and how things stand after them."""
+
+    decisions: list[DecisionView]
+    hold: int
+    why: str
+
+
+class DecisionList(Struct):
+    """Decisions."""
+
+    decisions: list[DecisionView]
+
+
+class LossIn(Struct, forbid_unknown_fields=True):
+    """What a decision lost."""
+
+    loss: Number
+
+
+class LossOf(Struct, forbid_unknown_fields=True):
+    """What one decision lost."""
+
+    id: Text
+    loss: Number
+
+
+class Losses(Struct, forbid_unknown_fields=True):
+    """What several decisions lost."""
+
+    losses: Annotated[list[LossOf], Meta(max_length=MOST_LOSSES)]
+
+
+class ReceiptView(Struct):
+    """A loss that is recorded; `new` is false when it had been reported before."""
+
+    id: str
+    new: bool
+
+
+class Verdict(Struct, omit_defaults=True):
+    """What became of one loss: 200 and `new`, or another status and the problem."""
+
+    status: int
+    new: bool | UnsetType = UNSET
+    problem: dict[str, Any] | UnsetType = UNSET
+
+
+class Verdicts(Struct):
+    """One verdict for each loss, in order."""
+
+    verdicts: list[Verdict]
+
+
+class Hold(Struct):
+    """The arm held, and for how many rounds it is certain to stay."""
+
+    arm: Arm | None
+    hold: int
+    block: int
+    probability: float | None
+    why: str
+
+
+class BlockView(Struct):
+    """One block."""
+
+    number: int
+    arm: Arm
+    rounds: int
+    probability: float
+    """With which the arm was drawn."""
+    began: float
+    bound: float | None
+    told: int
+    late: int
+    due: float | None
+    settled: float | None
+    losses: list[float]
+    """Numbers that add up to the losses reported in time, exactly."""
+
+
+class BlockList(Struct):
+    """Blocks in order; `next` is the cursor of the following ones."""
+
+    blocks: list[BlockView]
+    next: int | None
+
+
+class ChangeView(Struct):
+    """Settings that were changed."""
+
+    at: float
+    kind: str
+    detail: Any
+    reason: str | None
+
+
+class ChangeList(Struct):
+    """Changes in order."""
+
+    changes: list[ChangeView]
+
+
+class Settled(Struct):
+    """Blocks that were settled now."""
+
+    settled: int
+
+
+class Status(Struct):
+    """That it is well."""
+
+    status: str
+
+
+class Problem(Struct):
+    """What went wrong (RFC 9457), with the library's error."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    error: str

@@ -1,0 +1,85 @@
+"""What Prometheus reads at /metrics: requests and commits of this server, and where each game stands."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.multiprocess import MultiProcessCollector
+
+from holdfast.service.messages import GameLine
+
+LATENCIES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0)
+FOLDER = "PROMETHEUS_MULTIPROC_DIR"
+"""Where the processes of one server add up their counts."""
+
+
+class Metrics:
+    """Counts of one server."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self._requests = Histogram(
+            "holdfast_request_seconds",
+            "Requests by route and status.",
+            ["method", "route", "status"],
+            buckets=LATENCIES,
+            registry=self.registry,
+        )
+        self._commits = Counter("holdfast_commits", "Transactions that wrote calls.", registry=self.registry)
+        self._calls = Counter("holdfast_committed_calls", "Calls in these transactions.", registry=self.registry)
+        self.waiting = Gauge(
+            "holdfast_waiting_calls", "Calls that wait.", registry=self.registry, multiprocess_mode="livesum"
+        )
+        self._children: dict[tuple[str, str, int], Histogram] = {}
+
+    def request(self, method: str, route: str, status: int, seconds: float) -> None:
+        """One request is answered."""
+        key = method, route, status
+        child = self._children.get(key)
+        if child is None:
+            child = self._children[key] = self._requests.labels(method, route, str(status))
+        child.observe(seconds)
+
+    def commit(self, calls: int) -> None:
+        """One transaction was begun with so many calls."""
+        self._commits.inc()
+        self._calls.inc(calls)
+
+    def text(self, games: Iterable[GameLine], now: float) -> bytes:
+        """All of it, in Prometheus' format."""
+        own = self.registry
+        if FOLDER in os.environ:
+            own = CollectorRegistry()
+            MultiProcessCollector(own)  # type: ignore[no-untyped-call]
+        standing = CollectorRegistry()
+        standing.register(_Standing(list(games), now))
+        return generate_latest(own) + generate_latest(standing)
+
+
+class _Standing:
+    """Where games stand, as the store says."""
+
+    def __init__(self, games: list[GameLine], now: float) -> None:
+        self._games, self._now = games, now
+
+    def collect(self) -> Iterator[Metric]:
+        """One gauge for each thing that is known of a game."""
+        for name, what in (
+            ("rounds", "Rounds handed out."),
+            ("switches", "Changes of arm."),
+            ("cost", "Losses reported and what switches cost."),
+            ("out", "Losses that may still come."),
+            ("missing", "Losses that did not come in time."),
+        ):
+            gauge = GaugeMetricFamily(f"holdfast_game_{name}", what, labels=["game"])
+            for game in self._games:
+                gauge.add_metric([game.name], float(getattr(game, name)))
+            yield gauge
+        age = GaugeMetricFamily("holdfast_game_last_loss_age_seconds", "Since the last loss.", labels=["game"])
+        for game in self._games:
+            if game.last_loss is not None:
+                age.add_metric([game.name], max(self._now - game.last_loss, 0.0))
+        yield age

@@ -1,0 +1,81 @@
+"""The OpenAPI 3.1 document, made from the operations and the messages."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any
+
+import msgspec
+
+import holdfast
+from holdfast.service.api import OPERATIONS, Operation
+from holdfast.service.messages import Problem
+
+REF = "#/components/schemas/{name}"
+
+
+@cache
+def document() -> dict[str, Any]:
+    """The document."""
+    types: list[Any] = [Problem]
+    for one in OPERATIONS:
+        types += [kind for kind in (one.body, *(kind for _, kind in one.answers)) if isinstance(kind, type)]
+    kinds = list(dict.fromkeys(kind for kind in types if hasattr(kind, "__annotations__")))
+    _, schemas = msgspec.json.schema_components(kinds, ref_template=REF)
+    paths: dict[str, dict[str, Any]] = {}
+    for one in OPERATIONS:
+        paths.setdefault(one.path, {})[one.method.lower()] = _described(one)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Holdfast",
+            "version": holdfast.__version__,
+            "description": "Decisions that a store keeps: ask which option to use, tell what it cost.",
+        },
+        "paths": paths,
+        "components": {
+            "schemas": schemas,
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+    }
+
+
+def _described(one: Operation) -> dict[str, Any]:
+    parameters: list[dict[str, Any]] = [
+        {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+        for name in re.findall(r"{(\w+)}", one.path)
+    ]
+    parameters += [
+        {"name": name, "in": "query", "required": required, "schema": {"type": kind}}
+        for name, kind, required in one.query
+    ]
+    parameters += [{"name": name, "in": "header", "schema": {"type": "string"}} for name in one.headers]
+    found: dict[str, Any] = {
+        "operationId": one.handler.__name__,
+        "summary": one.summary,
+        "parameters": parameters,
+        "responses": {str(status): _answer(kind) for status, kind in one.answers},
+        "security": [] if one.role is None else [{"token": []}],
+    }
+    if one.role is not None:
+        found["description"] = f"Needs the role `{one.role}`."
+    found["responses"]["default"] = {
+        "description": "A problem (RFC 9457) with the library's error.",
+        "content": {"application/problem+json": {"schema": {"$ref": REF.format(name="Problem")}}},
+    }
+    if one.body is not None:
+        schema = {"$ref": REF.format(name=one.body.__name__)}
+        found["requestBody"] = {"content": {"application/json": {"schema": schema}}}
+    return found
+
+
+def _answer(kind: Any) -> dict[str, Any]:
+    if kind is None:
+        return {"description": "Done."}
+    if isinstance(kind, str):
+        return {"description": "A stream.", "content": {kind: {}}}
+    named = hasattr(kind, "__annotations__")
+    schema: dict[str, Any] = {"$ref": REF.format(name=kind.__name__)} if named else {"type": "object"}
+    return {"description": (kind.__doc__ or "").split("\n")[0] if named else "An object.",
+            "content": {"application/json": {"schema": schema}}}  # fmt: skip

@@ -1,0 +1,477 @@
+"""The page: games in a list, and one game with its ribbon, costs, arms and λ. In the design of our reports.
+
+All of it is HTML that needs no script, but for two charts. What is marked `data-live` is taken anew by the script when
+the game has changed.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from functools import cache
+from http import HTTPStatus
+from importlib.resources import files
+from itertools import groupby
+from string import Template
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, quote
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+import holdfast
+from holdfast.errors import HoldfastError
+from holdfast.number_format import counted, five_digits, number, with_error
+from holdfast.report.markup import Html, element, joined
+from holdfast.report.palette import looks
+from holdfast.service import views
+from holdfast.service.access import COOKIE, Client
+from holdfast.service.api import NAME, Operation, change_game, replayed, segment
+from holdfast.service.messages import Changes, GameLine, GameView
+from holdfast.service.problems import Refused, status_of
+
+if TYPE_CHECKING:
+    from holdfast.service.app import Service
+
+COLOURS = 28
+"""Looks that series take in turn: seven colours, each with four dashes."""
+MOST_LISTED = 1000
+WAITS = ("below 0.1 s", "0.1 to 1 s", "1 to 10 s", "10 to 60 s", "1 to 10 min", "10 to 60 min", "1 to 24 h", "more")
+ASSETS = {
+    "page.css": ("holdfast.report", "text/css"),
+    "service.css": ("holdfast.service", "text/css"),
+    "uplot.css": ("holdfast.service", "text/css"),
+    "series.css": ("", "text/css"),
+    "theme.js": ("holdfast.service", "text/javascript"),
+    "service.js": ("holdfast.service", "text/javascript"),
+    "uplot.min.js": ("holdfast.service", "text/javascript"),
+    "uplot-LICENSE.txt": ("holdfast.service", "text/plain"),
+}
+
+
+# ---- parts
+
+
+def page(title: str, *body: Html, status: int = 200, crumbs: str = "", client: Client | None = None) -> Response:
+    """A page as an answer."""
+    leave = Html("")
+    if client is not None and client.id:
+        leave = element("form", element("button", "Sign out", class_="plain"), method="post", action="/logout")
+    text = Template(_asset("frame.html")).substitute(
+        title=joined(title), crumbs=joined(crumbs), leave=leave, body=joined(*body), version=holdfast.__version__
+    )
+    return Response(text, status, media_type="text/html")
+
+
+@cache
+def _asset(name: str) -> str:
+    package = ASSETS.get(name, ("holdfast.service", ""))[0]
+    if not package:
+        return "\n".join(
+            f".s{i} {{ --on-light: {look.light}; --on-dark: {look.dark}; }}"
+            for i, look in enumerate(looks([f"arm {i}" for i in range(COLOURS)]).values())
+        )
+    folder = files(package)
+    place = folder / "assets" / name if package == "holdfast.service" else folder / name
+    return place.read_text(encoding="utf-8")
+
+
+def ago(seconds: float | None) -> str:
+    """How long ago, in words.
+
+    >>> ago(30.0), ago(7300.0), ago(None)
+    ('30 s ago', '2 h ago', '–')
+    """
+    if seconds is None:
+        return "–"
+    for length, unit in ((86400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= 2 * length:
+            return f"{int(seconds // length)} {unit} ago"
+    return f"{max(int(seconds), 0)} s ago"
+
+
+def _moment(at: float | None, now: float) -> Html:
+    if at is None:
+        return Html("–")
+    exact = datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    return element("time", ago(now - at), datetime=exact, title=exact)
+
+
+def _listing(heads: Sequence[str], rows: Sequence[Sequence[str]], live: str, numeric: int = 1) -> Html:
+    """A table that becomes cards on a phone; columns from `numeric` on are numbers."""
+    kinds = [None if i < numeric else "number" for i in range(len(heads))]
+    head = element("tr", *(element("th", h, scope="col", class_=k) for h, k in zip(heads, kinds, strict=True)))
+    body = []
+    for row in rows:
+        cells = [element("th", row[0], scope="row")]
+        cells += [
+            element("td", element("span", cell), class_=kind, data_label=label)
+            for cell, kind, label in zip(row[1:], kinds[1:], heads[1:], strict=True)
+        ]
+        body.append(element("tr", *cells))
+    table = element("table", element("thead", head), element("tbody", *body), class_="list")
+    return element("div", table, class_="box", id=live, data_live="yes")
+
+
+def _shown(arm: int | str | None) -> str:
+    return "–" if arm is None else str(arm)
+
+
+def _cost(value: float) -> str:
+    return five_digits(value) if value else "0"
+
+
+def _patch(arm: int) -> Html:
+    return element("span", class_=f"patch s{arm % COLOURS}", aria_hidden="true")
+
+
+# ---- the list
+
+
+async def show_list(service: Service, request: Request, client: Client) -> Response:
+    """All games."""
+    names = [name for name in await service.games.names() if client.sees(name)]
+    lines = [await service.line(name) for name in names[:MOST_LISTED]]
+    now = time.time()
+    if not lines:
+        words = "No game has begun yet. A PUT to /v1/games/NAME begins one; docs/service.md shows how."
+        return page("Games", element("h1", "Games"), element("p", words, class_="empty"), client=client)
+    heads = ["game", "arm held", "since", "rounds", "switches", "cost", "waiting", "missing", "last loss"]
+    listing = _listing(heads, [_row(line, now) for line in lines], "games", numeric=2)
+    left = len(names) - len(lines)
+    more = element("p", f"and {number(left)} more", class_="quiet") if left else Html("")
+    return page("Games", element("h1", "Games"), element("div", listing, more, data_every="5"), client=client)
+
+
+def _row(line: GameLine, now: float) -> list[str]:
+    warnings = [element("div", words, class_="warning note") for words in line.warnings]
+    link = element("a", line.name, href=f"/games/{quote(line.name, safe='')}")
+    label = element("span", line.label, class_="note")
+    counts = (number(line.rounds), number(line.switches), _cost(line.cost), number(line.out))
+    return [
+        joined(link, label, *warnings),
+        _shown(line.arm),
+        _moment(line.since, now),
+        *counts,
+        number(line.missing),
+        _moment(line.last_loss, now),
+    ]
+
+
+# ---- one game
+
+
+async def show_game(service: Service, request: Request, client: Client) -> Response:
+    """One game."""
+    name = segment(request, NAME)
+    view = await service.games.look(name, views.game_view)
+    board = await service.games.look(name, views.dashboard)
+    line = await service.line(name)
+    home = f"/games/{quote(name, safe='')}"
+    parts = [
+        element("h1", name),
+        element("p", _settings(view), class_="quiet"),
+        _standing(view, board, line, home),
+        element("section", element("h2", "Arm held"), _lanes(board)),
+        element(
+            "div",
+            _chart("Cost so far", "cost", "What was paid, switches included; dashed: each arm's mean loss so far, "
+                   "as if it had been held all along."),
+            _chart("Drawn with probability", "drawn", "Each block is a point: the probability its arm was drawn with."),
+            class_="two",
+        ),
+        element("section", element("h2", "Arms"), _arms(view, board)),
+        element("section", element("h2", "How late losses come"), _lateness(board["lateness"])),
+        element("section", element("h2", "Switching cost λ"), _change(view, client, home)),
+    ]  # fmt: skip
+    return page(name, *parts, crumbs=element("span", name, class_="crumb"), client=client)
+
+
+def _settings(view: GameView) -> str:
+    cost = view.policy.get("switching_cost")
+    patience = f"waits {_seconds(float(view.patience[:-1]))}" if isinstance(view.patience, str) else None
+    if isinstance(view.patience, int):
+        patience = f"waits {counted(view.patience, 'round')}"
+    told = [view.label, None if cost is None else f"λ = {cost:g}", patience or "waits for losses for ever"]
+    return ", ".join(filter(None, [*told, f"begun {datetime.fromtimestamp(view.created, UTC):%Y-%m-%d}"]))
+
+
+def _standing(view: GameView, board: dict[str, Any], line: GameLine, home: str) -> Html:
+    figures = {
+        "arm held": _shown(view.arm),
+        "certain for": counted(view.hold, "round"),
+        "rounds": number(board["rounds"]),
+        "switches": number(board["switches"]),
+        "cost": _cost(board["cost"]),
+        "of it for switches": _cost(board["switching"]),
+        "losses waited for": number(board["out"]),
+        "losses missing": number(board["missing"]),
+    }
+    series = board["series"]
+    total, after = board["rounds"] - sum(series["rounds"]), []
+    for rounds in series["rounds"]:
+        total += rounds
+        after.append(total)
+    kept = {key: series[key] for key in ("arm", "probability", "cost", "fixed")}
+    numbers = json.dumps({"names": board["names"], "series": {"after": after, **kept}})
+    warnings = [element("ul", *(element("li", words) for words in line.warnings), class_="warnings")]
+    return element(
+        "div",
+        element("p", board["why"], class_="why"),
+        *(warnings if line.warnings else []),
+        element(
+            "dl",
+            *(element("div", element("dt", term), element("dd", value)) for term, value in figures.items()),
+            class_="figures",
+        ),
+        element("span", hidden="", id="numbers", data_numbers=numbers),
+        id="standing",
+        data_live="yes",
+        data_events=f"/v1{home}/events",
+        data_revision=board["revision"],
+    )
+
+
+def _lanes(board: dict[str, Any]) -> Html:
+    """A lane for each arm, filled where it was held, over the rounds of the last blocks."""
+    series, names = board["series"], board["names"]
+    if not series["arm"]:
+        return element("p", "No block has begun yet.", class_="empty", id="lanes", data_live="yes")
+    held: dict[int, list[tuple[int, int]]] = {}
+    total = sum(series["rounds"])
+    at = 0
+    for arm, blocks in groupby(zip(series["arm"], series["rounds"], strict=True), key=lambda block: block[0]):
+        length = sum(rounds for _, rounds in blocks)
+        held.setdefault(arm, []).append((at, length))
+        at += length
+    rows = []
+    for arm, name in enumerate(names):
+        boxes = [element("rect", x=x, y=0, width=w, height=1, class_=f"s{arm % COLOURS}") for x, w in held.get(arm, [])]
+        share = sum(length for _, length in held.get(arm, [])) / max(total, 1)
+        label = f"{name}: held in {share:.0%} of the rounds shown"
+        band = element("svg", *boxes, viewBox=f"0 0 {max(total, 1)} 1", preserveAspectRatio="none", role="img",
+                       aria_label=label)  # fmt: skip
+        now = " held" if name == board["arm"] else ""
+        rows.append(joined(element("span", str(name), class_=f"name{now}"), band))
+    first = board["rounds"] - total + 1
+    span = element(
+        "div",
+        element("span", f"round {number(first)}"),
+        element("span", f"round {number(board['rounds'])}"),
+        class_="span",
+    )
+    return element("div", *rows, span, class_="lanes", id="lanes", data_live="yes")
+
+
+def _chart(title: str, name: str, note: str) -> Html:
+    label = f"{title}. {note}"
+    plot = element("div", id=name, class_="chart", role="img", aria_label=label)
+    return element("section", element("h2", title), element("p", note, class_="caption"), plot)
+
+
+def _arms(view: GameView, board: dict[str, Any]) -> Html:
+    drawn = dict(zip(view.arms, view.probabilities or [], strict=False))
+    rows = []
+    for i, arm in enumerate(board["arms"]):
+        chance = drawn.get(arm["arm"])
+        meter = Html("–")
+        if chance is not None:
+            bar = element("rect", x=0, y=0, width=f"{chance:.4f}", height=1, class_=f"s{i % COLOURS}")
+            svg = element("svg", bar, class_="meter", viewBox="0 0 1 1", preserveAspectRatio="none", aria_hidden="true")
+            meter = joined(svg, f"{chance:.3f}")
+        name = joined(_patch(i), str(arm["arm"]), element("span", " retired", class_="quiet") if arm["retired"] else "")
+        rows.append(
+            [
+                name,
+                meter,
+                number(arm["rounds"]),
+                number(arm["told"]),
+                with_error(arm["mean"], arm["half"]),
+                _moment(arm["last"], board["now"]),
+            ]
+        )
+    heads = ["arm", "drawn with", "rounds", "losses", "mean loss ± 95 %", "last begun"]
+    note = element("p", "Intervals are made of the last 2,000 blocks, a block being one observation.", class_="caption")
+    return joined(_listing(heads, rows, "arms"), note)
+
+
+def _lateness(late: dict[str, Any]) -> Html:
+    if not late["losses"]:
+        return element("p", "No loss is kept one by one yet.", class_="empty", id="lateness", data_live="yes")
+    words = f"Of the last {counted(late['losses'], 'loss', 'losses')}, half came within {_seconds(late['median'])}, "
+    words += f"nine of ten within {_seconds(late['p90'])}, the latest after {_seconds(late['most'])}."
+    rows: list[Html] = []
+    for label, count in zip(WAITS, late["bins"], strict=True):
+        if not count:
+            continue
+        share = count / late["losses"]
+        bar = element("rect", x=0, y=0, width=f"{share:.4f}", height=1)
+        svg = element("svg", bar, viewBox="0 0 1 1", preserveAspectRatio="none", aria_hidden="true")
+        rows += [element("span", label), svg, element("span", number(count), class_="number")]
+    return element("div", element("p", words), element("div", *rows, class_="bins"), id="lateness", data_live="yes")
+
+
+def _seconds(value: float) -> str:
+    for length, unit in ((86400, "d"), (3600, "h"), (60, "min")):
+        if value >= length:
+            return f"{value / length:.3g} {unit}"
+    return f"{value:.2g} s" if value >= 0.1 else f"{1000 * value:.2g} ms"
+
+
+def _field(label: str, wide: bool = False, **attributes: Any) -> Html:
+    return element("label", label, element("input", **attributes), class_="wide" if wide else None)
+
+
+def _change(view: GameView, client: Client, home: str) -> Html:
+    cost = view.policy.get("switching_cost")
+    if cost is None:
+        return element("p", f"{view.label} has no switching cost.")
+    words = element("p", f"λ is {cost:g}. Another one counts from the next block on; what was learnt stays.")
+    if client.role != "admin":
+        return joined(words, element("p", "Changing it needs a token with the role admin.", class_="quiet"))
+    form = element(
+        "form",
+        _field("new λ", type="number", name="cost", min="0", step="any", required="", value=f"{cost:g}"),
+        _field("why", wide=True, type="text", name="reason", required="", maxlength=150, autocomplete="off"),
+        element("button", "Look at the change", class_="action"),
+        method="post",
+        action=f"{home}/switching-cost",
+        class_="change",
+    )
+    return joined(words, form)
+
+
+# ---- changing λ
+
+
+async def _form(service: Service, request: Request) -> dict[str, str]:
+    if request.headers.get("content-type", "").partition(";")[0] != "application/x-www-form-urlencoded":
+        raise Refused(415, "a form must be urlencoded")
+    try:
+        found = parse_qs((await service.body(request)).decode(), max_num_fields=10, keep_blank_values=True)
+    except ValueError:
+        raise Refused(400, "the form cannot be read") from None
+    return {name: values[0] for name, values in found.items()}
+
+
+async def change_cost(service: Service, request: Request, client: Client) -> Response:
+    """Show what a change of λ means; make it when it is confirmed."""
+    name, form = segment(request, NAME), await _form(service, request)
+    home = f"/games/{quote(name, safe='')}"
+    try:
+        cost = float(form.get("cost", ""))
+    except ValueError:
+        raise Refused(422, "λ must be a number") from None
+    reason = form.get("reason", "").strip()
+    if not reason:
+        raise Refused(422, "a change needs a reason")
+    if form.get("confirmed") == "yes":
+        await change_game(service, client, name, Changes(switching_cost=cost, reason=reason))
+        return RedirectResponse(home, 303)
+    view = await service.games.look(name, views.game_view)
+    was = view.policy.get("switching_cost")
+    title = f"Change λ of {name} from {was:g} to {cost:g}?" if was is not None else f"Change λ of {name}?"
+    hidden = {"cost": f"{cost!r}", "reason": reason, "confirmed": "yes"}
+    form_shown = element(
+        "form",
+        *(element("input", type="hidden", name=key, value=value) for key, value in hidden.items()),
+        element("button", "Change λ", class_="action", autofocus=""),
+        element("a", "Leave it as it is", href=home),
+        method="post",
+        action=f"{home}/switching-cost",
+        class_="change",
+    )
+    words = element("p", f"Reason: {reason}. All processes follow from their next block on.")
+    estimate = await _estimated(service, name, cost)
+    crumbs = element("a", name, href=home, class_="crumb")
+    return page(title, element("h1", title), words, estimate, form_shown, crumbs=crumbs, client=client)
+
+
+async def _estimated(service: Service, name: str, cost: float) -> Html:
+    """What each arm would have cost at this λ, where the log can tell."""
+    game = await service.games.game(name)
+    try:
+        found = await service.games.thread(replayed, game.router, cost)
+    except HoldfastError as error:
+        return element("p", f"The log cannot tell yet what each arm would have cost: {error}", class_="quiet")
+    rows = []
+    for row in found["rows"]:
+        if row.get("estimator") == "doubly_robust" and row["policy"].startswith("only "):
+            half = (row["cost_high"] - row["cost_low"]) / 2
+            rows.append([row["policy"], f"{five_digits(row['cost'])} ± {five_digits(half)}"])
+    paid = element("p", f"The {number(found['rounds'])} rounds in the log cost {five_digits(found['paid'])} at this λ.")
+    return joined(paid, _listing(["had one arm been held", "estimated cost ± 95 %"], rows, "estimates"))
+
+
+# ---- signing in
+
+
+async def show_login(service: Service, request: Request, client: Client) -> Response:
+    """Where a token is asked for."""
+    return _login()
+
+
+def _login(wrong: bool = False) -> Response:
+    form = element(
+        "form",
+        element("input", type="text", name="user", value="holdfast", autocomplete="username", hidden=""),
+        _field("token", wide=True, type="password", name="token", required="", autocomplete="current-password"),
+        element("button", "Sign in", class_="action"),
+        method="post",
+        action="/login",
+        class_="change",
+    )
+    words = element("p", "That is no valid token.", class_="warning", role="alert") if wrong else Html("")
+    return page("Sign in", element("h1", "Sign in"), words, form, status=401 if wrong else 200)
+
+
+async def login(service: Service, request: Request, client: Client) -> Response:
+    """Keep a token in a cookie that scripts cannot read."""
+    written = (await _form(service, request)).get("token", "").strip()
+    tokens = service.access.tokens
+    if tokens is None or tokens.find(written) is None:
+        return _login(wrong=tokens is not None)
+    response = RedirectResponse("/", 303)
+    response.set_cookie(
+        COOKIE, written, httponly=True, samesite="strict", secure=request.url.scheme == "https", max_age=7 * 86400
+    )
+    return response
+
+
+async def logout(service: Service, request: Request, client: Client) -> Response:
+    """Forget it."""
+    response = RedirectResponse("/login", 303)
+    response.delete_cookie(COOKIE, httponly=True, samesite="strict")
+    return response
+
+
+def error_page(error: HoldfastError) -> Response:
+    """An error on a page."""
+    status = status_of(error)
+    if status == 401:
+        return RedirectResponse("/login", 303)
+    title = HTTPStatus(status).phrase
+    back = element("p", element("a", "All games", href="/"))
+    return page(title, element("h1", title), element("p", str(error)), back, status=status)
+
+
+async def asset(service: Service, request: Request, client: Client) -> Response:
+    """Style, script and licence."""
+    name = segment(request, "file")
+    if name not in ASSETS:
+        raise Refused(404, "there is nothing at this path")
+    headers = {"cache-control": "public, max-age=3600"}
+    return Response(_asset(name), media_type=ASSETS[name][1], headers=headers)
+
+
+OPERATIONS = [
+    Operation("GET", "/", show_list, "read", "The list of games", page=True),
+    Operation("GET", "/games/{name}", show_game, "read", "One game", page=True),
+    Operation("POST", "/games/{name}/switching-cost", change_cost, "admin", "Change λ", page=True),
+    Operation("GET", "/login", show_login, None, "Sign in", page=True),
+    Operation("POST", "/login", login, None, "Sign in", page=True),
+    Operation("POST", "/logout", logout, None, "Sign out", page=True),
+    Operation("GET", "/assets/{file}", asset, None, "Style and script"),
+]

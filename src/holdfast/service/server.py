@@ -1,0 +1,203 @@
+"""The server process: sockets, workers, limits on connections, and what is printed."""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import logging
+import os
+import socket
+import sys
+import tempfile
+from asyncio import TimerHandle, Transport
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import uvicorn
+from starlette.types import ASGIApp
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.supervisors import Multiprocess
+
+from holdfast.errors import HoldfastError, InvalidParameter
+from holdfast.service.app import Limits, make_app
+from holdfast.service.metrics import FOLDER
+from holdfast.service.tokens import TokenFile
+
+HEADER_SECONDS = 10.0
+"""In which the headers of a request must come."""
+MOST_HEADERS = 32_768
+"""Bytes before the headers of a request are complete."""
+GRACE = 15
+"""Seconds for answers in flight when the server is stopped."""
+SWITCH_INTERVAL = 0.0005
+"""Seconds after which the event loop lets the thread that writes go on; Python's 5 ms would be most of a commit."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to serve a store."""
+
+    url: str
+    host: str = "127.0.0.1"
+    port: int = 8080
+    workers: int = 1
+    tokens: str | None = None
+    connections: int = 1000
+    limits: Limits = field(default_factory=Limits)
+    certificate: str | None = None
+    key: str | None = None
+
+
+class Protocol(HttpToolsProtocol):
+    """HTTP with an end to waiting for headers, which a slow client would otherwise send for ever."""
+
+    _waiting: TimerHandle | None = None
+    _received = 0
+
+    def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
+        """A client is there."""
+        super().connection_made(transport)
+        self._wait()
+
+    def data_received(self, data: bytes) -> None:
+        """Some bytes."""
+        self._received += len(data)
+        if self._waiting is None and (self.cycle is None or self.cycle.response_complete):
+            self._wait()
+        super().data_received(data)
+        if self._waiting is not None and self._received > MOST_HEADERS:
+            self.send_400_response("Headers too long.")
+
+    def on_headers_complete(self) -> None:
+        """The request can begin."""
+        self._cancel()
+        if len(self.url) > MOST_HEADERS // 2:
+            self.send_400_response("Path too long.")
+            return
+        super().on_headers_complete()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The client is gone."""
+        self._cancel()
+        super().connection_lost(exc)
+
+    def shutdown(self) -> None:
+        """The server stops: streams must end by themselves."""
+        service = self.app_state.get("service")
+        if service is not None:
+            service.stopping = True
+        super().shutdown()
+
+    def _wait(self) -> None:
+        self._received = 0
+        self._waiting = self.loop.call_later(HEADER_SECONDS, self.transport.close)
+
+    def _cancel(self) -> None:
+        if self._waiting is not None:
+            self._waiting.cancel()
+            self._waiting = None
+
+
+def application(options: Options) -> ASGIApp:
+    """The application in a process of its own."""
+    sys.setswitchinterval(SWITCH_INTERVAL)
+    logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(message)s")
+    tokens = None if options.tokens is None else TokenFile(options.tokens)
+    return make_app(options.url, tokens=tokens, limits=options.limits)
+
+
+class Server(uvicorn.Server):
+    """One process that says when it is ready."""
+
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen."""
+        await super().startup(sockets)
+        if self.started:
+            self._ready()
+
+
+class Workers(Multiprocess):
+    """Several processes that say when all are ready."""
+
+    def __init__(self, config: uvicorn.Config, sockets: list[socket.socket], ready: Callable[[], None]) -> None:
+        super().__init__(config, sockets)
+        self._ready = ready
+
+    def init_processes(self) -> None:
+        """Begin all of them."""
+        super().init_processes()
+        if all(one.wait_until_ready(120, self.should_exit) for one in self.processes):
+            self._ready()
+
+
+def serve(options: Options, say: Callable[[str], None] = print) -> None:
+    """Serve a store until SIGTERM or Ctrl-C; `say` is given the address when it is ready.
+
+    Then no more connections are taken, and what was accepted is answered.
+    """
+    tokens = None if options.tokens is None else TokenFile(options.tokens)
+    if tokens is None and not _is_loopback(options.host):
+        rule = "must be a loopback address such as 127.0.0.1, unless there are tokens: see `holdfast token make`"
+        raise InvalidParameter("host", rule, options.host)
+    if tokens is not None and not tokens.known():
+        raise InvalidParameter("tokens", "must be a file with a token: `holdfast token make` writes it", options.tokens)
+    config = uvicorn.Config(
+        partial(application, options),  # a factory that can be pickled
+        factory=True,
+        http=Protocol,
+        ws="none",
+        lifespan="on",
+        workers=options.workers,
+        limit_concurrency=options.connections,
+        timeout_keep_alive=30,
+        timeout_graceful_shutdown=GRACE,
+        access_log=False,
+        log_config=None,
+        log_level="warning",
+        server_header=False,
+        ssl_certfile=options.certificate,
+        ssl_keyfile=options.key,
+    )
+    listening = listening_at(options.host, options.port)
+    scheme = "https" if options.certificate else "http"
+    host = f"[{options.host}]" if ":" in options.host else options.host
+    address = f"{scheme}://{host}:{listening.getsockname()[1]}"
+    ready = partial(say, address)
+    with contextlib.ExitStack() as stack:
+        stack.callback(listening.close)
+        if options.workers == 1:
+            server = Server(config, ready)
+            server.run(sockets=[listening])
+            if not server.started:
+                raise HoldfastError("the server could not begin; its log says why")
+            return
+        os.environ[FOLDER] = stack.enter_context(tempfile.TemporaryDirectory(prefix="holdfast-metrics-"))
+        stack.callback(os.environ.pop, FOLDER)
+        Workers(config, [listening], ready).run()
+
+
+def _is_loopback(host: str) -> bool:
+    with contextlib.suppress(ValueError):
+        return ipaddress.ip_address(host).is_loopback
+    return host == "localhost"
+
+
+def listening_at(host: str, port: int) -> socket.socket:
+    """A socket that waits for connections."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)  # asyncio turns delays off only with this
+    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        found.bind((host, port))
+    except (OSError, OverflowError) as error:
+        found.close()
+        reason: Any = getattr(error, "strerror", None) or error
+        raise HoldfastError(f"cannot listen at {host}:{port}: {reason}") from None
+    found.set_inheritable(True)
+    return found

@@ -1,0 +1,273 @@
+"""What a game looks like from outside: read at one moment, in a bounded number of rows."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from datetime import timedelta
+from itertools import pairwise
+from typing import Any
+
+from holdfast.decisions.history import Totals, totals_of
+from holdfast.decisions.models import Ask, Block, Head
+from holdfast.decisions.router import probabilities_of
+from holdfast.decisions.setup import Setup
+from holdfast.decisions.stores.sql import Transaction, select
+from holdfast.errors import OutOfTurn
+from holdfast.number_format import number
+from holdfast.players.document import described
+from holdfast.service.messages import BlockView, GameLine, GameView, Hold
+from holdfast.statistics import student_quantile
+
+RECENT = 2000
+"""Blocks that charts and intervals are made of."""
+
+SILENT = 3600.0
+"""Seconds without any loss, while some are out, after which a game is marked."""
+
+
+def game_view(transaction: Transaction, setup: Setup) -> GameView:
+    """A game: what it plays and where it stands."""
+    head = transaction.head
+    try:
+        probabilities = probabilities_of(transaction, setup).tolist()
+    except OutOfTurn:
+        probabilities = None
+    patience = setup.settings.patience
+    content = described(setup.policy)["policy"]
+    return GameView(
+        name=setup.game.name,
+        policy=content,
+        label=setup.policy.label,
+        arms=[setup.names[arm] for arm in setup.active],
+        names=list(setup.names),
+        patience=f"{patience.total_seconds()!r}s" if isinstance(patience, timedelta) else patience,
+        missing=setup.settings.missing,
+        remember=setup.settings.remember,
+        created=setup.game.created,
+        revision=head.revision,
+        rounds=head.asked,
+        switches=head.switches,
+        arm=_arm(head, setup),
+        hold=head.rounds - head.handed,
+        probabilities=probabilities,
+    )
+
+
+def _arm(head: Head, setup: Setup) -> int | str | None:
+    return None if head.arm < 0 else setup.name_of(head.arm)
+
+
+def why(head: Head, setup: Setup) -> str:
+    """Why this arm now, and until when."""
+    if head.arm < 0:
+        return "No decision was asked for yet: the first one begins the first block."
+    name, left, n = setup.name_of(head.arm), head.rounds - head.handed, len(setup.active)
+    drawn = f"Block {number(head.block)} drew {name} with probability {head.probability:.3g} among {n} arms"
+    if left == 0:
+        return f"{drawn}; all its rounds are handed out, so the next decision begins a new block."
+    rounds = "1 round" if left == 1 else f"{number(left)} rounds"
+    return f"{drawn}; it is certain to stay for {rounds} more, then a new block is drawn."
+
+
+def hold(transaction: Transaction, setup: Setup) -> Hold:
+    """The arm held, and for how long."""
+    head = transaction.head
+    begun = head.arm >= 0
+    return Hold(
+        arm=_arm(head, setup),
+        hold=head.rounds - head.handed,
+        block=head.block,
+        probability=head.probability if begun else None,
+        why=why(head, setup),
+    )
+
+
+def standing(transaction: Transaction, setup: Setup) -> dict[str, Any]:
+    """What an event carries."""
+    head, now = transaction.head, hold(transaction, setup)
+    counts = {"revision": head.revision, "rounds": head.asked, "switches": head.switches}
+    return counts | {"arm": now.arm, "hold": now.hold, "block": now.block, "why": now.why}
+
+
+def block_view(block: Block, setup: Setup) -> BlockView:
+    """One block."""
+    return BlockView(
+        number=block.number,
+        arm=setup.name_of(block.arm),
+        rounds=block.rounds,
+        probability=block.probability,
+        began=block.began,
+        bound=block.bound,
+        told=block.told,
+        late=block.late,
+        due=block.due,
+        settled=block.settled_at,
+        losses=list(block.losses),
+    )
+
+
+def game_line(transaction: Transaction, setup: Setup) -> GameLine:
+    """A game in the list, with what looks wrong."""
+    head, totals = transaction.head, totals_of(transaction, setup)
+    blocks = transaction.blocks("latest", 50)
+    losses = transaction.losses(blocks[-1].number, blocks[0].number) if blocks else []
+    since = None
+    for block in blocks:
+        if block.arm != head.arm:
+            break
+        since = block.began
+    last = max((loss.at for loss in losses), default=None)
+    return GameLine(
+        name=setup.game.name,
+        label=setup.policy.label,
+        arm=_arm(head, setup),
+        since=since,
+        rounds=totals.rounds,
+        switches=totals.switches,
+        out=totals.out,
+        missing=totals.missing,
+        cost=totals.cost,
+        last_loss=last,
+        warnings=_warnings(head, totals, [loss.loss for loss in losses], last),
+    )
+
+
+def _warnings(head: Head, totals: Totals, losses: list[float], last: float | None) -> list[str]:
+    found = []
+    if totals.out and head.clock - (last or 0.0) > SILENT and totals.told:
+        found.append("no losses for more than an hour")
+    if totals.rounds >= 20 and not totals.told:
+        found.append("no loss was ever reported")
+    if len(losses) >= 20 and len(set(losses)) == 1:
+        found.append(f"the last {len(losses)} losses are all {losses[0]:g}")
+    settled = totals.told + totals.missing
+    if totals.missing > 0.2 * settled:
+        found.append(f"{totals.missing / settled:.0%} of the losses did not come in time")
+    if totals.out > 10_000:
+        found.append(f"{number(totals.out)} losses are out")
+    return found
+
+
+def dashboard(transaction: Transaction, setup: Setup) -> dict[str, Any]:
+    """All that the page of a game shows: totals, and the last blocks with their losses."""
+    head, totals = transaction.head, totals_of(transaction, setup)
+    blocks = transaction.blocks("latest", RECENT)[::-1]
+    names = list(setup.names)
+    late = _lateness(transaction, blocks)
+    return {
+        "revision": head.revision,
+        "now": head.clock,
+        "why": why(head, setup),
+        "arm": _arm(head, setup),
+        "hold": head.rounds - head.handed,
+        "rounds": totals.rounds,
+        "told": totals.told,
+        "out": totals.out,
+        "missing": totals.missing,
+        "switches": totals.switches,
+        "losses": totals.losses,
+        "switching": totals.switching,
+        "cost": totals.cost,
+        "names": names,
+        "arms": _arm_rows(totals, blocks),
+        "series": _series(totals, blocks, head),
+        "lateness": late,
+    }
+
+
+def _arm_rows(totals: Totals, blocks: list[Block]) -> list[dict[str, Any]]:
+    """Per arm: counts, and the mean of its recent blocks with a 95 % interval."""
+    by_arm: dict[int, list[tuple[float, int]]] = defaultdict(list)
+    for block in blocks:
+        if block.told:
+            by_arm[block.arm].append((math.fsum(block.losses), block.told))
+    rows = []
+    for number_, arm in enumerate(totals.arms):
+        found = by_arm[number_]
+        told, n = sum(count for _, count in found), len(found)
+        half = None
+        if n >= 2:
+            mean = math.fsum(total for total, _ in found) / told
+            spread = math.fsum((total - mean * count) ** 2 for total, count in found) * n / (n - 1)
+            half = student_quantile(0.975, n - 1) * math.sqrt(spread) / told
+        rows.append(
+            {
+                "arm": arm.arm,
+                "retired": arm.retired,
+                "rounds": arm.rounds,
+                "told": arm.told,
+                "mean": arm.mean,
+                "half": half,
+                "last": arm.last_used,
+            }
+        )
+    return rows
+
+
+def _series(totals: Totals, blocks: list[Block], head: Head) -> dict[str, Any]:
+    """Over the last blocks: when each began, its arm, rounds and probability, and the running cost after it.
+
+    Beside the running cost, what it would be had each arm been held with the mean it had so far: an estimate that
+    learns nothing from drift. Both go on from what was before these blocks.
+    """
+    handed = [head.handed if block.number == head.block else block.rounds for block in blocks]
+    losses = [math.fsum(block.losses) for block in blocks]
+    before = totals.losses - math.fsum(losses)
+    sums = [arm.losses for arm in totals.arms]
+    counts = [arm.told for arm in totals.arms]
+    for block, loss in zip(blocks, losses, strict=True):
+        sums[block.arm] -= loss
+        counts[block.arm] -= block.told
+    rounds = totals.rounds - sum(handed)
+    switches = sum(one.arm != other.arm for one, other in pairwise(blocks))
+    price = totals.switching / totals.switches if totals.switches else 0.0
+    paid = totals.switching - price * switches
+    cost, fixed = [], [[] for _ in sums]  # type: ignore[var-annotated]
+    last = blocks[0].arm if blocks else -1
+    for block, loss, n in zip(blocks, losses, handed, strict=True):
+        before, rounds = before + loss, rounds + n
+        paid += price * (block.arm != last)
+        last = block.arm
+        sums[block.arm] += loss
+        counts[block.arm] += block.told
+        cost.append(before + paid)
+        for arm, (total, count) in enumerate(zip(sums, counts, strict=True)):
+            fixed[arm].append(total / count * rounds if count else None)
+    return {
+        "block": [block.number for block in blocks],
+        "began": [block.began for block in blocks],
+        "arm": [block.arm for block in blocks],
+        "rounds": handed,
+        "probability": [block.probability for block in blocks],
+        "cost": cost,
+        "fixed": fixed,
+    }
+
+
+def _lateness(transaction: Transaction, blocks: list[Block]) -> dict[str, Any]:
+    """How long after their decisions the last losses came, in seconds."""
+    if not blocks:
+        return {"losses": 0}
+    first, last = max(blocks[0].number, blocks[-1].number - 500), blocks[-1].number
+    where = "WHERE game = ? AND block BETWEEN ? AND ? ORDER BY block, first LIMIT 20000"
+    asked: dict[int, list[tuple[int, float]]] = defaultdict(list)
+    for values in transaction.fetch(select(Ask) + where, transaction.game, first, last):
+        asked[values[0]].append((values[1], values[3]))
+    waits = []
+    for loss in transaction.losses(first, last)[-20000:]:
+        starts = [at for start, at in asked[loss.block] if start <= loss.round]
+        if starts:
+            waits.append(max(loss.at - starts[-1], 0.0))
+    if not waits:
+        return {"losses": 0}
+    waits.sort()
+    edges = [0.1, 1.0, 10.0, 60.0, 600.0, 3600.0, 86400.0]
+    bins = Counter(next((i for i, edge in enumerate(edges) if wait < edge), len(edges)) for wait in waits)
+    return {
+        "losses": len(waits),
+        "median": waits[len(waits) // 2],
+        "p90": waits[int(0.9 * (len(waits) - 1))],
+        "most": waits[-1],
+        "bins": [bins.get(i, 0) for i in range(len(edges) + 1)],
+    }

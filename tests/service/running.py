@@ -1,0 +1,135 @@
+"""A server for tests: in a thread, or as the command in a process of its own."""
+
+import http.client
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import uvicorn
+
+import holdfast as hf
+from holdfast.service.app import Limits, make_app
+from holdfast.service.server import Protocol, Server, listening_at
+from holdfast.service.tokens import TokenFile
+
+GAME = {"policy": "tsallis-switch", "arms": ["a", "b", "c"], "switching_cost": 1.5, "seed": 1}
+"""Blocks of 2, 2, 3, 3, … rounds."""
+
+
+class Answer(NamedTuple):
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+class Web:
+    """Requests to a server, one connection each."""
+
+    def __init__(self, port: int, token: str | None = None) -> None:
+        self.port, self.token = port, token
+        self.url = f"http://127.0.0.1:{port}"
+
+    def __call__(self, method: str, path: str, body: Any = None, **headers: str) -> Answer:
+        sent = {name.replace("_", "-"): value for name, value in headers.items()}
+        if self.token is not None:
+            sent.setdefault("authorization", f"Bearer {self.token}")
+        if body is not None and not isinstance(body, bytes):
+            body = json.dumps(body).encode()
+        if body is not None:
+            sent.setdefault("content-type", "application/json")
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        try:
+            connection.request(method, path, body, sent)
+            found = connection.getresponse()
+            return Answer(found.status, {k.lower(): v for k, v in found.getheaders()}, found.read())
+        finally:
+            connection.close()
+
+    def raw(self, data: bytes, seconds: float = 10.0) -> bytes:
+        """What the server says to these bytes, until it closes the connection or says no more."""
+        with socket.create_connection(("127.0.0.1", self.port), timeout=seconds) as wire:
+            wire.sendall(data)
+            found = b""
+            try:
+                while some := wire.recv(65536):
+                    found += some
+                    head, end, body = found.partition(b"\r\n\r\n")
+                    length = head.lower().partition(b"content-length: ")[2].split(b"\r\n")[0]
+                    if end and length and len(body) >= int(length):
+                        break
+            except (TimeoutError, ConnectionError):
+                pass
+            return found
+
+
+class InThread:
+    """A server in a thread of this process."""
+
+    def __init__(self, url: str, tokens: Path | None = None, limits: Limits | None = None, clock: Any = time.time):
+        self._app = make_app(url, tokens=TokenFile(tokens) if tokens else None, limits=limits, clock=clock)
+
+    def __enter__(self) -> Web:
+        config = uvicorn.Config(self._app, http=Protocol, ws="none", lifespan="on", log_config=None, access_log=False)
+        ready, self._socket = threading.Event(), listening_at("127.0.0.1", 0)
+        self._server = Server(config, ready.set)
+        self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._socket]})
+        self._thread.start()
+        assert ready.wait(60)
+        return Web(self._socket.getsockname()[1])
+
+    def __exit__(self, *error: object) -> None:
+        self._server.should_exit = True
+        self._thread.join(30)
+        self._socket.close()
+        assert not self._thread.is_alive(), "the server does not stop"
+
+
+class InProcess:
+    """`holdfast serve`."""
+
+    def __init__(self, url: str, *options: str, port: int = 0) -> None:
+        command = [sys.executable, "-m", "holdfast", "serve", url, "--port", str(port), *options]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        said = self.process.stdout.readline()
+        if "http" not in said:
+            self.process.wait()
+            raise AssertionError(said + self.process.stderr.read())
+        self.port = int(said.rsplit(":", 1)[1])
+        self.web = Web(self.port)
+
+    def __enter__(self) -> "InProcess":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.stop()
+
+    def stop(self) -> int:
+        self.process.terminate()
+        return self.end()
+
+    def kill(self) -> None:
+        os.kill(self.process.pid, 9)
+        self.end()
+
+    def end(self) -> int:
+        self.errors = self.process.communicate(timeout=60)[1]
+        return self.process.returncode
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as found:
+        return found.getsockname()[1]
+
+
+def opened(web: Web, **options: Any) -> hf.Router:
+    return hf.open(web.url, "game", hf.TsallisSwitch(arms=["a", "b", "c"], switching_cost=1.5), **options)

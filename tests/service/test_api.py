@@ -1,0 +1,314 @@
+"""The contract under /v1, request by request."""
+
+import io
+import json
+import socket
+import threading
+import time
+
+import msgspec
+import polars as pl
+import pytest
+from running import GAME, InThread, opened
+
+import holdfast as hf
+from holdfast.service.api import OPERATIONS
+from holdfast.service.openapi import document
+
+
+def ask(web, game, n=1, **headers):
+    return web("POST", f"{game}/decisions", {"n": n}, **headers).json["decisions"]
+
+
+def problem(answer, status, error=None):
+    """A problem document of this status."""
+    assert answer.status == status, answer.body
+    assert answer.headers["content-type"] == "application/problem+json"
+    content = answer.json
+    assert content["status"] == status
+    assert {"type", "title", "detail", "error"} <= content.keys()
+    if error is not None:
+        assert content["error"] == error.__name__
+        assert content["type"] == f"urn:holdfast:{error.__name__}"
+    return content
+
+
+def test_a_game_is_begun_once(web, game):
+    again = web("PUT", game, GAME)
+    assert again.status == 200
+    assert again.json["arms"] == ["a", "b", "c"]
+    other = problem(web("PUT", game, {**GAME, "switching_cost": 2.0}), 409, hf.OtherSettings)
+    assert other["differences"] == {"switching_cost": [1.5, 2.0]}
+    assert web("GET", game).json["policy"]["switching_cost"] == 1.5
+
+
+def test_settings_are_checked_in_the_words_of_the_library(web):
+    wrong = problem(web("PUT", "/v1/games/x", {"policy": "exp4", "arms": ["a", "b"]}), 422, hf.InvalidParameter)
+    assert "did you mean 'exp3'?" in wrong["detail"]
+    foreign = problem(web("PUT", "/v1/games/x", {"policy": "os:system"}), 422, hf.InvalidParameter)
+    assert "must be one of Holdfast's own" in foreign["detail"]
+    problem(web("PUT", "/v1/games/x", {**GAME, "patience": "soon"}), 422, hf.InvalidParameter)
+    problem(web("PUT", "/v1/games/x", {**GAME, "colour": "red"}), 422)
+    problem(web("GET", "/v1/games/x"), 404, hf.UnknownPlayer)
+
+
+def test_a_name_may_have_any_printable_sign(web):
+    for name in ("a%2Fb", "%3Cscript%3E", "..%2F..%2Fetc", "%27%3B%20DROP%20TABLE", "%E2%82%AC%20%C3%A4"):
+        assert web("PUT", f"/v1/games/{name}", GAME).status == 201
+        assert web("GET", f"/v1/games/{name}/hold").status == 200
+    assert web("GET", "/v1/games/a%2Fb").json["name"] == "a/b"
+    problem(web("PUT", "/v1/games/%1b%5b31m", GAME), 422, hf.InvalidParameter)
+    problem(web("PUT", f"/v1/games/{'x' * 201}", GAME), 422, hf.InvalidParameter)
+    problem(web("GET", "/v1/games/%ff"), 400)
+
+
+def test_decisions_and_their_losses(web, game):
+    answer = web("POST", f"{game}/decisions")
+    assert answer.status == 200
+    assert answer.json["hold"] == 1
+    assert "certain to stay for 1 round more" in answer.json["why"]
+    (decision,) = answer.json["decisions"]
+    assert decision.keys() == {"id", "arm", "probability", "block", "asked"}
+    loss = f"{game}/decisions/{decision['id']}/loss"
+    assert web("PUT", loss, {"loss": 0.25}).json == {"id": decision["id"], "new": True}
+    assert web("PUT", loss, {"loss": 0.25}).json == {"id": decision["id"], "new": False}
+    other = problem(web("PUT", loss, {"loss": 0.5}), 409, hf.AlreadyTold)
+    assert (other["recorded"], other["loss"]) == (0.25, 0.5)
+    problem(web("PUT", loss, {"loss": 1.5}), 422, hf.InvalidParameter)
+    problem(web("PUT", loss, {"loss": "0.5"}), 422, hf.InvalidParameter)
+    problem(web("PUT", f"{game}/decisions/nonsense/loss", {"loss": 0.5}), 404, hf.UnknownDecision)
+    assert web("GET", f"{game}/hold").json["hold"] == 1
+    assert web("GET", f"{game}/summary").json["losses"] == 0.25
+
+
+def test_a_loss_that_comes_too_late_is_gone(web):
+    game = "/v1/games/late"
+    web("PUT", game, {**GAME, "patience": 2})
+    (first,) = ask(web, game)
+    ask(web, game, 20)
+    problem(web("PUT", f"{game}/decisions/{first['id']}/loss", {"loss": 0.5}), 410, hf.TooLate)
+
+
+def test_the_same_key_gets_the_same_decisions(web, game):
+    first = ask(web, game, 3, idempotency_key="order 17")
+    assert ask(web, game, 3, idempotency_key="order 17") == first
+    assert ask(web, game, 3, idempotency_key="order 18") != first
+    body = {"n": 3, "request": "order 17"}
+    assert web("POST", f"{game}/decisions", body).json["decisions"] == first
+    assert web("GET", game).json["rounds"] == 6
+    problem(web("POST", f"{game}/decisions", {}, idempotency_key="x" * 201), 422, hf.InvalidParameter)
+
+
+def test_a_policy_that_waits_says_so(web):
+    game = "/v1/games/waits"
+    web("PUT", game, {"policy": "base-arithmetic", "parameters": {"n_arms": 2, "horizon": 100, "batches": 10}})
+    ask(web, game, 50)
+    problem(web("POST", f"{game}/decisions"), 409, hf.OutOfTurn)
+
+
+def test_losses_in_a_batch_each_have_a_verdict(web, game):
+    one, two, _ = ask(web, game, 3)
+    sent = [(one["id"], 0.1), (one["id"], 0.9), ("what", 0.1), (two["id"], 7), (two["id"], 0.2)]
+    answer = web("POST", f"{game}/losses", {"losses": [{"id": id, "loss": loss} for id, loss in sent]})
+    verdicts = answer.json["verdicts"]
+    assert [verdict["status"] for verdict in verdicts] == [200, 409, 404, 422, 200]
+    assert verdicts[0]["new"] is True
+    assert verdicts[1]["problem"]["error"] == "AlreadyTold"
+    assert web("GET", f"{game}/summary").json["told"] == 2
+    too_many = {"losses": [{"id": "x", "loss": 0.5}] * 10_001}
+    problem(web("POST", f"{game}/losses", too_many), 422)
+
+
+def test_settings_are_changed_with_a_reason(web, game):
+    changed = web("PATCH", game, {"switching_cost": 0.5, "add": ["d"], "retire": ["a"], "reason": "a is gone"})
+    assert changed.json["arms"] == ["b", "c", "d"]
+    assert changed.json["names"] == ["a", "b", "c", "d"]
+    (change,) = web("GET", f"{game}/changes").json["changes"]
+    assert change["reason"] == "a is gone"
+    assert change["detail"]["switching_cost"] == [1.5, 0.5]
+    problem(web("PATCH", game, {"switching_cost": -1}), 422, hf.InvalidParameter)
+
+
+def test_a_game_is_deleted_only_by_its_name(web, game):
+    name = game.rpartition("/")[2]
+    problem(web("DELETE", game), 422, hf.InvalidParameter)
+    problem(web("DELETE", f"{game}?confirm=other"), 422, hf.InvalidParameter)
+    assert web("DELETE", f"{game}?confirm={name}").status == 204
+    problem(web("GET", game), 404, hf.UnknownPlayer)
+    problem(web("POST", f"{game}/decisions"), 404, hf.UnknownPlayer)
+    assert web("PUT", game, GAME).status == 201
+    assert len(ask(web, game)) == 1
+
+
+def test_a_game_made_anew_elsewhere_is_found(tmp_path):
+    """As by another worker: what this server had opened is gone, and another has its name."""
+    url = f"sqlite:///{tmp_path}/games.db"
+    with InThread(url) as web:
+        web("PUT", "/v1/games/g", GAME)
+        ask(web, "/v1/games/g", 5)
+        router = hf.open(url, "g")
+        router.store.delete(router.executor.setup.game.id)
+        problem(web("POST", "/v1/games/g/decisions"), 404, hf.UnknownPlayer)
+        hf.open(url, "g", hf.Exp3(arms=["x", "y"]))
+        (decision,) = ask(web, "/v1/games/g")
+        assert decision["arm"] in ("x", "y")
+
+
+def test_blocks_come_in_pages(web, game):
+    ask(web, game, 30)
+    numbers, cursor = [], 0
+    while cursor is not None:
+        found = web("GET", f"{game}/blocks?cursor={cursor}&limit=4").json
+        numbers += [block["number"] for block in found["blocks"]]
+        cursor = found["next"]
+    assert numbers == list(range(1, len(numbers) + 1))
+    assert len(numbers) > 8
+    for wrong in ("x", "-1", "1e9", "9" * 30, "²"):
+        problem(web("GET", f"{game}/blocks?cursor={wrong.encode().hex() if wrong == '²' else wrong}x"), 422)
+
+
+def test_games_come_in_pages(tmp_path):
+    with InThread(f"sqlite:///{tmp_path}/games.db") as web:
+        for i in range(5):
+            web("PUT", f"/v1/games/g{i}", GAME)
+        first = web("GET", "/v1/games?limit=3").json
+        assert [game["name"] for game in first["games"]] == ["g0", "g1", "g2"]
+        rest = web("GET", f"/v1/games?limit=3&after={first['next']}").json
+        assert [game["name"] for game in rest["games"]] == ["g3", "g4"]
+        assert rest["next"] is None
+
+
+def test_the_log_is_exported_in_three_formats(web, game):
+    decisions = ask(web, game, 40)
+    losses = [{"id": d["id"], "loss": (i % 7) / 7} for i, d in enumerate(decisions)]
+    web("POST", f"{game}/losses", {"losses": losses})
+    parquet = pl.read_parquet(io.BytesIO(web("GET", f"{game}/export?format=parquet").body))
+    assert parquet["loss"].sum() == pytest.approx(sum(loss["loss"] for loss in losses))
+    csv = pl.read_csv(web("GET", f"{game}/export").body)
+    lines = [json.loads(line) for line in web("GET", f"{game}/export?format=jsonl").body.splitlines()]
+    assert csv["loss"].to_list() == [line["loss"] for line in lines] == parquet["loss"].to_list()
+    assert csv["arm"].to_list() == [line["arm"] for line in lines] == parquet["arm"].to_list()
+    problem(web("GET", f"{game}/export?format=xml"), 422, hf.InvalidParameter)
+    problem(web("GET", "/v1/games/nobody/export"), 404, hf.UnknownPlayer)
+
+
+def test_replay_says_what_each_arm_would_have_cost(web, game):
+    problem(web("GET", f"{game}/replay?switching_cost=x"), 422, hf.InvalidParameter)
+    for _ in range(40):
+        losses = [{"id": d["id"], "loss": {"a": 0.2, "b": 0.5, "c": 0.6}[d["arm"]]} for d in ask(web, game, 10)]
+        web("POST", f"{game}/losses", {"losses": losses})
+    found = web("GET", f"{game}/replay?switching_cost=3").json
+    assert found["rounds"] == 400
+    held = {row["policy"]: row for row in found["rows"] if row.get("estimator") == "doubly_robust"}
+    assert held["only a"]["cost_low"] <= 0.2 * 400 + 3 <= held["only a"]["cost_high"]
+    totals = web("GET", f"{game}/summary").json
+    assert found["paid"] == pytest.approx(totals["losses"] + 3 * totals["switches"])
+
+
+def test_events_tell_what_changes(web, game):
+    ask(web, game)
+    with socket.create_connection(("127.0.0.1", web.port), timeout=20) as wire:
+        wire.sendall(f"GET {game}/events HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n".encode())
+        found = b""
+        while found.count(b"data: ") < 1:
+            found += wire.recv(4096)
+        ask(web, game)
+        while found.count(b"data: ") < 2:
+            found += wire.recv(4096)
+    assert b"content-type: text/event-stream" in found
+    sent = [json.loads(line[6:]) for line in found.split(b"\n") if line.startswith(b"data: ")]
+    assert [one["rounds"] for one in sent] == [1, 2]
+    problem(web("GET", "/v1/games/nobody/events"), 404, hf.UnknownPlayer)
+
+
+def test_health_and_readiness(tmp_path):
+    path = tmp_path / "games.db"
+    with InThread(f"sqlite:///{path}") as web:
+        assert web("GET", "/healthz").json == {"status": "ok"}
+        assert web("GET", "/readyz").json == {"status": "ok"}
+        path.rename(tmp_path / "moved.db")
+        time.sleep(1.1)
+        assert web("GET", "/healthz").status == 200
+        assert web("GET", "/readyz").status in (500, 503)
+
+
+def test_metrics_count_requests_commits_and_games(web, game):
+    decisions = ask(web, game, 3)
+    web("PUT", f"{game}/decisions/{decisions[0]['id']}/loss", {"loss": 0.5})
+    text = web("GET", "/metrics").body.decode()
+    name = game.rpartition("/")[2]
+    assert f'holdfast_game_rounds{{game="{name}"}} 3.0' in text
+    assert f'holdfast_game_out{{game="{name}"}} 2.0' in text
+    assert f'holdfast_game_last_loss_age_seconds{{game="{name}"}}' in text
+    assert 'holdfast_request_seconds_count{method="POST",route="/v1/games/{name}/decisions",status="200"}' in text
+    assert "holdfast_commits_total" in text
+    assert "holdfast_waiting_calls" in text
+
+
+def test_requests_that_wait_are_written_together(tmp_path):
+    with InThread(f"sqlite:///{tmp_path}/games.db") as web:
+        router = opened(web, seed=1)
+
+        def work():
+            for _ in range(25):
+                router.tell(router.ask().id, 0.5)
+
+        threads = [threading.Thread(target=work) for _ in range(16)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        counts = dict(line.rsplit(" ", 1) for line in web("GET", "/metrics").body.decode().splitlines())
+        router.close()
+        calls, commits = float(counts["holdfast_committed_calls_total"]), float(counts["holdfast_commits_total"])
+        assert calls == 800
+        assert commits < 0.7 * calls
+        assert web("GET", "/v1/games/game/summary").json["told"] == 400
+
+
+# ---- the document
+
+
+def test_the_document_describes_every_operation(web):
+    served = web("GET", "/openapi.json").json
+    assert served == json.loads(msgspec.json.encode(document()))
+    assert served["openapi"].startswith("3.1")
+    described = {(method.upper(), path) for path, methods in served["paths"].items() for method in methods}
+    assert described == {(one.method, one.path) for one in OPERATIONS}
+    text = json.dumps(served)
+    for name in {part.split('"')[0] for part in text.split("#/components/schemas/")[1:]}:
+        assert name in served["components"]["schemas"]
+
+
+@pytest.mark.parametrize("one", OPERATIONS, ids=lambda one: f"{one.method} {one.path}")
+def test_answers_are_of_the_types_that_the_document_says(web, one):
+    """What a handler sends decodes as its type, with no field that the type does not have."""
+    if "events" in one.path:
+        return
+    name = f"typed {one.method} {one.path}".replace("/", "_").replace("{", "").replace("}", "").replace(" ", "_")
+    game = f"/v1/games/{name}"
+    if one.method != "PUT" or "decisions" in one.path:
+        web("PUT", game, GAME)
+    losses = (
+        [{"id": d["id"], "loss": 0.1 * (i % 9)} for i, d in enumerate(ask(web, game, 60))]
+        if one.method != "PUT" or "loss" in one.path
+        else []
+    )
+    if "replay" in one.path:
+        web("POST", f"{game}/losses", {"losses": losses})
+    web("PATCH", game, {"switching_cost": 1.25, "reason": "test"})
+    bodies = {"NewGame": GAME, "Changes": {"remember": 5}, "Asked": {"n": 2}, "LossIn": {"loss": 0.5}}
+    bodies["Losses"] = {"losses": losses}
+    body = None if one.body is None else bodies[one.body.__name__]
+    query = {"confirm": name, "switching_cost": "0.5"}
+    asked = "&".join(f"{key}={query[key]}" for key, _, required in one.query if required)
+    path = one.path.replace("{name}", name).replace("{id}", losses[0]["id"] if losses else "")
+    answer = web(one.method, f"{path}?{asked}" if asked else path, body)
+    kinds = dict(one.answers)
+    assert answer.status in kinds, answer.body
+    kind = kinds[answer.status]
+    if isinstance(kind, str):
+        assert answer.headers["content-type"].startswith(("text/", "application/"))
+    elif kind is not None:
+        typed = msgspec.json.decode(answer.body, type=kind)
+        assert json.loads(msgspec.json.encode(typed)) == answer.json

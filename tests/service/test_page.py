@@ -1,0 +1,147 @@
+"""The page in a real browser, served by a real server."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from chromium import Browser
+from running import InThread, Web
+
+import holdfast as hf
+
+pytestmark = pytest.mark.slow
+
+NAME = "<script>alert(1)</script> & co/1"
+OVERFLOW = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Web]:
+    url = f"sqlite:///{tmp_path_factory.mktemp('store')}/games.db"
+    for name, arms in ((NAME, ["<b>a</b>", "b"]), ("chat", ["model-a", "model-b", "model-c"])):
+        with hf.open(url, name, hf.AdaptiveTsallisSwitch(arms=arms, switching_cost=0.3), seed=3) as router:
+            for t in range(40):
+                router.tell([(d.id, (i * 7 + t) % 10 / 10) for i, d in enumerate(router.ask(5))])
+    with hf.open(url, "silent", hf.Exp3(arms=["east", "west"]), seed=1) as router:
+        router.ask(30)
+    with InThread(url) as web:
+        yield web
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    found = Browser(tmp_path_factory.mktemp("profile"))
+    yield found
+    found.close()
+
+
+def show(browser: Browser, web: Web, path: str, **options: object) -> None:
+    place = SimpleNamespace(as_uri=lambda: web.url + path)
+    browser.open(place, **options)  # type: ignore[arg-type]  # all it needs of a path
+
+
+def drawn(browser: Browser) -> bool:
+    return len(browser.all(".chart canvas")) == 2
+
+
+def figure(browser: Browser, term: str) -> str:
+    script = "return [...document.querySelectorAll('.figures dt')].find(t => t.textContent === arguments[0])"
+    return browser.run(f"{script}.nextElementSibling.textContent", term)
+
+
+def test_the_list_shows_every_game_and_what_is_wrong(browser, served):
+    show(browser, served, "/")
+    assert [link.text for link in browser.all(".list tbody th a")] == [NAME, "chat", "silent"]
+    assert [words.text for words in browser.all(".warning")] == ["no loss was ever reported"]
+    browser.all(".list tbody th a")[0].click()
+    browser.until(lambda: drawn(browser), "the charts are not drawn")
+    assert browser.all("h1")[0].text == NAME
+    assert browser.complaints() == []
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("dark", [False, True])
+def test_a_game_fits_any_width_in_both_schemes(browser, served, width, dark):
+    for path in ("/", "/games/chat", "/login"):
+        show(browser, served, path, width=width, dark=dark)
+        if "games" in path:
+            browser.until(lambda: drawn(browser), "the charts are not drawn")
+        assert browser.run(OVERFLOW) <= 0, path
+        ground = browser.run("return getComputedStyle(document.body).backgroundColor")
+        assert (ground == "rgb(21, 23, 26)") is dark
+    assert browser.complaints() == []
+
+
+def test_what_happens_is_shown_while_it_happens(browser, served):
+    show(browser, served, "/games/chat")
+    browser.until(lambda: browser.all("#live-state")[0].text == "live", "the page is not live")
+    before = int(figure(browser, "rounds").replace(",", ""))
+    assert served("POST", "/v1/games/chat/decisions", {"n": 7}).status == 200
+    browser.until(lambda: figure(browser, "rounds") == f"{before + 7:,}", "the page does not follow")
+    assert drawn(browser)
+
+
+def test_the_scheme_is_changed_and_remembered(browser, served):
+    show(browser, served, "/games/chat")
+    browser.all("#theme")[0].click()
+    assert browser.run("return document.documentElement.dataset.theme") == "dark"
+    assert browser.all("#theme")[0].text == "Light scheme"
+    browser.driver.get(f"{served.url}/")
+    assert browser.run("return document.documentElement.dataset.theme") == "dark"
+
+
+def test_the_switching_cost_is_changed_by_keyboard_after_a_question(browser, served):
+    from selenium.webdriver.common.keys import Keys
+
+    show(browser, served, "/games/chat")
+    cost, reason = browser.all("input[name=cost]")[0], browser.all("input[name=reason]")[0]
+    cost.clear()
+    cost.send_keys("0.45")
+    reason.send_keys("night rates" + Keys.ENTER)
+    browser.until(lambda: "?" in browser.all("h1")[0].text, "there is no question")
+    assert browser.all("h1")[0].text == "Change λ of chat from 0.3 to 0.45?"
+    assert served("GET", "/v1/games/chat").json["policy"]["switching_cost"] == 0.3
+    browser.driver.switch_to.active_element.send_keys(Keys.ENTER)
+    browser.until(lambda: browser.all(".why"), "the game is not shown again")
+    assert served("GET", "/v1/games/chat").json["policy"]["switching_cost"] == 0.45
+    assert served("GET", "/v1/games/chat/changes").json["changes"][-1]["reason"] == "night rates"
+
+
+def test_the_first_tab_skips_to_the_content(browser, served):
+    from selenium.webdriver.common.keys import Keys
+
+    show(browser, served, "/games/chat")
+    browser.driver.switch_to.active_element.send_keys(Keys.TAB)
+    assert browser.driver.switch_to.active_element.text == "Skip to content"
+
+
+def test_each_image_has_words_and_each_field_a_label(browser, served):
+    show(browser, served, "/games/chat")
+    assert browser.run("return [...document.querySelectorAll('[role=img]')].every(e => e.ariaLabel)")
+    assert browser.run("return [...document.querySelectorAll('input')].every(e => e.labels.length === 1)")
+    assert browser.run("return document.querySelectorAll('h1').length") == 1
+    assert browser.run("return [...document.querySelectorAll('[style]')].every(e => e.closest('.uplot'))")
+
+
+def test_an_hour_of_updates_does_not_fill_the_browser(browser, served):
+    """Shortened: many refreshes in a row, as fast as the page takes them."""
+    show(browser, served, "/games/chat")
+    browser.until(lambda: drawn(browser), "the charts are not drawn")
+    used = "return performance.memory.usedJSHeapSize"
+    for _ in range(3):
+        served("POST", "/v1/games/chat/decisions", {"n": 2})
+        time.sleep(2.2)
+    assert browser.run(used) < 200e6
+    assert drawn(browser)
+    assert browser.run("return document.querySelectorAll('.uplot').length") == 2
+
+
+def test_the_licence_of_the_charts_goes_along(served):
+    answer = served("GET", "/assets/uplot-LICENSE.txt")
+    assert answer.status == 200
+    assert b"MIT" in answer.body
+    assert b"uPlot" in served("GET", "/assets/uplot.min.js").body
+    assert served("GET", "/assets/..%2Fapp.py").status == 404
+    assert (Path(__file__).parents[2] / "src/holdfast/service/assets/uplot-LICENSE.txt").exists()

@@ -1,0 +1,132 @@
+"""A router over HTTP holds what every store holds: the same tests, played through a server."""
+
+import multiprocessing
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import test_store_contract as contract
+from places import Clock, Place
+from running import InThread, free_port, opened
+
+import holdfast as hf
+from holdfast.errors import StoreError
+
+NOT_HERE: set[str] = set()
+"""Tests of the contract that are about a store's own rows."""
+
+for _name, _test in vars(contract).items():
+    if _name.startswith("test_") and _name not in NOT_HERE:
+        globals()[_name] = _test
+
+
+class RemotePlace(Place):
+    """A server in front of a store; its clock is the server's."""
+
+    def open(self, name: str = "chat", policy: hf.Policy | None = None, **options: Any) -> hf.Router:
+        return hf.open(self.at, name, policy, **options)
+
+
+@pytest.fixture
+def place(folder) -> Iterator[Place]:
+    clock = Clock()
+    with InThread(f"sqlite:///{folder}/games.db", clock=clock) as web:
+        yield RemotePlace("http", web.url, clock)
+
+
+def test_the_log_and_the_history_are_those_of_the_store(place, folder):
+    router = place.open(policy=contract.SWITCH, seed=1)
+    contract.play(router, 50)
+    router.change(switching_cost=0.5, add_arms=["d"], reason="cheaper now")
+    contract.play(router, 50)
+    stored = hf.open(f"sqlite:///{folder}/games.db", "chat", clock=place.clock)
+    assert router.history.log.equals(stored.history.log)
+    assert router.history.frame.equals(stored.history.frame)
+    assert router.history.totals == stored.history.totals
+    assert router.history.changes == stored.history.changes
+    assert router.history.changes[0]["reason"] == "cheaper now"
+    assert [b.number for b in router.history.recent(3)] == [b.number for b in stored.history.recent(3)]
+    assert router.policy.arms == ("a", "b", "c", "d") == tuple(stored.policy.arms)
+    assert router.policy.switching_cost == 0.5
+    assert "holding" in repr(router)
+    router.history.export(folder / "log.csv")
+    assert (folder / "log.csv").read_text().count("\n") == 101
+    stored.close()
+
+
+def test_many_threads_share_a_router(place):
+    router = place.open(policy=contract.SWITCH, seed=1)
+    ids: list[str] = []
+
+    def work() -> None:
+        for _ in range(20):
+            decision = router.ask()
+            ids.append(decision.id)
+            router.tell(decision.id, 0.5)
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(ids)) == 160 == router.rounds == router.history.totals.told
+
+
+def test_what_a_server_cannot_do_is_said_at_once():
+    url = f"http://127.0.0.1:{free_port()}"
+    with pytest.raises(StoreError, match="cannot be reached"):
+        hf.open(url, "game", retry=0.1)
+    for wrong in ("http://", "http://user:secret@host", "http://host:99999999", "http://host?x=1"):
+        with pytest.raises(hf.InvalidParameter, match="url must be the address") as caught:
+            hf.open(wrong, "game")
+        assert "secret" not in str(caught.value)
+    with pytest.raises(hf.InvalidParameter, match="token is for a server") as caught:
+        hf.open("memory:", "game", token="hf_secret")
+    assert "hf_secret" not in str(caught.value)
+    with pytest.raises(hf.InvalidParameter, match="clock must be left out"):
+        hf.open(url, "game", clock=lambda: 0.0)
+    with pytest.raises(hf.InvalidParameter, match=r"use router\.change"):
+        hf.open(url, "game", change_switching_cost=0.5)
+
+
+def _ask_in_child(router: hf.Router, sent: Any) -> None:
+    sent.send([router.ask().id for _ in range(5)])
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_router_may_be_used_on_both_sides_of_a_fork(place):
+    router = place.open(policy=contract.SWITCH, seed=1)
+    first = router.ask().id
+    here, there = multiprocessing.Pipe()
+    child = multiprocessing.get_context("fork").Process(target=_ask_in_child, args=(router, there))
+    child.start()
+    mine = [router.ask().id for _ in range(5)]
+    theirs = here.recv()
+    child.join()
+    assert len({first, *mine, *theirs}) == 11 == router.rounds
+
+
+def test_a_lost_answer_is_asked_for_again_by_the_same_name(place, monkeypatch):
+    """The answer is cut off after the server has committed: the next attempt gets the same decision."""
+    router = place.open(policy=contract.SWITCH, seed=1)
+    once, lost = router._server._once, []
+
+    def cut(method: str, path: str, data: bytes | None) -> tuple[int, bytes]:
+        found = once(method, path, data)
+        if method == "POST" and len(lost) < 3:
+            lost.append(found[1])
+            raise ConnectionResetError("cut")
+        return found
+
+    monkeypatch.setattr(router._server, "_once", cut)
+    decision = router.ask()
+    assert len(lost) == 3
+    assert all(decision.id.encode() in found for found in lost)
+    assert router.rounds == 1
+
+
+def test_a_game_opened_by_its_server_can_be_opened_in_its_store(place, folder):
+    router = opened(type("Web", (), {"url": place.at}), seed=4)
+    assert hf.open(f"sqlite:///{folder}/games.db", "game", clock=place.clock).policy == router.policy
