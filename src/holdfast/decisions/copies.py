@@ -57,7 +57,8 @@ def restore(source: str | Path, url: str) -> None:
         raise InvalidParameter("source", "must be a file that holdfast store backup made", str(source))
     if target.exists() and path.samefile(target):
         raise InvalidParameter("source", "must be another file than the store", str(source))
-    SqliteStore(url).names()  # its file and tables, if there are none
+    with closing(SqliteStore(url)) as store:
+        store.create([])  # its file and tables, if there are none
     with _draft(target.with_name(f".{target.name}.restored"), keep=False) as draft, _opened(target) as live:
         _check(live, url)
         with _opened(path) as copy, closing(sqlite3.connect(draft)) as renewed:

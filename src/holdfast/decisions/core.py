@@ -71,7 +71,7 @@ class View:
     learnt: State | None = None
     """The state, where this transaction has changed it."""
     may_forget: int = FORGET_AT_ONCE
-    _settled: deque[Block] | None = None
+    _settled: deque[Block] = field(default_factory=deque)
 
     def state(self) -> State:
         """The state, to be changed."""
@@ -94,14 +94,14 @@ class View:
         self.blocks[block.number] = block
         changed = self.events.begun if block.number in self.events.begun else self.events.changed
         changed[block.number] = block
-        if self._settled is not None and block.settled_order == self.head.settled + 1:
-            self._settled.append(block)
 
-    def oldest_settled(self) -> Block | None:
-        """The next block, in settlement order, whose single losses are still kept."""
-        if self._settled is None:
-            stored = self.reads.blocks("settled after", self.head.forgotten, self.may_forget)
-            here = [b for b in self.blocks.values() if (b.settled_order or 0) > self.head.forgotten]
+    def oldest_settled(self, most: int) -> Block | None:
+        """The next block, in settlement order, whose single losses are still kept; at most so many are read at once."""
+        if not self._settled:
+            after = self.head.forgotten
+            stored = self.reads.blocks("settled after", after, most)
+            last = stored[-1].settled_order or 0 if len(stored) == most else math.inf
+            here = [b for b in self.blocks.values() if after < (b.settled_order or 0) <= last]
             every = {block.number: block for block in [*stored, *here]}
             self._settled = deque(sorted(every.values(), key=lambda block: block.settled_order or 0))
         return self._settled.popleft() if self._settled else None
@@ -342,8 +342,8 @@ def settle(view: View, block: Block, clock: float) -> None:
 
 def _forget(view: View) -> None:
     """Drop the single losses of the blocks settled first, beyond what is to be remembered; some in each call."""
-    while view.head.kept > view.setup.settings.remember and view.may_forget > 0:
-        old = view.oldest_settled()
+    while (beyond := view.head.kept - view.setup.settings.remember) > 0 and view.may_forget > 0:
+        old = view.oldest_settled(min(view.may_forget, max(view.may_forget - FORGET_AT_ONCE, 0) + beyond))
         if old is None or old.settled_order is None:
             return
         view.may_forget -= 1

@@ -35,8 +35,8 @@ from holdfast.errors import BadStore, InvalidParameter, StoreError
 BUSY = 0.1
 """Seconds that SQLite itself waits for others; Python waits on, and hears Ctrl-C in between."""
 
-LONGEST_NAME = 251
-"""Bytes in the name of a file: systems allow 255, and the log's name is longer by four."""
+LONGEST_NAME = 247
+"""Bytes in the name of a file: systems allow 255, and SQLite appends ``-journal``."""
 
 REASONS = {
     sqlite3.SQLITE_BUSY: "another process has kept it locked for too long",

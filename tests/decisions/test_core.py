@@ -1,0 +1,158 @@
+"""The rules alone, without a store, against the model: rows are lists, and every call is one view."""
+
+from dataclasses import replace
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from model import Model
+
+import holdfast as hf
+from holdfast.decisions import core
+from holdfast.decisions.codec import first_head, new_game, setup_of
+from holdfast.decisions.core import View
+from holdfast.decisions.models import Block
+from holdfast.decisions.settings import Settings
+from holdfast.decisions.setup import ArmSums, State
+from holdfast.players.game import Game as Learner
+
+POLICIES = [
+    hf.TsallisSwitch(3, switching_cost=1.5),
+    hf.Exp3(2),
+    hf.BaSE(2, horizon=60, grid="arithmetic", batches=6),
+]
+
+
+class Lists:
+    """A game in lists, which the rules read and change."""
+
+    def __init__(self, policy: hf.Policy, chosen: Settings, seed: int) -> None:
+        game = new_game("game", policy, chosen, 0.0, "uid", "secret")
+        self.setup, self.head = setup_of(game, policy), first_head(game, 0.0)
+        self.state = State(Learner(policy, seed), [ArmSums() for _ in range(policy.n_arms)])
+        self.rows: dict[int, Block] = {}
+        self.losses, self.asks = {}, []
+        self.forgotten = 0
+
+    def blocks(self, query, *values):
+        rows = sorted(self.rows.values())
+        unsettled = [b for b in rows if b.settled_order is None]
+        if query == "number":
+            return [b for b in rows if b.number == values[0]]
+        if query == "due":
+            return [b for b in unsettled if b.due is not None and b.due <= values[0]]
+        if query == "next due":
+            return sorted((b for b in unsettled if b.due is not None and b.due > values[0]), key=lambda b: b.due)[:1]
+        assert query == "settled after"
+        later = [b for b in rows if b.settled_order is not None and b.settled_order > values[0]]
+        return sorted(later, key=lambda b: b.settled_order)[: values[1]]
+
+    def asked(self, request):
+        return [(ask, self.rows[ask.block]) for ask in self.asks if ask.request == request]
+
+    def call(self, *rules):
+        """Several calls in one transaction."""
+        view = View(self.setup, self.head, self, lambda: self.state, dict(self.rows), dict(self.losses))
+        answers = [rule(view) for rule in rules]
+        self.head = view.head
+        self.rows |= view.events.begun | view.events.changed
+        self.losses |= {(loss.block, loss.round): loss for loss in view.events.losses}
+        self.asks += view.events.asks
+        self.forgotten += len(view.events.forgotten)
+        assert all(type(row) is Block for row in self.rows.values())
+        return answers
+
+
+def asking(n, now, request):
+    return lambda view: core.ask(view, False, n=n, now=now, announced={}, request=request, named=True)
+
+
+def telling(reports, now):
+    return lambda view: core.tell(view, False, reports=reports, now=now)
+
+
+def outcome(answer):
+    if isinstance(answer, hf.Receipt):
+        return "new" if answer.new else "repeated"
+    return {hf.AlreadyTold: "other", hf.TooLate: "late"}[type(answer)]
+
+
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("ask"), st.integers(1, 9)),
+        st.tuples(
+            st.just("tell"), st.lists(st.tuples(st.integers(0, 60), st.sampled_from([0.0, 0.1, 0.7])), max_size=6)
+        ),
+        st.tuples(st.just("wait"), st.sampled_from([1.0, 11.0, -5.0])),
+    ),
+    max_size=40,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.sampled_from(POLICIES),
+    st.integers(0, 2**31),
+    st.sampled_from([None, 10.0]),
+    st.sampled_from([None, 5]),
+    st.sampled_from(["mean", "drop", 1.0]),
+    STEPS,
+)
+def test_the_rules_are_the_models(policy, seed, seconds, rounds, missing, steps):
+    rounds = None if seconds is not None or policy.waits_for_losses else rounds
+    lists = Lists(policy, Settings(seconds=seconds, rounds=rounds, missing=missing), seed)
+    model = Model(policy, seed, seconds, rounds, missing)
+    model.clock, now, given_out = 0.0, 1000.0, []
+    for number, (kind, what) in enumerate(steps):
+        if kind == "wait":
+            now += what
+        elif kind == "ask":
+            model.at(now)
+            expected = model.ask(what)
+            answer, again = lists.call(asking(what, now, f"r{number}"), asking(what, now, f"r{number}"))
+            if not expected:
+                assert isinstance(answer, hf.OutOfTurn)
+                continue
+            assert answer == again
+            assert [(d.arm, d.block) for d in answer] == [(arm, block) for arm, block, _ in expected]
+            given_out += [(d.id, block, place) for d, (_, block, place) in zip(answer, expected, strict=True)]
+        elif given_out:
+            reports = [(*given_out[place % len(given_out)], loss) for place, loss in what]
+            answers = lists.call(*(telling([report], now) for report in reports))
+            for (_, block, place, loss), [answer] in zip(reports, answers, strict=True):
+                model.at(now)
+                assert outcome(answer) == model.tell(block, place, loss)
+    assert (lists.head.asked, lists.head.switches) == (model.asked, model.switches)
+    assert lists.state.learner.saved_state() == model.game.saved_state()
+
+
+def test_calls_in_one_transaction_are_those_made_one_after_the_other():
+    """A refused call changes nothing for the others."""
+    together, single = (Lists(POLICIES[0], Settings(rounds=4, remember=3), 1) for _ in range(2))
+    ids = [d.id for d in together.call(asking(9, 1.0, "a"))[0]]
+    assert [d.id for d in single.call(asking(9, 1.0, "a"))[0]] == ids
+    places = [(id, int(id.split("-")[1]), int(id.split("-")[2])) for id in ids]
+    rules = [telling([(*place, 0.5)], 2.0) for place in places]
+    rules.insert(3, telling([(*places[0], 0.25)], 2.0))
+    rules.insert(5, telling([("x", 99, 0, 0.5)], 2.0))
+    rules += [asking(5, 3.0, "b"), lambda view: core.expire(view, False, now=4.0)]
+    answers = together.call(*rules)
+    assert [str(answer) for answer in answers] == [str(single.call(rule)[0]) for rule in rules]
+    assert isinstance(answers[3][0], hf.AlreadyTold | hf.Forgotten)
+    assert isinstance(answers[5][0], hf.UnknownDecision)
+    assert together.head[3:] == single.head[3:]  # but for their versions
+    assert together.rows == single.rows
+
+
+def test_one_call_forgets_a_bounded_number_of_blocks():
+    lists = Lists(hf.Exp3(2), Settings(), 1)
+    for number in range(20):
+        given_out = lists.call(asking(50, 1.0, f"r{number}"))[0]
+        lists.call(telling([(d.id, d.block, 0, 0.5) for d in given_out], 1.0))
+    lists.setup = replace(lists.setup, settings=Settings(remember=10))
+    calls = 0
+    while lists.head.kept > 10:
+        before, decision = lists.forgotten, lists.call(asking(1, 2.0, f"last {calls}"))[0][0]
+        lists.call(telling([(decision.id, decision.block, 0, 0.5)], 2.0))
+        assert 0 < lists.forgotten - before <= core.FORGET_AT_ONCE + 2
+        calls += 1
+    assert 14 <= calls <= 20
