@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import groupby
+from itertools import groupby, pairwise
 from types import SimpleNamespace as Row
 from typing import Any
 
@@ -31,7 +31,7 @@ import holdfast as hf
 from holdfast.decisions.stores.address import parse_address
 
 TABLES = ("games", "blocks", "asks", "losses", "heads")
-CLOSE = 1e-9
+CLOSE = 1e-10
 """How far a probability may be from the naive solver's, relatively."""
 
 
@@ -120,7 +120,7 @@ def steps_of(url: str, name: str) -> tuple[Row, list[Step]]:
     begun = next(row for _, table, op, row in logged if (table, op) == ("games", "INSERT") and row.name == name)
     steps, rows = [], defaultdict(list)
     for _, table, op, row in logged:
-        if (row.id if table == "games" else row.game) != begun.id or op == "INSERT" and table in ("games", "heads"):
+        if (row.id if table == "games" else row.game) != begun.id or (op == "INSERT" and table in ("games", "heads")):
             continue
         if table == "heads":
             steps.append(Step(row, dict(rows)))
@@ -165,7 +165,7 @@ def oracle_of(settings: dict[str, Any]) -> Any:
 
 
 class Twin:
-    """The policy of a game, played by the naive solver: it is told which arm was drawn, and says how likely that was."""
+    """The policy of a game, played by the naive solver, which hears what was drawn and says how likely that was."""
 
     def __init__(self, settings: dict[str, Any], active: Sequence[int]) -> None:
         self.settings, self.active, self.oracle = settings, list(active), oracle_of(settings)
@@ -190,7 +190,18 @@ class Twin:
         if index is None or left[index][0] != place:
             return 0.0, 0
         _, length = self.oracle.choose((index + 0.5) / len(left))
-        return self.oracle.p[place], length
+        return 1.0, length  # the order was drawn with the batch, not with the block
+
+    def copy(self) -> "Twin":
+        """One that may go another way."""
+        other = copy.copy(self)
+        other.oracle, other.drawn = copy.deepcopy(self.oracle), dict(self.drawn)
+        return other
+
+    def agree(self, number: int, arm: int, probability: float) -> None:
+        """Go on with the store's probability: estimates divide by it, and rounding errors would grow and grow."""
+        if not self.waits:
+            self.drawn[number].p[self.active.index(arm)] = probability
 
     def observe(self, number: int, arm: int, total: float, rounds: int) -> None:
         """The loss of a block, in the policy's own units; one of a retired arm is not heard of."""
@@ -235,6 +246,7 @@ class Seen:
     handed: int = 0
     losses: dict[int, float] = field(default_factory=dict)
     late: dict[int, float] = field(default_factory=dict)
+    sum: Fraction = Fraction(0)
     due: float | None = None
     order: int | None = None
     stored: set[str] = field(default_factory=lambda: {"asks", "losses", "block"})
@@ -250,13 +262,17 @@ class Checker:
         self.asked = self.switches = self.settled = self.forgotten = self.removed = self.revision = 0
         self.arm, self.clock, self.worst = -1, -math.inf, 0.0
         self.paid = Fraction(0)
-        self.known: dict[int, list[float]] = defaultdict(list)
-        """Losses that counted in settled blocks, by arm."""
-        self.missing = 0
+        self.known: dict[int, tuple[Fraction, int]] = defaultdict(lambda: (Fraction(0), 0))
+        """Sum and number of the losses that counted in settled blocks, by arm."""
+        self.open: dict[int, Seen] = {}
+        self.by_order: list[Seen] = []
+        """Settled blocks in their order."""
+        self.missing = self.kept = 0
         self._set(begun)
         self.twin = Twin(self.policy, self.active)
 
     def _set(self, game: Row) -> None:
+        self.texts = {name: getattr(game, name) for name in ("policy", "arms", "settings")}
         self.policy = json.loads(game.policy)["policy"]
         self.settings = Row(**json.loads(game.settings))
         self.arms = json.loads(game.arms)
@@ -267,17 +283,14 @@ class Checker:
             return clock + self.settings.seconds
         return None if self.settings.rounds is None else float(asked + self.settings.rounds)
 
-    @property
-    def open(self) -> list[Seen]:
-        return [block for block in self.blocks.values() if block.order is None]
-
     # ---- one transaction
 
     def step(self, step: Step) -> None:
         """Check one transaction, and go on from it."""
         changed = step.get("games", "UPDATE")
         head, before = step.head, self.asked
-        due_first = [b.number for b in self.open if b.due is not None and self.settings.rounds and b.due <= before]
+        in_rounds = self.open.values() if self.settings.rounds else ()
+        due_first = [b.number for b in in_rounds if b.due is not None and b.due <= before]
         begun = [self._begun(row) for row in step.get("blocks", "INSERT")]
         rows = {row.number: row for row in step.get("blocks", "INSERT") + step.get("blocks", "UPDATE")}
         shortened = self._shortened(rows, changed)
@@ -290,7 +303,8 @@ class Checker:
         self._check_dues(rows, changed, ended, head)
         observed = [self._settle(row, head, row.number in shortened) for row in settles]
         only_compacted = step.rows and all(op == "DELETE" for _, op in step.rows)
-        if not only_compacted and step.rows:
+        renewed = changed and all(getattr(changed[-1], name) == value for name, value in self.texts.items())
+        if not only_compacted and step.rows and not renewed:
             late = [number for number in due_first if self.blocks[number].order is None]
             must(not late, f"blocks {late} were due at {before} rounds and were not settled")
         self._order(begun, observed, at_begin)
@@ -303,9 +317,10 @@ class Checker:
 
     def _begun(self, row: Row) -> Seen:
         must(row.number == len(self.blocks) + 1, f"block {row.number} follows block {len(self.blocks)}")
-        self.blocks[row.number] = Seen(row.number, row.arm, row.rounds, row.probability, row.began)
+        block = Seen(row.number, row.arm, row.rounds, row.probability, row.began)
+        self.blocks[row.number] = self.open[row.number] = block
         must(row.began >= self.clock, f"block {row.number} began before the time that was seen")
-        return self.blocks[row.number]
+        return block
 
     def _shortened(self, rows: dict[int, Row], changed: list[Row]) -> set[int]:
         """The current block of an arm that is retired ends with the rounds handed out."""
@@ -325,7 +340,9 @@ class Checker:
         for row in sorted(step.get("asks", "INSERT"), key=lambda row: (row.block, row.first)):
             block = self.blocks[row.block]
             must(row.first == block.handed, f"round {row.first} of block {row.block} was handed out out of turn")
-            must(row.block == len(self.blocks) or row.block >= first_new - 1, f"block {row.block} is not the current one")
+            must(
+                row.block == len(self.blocks) or row.block >= first_new - 1, f"block {row.block} is not the current one"
+            )
             if row.first == 0:
                 earlier = self.blocks.get(row.block - 1)
                 must(earlier is None or earlier.handed == earlier.rounds, f"block {row.block} began too early")
@@ -353,6 +370,7 @@ class Checker:
             else:
                 must(block.order is None, f"a loss of a settled block counted: {vars(row)}")
                 block.losses[row.round] = row.loss
+                block.sum += Fraction(row.loss)
 
     def _check_dues(self, rows: dict[int, Row], changed: list[Row], ended: dict[int, Any], head: Row) -> None:
         for number, (at, asked) in ended.items():
@@ -362,7 +380,7 @@ class Checker:
             new = Row(**json.loads(changed[-1].settings))
             restarted = (old.seconds, old.rounds) != (new.seconds, new.rounds)
             self.settings = new
-            for block in self.open:
+            for block in self.open.values():
                 settled_now = block.number in rows and rows[block.number].settled_order is not None
                 if block.handed == block.rounds and not settled_now and (restarted or block.due is None):
                     block.due = self._due(head.clock, self.asked)
@@ -384,8 +402,9 @@ class Checker:
             must(block.due is not None and block.due <= mark, f"block {row.number} was settled before it was due")
         must(self.clock <= row.settled_at <= head.clock, f"block {row.number} was settled at a time that was not")
         must(row.total == math.fsum(told), f"block {row.number} has the total {row.total}, not {math.fsum(told)}")
-        earlier = self.known[block.arm]
-        usual = math.fsum(earlier) / len(earlier) if earlier else sum(self.policy["units"]) / 2
+        earlier, count = self.known[block.arm]
+        usual = float(earlier) / count if count else sum(self.policy["units"]) / 2
+        self.known[block.arm] = earlier + block.sum, count + len(told)
         rounds = block.rounds
         if left and self.settings.missing == "drop":
             rounds = len(told)
@@ -394,32 +413,34 @@ class Checker:
             told = [*told, left * (one if self.settings.missing == "mean" else self.settings.missing)]
         self.settled += 1
         block.order = self.settled
+        del self.open[block.number]
+        self.by_order.append(block)
+        self.kept += block.rounds
         self.missing += left
-        self.known[block.arm] += block.losses.values()
         return block, math.fsum(told), -1 if cut else rounds
 
     # ---- the order of draws and settlements in a transaction
 
     def _order(self, begun: list[Seen], observed: list[tuple[Seen, float, int]], at_begin: dict[int, int]) -> None:
         incomplete = [block for block, _, _ in observed if len(block.losses) < block.rounds]
-        for one, two in zip(incomplete, incomplete[1:], strict=False):
+        for one, two in pairwise(incomplete):
             must((one.due, one.number) < (two.due, two.number), f"block {two.number} was due before {one.number}")
         seconds = self.settings.seconds is not None
-        waiting = [b for b in self.blocks.values() if b.due is not None]
 
-        def first_settled(block: Seen) -> set[int]:
-            """What must be settled before this block begins: it was due, or the policy waits."""
-            if self.twin.waits:
-                return set(range(1, block.number))
+        def too_early(block: Seen, settled: int) -> list[int]:
+            """What was to be settled before this block began and was not: it was due, or the policy waits."""
+            if not self.twin.waits and not seconds and self.settings.rounds is None:
+                return []
             mark = block.began if seconds else at_begin[block.number]
-            return {b.number for b in waiting if b.number < block.number and b.due <= mark}
+            unsettled = [*self.open.values(), *(other for other, _, _ in observed[settled:])]
+            due = [b for b in unsettled if self.twin.waits or (b.due is not None and b.due <= mark)]
+            return [b.number for b in due if b.number < block.number]
 
-        done = {b.number for b in self.blocks.values() if b.order is not None} - {b.number for b, _, _ in observed}
         wrong: list[str] = []
 
         def explained(i: int, j: int, twin: Twin) -> Twin | None:
             while i < len(begun) and j == len(observed):  # nothing to choose
-                if not self._drawn(twin, begun[i], first_settled(begun[i]), done_at(j), wrong):
+                if not self._drawn(twin, begun[i], too_early(begun[i], j), wrong):
                     return None
                 i += 1
             if i == len(begun):
@@ -431,17 +452,14 @@ class Checker:
                     if observed[k - 1][0].number >= begun[i].number:
                         break
                     self._observe(twin, *observed[k - 1])
-                trial = copy.deepcopy(twin)
-                if self._drawn(trial, begun[i], first_settled(begun[i]), done_at(k), wrong):
+                trial = twin.copy()
+                if self._drawn(trial, begun[i], too_early(begun[i], k), wrong):
                     found = explained(i + 1, k, trial)
                     if found is not None:
                         return found
             return None
 
-        def done_at(j: int) -> set[int]:
-            return done | {block.number for block, _, _ in observed[:j]}
-
-        found = explained(0, 0, copy.deepcopy(self.twin) if begun and observed else self.twin)
+        found = explained(0, 0, self.twin.copy() if begun and observed else self.twin)
         if found is None:
             raise Violation(f"no order of draws and settlements explains block {begun[0].number}: {wrong[-3:]}")
         self.twin = found
@@ -457,16 +475,19 @@ class Checker:
         else:
             twin.drawn.pop(block.number, None)
 
-    def _drawn(self, twin: Twin, block: Seen, first: set[int], done: set[int], wrong: list[str]) -> bool:
-        if not first <= done:
-            wrong.append(f"blocks {sorted(first - done)} were to be settled before block {block.number} began")
+    def _drawn(self, twin: Twin, block: Seen, overdue: list[int], wrong: list[str]) -> bool:
+        if overdue:
+            wrong.append(f"blocks {overdue} were to be settled before block {block.number} began")
             return False
         p, length = twin.begin(block.number, block.arm)
         error = abs(p - block.probability) / p if p else math.inf
         if error > CLOSE or length != block.rounds:
-            wrong.append(f"block {block.number} has p = {block.probability} and {block.rounds} rounds, not {p}, {length}")
+            wrong.append(
+                f"block {block.number} has p = {block.probability} and {block.rounds} rounds, not {p}, {length}"
+            )
             return False
         self.worst = max(self.worst, error)
+        twin.agree(block.number, block.arm, block.probability)
         return True
 
     # ---- sums
@@ -478,40 +499,43 @@ class Checker:
             must(same, f"the draw of block {row.number} changed")
             must(row.told == len(block.losses), f"block {row.number} has {row.told} losses, not {len(block.losses)}")
             must(row.late == len(block.late), f"block {row.number} has {row.late} late losses, not {len(block.late)}")
-            exact = sum(map(Fraction, block.losses.values()))
-            must(sum(map(Fraction, json.loads(row.losses))) == exact, f"the losses of block {row.number} do not add up")
-            must(row.settled_order == block.order, f"block {row.number} was settled {row.settled_order}, not {block.order}")
-        complete = [b.number for b in self.open if b.handed == b.rounds == len(b.losses)]
-        must(not complete, f"blocks {complete} have all their losses and are not settled")
+            must(
+                sum(map(Fraction, json.loads(row.losses))) == block.sum,
+                f"the losses of block {row.number} do not add up",
+            )
+            must(
+                row.settled_order == block.order,
+                f"block {row.number} was settled {row.settled_order}, not {block.order}",
+            )
+            complete = block.order is None and block.handed == block.rounds == len(block.losses)
+            must(not complete, f"block {row.number} has all its losses and is not settled")
 
     def _forget(self, step: Step) -> None:
-        """Single losses go in the order of settlement and only beyond what is remembered; rows of settled blocks only."""
+        """Single losses go in the order of settlement, and only beyond what is remembered; open blocks stay."""
         gone = {row.number for row in step.get("blocks", "DELETE")}
         single = {row.block for table in ("asks", "losses") for row in step.get(table, "DELETE")}
         for number in gone | single:
             must(self.blocks[number].order is not None, f"rows of block {number}, which is open, were deleted")
-        for number in gone:
-            self.blocks[number].stored.clear()
-            self.removed += 1
         forgotten = step.head.forgotten
         must(self.forgotten <= forgotten <= self.settled, "more is forgotten than was settled")
-        newly = [b for b in self.blocks.values() if b.order and self.forgotten < b.order <= forgotten and b.stored]
-        if newly:
-            last = max(newly, key=lambda b: b.order)
-            kept = self._kept(last.order - 1)
-            must(kept > self.settings.remember, f"block {last.number} was forgotten with {kept} rounds kept")
+        newly = [b for b in self.by_order[self.forgotten : forgotten] if b.stored and b.number not in gone]
+        for number in gone:
+            block = self.blocks[number]
+            self.kept -= block.rounds if "losses" in block.stored else 0
+            block.stored.clear()
+            self.removed += 1
         for block in newly:
+            must(self.kept > self.settings.remember, f"block {block.number} was forgotten with {self.kept} rounds kept")
+            self.kept -= block.rounds
             block.stored = {"block"}
         self.forgotten = forgotten
         wrong = [n for n in single - gone if "losses" in self.blocks[n].stored]
         must(not wrong, f"losses of blocks {wrong} were deleted and are not said to be")
 
-    def _kept(self, forgotten: int) -> int:
-        return sum(b.rounds for b in self.blocks.values() if b.order and b.order > forgotten and "block" in b.stored)
-
     def _check_head(self, head: Row) -> None:
         current = self.blocks.get(len(self.blocks))
-        dues = [block.due for block in self.open if block.due is not None]
+        patient = self.settings.rounds is None and self.settings.seconds is None
+        dues = [] if patient else [block.due for block in self.open.values() if block.due is not None]
         expected = {
             "block": len(self.blocks),
             "arm": self.arm,
@@ -522,7 +546,7 @@ class Checker:
             "switches": self.switches,
             "settled": self.settled,
             "removed": self.removed,
-            "kept": self._kept(self.forgotten),
+            "kept": self.kept,
         }
         found = {name: getattr(head, name) for name in expected}
         must(found == expected, f"the head is {found}, not {expected}")
@@ -540,7 +564,7 @@ class Checker:
         """What users see is what was computed."""
         totals = router.history.totals
         told = [loss for block in self.blocks.values() for loss in block.losses.values()]
-        out = sum(block.handed - len(block.losses) for block in self.open)
+        out = sum(block.handed - len(block.losses) for block in self.open.values())
         seen = (totals.rounds, totals.told, totals.missing, totals.out, totals.blocks, totals.switches)
         expected = (self.asked, len(told), self.missing, out, len(self.blocks), self.switches)
         must(seen == expected, f"the totals are {seen}, not {expected}")
@@ -555,7 +579,7 @@ class Checker:
             must(found == counts, f"arm {arm.arm!r} has {found}, not {counts}")
             must(arm.last_used == max((block.began for block in mine), default=None), f"arm {arm.arm!r} was used later")
         open_now = {tuple(map(int, decision.id.split("-")[1:3])) for decision in router.open_decisions}
-        expected_open = {(b.number, r) for b in self.open for r in range(b.handed) if r not in b.losses}
+        expected_open = {(b.number, r) for b in self.open.values() for r in range(b.handed) if r not in b.losses}
         must(open_now == expected_open, "the open decisions are others")
 
 

@@ -2,8 +2,7 @@
 
 from dataclasses import replace
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from model import Model
 
 import holdfast as hf
