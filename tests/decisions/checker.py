@@ -308,11 +308,12 @@ class Checker:
             late = [number for number in due_first if self.blocks[number].order is None]
             must(not late, f"blocks {late} were due at {before} rounds and were not settled")
         self._order(begun, observed, at_begin)
+        remember = self.settings.remember  # what a change settles, it forgets by the settings before it
         if changed:
             self._set(changed[-1])
             self.twin.change(self.policy, self.active)
         self._check_rows(rows)
-        self._forget(step)
+        self._forget(step, remember)
         self._check_head(head)
 
     def _begun(self, row: Row) -> Seen:
@@ -510,7 +511,7 @@ class Checker:
             complete = block.order is None and block.handed == block.rounds == len(block.losses)
             must(not complete, f"block {row.number} has all its losses and is not settled")
 
-    def _forget(self, step: Step) -> None:
+    def _forget(self, step: Step, remember: int) -> None:
         """Single losses go in the order of settlement, and only beyond what is remembered; open blocks stay."""
         gone = {row.number for row in step.get("blocks", "DELETE")}
         single = {row.block for table in ("asks", "losses") for row in step.get(table, "DELETE")}
@@ -525,7 +526,7 @@ class Checker:
             block.stored.clear()
             self.removed += 1
         for block in newly:
-            must(self.kept > self.settings.remember, f"block {block.number} was forgotten with {self.kept} rounds kept")
+            must(self.kept > remember, f"block {block.number} was forgotten with {self.kept} rounds kept")
             self.kept -= block.rounds
             block.stored = {"block"}
         self.forgotten = forgotten
