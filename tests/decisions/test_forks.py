@@ -7,12 +7,15 @@ import signal
 import sqlite3
 import threading
 import time
+from functools import partial
 
 import pytest
 from games import SWITCH, play
 from together import FORK
 
 import holdfast as hf
+from holdfast.decisions import core
+from holdfast.decisions.executor import Call, Waiting
 from holdfast.decisions.stores.sqlite import SqliteStore
 
 
@@ -183,3 +186,17 @@ def test_a_store_that_nobody_uses_any_more_goes_without_waiting(folder):
         thread.join(timeout=60)
         assert not thread.is_alive()
     assert router.rounds == 0
+
+
+def test_a_child_does_not_make_the_calls_that_wait_in_its_parent(lasting_place):
+    """Its parent's threads make them: they would be made twice."""
+    router = lasting_place.open(policy=SWITCH, seed=1)
+    rule = partial(core.ask, n=1, now=lasting_place.clock.now, announced={}, request="waiting", named=False)
+    waiting = Waiting(Call(rule))
+    router._executor._queue.append(waiting)
+    child = FORK.Process(target=router.ask)
+    child.start()
+    child.join()
+    assert child.exitcode == 0
+    router._executor._queue.remove(waiting)
+    assert router.rounds == 1

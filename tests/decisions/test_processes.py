@@ -200,6 +200,33 @@ def test_a_server_that_is_gone_for_good_is_one_clear_error(own_server):
         hf.open("postgresql://nobody@127.0.0.1:1/none", "game", SWITCH, retry=0.2)
 
 
+def test_threads_wait_together_for_a_server_that_is_gone(own_server):
+    """Eight threads, in two games, one after the other would take eight times as long."""
+    routers = [hf.open(own_server.url, f"game {i}", SWITCH, seed=1, retry=1.0) for i in range(2)]
+    for router in routers:
+        router.ask()
+    own_server.kill()
+    errors: list[Exception] = []
+
+    def ask(number: int) -> None:
+        try:
+            routers[number % 2].ask()
+        except hf.StoreError as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=ask, args=(number,)) for number in range(8)]
+    begun = time.monotonic()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=60)
+    assert time.monotonic() - begun < 5
+    assert len(errors) == 8
+    assert all("cannot be reached" in str(error) for error in errors)
+    own_server.start()
+    assert [router.rounds for router in routers] == [1, 1]
+
+
 @pytest.mark.skipif(os.getuid() != 0, reason="only root may mount a small disk")
 def test_a_full_disk_is_one_clear_error_and_loses_nothing(tmp_path):
     disk = tmp_path / "disk"

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 from holdfast.decisions.codec import setup_of, state_from, state_text
 from holdfast.decisions.core import View
 from holdfast.decisions.setup import Setup, State
-from holdfast.decisions.stores.forks import ROUTER, lock_across_forks
+from holdfast.decisions.stores.forks import ROUTER, drop_waiting_in_children, lock_across_forks
 from holdfast.decisions.stores.sql import ConnectionLost, Rounds, Store, Transaction, nested
 from holdfast.errors import BadStore, HoldfastError, StoreError
 from holdfast.policies.policy import Policy
@@ -61,6 +61,11 @@ class Executor:
         self._queue: deque[Waiting] = deque()
         self._known: tuple[str, State] | None = None
         self._revision = 0
+        drop_waiting_in_children(self)
+
+    def drop_waiting(self) -> None:
+        """Forget the calls that wait: other processes make them."""
+        self._queue.clear()
 
     def keep_state(self, version: str, state: State) -> None:
         """This process has just written the state: it need not be read back."""

@@ -17,6 +17,7 @@ ROUTER, STORE = range(2)
 
 _locks: tuple[WeakSet[Any], ...] = (WeakSet(), WeakSet())
 _stores: WeakSet[Any] = WeakSet()
+_queues: WeakSet[Any] = WeakSet()
 _registering = RLock()
 _held: list[Any] = []
 
@@ -35,6 +36,12 @@ def close_before_forks(store: Any) -> None:
         _stores.add(store)
 
 
+def drop_waiting_in_children(executor: Any) -> None:
+    """Empty a queue of calls in each child: its parent's threads wait for them, and make them."""
+    with _registering:
+        _queues.add(executor)
+
+
 def _take_all() -> None:
     _registering.acquire()
     for lock in [lock for locks in _locks for lock in locks]:
@@ -50,5 +57,11 @@ def _free_all() -> None:
     _registering.release()
 
 
+def _begin_child() -> None:
+    for executor in list(_queues):
+        executor.drop_waiting()
+    _free_all()
+
+
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_take_all, after_in_parent=_free_all, after_in_child=_free_all)
+    os.register_at_fork(before=_take_all, after_in_parent=_free_all, after_in_child=_begin_child)
