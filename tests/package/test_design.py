@@ -30,9 +30,10 @@ def _definitions() -> dict[str, list[ast.AST]]:
 DEFINED = _definitions()
 
 
-def _steps(walk: str) -> list[list[str]]:
-    """The names of a walk, step by step; what stands in brackets is not part of it."""
-    return [re.findall(r"`([\w.]+)`", step) for step in re.sub(r"\([^()]*\)", "", walk).split("→")]
+def _chains(walk: str) -> list[list[list[str]]]:
+    """The names of a walk: chains between semicolons, steps between arrows; brackets are left out."""
+    chains = re.sub(r"\([^()]*\)", "", walk).split(";")
+    return [[re.findall(r"`([\w.]+)`", step) for step in chain.split("→")] for chain in chains]
 
 
 def _used(nodes: list[ast.AST]) -> Iterator[str]:
@@ -50,8 +51,10 @@ def test_there_are_walks() -> None:
 
 @pytest.mark.parametrize(("call", "walk"), WALKS, ids=[call for call, _ in WALKS])
 def test_each_step_of_a_walk_uses_the_next(call: str, walk: str) -> None:
-    steps = _steps(walk)
-    assert all(name in DEFINED for step in steps for name in step), [n for s in steps for n in s if n not in DEFINED]
-    for before, after in itertools.pairwise(steps):
-        used = {name for step in before for name in _used(DEFINED[step])}
-        assert [name for name in after if name.rsplit(".", 1)[-1] not in used] == [], f"not used by {before}"
+    chains = _chains(walk)
+    unknown = [name for chain in chains for step in chain for name in step if name not in DEFINED]
+    assert unknown == []
+    for chain in chains:
+        for before, after in itertools.pairwise(chain):
+            used = {name for step in before for name in _used(DEFINED[step])}
+            assert [name for name in after if name.rsplit(".", 1)[-1] not in used] == [], f"not used by {before}"
