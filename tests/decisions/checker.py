@@ -230,8 +230,8 @@ class Twin:
     def change(self, settings: dict[str, Any], active: Sequence[int]) -> None:
         """Other settings: estimates stay, a new arm has the lowest."""
         after = oracle_of(settings)
-        if hasattr(after, "lam"):
-            self.oracle.lam = after.lam
+        for name in vars(after).keys() & {"lam", "B"}:
+            setattr(self.oracle, name, getattr(after, name))
         if list(active) != self.active:
             must(isinstance(self.oracle, naive.Algorithm1), "arms of this policy cannot change here")
             known = dict(zip(self.active, self.oracle.C, strict=True))
