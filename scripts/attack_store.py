@@ -14,6 +14,7 @@ import json
 import os
 import random
 import shutil
+import subprocess
 import sys
 import tempfile
 import time
@@ -28,7 +29,7 @@ sys.path.extend(str(Path(__file__).parents[1] / "tests" / room) for room in ("de
 
 from attack import Trial, attack
 from places import fresh_database
-from postgres_server import PrivateServer
+from postgres_server import PrivateServer, binaries
 
 POLICIES = [
     hf.AdaptiveTsallisSwitch(3, switching_cost=1.5),
@@ -87,6 +88,8 @@ def main() -> None:
             try:
                 checker, attacked = attack(url, trial, place, options.each, seed=options.seed * 10**6 + number)
             except BaseException:
+                if server is not None:
+                    subprocess.run([binaries() / "pg_dump", f"--dbname={url}", f"--file={place}/games.sql"], check=False)
                 print(f"game {number}, kept in {place}: {trial}", file=sys.stderr)
                 raise
             worst = max(worst, checker.worst)
