@@ -89,7 +89,8 @@ def main() -> None:
                 checker, attacked = attack(url, trial, place, options.each, seed=options.seed * 10**6 + number)
             except BaseException:
                 if server is not None:
-                    subprocess.run([binaries() / "pg_dump", f"--dbname={url}", f"--file={place}/games.sql"], check=False)
+                    dump = [binaries() / "pg_dump", f"--dbname={url}", f"--file={place}/games.sql"]
+                    subprocess.run(dump, check=False)
                 print(f"game {number}, kept in {place}: {trial}", file=sys.stderr)
                 raise
             worst = max(worst, checker.worst)

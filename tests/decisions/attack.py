@@ -249,7 +249,8 @@ class Attack:
                     patience = self.chance.randint(1, 60)
                 ways += [{"patience": patience}, {"missing": self.chance.choice(["mean", sum(policy.bounds) / 4])}]
             if hasattr(policy, "switching_cost"):
-                ways.append({"switching_cost": policy.switching_cost * self.chance.choice([0.5, 0.8, 1.25, 2.0])})
+                cost = round(policy.switching_cost * self.chance.choice([0.5, 0.8, 1.25, 2.0]), 6)  # as one writes it
+                ways.append({"switching_cost": max(cost, 0.01)})
             if self.trial.remember < 10**6:
                 ways.append({"remember": self.chance.randint(0, 400)})
             if policy.arms is not None and not isinstance(policy, (hf.AdaptiveTsallisSwitch, hf.BaSE)):

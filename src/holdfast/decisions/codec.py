@@ -134,13 +134,14 @@ def setup_of(game: Game, given: Policy | None, allow: Iterable[str | type[Policy
         played = [names[arm] for arm in active]
         if played != list(policy.arms or range(policy.n_arms)):
             raise ValueError(f"the arms {played} are not those of the policy")
+        ids = Ids(game.uid, game.secret)
     return Setup(
         game=game,
         policy=policy,
         settings=settings,
         names=names,
         active=active,
-        ids=Ids(game.uid, game.secret),
+        ids=ids,
         bounds=policy.bounds,
         announces=policy.announces,
         has_patience=settings.patience is not None,
