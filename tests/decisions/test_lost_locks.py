@@ -34,16 +34,15 @@ def test_what_was_written_to_a_lost_log_never_reaches_the_file(folder, monkeypat
     router = hf.open(url, "game", SWITCH, seed=1)
     play(router, 20)
     shutil.copy(folder / "g.db", folder / "copy.db")  # here the locks are dropped
-    checks = router.store._check_files
-    others = [lambda: play_elsewhere(url), checks]
-    monkeypatch.setattr(router.store, "_check_files", lambda: others.pop(0)())
-    with pytest.raises(hf.BadStore, match="write-ahead log.* while it was in use; open the game again"):
+    checks = [lambda: play_elsewhere(url), router.store._check_files]
+    monkeypatch.setattr(router.store, "_check_files", lambda: checks.pop(0)())
+    with pytest.raises(hf.BadStore, match=r"write-ahead log.* while it was in use; open the game again"):
         router.ask(7)
     play_elsewhere(url)
     if ending == "closed":
         router.close()
     monkeypatch.undo()
-    del router, checks, others
+    router = None
     gc.collect()
     with sqlite3.connect(folder / "g.db") as connection:
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
