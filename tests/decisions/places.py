@@ -25,6 +25,14 @@ def fresh_schema(server: PrivateServer) -> str:
     return f"{server.url}?options=-csearch_path%3D{schema}"
 
 
+def fresh_database(server: PrivateServer) -> str:
+    """A URL of a new database, which can be dumped and restored as a whole."""
+    name = f"d{os.getpid()}_{next(NUMBERS)}"
+    with psycopg.connect(server.url, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    return server.url.removesuffix("/postgres") + f"/{name}"
+
+
 class Clock:
     """A clock that goes when it is told to."""
 

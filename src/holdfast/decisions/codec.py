@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -56,11 +56,21 @@ def settings_of(text: str) -> Settings:
     return settings
 
 
-def policy_from(text: str, given: Policy | None) -> Policy:
-    """The policy that a store describes. `given` has what a store cannot keep: functions, and where its class is."""
+def policy_from(text: str, given: Policy | None, allow: Iterable[str | type[Policy]] = ()) -> Policy:
+    """The policy that a store describes.
+
+    Parameters
+    ----------
+    text
+        As the store has it.
+    given
+        The user's own, if any. It has what a store cannot keep: functions, and where its class is.
+    allow
+        User-defined policies that may be imported where none is given.
+    """
     content = json.loads(text)
     if given is None:
-        return policy_of(content, None)
+        return policy_of(content, None, allow)
     values = {name: value for name, value in content["policy"].items() if name != "policy"}
     if "arms" in values:
         values["n_arms"] = 0
@@ -113,24 +123,25 @@ def _sums_from(values: Any, count: int) -> list[ArmSums]:
     return [ArmSums(**sums) for sums in values]
 
 
-def setup_of(game: Game, given: Policy | None) -> Setup:
-    """The setup that a game's row describes; `given` is the policy that the user gave, if any."""
+def setup_of(game: Game, given: Policy | None, allow: Iterable[str | type[Policy]] = ()) -> Setup:
+    """The setup that a game's row describes; `given` and `allow` as in `policy_from`."""
     with undamaged(f"the settings of game {game.name!r}", BadSavedState):  # that names a policy to give
         settings = settings_of(game.settings)
-        policy = policy_from(game.policy, given)
+        policy = policy_from(game.policy, given, allow)
         arms = json.loads(game.arms)
         names = tuple(number if name is None else name for number, (name, _) in enumerate(arms))
         active = tuple(number for number, (_, retired) in enumerate(arms) if not retired)
         played = [names[arm] for arm in active]
         if played != list(policy.arms or range(policy.n_arms)):
             raise ValueError(f"the arms {played} are not those of the policy")
+        ids = Ids(game.uid, game.secret)
     return Setup(
         game=game,
         policy=policy,
         settings=settings,
         names=names,
         active=active,
-        ids=Ids(game.uid, game.secret),
+        ids=ids,
         bounds=policy.bounds,
         announces=policy.announces,
         has_patience=settings.patience is not None,

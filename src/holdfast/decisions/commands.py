@@ -32,6 +32,10 @@ Patience = Annotated[
     str | None, typer.Option(help="How long to wait for losses: rounds, such as 50, or a time: 30s, 10m, 2h, 1d.")
 ]
 Missing = Annotated[str | None, typer.Option(help="What a loss that does not come counts as: mean, drop or a number.")]
+Allow = Annotated[
+    list[str] | None,
+    typer.Option(metavar="MODULE:CLASS", help="A user-defined policy that may be imported; may be given again."),
+]
 Remember = Annotated[int | None, typer.Option(help="Rounds of settled blocks whose single losses are kept.")]
 
 INTERRUPTED = 130
@@ -115,6 +119,7 @@ def ask(
         str | None, typer.Option(metavar="KEY", help="Idempotency key: the same key gets the same decisions.")
     ] = None,
     as_json: AsJson = False,
+    allow: Allow = None,
     loss_range: Annotated[str | None, typer.Option(hidden=True)] = None,
 ) -> None:
     """Ask which arm to play: prints the decision's id and arm."""
@@ -132,7 +137,7 @@ def ask(
             if value is not None:
                 rule = "is for a new game: begin one with --policy, or change this one with `holdfast store change`"
                 raise InvalidParameter(parameter, rule, value)
-    with open_game(_store(url, new=begun is not None), name, begun, **options) as router:
+    with open_game(_store(url, new=begun is not None), name, begun, allow=allow or (), **options) as router:
         decisions = router.ask(1 if n is None else n, request=request)
     if as_json:
         answers = [decision._asdict() for decision in decisions]
@@ -148,14 +153,15 @@ def tell(
     id: Annotated[str, typer.Argument(help="The decision's id, as ask printed it.")],
     loss: Annotated[float, typer.Argument(help="What it lost.")],
     as_json: AsJson = False,
+    allow: Allow = None,
 ) -> None:
     """Report the loss of a decision; reported twice, it counts once."""
-    with open_game(_store(url), name) as router:
+    with open_game(_store(url), name, allow=allow or ()) as router:
         receipt = router.tell(id, loss)
     print(json.dumps(receipt._asdict()) if as_json else "told" if receipt.new else "told before")
 
 
-def list_games(url: Url, as_json: AsJson = False) -> None:
+def list_games(url: Url, as_json: AsJson = False, allow: Allow = None) -> None:
     """List the games of a store."""
     from rich.console import Console
 
@@ -165,7 +171,7 @@ def list_games(url: Url, as_json: AsJson = False) -> None:
     rows, damaged = [], {}
     for name in store.names():
         try:
-            router = open_game(store, name)
+            router = open_game(store, name, allow=allow or ())
             totals = router.history.totals
         except HoldfastError as error:
             if isinstance(error, StoreError) and not isinstance(error, BadStore):
@@ -182,13 +188,13 @@ def list_games(url: Url, as_json: AsJson = False) -> None:
         show_games(rows, damaged, Console())
 
 
-def show(url: Url, name: Name, as_json: AsJson = False) -> None:
+def show(url: Url, name: Name, as_json: AsJson = False, allow: Allow = None) -> None:
     """Show a game: its arm, cost so far, arms and last blocks."""
     from rich.console import Console
 
     from holdfast.decisions.terminal import show_game
 
-    with open_game(_store(url), name) as router:
+    with open_game(_store(url), name, allow=allow or ()) as router:
         if as_json:
             totals = asdict(router.history.totals)
             print(json.dumps({"name": name, "arm": router.arm, "hold": router.hold, **totals}))
@@ -201,9 +207,10 @@ def export(
     name: Name,
     out: Annotated[Path, typer.Option(help="A file that ends in .csv or .parquet.")],
     as_json: AsJson = False,
+    allow: Allow = None,
 ) -> None:
     """Write the log of a game to a file, for `holdfast replay`."""
-    with open_game(_store(url), name) as router:
+    with open_game(_store(url), name, allow=allow or ()) as router:
         router.history.export(out)
     if as_json:
         print(json.dumps({"out": str(out)}))
@@ -219,19 +226,20 @@ def change(
     missing: Missing = None,
     remember: Remember = None,
     as_json: AsJson = False,
+    allow: Allow = None,
 ) -> None:
     """Change the settings of a game, from its next block on."""
     options = _options(patience, missing, remember)
     if switching_cost is None and not (add or retire or options):
         raise typer.BadParameter("give what to change: --switching-cost, --add, --retire, --patience, …")
-    with open_game(_store(url), name) as router:
+    with open_game(_store(url), name, allow=allow or ()) as router:
         router.change(switching_cost=switching_cost, add_arms=names(add), retire_arms=names(retire), **options)
     print(json.dumps({"name": name}) if as_json else "changed")
 
 
-def settle(url: Url, name: Name, as_json: AsJson = False) -> None:
+def settle(url: Url, name: Name, as_json: AsJson = False, allow: Allow = None) -> None:
     """Settle the blocks whose patience has run out."""
-    with open_game(_store(url), name) as router:
+    with open_game(_store(url), name, allow=allow or ()) as router:
         settled = router.settle()
     print(json.dumps({"settled": settled}) if as_json else f"{settled:,} blocks settled")
 

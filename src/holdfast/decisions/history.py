@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holdfast.checks import whole_number
+from holdfast.decisions.codec import undamaged
 from holdfast.decisions.core import compact
 from holdfast.decisions.executor import Call, Executor, stored_state
 from holdfast.decisions.models import Block
 from holdfast.decisions.setup import ArmSums, Setup
 from holdfast.decisions.stores.sql import Transaction
-from holdfast.errors import InvalidParameter
+from holdfast.errors import BadStore, InvalidParameter
 from holdfast.files import whole_file
 
 if TYPE_CHECKING:
@@ -85,7 +86,8 @@ class History:
     def changes(self) -> list[dict[str, Any]]:
         """Settings that were changed, with time, kind, detail and reason, in order."""
         found = self._executor.read(lambda transaction, _: transaction.changes())
-        return [{**change._asdict(), "detail": json.loads(change.detail)} for change in found]
+        with undamaged("a change of settings"):
+            return [{**change._asdict(), "detail": json.loads(change.detail)} for change in found]
 
     def blocks(self) -> Iterator[Block]:
         """All blocks that have not been compacted, in order."""
@@ -198,11 +200,15 @@ def _losses_after(last: int, transaction: Transaction, _: Setup) -> list[tuple[B
     blocks = transaction.blocks("after", last, AT_ONCE)
     stored: dict[int, list[float]] = {block.number: [] for block in blocks}
     for loss in transaction.losses(blocks[0].number, blocks[-1].number) if blocks else ():
+        if loss.block not in stored:
+            raise BadStore(f"the store is damaged: there is a loss of block {loss.block}, which is missing")
         if not loss.late:
             stored[loss.block].append(loss.loss)
     found = []
     for block in blocks:
         losses = stored[block.number]
+        if len(losses) > block.told:
+            raise BadStore(f"the store is damaged: block {block.number} has more losses than were told")
         single = len(losses) == block.told
         found.append((block, losses if single else [math.fsum(block.losses) / block.told] * block.told, single))
     return found

@@ -17,6 +17,9 @@ import secrets
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+MOST_TIME = 1e11
+"""Seconds since 1970 in the year 5138; a clock beyond it counts milliseconds or nanoseconds."""
+
 
 class Decision(NamedTuple):
     """One round that was handed out. All its fields are plain values that JSON carries.

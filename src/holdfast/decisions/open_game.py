@@ -39,6 +39,7 @@ def open(
     retry: float = 30.0,
     timeout: float = 60.0,
     token: str | None = None,
+    allow: Iterable[str | type[Policy]] = (),
 ) -> Router:
     """The game called `name` in the store at `url`: begun with `policy` if there is none yet, else continued.
 
@@ -72,6 +73,9 @@ def open(
         Seconds that a call waits for others who use the same game, file or connections.
     token
         For a server: what `holdfast token make` printed.
+    allow
+        User-defined policies that may be imported where `policy` is left out: classes, ``"module:Class"``, or
+        ``"module"`` for all of a module.
 
     >>> import holdfast as hf
     >>> router = hf.open("memory:", "chat", hf.TsallisSwitch(arms=["a", "b"], switching_cost=0.3), seed=1)
@@ -108,7 +112,9 @@ def open(
     game = with_retries(lambda: _found(store, name, fresh, time.monotonic() + wait), patient)
     if policy is not None:
         check_same_class(game, policy)
-    executor = Executor(store, setup_of(game, policy), policy, patient, wait)
+    setup = setup_of(game, policy, allow)
+    given = setup.policy if allow else policy  # its class is known by now, and need not be allowed again
+    executor = Executor(store, setup, given, patient, wait)
     if fresh is not None and state is not None and game.uid == fresh.game.uid:
         executor.keep_state(fresh.head.state_version, state)
     router = Router(executor, clock)

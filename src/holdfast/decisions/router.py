@@ -16,7 +16,7 @@ from holdfast.decisions.core import Answers, Report, ask, expire, tell
 from holdfast.decisions.executor import Call, Executor, stored_state
 from holdfast.decisions.history import History
 from holdfast.decisions.ids import checked_name
-from holdfast.decisions.models import Ask, Decision, Head, Loss, Receipt
+from holdfast.decisions.models import MOST_TIME, Ask, Decision, Head, Loss, Receipt
 from holdfast.decisions.settings import given_settings
 from holdfast.decisions.setup import Setup
 from holdfast.decisions.stores import Store
@@ -27,9 +27,6 @@ from holdfast.policies.policy import Policy
 
 MOST_AT_ONCE = 100_000
 """Decisions that one call hands out at most."""
-
-MOST_TIME = 1e11
-"""Seconds since 1970 in the year 5138; a clock beyond it counts milliseconds or nanoseconds."""
 
 
 class Router:

@@ -24,7 +24,7 @@ from operator import attrgetter
 from threading import local
 from typing import Any, ClassVar, NamedTuple, get_type_hints
 
-from holdfast.decisions.models import Ask, Block, Change, Events, Game, Head, Loss
+from holdfast.decisions.models import MOST_TIME, Ask, Block, Change, Events, Game, Head, Loss
 from holdfast.errors import BadStore, StoreError
 
 SCHEMA_TABLE = "holdfast_schema"
@@ -163,8 +163,9 @@ def row_of(kind: Any, values: Sequence[Any]) -> Any:
 def _block_of(values: Sequence[Any]) -> Block:
     block: Block = row_of(Block, values)
     counts = block.number >= 1 and 0 <= block.told <= block.rounds <= MOST_COUNT and block.arm >= 0
-    if not (counts and math.isfinite(block.probability)):
-        raise BadStore(f"the store is damaged: the counts of block {block.number} are impossible")
+    times = abs(block.began) < MOST_TIME and abs(block.settled_at or 0.0) < MOST_TIME
+    if not (counts and times and math.isfinite(block.probability)):
+        raise BadStore(f"the store is damaged: the counts or times of block {block.number} are impossible")
     return block
 
 
@@ -173,7 +174,7 @@ def _head_of(values: Sequence[Any]) -> Head:
     counts = 0 <= head.handed <= head.rounds <= MOST_COUNT and 0 <= head.asked <= MOST_COUNT
     order = 0 <= head.forgotten <= head.settled <= head.block <= MOST_COUNT and 0 <= head.removed <= head.block
     numbers = 0 <= head.kept <= MOST_COUNT and head.revision >= 1 and (head.arm >= 0 or head.block == 0)
-    if not (counts and order and numbers and math.isfinite(head.clock)):
+    if not (counts and order and numbers and abs(head.clock) < MOST_TIME):
         raise BadStore("the store is damaged: the counts of a game are impossible")
     return head
 

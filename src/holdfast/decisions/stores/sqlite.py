@@ -9,8 +9,10 @@ log, or an older content, is refused (`_check_files`).
 
 from __future__ import annotations
 
+import ctypes
 import os
 import sqlite3
+import struct
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -31,6 +33,14 @@ from holdfast.decisions.stores.sql import (
     nested,
 )
 from holdfast.errors import BadStore, InvalidParameter, StoreError
+
+try:
+    import fcntl
+except ImportError:  # Windows, where locks belong to open files in any case
+    fcntl = None  # type: ignore[assignment]
+
+READERS = 0x40000002, 510
+"""The bytes of a file that SQLite's readers lock (its file format: the lock-byte page)."""
 
 BUSY = 0.1
 """Seconds that SQLite itself waits for others; Python waits on, and hears Ctrl-C in between."""
@@ -101,6 +111,7 @@ class SqliteStore(Store):
         self._file: tuple[int, int] | None = None  # which one it was when it was first opened
         self._path, self._log_path = str(self.place), f"{self.place}-wal"
         self._log: int | None = None  # which log this connection writes
+        self._what = ""  # what happened to the file, where it is stale
         self._stamp: tuple[int, int] | None = None  # when the file was last written, by whom ever
         self._written: dict[int, int] = {}  # revisions in the file itself, without its log
         if self.place is not None:
@@ -235,9 +246,12 @@ class SqliteStore(Store):
         self._stamp, self._written = stamp, written
 
     def _taken_away(self, what: str) -> StoreError:
-        if self._connection is None and self._file is not None and not self.replaced():
+        if self._connection is None and self._file is not None and not self.stale and not self.replaced():
             return ConnectionLost(f"{self.url} was closed in the middle of the call, by a fork; nothing was changed")
-        self.stale = True
+        self.stale, self._what = True, what
+        if self._connection is not None:
+            _close_without_its_log(self._connection, self._path)
+            self._connection = None
         return BadStore(
             f"{self.url} {what} while it was in use; open the game again (copy and restore it with "
             "holdfast store backup and restore)"
@@ -274,6 +288,8 @@ class SqliteStore(Store):
         """A connection in a transaction, as soon as others let us."""
         while True:
             try:
+                if self.stale:
+                    raise self._taken_away(self._what)
                 connection = self._connection or self._connected()
                 if self.place is not None:
                     self._check_files()
@@ -299,6 +315,26 @@ class SqliteStore(Store):
             return BadStore(f"the store is damaged: {error}; nothing was changed")
         reason = REASONS.get(code, "SQLite reports an error")
         return StoreError(f"{self.url}: {reason} ({error}); nothing was changed")
+
+
+def _close_without_its_log(connection: sqlite3.Connection, path: str) -> None:
+    """Close a connection that has lost its log, which SQLite would write over what others have written since.
+
+    It does so if it can lock the file for itself alone. A lock of an open file (not of a process) on the bytes that its
+    readers lock keeps it from that. Where there is no such lock, the connection stays open.
+    """
+    try:
+        handle = os.open(path, os.O_RDONLY)
+    except OSError:  # deleted: nobody else has it
+        connection.close()
+        return
+    try:
+        fcntl.fcntl(handle, fcntl.F_OFD_SETLK, struct.pack("hhqqi", fcntl.F_RDLCK, os.SEEK_SET, *READERS, 0))
+        connection.close()
+    except (AttributeError, OSError):
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))  # never to be collected, and so closed
+    finally:
+        os.close(handle)
 
 
 def _place(address: Address) -> Path:

@@ -1,0 +1,647 @@
+"""An independent check of a game in a store: everything it came to is computed again from a log that SQL triggers keep.
+
+`watch` makes the triggers; they write each row that changes into tables beside the store's own, in the order in which
+it happened. `check` reads that log and computes again: probabilities and block lengths by the naive solver of
+`tests/oracles`, which block was due when, what stood for missing losses, every count and sum, exactly. It shares no
+code with the rules. A transaction writes its rows at its end, so the order of draws and settlements within one is
+sought: there must be one that explains every probability and settles each block before the first draw after it was due.
+
+`check_journal` compares the log with what workers wrote down when their calls returned.
+"""
+
+import copy
+import json
+import math
+import sqlite3
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import groupby, pairwise
+from types import SimpleNamespace as Row
+from typing import Any
+
+import naive
+import naive_adaptive
+import psycopg
+from psycopg.rows import dict_row
+
+import holdfast as hf
+from holdfast.decisions.stores.address import parse_address
+
+TABLES = ("games", "blocks", "asks", "losses", "heads")
+CLOSE = 1e-10
+"""How far a probability may be from the naive solver's, relatively."""
+
+
+class Violation(Exception):
+    """What the store holds cannot have come about by the rules."""
+
+
+def must(holds: bool, what: str) -> None:
+    if not holds:
+        raise Violation(what)
+
+
+# ---- the log
+
+
+@contextmanager
+def connected(url: str) -> Iterator[Any]:
+    """A connection to the database of a store, beside the store's own; rows are dictionaries."""
+    address = parse_address(url)
+    if address.kind == "postgresql":
+        with psycopg.connect(**address.conninfo, row_factory=dict_row) as connection:
+            yield connection
+        return
+    with closing(sqlite3.connect(address.path, timeout=60)) as connection:
+        connection.row_factory = lambda cursor, row: dict(zip([d[0] for d in cursor.description], row, strict=True))
+        with connection:
+            yield connection
+
+
+def watch(url: str) -> None:
+    """Make tables and triggers that log every change from now on; the store must have its tables and no game yet."""
+    with connected(url) as connection:
+        server = isinstance(connection, psycopg.Connection)
+        if server:
+            connection.execute("CREATE SEQUENCE checker_order")
+        else:
+            connection.execute("CREATE TABLE checker_order (n INTEGER)")
+            connection.execute("INSERT INTO checker_order VALUES (0)")
+        for table in TABLES:
+            connection.execute(
+                f"CREATE TABLE checker_{table} AS SELECT {'0::bigint' if server else 0} AS seq, "
+                f"{'null::text' if server else 'null'} AS op, x.* FROM holdfast_{table} x WHERE 1 = 0"
+            )
+            for op in ("INSERT", "UPDATE", "DELETE"):
+                row = "OLD" if op == "DELETE" else "NEW"
+                for statement in _trigger(connection, server, table, op, row):
+                    connection.execute(statement)
+
+
+def _trigger(connection: Any, server: bool, table: str, op: str, row: str) -> list[str]:
+    name = f"checker_{table}_{op}"
+    if server:
+        body = f"INSERT INTO checker_{table} SELECT nextval('checker_order'), '{op}', {row}.*; RETURN NULL;"
+        return [
+            f"CREATE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN {body} END $$",
+            f"CREATE TRIGGER {name} AFTER {op} ON holdfast_{table} FOR EACH ROW EXECUTE FUNCTION {name}()",
+        ]
+    columns = [found["name"] for found in connection.execute(f"PRAGMA table_info(holdfast_{table})")]
+    values = ", ".join(f"{row}.{column}" for column in columns)
+    return [
+        f"CREATE TRIGGER {name} AFTER {op} ON holdfast_{table} BEGIN UPDATE checker_order SET n = n + 1; "
+        f"INSERT INTO checker_{table} SELECT n, '{op}', {values} FROM checker_order; END"
+    ]
+
+
+@dataclass
+class Step:
+    """One transaction on a game: rows by what happened to them; `head` is the last that it wrote."""
+
+    head: Row
+    rows: dict[tuple[str, str], list[Row]]
+
+    def get(self, table: str, op: str) -> list[Row]:
+        return self.rows.get((table, op), [])
+
+
+def settings_of(game: Row) -> tuple[str, ...]:
+    """What a change changes."""
+    return game.policy, game.arms, game.settings
+
+
+def steps_of(url: str, name: str) -> tuple[Row, list[Step]]:
+    """The game as it began, and each transaction on it since, in order."""
+    with connected(url) as connection:
+        logged = [
+            (found.pop("seq"), table, found.pop("op"), Row(**found))
+            for table in TABLES
+            for found in connection.execute(f"SELECT * FROM checker_{table}").fetchall()
+        ]
+    logged.sort(key=lambda event: event[0])
+    begun = next(row for _, table, op, row in logged if (table, op) == ("games", "INSERT") and row.name == name)
+    steps, rows, settings = [], defaultdict(list), settings_of(begun)
+    for _, table, op, row in logged:
+        if (row.id if table == "games" else row.game) != begun.id or (op == "INSERT" and table in ("games", "heads")):
+            continue
+        if table == "games":
+            if settings_of(row) == settings:  # restored: versions that nobody knows
+                continue
+            settings = settings_of(row)
+        if table == "heads":
+            steps.append(Step(row, dict(rows)))
+            rows.clear()
+        else:
+            rows[table, op].append(row)
+    must(not rows, "rows changed without the head of their game")
+    return begun, steps
+
+
+# ---- the policy, by the naive solver
+
+
+class Chosen:
+    """Stands for the uniform number with which `naive.draw` draws this arm."""
+
+    def __init__(self, arm: int) -> None:
+        self.left = arm
+
+    def __lt__(self, cumulative: float) -> bool:
+        self.left -= 1
+        return self.left < 0
+
+
+def oracle_of(settings: dict[str, Any]) -> Any:
+    low, high = settings["units"]
+    K, cost = settings["n_arms"], settings.get("switching_cost", 0.0) / (high - low)
+    short = {"importance-weighted": "iw", "reduced-variance": "rv"}.get(settings.get("estimator", ""), "iw")
+    if settings["policy"] == "adaptive":
+        return naive_adaptive.Adaptive(K, cost)
+    if settings["policy"] == "tsallis-switch":
+        return naive.TsallisSwitch(K, cost, short)
+    if settings["policy"] == "tsallis-inf":
+        return naive.TsallisInf(K, short)
+    if settings["policy"] == "exp3":
+        return naive.Exp3(K)
+    if settings["policy"] == "exp3-blocks":
+        return naive.BlockExp3(K, cost, settings["horizon"])
+    return naive.BaSE(
+        K, settings["horizon"], settings["grid"], settings["gamma"], settings["batches"], settings["order"]
+    )
+
+
+class Twin:
+    """The policy of a game, played by the naive solver, which hears what was drawn and says how likely that was."""
+
+    def __init__(self, settings: dict[str, Any], active: Sequence[int]) -> None:
+        self.settings, self.active, self.oracle = settings, list(active), oracle_of(settings)
+        self.drawn: dict[int, Any] = {}
+
+    @property
+    def waits(self) -> bool:
+        return isinstance(self.oracle, naive.BaSE)
+
+    def begin(self, number: int, arm: int) -> tuple[float, int]:
+        """Probability and length of a block of this arm."""
+        if arm not in self.active:
+            raise Violation(f"block {number} has arm {arm}, which is retired")
+        place = self.active.index(arm)
+        if not self.waits:
+            _, length = self.oracle.choose(Chosen(place))
+            self.drawn[number] = self.oracle.block()
+            return self.oracle.p[place], length
+        left = self.oracle.plan[self.oracle.j :]
+        random = self.oracle.order == "random" and self.oracle.m < len(self.oracle.points)
+        index = next((i for i, (other, _) in enumerate(left) if other == place), None) if random else 0
+        if index is None or left[index][0] != place:
+            return 0.0, 0
+        _, length = self.oracle.choose((index + 0.5) / len(left))
+        return 1.0, length  # the order was drawn with the batch, not with the block
+
+    def copy(self) -> "Twin":
+        """One that may go another way."""
+        other = copy.copy(self)
+        other.oracle, other.drawn = copy.deepcopy(self.oracle), dict(self.drawn)
+        return other
+
+    def agree(self, number: int, arm: int, probability: float) -> None:
+        """Go on with the store's probability: estimates divide by it, and rounding errors would grow and grow."""
+        if not self.waits:
+            self.drawn[number].p[self.active.index(arm)] = probability
+
+    def observe(self, number: int, arm: int, total: float, rounds: int) -> None:
+        """The loss of a block, in the policy's own units; one of a retired arm is not heard of."""
+        drawn = self.drawn.pop(number, None)
+        if arm not in self.active or (rounds == 0 and not self.waits):
+            return
+        low, high = self.settings["units"]
+        scaled = min(max((total - low * rounds) / (high - low), 0.0), float(rounds))
+        if self.waits:
+            self.oracle.observe(scaled, rounds)
+        elif isinstance(self.oracle, naive_adaptive.Adaptive):
+            self.oracle.observe(scaled, rounds, drawn)
+        else:
+            place = self.active.index(arm)  # it may have had another place when it was drawn
+            self.oracle.observe(scaled, rounds, naive.Block(place, {place: drawn.p[drawn.arm]}, drawn.baseline))
+
+    def change(self, settings: dict[str, Any], active: Sequence[int]) -> None:
+        """Other settings: estimates stay, a new arm has the lowest."""
+        after = oracle_of(settings)
+        for name in vars(after).keys() & {"lam", "B"}:
+            setattr(self.oracle, name, getattr(after, name))
+        if list(active) != self.active:
+            must(isinstance(self.oracle, naive.Algorithm1), "arms of this policy cannot change here")
+            known = dict(zip(self.active, self.oracle.C, strict=True))
+            self.oracle.C = [known.get(arm, min(known.values())) for arm in active]
+            self.oracle.K = len(active)
+        self.settings, self.active = settings, list(active)
+
+
+# ---- the game
+
+
+@dataclass
+class Seen:
+    """A block as it must be."""
+
+    number: int
+    arm: int
+    rounds: int
+    probability: float
+    began: float
+    handed: int = 0
+    losses: dict[int, float] = field(default_factory=dict)
+    late: dict[int, float] = field(default_factory=dict)
+    sum: Fraction = Fraction(0)
+    due: float | None = None
+    order: int | None = None
+    stored: set[str] = field(default_factory=lambda: {"asks", "losses", "block"})
+
+
+class Checker:
+    """One game, computed again from its log. `worst` is the largest relative error of a probability."""
+
+    def __init__(self, begun: Row) -> None:
+        self.blocks: dict[int, Seen] = {}
+        self.asks: dict[tuple[int, int], Row] = {}
+        """Each ask that was ever made, by block and first round."""
+        self.asked = self.switches = self.settled = self.forgotten = self.removed = self.revision = 0
+        self.arm, self.clock, self.worst = -1, -math.inf, 0.0
+        self.paid = Fraction(0)
+        self.known: dict[int, tuple[Fraction, int]] = defaultdict(lambda: (Fraction(0), 0))
+        """Sum and number of the losses that counted in settled blocks, by arm."""
+        self.open: dict[int, Seen] = {}
+        self.by_order: list[Seen] = []
+        """Settled blocks in their order."""
+        self.missing = self.kept = 0
+        self._set(begun)
+        self.twin = Twin(self.policy, self.active)
+
+    def _set(self, game: Row) -> None:
+        self.policy = json.loads(game.policy)["policy"]
+        self.settings = Row(**json.loads(game.settings))
+        self.arms = json.loads(game.arms)
+        self.active = [number for number, (_, retired) in enumerate(self.arms) if not retired]
+
+    def _due(self, clock: float, asked: int) -> float | None:
+        if self.settings.seconds is not None:
+            return clock + self.settings.seconds
+        return None if self.settings.rounds is None else float(asked + self.settings.rounds)
+
+    # ---- one transaction
+
+    def step(self, step: Step) -> None:
+        """Check one transaction, and go on from it."""
+        changed = step.get("games", "UPDATE")
+        head, before = step.head, self.asked
+        in_rounds = self.open.values() if self.settings.rounds else ()
+        due_first = [b.number for b in in_rounds if b.due is not None and b.due <= before]
+        begun = [self._begun(row) for row in step.get("blocks", "INSERT")]
+        rows = {row.number: row for row in step.get("blocks", "INSERT") + step.get("blocks", "UPDATE")}
+        shortened = self._shortened(rows, changed)
+        at_begin, ended = self._hand_out(step, begun)
+        self._record(step, rows)
+        settles = sorted(
+            (row for row in rows.values() if row.settled_order is not None and self.blocks[row.number].order is None),
+            key=lambda row: row.settled_order,
+        )
+        self._check_dues(rows, changed, ended, head)
+        observed = [self._settle(row, head, row.number in shortened) for row in settles]
+        only_compacted = step.rows and all(op == "DELETE" for _, op in step.rows)
+        if not only_compacted and step.rows:
+            late = [number for number in due_first if self.blocks[number].order is None]
+            must(not late, f"blocks {late} were due at {before} rounds and were not settled")
+        self._order(begun, observed, at_begin)
+        remember = self.settings.remember  # what a change settles, it forgets by the settings before it
+        if changed:
+            self._set(changed[-1])
+            self.twin.change(self.policy, self.active)
+        self._check_rows(rows)
+        self._forget(step, remember)
+        self._check_head(head)
+
+    def _begun(self, row: Row) -> Seen:
+        must(row.number == len(self.blocks) + 1, f"block {row.number} follows block {len(self.blocks)}")
+        block = Seen(row.number, row.arm, row.rounds, row.probability, row.began)
+        self.blocks[row.number] = self.open[row.number] = block
+        must(row.began >= self.clock, f"block {row.number} began before the time that was seen")
+        return block
+
+    def _shortened(self, rows: dict[int, Row], changed: list[Row]) -> set[int]:
+        """The current block of an arm that is retired ends with the rounds handed out."""
+        found = set()
+        for row in rows.values():
+            block = self.blocks[row.number]
+            if row.rounds != block.rounds:
+                must(bool(changed) and row.rounds == block.handed, f"block {row.number} has another length")
+                must(json.loads(changed[-1].arms)[block.arm][1], f"block {row.number} was cut and its arm not retired")
+                block.rounds = row.rounds
+                found.add(row.number)
+        return found
+
+    def _hand_out(self, step: Step, begun: list[Seen]) -> tuple[dict[int, int], dict[int, tuple[float, int]]]:
+        """Rounds asked when each block began, and when and at how many rounds a block's last was handed out."""
+        at_begin, ended, first_new = {}, {}, begun[0].number if begun else math.inf
+        for row in sorted(step.get("asks", "INSERT"), key=lambda row: (row.block, row.first)):
+            block = self.blocks[row.block]
+            must(row.first == block.handed, f"round {row.first} of block {row.block} was handed out out of turn")
+            must(
+                row.block == len(self.blocks) or row.block >= first_new - 1, f"block {row.block} is not the current one"
+            )
+            if row.first == 0:
+                earlier = self.blocks.get(row.block - 1)
+                must(earlier is None or earlier.handed == earlier.rounds, f"block {row.block} began too early")
+                at_begin[row.block] = self.asked
+            block.handed += row.rounds
+            must(block.handed <= block.rounds, f"block {row.block} has more rounds than it should")
+            must(row.at >= self.clock, "time ran back")
+            self.asked += row.rounds
+            self.asks[row.block, row.first] = row
+            if block.handed == block.rounds:
+                ended[row.block] = (row.at, self.asked)
+        must(set(at_begin) == {block.number for block in begun}, "a block began and nothing of it was handed out")
+        return at_begin, ended
+
+    def _record(self, step: Step, rows: dict[int, Row]) -> None:
+        for row in step.get("losses", "INSERT"):
+            block = self.blocks.get(row.block)
+            must(block is not None and row.round < block.handed, f"a loss of a round nobody has: {vars(row)}")
+            must(row.round not in {**block.losses, **block.late}, f"a loss was recorded twice: {vars(row)}")
+            must("losses" in block.stored, f"a loss of a forgotten block was recorded: {vars(row)}")
+            if row.late:
+                ends = row.block in rows and rows[row.block].settled_order is not None
+                must(block.order is not None or ends, f"a loss is late and its block open: {vars(row)}")
+                block.late[row.round] = row.loss
+            else:
+                must(block.order is None, f"a loss of a settled block counted: {vars(row)}")
+                block.losses[row.round] = row.loss
+                block.sum += Fraction(row.loss)
+
+    def _check_dues(self, rows: dict[int, Row], changed: list[Row], ended: dict[int, Any], head: Row) -> None:
+        for number, (at, asked) in ended.items():
+            self.blocks[number].due = self._due(at, asked)
+        if changed:
+            old = self.settings
+            new = Row(**json.loads(changed[-1].settings))
+            restarted = (old.seconds, old.rounds) != (new.seconds, new.rounds)
+            self.settings = new
+            for block in self.open.values():
+                settled_now = block.number in rows and rows[block.number].settled_order is not None
+                if block.handed == block.rounds and not settled_now and (restarted or block.due is None):
+                    block.due = self._due(head.clock, self.asked)
+            self.settings = old
+        for row in rows.values():
+            block = self.blocks[row.number]
+            cut = bool(changed) and row.settled_order is not None
+            must(cut or row.due == block.due, f"block {row.number} is due at {row.due}, not at {block.due}")
+
+    def _settle(self, row: Row, head: Row, cut: bool) -> tuple[Seen, float, int]:
+        """What the policy must be told of a settled block: its loss and its rounds."""
+        block = self.blocks[row.number]
+        must(row.settled_order == self.settled + 1, f"block {row.number} was settled out of order")
+        must(block.handed == block.rounds, f"block {row.number} was settled with rounds left")
+        told = list(block.losses.values())
+        left = block.rounds - len(told)
+        if left:
+            mark = row.settled_at if self.settings.seconds is not None else self.asked
+            must(block.due is not None and block.due <= mark, f"block {row.number} was settled before it was due")
+        must(self.clock <= row.settled_at <= head.clock, f"block {row.number} was settled at a time that was not")
+        must(row.total == math.fsum(told), f"block {row.number} has the total {row.total}, not {math.fsum(told)}")
+        earlier, count = self.known[block.arm]
+        usual = float(earlier) / count if count else sum(self.policy["units"]) / 2
+        self.known[block.arm] = earlier + block.sum, count + len(told)
+        rounds = block.rounds
+        if left and self.settings.missing == "drop":
+            rounds = len(told)
+        elif left:
+            one = math.fsum(told) / len(told) if told else usual
+            told = [*told, left * (one if self.settings.missing == "mean" else self.settings.missing)]
+        self.settled += 1
+        block.order = self.settled
+        del self.open[block.number]
+        self.by_order.append(block)
+        self.kept += block.rounds
+        self.missing += left
+        return block, math.fsum(told), -1 if cut else rounds
+
+    # ---- the order of draws and settlements in a transaction
+
+    def _order(self, begun: list[Seen], observed: list[tuple[Seen, float, int]], at_begin: dict[int, int]) -> None:
+        incomplete = [block for block, _, _ in observed if len(block.losses) < block.rounds]
+        for one, two in pairwise(incomplete):
+            must((one.due, one.number) < (two.due, two.number), f"block {two.number} was due before {one.number}")
+        seconds = self.settings.seconds is not None
+
+        def too_early(block: Seen, settled: int) -> list[int]:
+            """What was to be settled before this block began and was not: it was due, or the policy waits."""
+            if not self.twin.waits and not seconds and self.settings.rounds is None:
+                return []
+            mark = block.began if seconds else at_begin[block.number]
+            unsettled = [*self.open.values(), *(other for other, _, _ in observed[settled:])]
+            due = [b for b in unsettled if self.twin.waits or (b.due is not None and b.due <= mark)]
+            return [b.number for b in due if b.number < block.number]
+
+        wrong: list[str] = []
+
+        def explained(i: int, j: int, twin: Twin) -> Twin | None:
+            while i < len(begun) and j == len(observed):  # nothing to choose
+                if not self._drawn(twin, begun[i], too_early(begun[i], j), wrong):
+                    return None
+                i += 1
+            if i == len(begun):
+                for place in range(j, len(observed)):
+                    self._observe(twin, *observed[place])
+                return twin
+            for k in range(j, len(observed) + 1):
+                if k > j:
+                    if observed[k - 1][0].number >= begun[i].number:
+                        break
+                    self._observe(twin, *observed[k - 1])
+                trial = twin.copy()
+                if self._drawn(trial, begun[i], too_early(begun[i], k), wrong):
+                    found = explained(i + 1, k, trial)
+                    if found is not None:
+                        return found
+            return None
+
+        found = explained(0, 0, self.twin.copy() if begun and observed else self.twin)
+        if found is None:
+            raise Violation(f"no order of draws and settlements explains block {begun[0].number}: {wrong[-3:]}")
+        self.twin = found
+        for block in begun:
+            if block.arm != self.arm:
+                self.switches += 1
+                self.paid += Fraction(self.policy.get("switching_cost") or 0.0)
+            self.arm = block.arm
+
+    def _observe(self, twin: Twin, block: Seen, total: float, rounds: int) -> None:
+        if rounds >= 0:
+            twin.observe(block.number, block.arm, total, rounds)
+        else:
+            twin.drawn.pop(block.number, None)
+
+    def _drawn(self, twin: Twin, block: Seen, overdue: list[int], wrong: list[str]) -> bool:
+        if overdue:
+            wrong.append(f"blocks {overdue} were to be settled before block {block.number} began")
+            return False
+        p, length = twin.begin(block.number, block.arm)
+        error = abs(p - block.probability) / p if p else math.inf
+        if error > CLOSE or length != block.rounds:
+            wrong.append(
+                f"block {block.number} has p = {block.probability} and {block.rounds} rounds, not {p}, {length}"
+            )
+            return False
+        self.worst = max(self.worst, error)
+        twin.agree(block.number, block.arm, block.probability)
+        return True
+
+    # ---- sums
+
+    def _check_rows(self, rows: dict[int, Row]) -> None:
+        for row in rows.values():
+            block = self.blocks[row.number]
+            same = (block.arm, block.probability, block.began) == (row.arm, row.probability, row.began)
+            must(same, f"the draw of block {row.number} changed")
+            must(row.told == len(block.losses), f"block {row.number} has {row.told} losses, not {len(block.losses)}")
+            must(row.late == len(block.late), f"block {row.number} has {row.late} late losses, not {len(block.late)}")
+            must(
+                sum(map(Fraction, json.loads(row.losses))) == block.sum,
+                f"the losses of block {row.number} do not add up",
+            )
+            must(
+                row.settled_order == block.order,
+                f"block {row.number} was settled {row.settled_order}, not {block.order}",
+            )
+            complete = block.order is None and block.handed == block.rounds == len(block.losses)
+            must(not complete, f"block {row.number} has all its losses and is not settled")
+
+    def _forget(self, step: Step, remember: int) -> None:
+        """Single losses go in the order of settlement, and only beyond what is remembered; open blocks stay."""
+        gone = {row.number for row in step.get("blocks", "DELETE")}
+        single = {row.block for table in ("asks", "losses") for row in step.get(table, "DELETE")}
+        for number in gone | single:
+            must(self.blocks[number].order is not None, f"rows of block {number}, which is open, were deleted")
+        forgotten = step.head.forgotten
+        must(self.forgotten <= forgotten <= self.settled, "more is forgotten than was settled")
+        newly = [b for b in self.by_order[self.forgotten : forgotten] if b.stored and b.number not in gone]
+        for number in gone:
+            block = self.blocks[number]
+            self.kept -= block.rounds if "losses" in block.stored else 0
+            block.stored.clear()
+            self.removed += 1
+        for block in newly:
+            must(self.kept > remember, f"block {block.number} was forgotten with {self.kept} rounds kept")
+            self.kept -= block.rounds
+            block.stored = {"block"}
+        self.forgotten = forgotten
+        wrong = [n for n in single - gone if "losses" in self.blocks[n].stored]
+        must(not wrong, f"losses of blocks {wrong} were deleted and are not said to be")
+
+    def _check_head(self, head: Row) -> None:
+        current = self.blocks.get(len(self.blocks))
+        patient = self.settings.rounds is None and self.settings.seconds is None
+        dues = [] if patient else [block.due for block in self.open.values() if block.due is not None]
+        expected = {
+            "block": len(self.blocks),
+            "arm": self.arm,
+            "rounds": current.rounds if current else 0,
+            "handed": current.handed if current else 0,
+            "probability": current.probability if current else 0.0,
+            "asked": self.asked,
+            "switches": self.switches,
+            "settled": self.settled,
+            "removed": self.removed,
+            "kept": self.kept,
+        }
+        found = {name: getattr(head, name) for name in expected}
+        must(found == expected, f"the head is {found}, not {expected}")
+        must(sum(map(Fraction, json.loads(head.paid))) == self.paid, "what the switches cost does not add up")
+        must(head.revision > self.revision, f"revision {head.revision} follows {self.revision}")
+        must(head.clock >= self.clock, "time ran back")
+        must(not dues or (head.next_due is not None and head.next_due <= min(dues)), "a due block may be overlooked")
+        if self.settings.seconds is not None:
+            must(not dues or min(dues) > head.clock, f"a block was due at {min(dues, default=0)} and is not settled")
+        self.revision, self.clock = head.revision, head.clock
+
+    # ---- the end
+
+    def check_totals(self, router: hf.Router) -> None:
+        """What users see is what was computed."""
+        totals = router.history.totals
+        told = [loss for block in self.blocks.values() for loss in block.losses.values()]
+        out = sum(block.handed - len(block.losses) for block in self.open.values())
+        seen = (totals.rounds, totals.told, totals.missing, totals.out, totals.blocks, totals.switches)
+        expected = (self.asked, len(told), self.missing, out, len(self.blocks), self.switches)
+        must(seen == expected, f"the totals are {seen}, not {expected}")
+        must(totals.losses == math.fsum(told), "the losses do not add up")
+        must(totals.switching == float(self.paid), "what the switches cost does not add up")
+        must(totals.cost == float(sum(map(Fraction, told)) + self.paid), "the cost does not add up")
+        for number, arm in enumerate(totals.arms):
+            mine = [block for block in self.blocks.values() if block.arm == number]
+            losses = [loss for block in mine for loss in block.losses.values()]
+            counts = (len(mine), sum(block.handed for block in mine), len(losses), math.fsum(losses))
+            found = (arm.blocks, arm.rounds, arm.told, arm.losses)
+            must(found == counts, f"arm {arm.arm!r} has {found}, not {counts}")
+            must(arm.last_used == max((block.began for block in mine), default=None), f"arm {arm.arm!r} was used later")
+        open_now = {tuple(map(int, decision.id.split("-")[1:3])) for decision in router.open_decisions}
+        expected_open = {(b.number, r) for b in self.open.values() for r in range(b.handed) if r not in b.losses}
+        must(open_now == expected_open, "the open decisions are others")
+
+
+def check(url: str, name: str = "game") -> Checker:
+    """Compute a game again; a `Violation` where it cannot have come about by the rules."""
+    begun, steps = steps_of(url, name)
+    checker = Checker(begun)
+    for step in steps:
+        checker.step(step)
+    with hf.open(url, name) as router:
+        checker.check_totals(router)
+    return checker
+
+
+# ---- what workers heard
+
+
+@dataclass(frozen=True)
+class Lost:
+    """A restore between two moments, of a copy that was made between two earlier ones."""
+
+    copied: tuple[float, float]
+    restored: tuple[float, float]
+
+    def keeps(self, call: dict[str, Any]) -> bool:
+        """Whether what was acknowledged must still be there."""
+        return bool(call["end"] < self.copied[0] or call["begin"] > self.restored[1])
+
+
+def check_journal(checker: Checker, calls: list[dict[str, Any]], restores: Sequence[Lost] = ()) -> None:
+    """Everything acknowledged is in the store, once, as it was acknowledged; `calls` are lines of the workers."""
+    errors = [call for call in calls if call["what"] == "error"]
+    must(not errors, f"a call ended in an error: {errors[:2]}")
+    kept = [call for call in calls if all(restore.keeps(call) for restore in restores)]
+    handed: dict[str, str] = {}
+    for call in kept:
+        if call["what"] != "asked":
+            continue
+        for id, arm, probability, number, _ in call["decisions"]:
+            _, block, round, _ = id.split("-")
+            must(handed.setdefault(id, call["request"]) == call["request"], f"{id} was handed out twice")
+            seen = checker.blocks.get(int(block))
+            must(seen is not None and int(round) < seen.handed, f"{id} was handed out and is gone")
+            must((seen.number, seen.probability) == (number, probability), f"{id} has another probability")
+            named = checker.arms[seen.arm][0]
+            must(arm == (seen.arm if named is None else named), f"{id} has another arm")
+    by_id = lambda call: call["id"]  # noqa: E731
+    told = sorted((call for call in kept if call["what"] in ("new", "repeated", "late")), key=by_id)
+    for id, answers in groupby(told, by_id):
+        answers = list(answers)
+        _, block, round, _ = id.split("-")
+        seen = checker.blocks[int(block)]
+        losses = {call["loss"] for call in answers}
+        late = any(call["what"] == "late" for call in answers)
+        recorded = (seen.late if late else seen.losses).get(int(round))
+        must({recorded} == losses, f"{id} lost {losses}, and {recorded} is recorded")
+        must(sum(call["what"] == "new" for call in answers) <= 1, f"the loss of {id} counted twice")

@@ -1,0 +1,92 @@
+"""Behind the real PgBouncer, which pools transactions and drops startup options: what is promised holds."""
+
+import os
+import threading
+import time
+
+import psycopg
+import pytest
+from attack import Trial, attack
+from checker import check, watch
+from games import SWITCH
+from places import fresh_database
+from pooler import PROGRAM, Pooler
+
+import holdfast as hf
+from holdfast.decisions.stores import store_at
+
+
+@pytest.fixture
+def behind(postgres):
+    """A pooler with two connections, and a database whose server does not wait for its disk."""
+    if PROGRAM is None and os.environ.get("CI") != "true":
+        pytest.skip("no PgBouncer here: apt-get install pgbouncer")
+    direct = fresh_database(postgres)
+    database = direct.rpartition("/")[2]
+    with psycopg.connect(direct, autocommit=True) as connection:
+        for name, value in (("synchronous_commit", "off"), ("lock_timeout", "'77s'")):
+            connection.execute(f"ALTER DATABASE {database} SET {name} = {value}")
+    with Pooler(postgres, connections=2) as pooler:
+        yield direct, pooler.url(database)
+
+
+def shown(connection, name):
+    return connection.execute(f"SHOW {name}").fetchone()[0]
+
+
+def test_commits_are_durable_and_waits_end(behind):
+    _, url = behind
+    router = hf.open(url, "game", SWITCH, seed=1, timeout=5)
+    with psycopg.connect(f"{url}?options=-csynchronous_commit%3Don", autocommit=True) as connection:
+        assert (shown(connection, "synchronous_commit"), shown(connection, "lock_timeout")) == ("off", "77s")
+    deadline = time.monotonic() + 5
+    with router.store.transaction(1, writing=True, deadline=deadline) as transaction:
+        assert transaction.fetch("SHOW synchronous_commit") == [("on",)]
+        assert transaction.fetch("SHOW idle_in_transaction_session_timeout") == [("1min",)]
+        ((wait,),) = transaction.fetch("SHOW lock_timeout")
+        assert wait.endswith("ms")
+        assert 0 < int(wait.removesuffix("ms")) <= 5000
+    with psycopg.connect(url, autocommit=True) as connection:  # others on the same connection have their own settings
+        assert (shown(connection, "synchronous_commit"), shown(connection, "lock_timeout")) == ("off", "77s")
+
+
+def test_a_locked_game_is_waited_for_as_long_as_is_wanted(behind):
+    direct, url = behind
+    router = hf.open(url, "game", SWITCH, seed=1, timeout=0.3)
+    with psycopg.connect(direct) as other:
+        other.execute("SELECT * FROM holdfast_heads FOR UPDATE")
+        begun = time.monotonic()
+        with pytest.raises(hf.StoreError, match="kept the game locked for too long"):
+            router.ask()
+        assert time.monotonic() - begun < 20
+    assert router.ask().block == 1
+
+
+def test_more_threads_than_connections(behind):
+    direct, url = behind
+    store_at(direct).create([])
+    watch(direct)
+    hf.open(url, "game", SWITCH, seed=1)
+    routers = [hf.open(url, "game") for _ in range(6)]
+
+    def play(router):
+        for t in range(15):
+            router.tell([(decision.id, t / 15) for decision in router.ask(2)])
+
+    threads = [threading.Thread(target=play, args=(router,)) for router in routers]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    checker = check(direct)
+    assert checker.asked == 180
+    for router in routers:
+        router.close()
+
+
+@pytest.mark.slow
+def test_processes_behind_a_pooler(behind, tmp_path):
+    _, url = behind
+    trial = Trial(SWITCH, 20, remember=100, processes=3, mischief=("kill", "change"))
+    checker, _ = attack(url, trial, tmp_path, 3.0, seed=5)
+    assert checker.asked > 20
