@@ -19,7 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT / "tests" / "service"), str(ROOT / "tests" / "decisions")]
 
-from running import InProcess, free_port, opened  # noqa: E402
+from service import InProcess, free_port, opened  # noqa: E402
 
 import holdfast as hf  # noqa: E402
 

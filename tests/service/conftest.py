@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from running import GAME, InThread, Web
+from service import GAME, InThread, Web
 
 from holdfast.service.tokens import TokenFile
 

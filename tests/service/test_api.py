@@ -9,28 +9,11 @@ import time
 import msgspec
 import polars as pl
 import pytest
-from running import GAME, InThread, opened
+from service import GAME, InThread, ask, opened, problem
 
 import holdfast as hf
 from holdfast.service.api import OPERATIONS
 from holdfast.service.openapi import document
-
-
-def ask(web, game, n=1, **headers):
-    return web("POST", f"{game}/decisions", {"n": n}, **headers).json["decisions"]
-
-
-def problem(answer, status, error=None):
-    """A problem document of this status."""
-    assert answer.status == status, answer.body
-    assert answer.headers["content-type"] == "application/problem+json"
-    content = answer.json
-    assert content["status"] == status
-    assert {"type", "title", "detail", "error"} <= content.keys()
-    if error is not None:
-        assert content["error"] == error.__name__
-        assert content["type"] == f"urn:holdfast:{error.__name__}"
-    return content
 
 
 def test_a_game_is_begun_once(web, game):

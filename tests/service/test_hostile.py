@@ -7,8 +7,7 @@ import time
 
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
-from running import GAME, InThread
-from test_api import ask, problem
+from service import GAME, InThread, ask, problem
 
 from holdfast.service import server
 from holdfast.service.api import OPERATIONS

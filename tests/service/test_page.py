@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 from chromium import Browser
-from running import InThread, Web
+from service import InThread, Web
 
 import holdfast as hf
 

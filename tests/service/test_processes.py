@@ -10,8 +10,7 @@ import threading
 
 import pytest
 import service_kill_trials
-from running import GAME, InProcess, free_port, opened
-from test_api import ask
+from service import GAME, InProcess, ask, free_port, opened
 
 import holdfast as hf
 

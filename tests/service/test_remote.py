@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import test_store_contract as contract
 from places import Clock, Place
-from running import InThread, free_port, opened
+from service import InThread, free_port, opened
 
 import holdfast as hf
 from holdfast.errors import StoreError

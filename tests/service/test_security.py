@@ -5,8 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from running import GAME, InProcess, InThread, Web
-from test_api import ask, problem
+from service import GAME, InProcess, InThread, Web, ask, problem
 
 import holdfast as hf
 from holdfast.errors import HoldfastError

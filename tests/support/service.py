@@ -133,3 +133,20 @@ def free_port() -> int:
 
 def opened(web: Web, **options: Any) -> hf.Router:
     return hf.open(web.url, "game", hf.TsallisSwitch(arms=["a", "b", "c"], switching_cost=1.5), **options)
+
+
+def ask(web, game, n=1, **headers):
+    return web("POST", f"{game}/decisions", {"n": n}, **headers).json["decisions"]
+
+
+def problem(answer, status, error=None):
+    """A problem document of this status."""
+    assert answer.status == status, answer.body
+    assert answer.headers["content-type"] == "application/problem+json"
+    content = answer.json
+    assert content["status"] == status
+    assert {"type", "title", "detail", "error"} <= content.keys()
+    if error is not None:
+        assert content["error"] == error.__name__
+        assert content["type"] == f"urn:holdfast:{error.__name__}"
+    return content
