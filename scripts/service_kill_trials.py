@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-sys.path[:0] = [str(ROOT / "tests" / "service"), str(ROOT / "tests" / "decisions")]
+sys.path[:0] = [str(ROOT / "tests" / "support"), str(ROOT / "tests" / "decisions")]
 
 from service import InProcess, free_port, opened  # noqa: E402
 

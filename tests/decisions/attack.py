@@ -121,7 +121,7 @@ class Worker:
             try:
                 receipts = self.router.tell(losses)
             except hf.errors.SomeRefused as error:
-                refused = {reason.id: reason for reason in error.refused}
+                refused = {str(getattr(reason, "id", "")): reason for reason in error.refused}
                 receipts = []
             for receipt in receipts:
                 self.note("new" if receipt.new else "repeated", begin, id=receipt.id, loss=losses[receipt.id])
@@ -244,7 +244,7 @@ class Attack:
             policy, ways = router.policy, []
             if self.trial.patience is not None:
                 waits = policy.waits_for_losses
-                patience = timedelta(seconds=self.chance.uniform(0.02, 0.3))
+                patience: timedelta | int = timedelta(seconds=self.chance.uniform(0.02, 0.3))
                 if not waits and self.chance.random() < 0.5:
                     patience = self.chance.randint(1, 60)
                 ways += [{"patience": patience}, {"missing": self.chance.choice(["mean", sum(policy.bounds) / 4])}]
@@ -297,7 +297,12 @@ class Attack:
         must(not Path(f"{file}-wal").exists(), "a closed store has a log")
         if kept.exists():
             shutil.copy(kept, file)
-            self.restores.append(Lost(self._closed, (begin, time.monotonic())))
+            self.restores.append(
+                Lost(
+                    self._closed,  # type: ignore[has-type]
+                    (begin, time.monotonic()),
+                )
+            )
             kept.unlink()
         else:
             shutil.copy(file, kept)

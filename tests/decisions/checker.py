@@ -636,8 +636,8 @@ def check_journal(checker: Checker, calls: list[dict[str, Any]], restores: Seque
             must(arm == (seen.arm if named is None else named), f"{id} has another arm")
     by_id = lambda call: call["id"]  # noqa: E731
     told = sorted((call for call in kept if call["what"] in ("new", "repeated", "late")), key=by_id)
-    for id, answers in groupby(told, by_id):
-        answers = list(answers)
+    for id, group in groupby(told, by_id):
+        answers = list(group)
         _, block, round, _ = id.split("-")
         seen = checker.blocks[int(block)]
         losses = {call["loss"] for call in answers}

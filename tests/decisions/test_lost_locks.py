@@ -34,7 +34,7 @@ def test_what_was_written_to_a_lost_log_never_reaches_the_file(folder, monkeypat
     router = hf.open(url, "game", SWITCH, seed=1)
     play(router, 20)
     shutil.copy(folder / "g.db", folder / "copy.db")  # here the locks are dropped
-    checks = [lambda: play_elsewhere(url), router.store._check_files]
+    checks = [lambda: play_elsewhere(url), router.store._check_files]  # type: ignore[attr-defined]
     monkeypatch.setattr(router.store, "_check_files", lambda: checks.pop(0)())
     with pytest.raises(hf.BadStore, match=r"write-ahead log.* while it was in use; open the game again"):
         router.ask(7)
@@ -42,7 +42,7 @@ def test_what_was_written_to_a_lost_log_never_reaches_the_file(folder, monkeypat
     if ending == "closed":
         router.close()
     monkeypatch.undo()
-    router = None
+    del router
     gc.collect()
     with sqlite3.connect(folder / "g.db") as connection:
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)

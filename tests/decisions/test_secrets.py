@@ -50,8 +50,7 @@ def heard(caplog, capsys):
     seen += [str(vars(record)) for record in caplog.records]
     seen += [str(warning.message) for warning in warned]
     seen += capsys.readouterr()
-    seen = [one.decode("latin1") if isinstance(one, bytes) else str(one) for one in seen]
-    for text in seen:
+    for text in [one.decode("latin1") if isinstance(one, bytes) else str(one) for one in seen]:
         for secret in {MARK, *SECRETS}:
             assert secret not in text, text.replace(secret, "***")
 

@@ -18,8 +18,26 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=12), inner, max_size=4),
     max_leaves=12,
 )
-FIELDS = ("policy", "arms", "switching_cost", "units", "parameters", "patience", "missing", "remember", "seed", "add")
-FIELDS += ("retire", "reason", "n", "request", "loss_bound", "losses", "id", "loss")
+FIELDS = (
+    "policy",
+    "arms",
+    "switching_cost",
+    "units",
+    "parameters",
+    "patience",
+    "missing",
+    "remember",
+    "seed",
+    "add",
+    "retire",
+    "reason",
+    "n",
+    "request",
+    "loss_bound",
+    "losses",
+    "id",
+    "loss",
+)
 BODIES = st.dictionaries(st.sampled_from(FIELDS), JSON, max_size=6) | JSON
 PATHS = sorted({one.path for one in OPERATIONS if "events" not in one.path})
 NAMES = st.sampled_from(
