@@ -37,7 +37,7 @@ def certificate(game: Adaptive) -> float:
 @pytest.mark.slow
 @pytest.mark.parametrize("announced", [False, True], ids=["fixed cost", "announced costs"])
 def test_theorem_A_on_every_path(announced):
-    """W_i ≤ κ_W Λ, O ≤ κ_O G, Q ≤ 1.651 A^{2/3}, Σ⟨p, e⟩ − e_j ≤ 2√(K V_{N+1}) + 2(√K − 1)√V̄_N for every arm j."""
+    """W_i ≤ κ_W′Λ, O ≤ κ_O G, Q ≤ 1.651 A^{2/3}, Σ⟨p, e⟩ − e_j ≤ 2√(K V_{N+1}) + 2(√K − 1)√V̄_N for every arm j."""
     rng = np.random.default_rng(SEED)
     for _ in range(25):
         K, lam = (
@@ -58,11 +58,13 @@ def test_theorem_A_on_every_path(announced):
             before, spent, clock = np.array(game.C), game.Q, game.A
             assert spent <= (1.5 * math.sqrt(2)) ** (2 / 3) * clock ** (2 / 3) * (1 + 1e-9)
             arm, b = game.choose(rng.random(), cost(n))
+            R, most = math.sqrt(game.V_bar), 1 / (1 - a / 2) / (2 * math.sqrt(K)) + (1 + game.nu) / 2
+            assert max(1, game.Lam) + most * t >= R * (1 - 1e-9)  # from the proof of Theorem C
             game.observe(sums[t + b, arm] - sums[t, arm], b)
             t += b
             e = np.array(game.C) - before
             linear += np.array(game.p) @ e - e
-            assert max(game.W) <= kappa_W * game.Lam * (1 + 1e-9)
+            assert max(game.W) <= kappa_W * (1 - 1 / K) * game.Lam * (1 + 1e-9)
             assert kappa_O * game.G * (1 + 1e-9) >= game.O
         assert linear.max() <= certificate(game) * (1 + 1e-9)
 
