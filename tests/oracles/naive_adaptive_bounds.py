@@ -1,5 +1,6 @@
 """Theorems B to D of docs/adaptive.md: written from the page, not from `src/`."""
 
+import itertools
 import math
 from collections.abc import Callable, Iterable
 
@@ -84,8 +85,8 @@ def theorem_C(K: int, lam: float, T: int, gaps: Iterable[float], a=1.0, J=4.0, p
 
 
 def theorem_D(K: int, lams: list[float], T: int, **given: float) -> float:
-    """`lams` are those of rounds 1 to T."""
-    L = (math.sqrt(K) * math.fsum(math.sqrt(lam) for lam in lams)) ** (2 / 3)
+    """`lams` are those of rounds 1 to T, each for a block that begins there."""
+    L = (math.sqrt(K) * math.fsum(map(math.sqrt, itertools.accumulate(lams, max)))) ** (2 / 3)
     terms = terms_of_B(K, L, max(lams), T, **given)
     formula = sum(terms.values())
     return formula if formula < T + terms["switches"] else T + terms["switches"]

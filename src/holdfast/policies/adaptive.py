@@ -183,9 +183,9 @@ class AdaptiveTsallisSwitch(Policy):
     """Tsallis-Switch that adapts to how much losses vary: the policy to use. No horizon, no tuning.
 
     Against any losses its regret with switching cost is of the order of Theorem 1's bound for the paper's policy, at
-    most 2.8 times it wherever it was evaluated; with fixed gaps and one best arm it grows with the logarithm of T. Both
-    are proved, neither needs T (``docs/adaptive.md``). Measured, it costs 0.29 of what the paper's policy does on the
-    paper's own figures, a fifth on real traces, and a thirtieth in its hard setting at ten million rounds.
+    most 2.81 times it wherever it was evaluated; with fixed gaps and one best arm it grows with the logarithm of T.
+    Both are proved, neither needs T (``docs/adaptive.md``). Measured, it costs 0.29 of what the paper's policy does
+    on the paper's own figures, a fifth on real traces, and a thirtieth in its hard setting at ten million rounds.
 
     Parameters
     ----------
@@ -214,7 +214,7 @@ class AdaptiveTsallisSwitch(Policy):
     switch_weight
         κ_Q: the rate falls at least as fast as what switches have cost rises.
     floor_share
-        φ: no total is supposed to be above φΛ/t of its block, however well the level is known.
+        φ: a total below the floor is raised to at most φΛ/t of its block, however well the level is known.
     matched_length
         Blocks are at most so many times the length at which a switch costs what a surprise does.
     growth

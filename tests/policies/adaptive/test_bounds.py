@@ -7,6 +7,7 @@ import hypothesis.strategies as st
 import naive_adaptive_bounds as page
 import pytest
 from hypothesis import given
+from naive_adaptive import Adaptive
 from typer.testing import CliRunner
 
 import holdfast as hf
@@ -52,7 +53,7 @@ def test_theorem_C_agrees_with_the_page(K, lam, T, gap, a, J):
     assert found == pytest.approx(page.theorem_C(K, lam, T, [gap] * (K - 1), a=a, J=J), rel=CLOSE)
 
 
-@given(st.integers(2, 30), st.integers(1, 3000), st.sampled_from([0.0, 0.3, 2.0]), st.floats(0, 1), constants)
+@given(st.integers(2, 30), st.integers(1, 3000), st.sampled_from([0.0, 0.3, 2.0]), st.floats(-1, 1), constants)
 def test_theorem_D_agrees_with_the_page(K, T, scale, alpha, chosen):
     lams = [scale * t**alpha for t in range(1, T + 1)]
     expected = page.theorem_D(K, lams, T, **of_the_page(chosen))
@@ -67,21 +68,40 @@ def test_theorem_D_is_theorem_B_where_all_costs_are_the_same():
         assert found == pytest.approx(bounds.adaptive(n_arms=5, switching_cost=0.7, horizon=5000), rel=1e-9)
 
 
+def test_theorem_D_holds_where_costs_are_high_just_where_blocks_begin():
+    """Every arm loses its baseline, so p stays uniform and the game is certain: a sum of √λ_t would be too small."""
+    K, lam, T = 20, 300.0, 1000
+    game = Adaptive(K, None)
+    costs, t = [0.0] * T, 0
+    while t < T:
+        arm, rounds = game.choose(0.5, lam)
+        assert game.p == pytest.approx([1 / K] * K)
+        costs[t] = lam
+        game.observe(game.block().m[arm], rounds)
+        t += rounds
+    blocks = sum(cost > 0 for cost in costs)
+    switching = lam * (1 + (blocks - 1) * (1 - 1 / K))
+    assert pytest.approx(switching) == game.Q
+    plain_L = (math.sqrt(K) * blocks * math.sqrt(lam)) ** (2 / 3)
+    assert T + page.terms_of_B(K, plain_L, lam, T)["switches"] < switching
+    assert switching <= bounds.adaptive_varying(n_arms=K, costs=costs, horizon=T)
+
+
 GRID = [
     {"n_arms": K, "switching_cost": lam, "horizon": 10**exponent}
-    for K in (2, 3, 5, 8, 64, 1000, 10**5)
+    for K in (2, 3, 5, 8, 64, 1000, 14_318, 10**5)
     for exponent in range(13)
     for lam in (0.0, *(10 ** (e / 2) for e in range(-10, 13)))
 ]
 
 
-def test_theorem_B_on_a_grid_is_at_most_2_8_times_theorem_1():
+def test_theorem_B_on_a_grid_is_at_most_2_81_times_theorem_1():
     largest = 0.0
     for case in GRID:
         ratio = bounds.adaptive(**case) / bounds.theorem_1(**case)
-        assert case["switching_cost"] > 0 or ratio <= 1
+        assert case["switching_cost"] > 0 or ratio <= 0.98
         largest = max(largest, ratio)
-    assert 2.7 < largest <= 2.8
+    assert 2.8 < largest <= 2.81
 
 
 def test_the_order_of_theorem_B():

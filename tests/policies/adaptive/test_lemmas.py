@@ -111,7 +111,7 @@ def test_lemma_2_on_the_policy_itself(lam):
         floors, cut = floors + bool((u > c).any()), cut + bool((o > 0).any())
         arm, _ = game.choose()
         game.observe(c[arm], rounds)
-        assert game.state.W.max() <= 3.0 * game.state.paid[0] * (1 + 1e-9)
+        assert game.state.W.max() <= 3.0 * (1 - 1 / K) * game.state.paid[0] * (1 + 1e-9)
         G = game.state.paid[0] + math.sqrt(K * game.state.t[0])
         assert game.state.cut[0] <= 0.5 * G * (1 + 1e-9)
     assert (floors > 5) == (lam > 0)
