@@ -21,6 +21,7 @@ from holdfast.decisions.stores.sql import Fresh
 from holdfast.errors import InvalidParameter, UnknownPlayer
 from holdfast.players.game import Game as Learner
 from holdfast.policies.policy import Policy
+from holdfast.scales import Scale
 
 
 def open(
@@ -32,6 +33,7 @@ def open(
     patience: timedelta | int | None = None,
     missing: str | float | None = None,
     remember: int | None = None,
+    scale: Scale | None = None,
     change_switching_cost: float | None = None,
     add_arms: Iterable[str] = (),
     retire_arms: Iterable[str] = (),
@@ -60,6 +62,9 @@ def open(
         ignored).
     remember
         Rounds of settled blocks whose losses are kept one by one, to tell a repeated loss from a new one: 100,000.
+    scale
+        How latency, price and the like become a loss, so that they can be reported as they were measured:
+        ``router.tell(id, latency=1.3, price=0.004)``.
     change_switching_cost, add_arms, retire_arms
         Continue with these changes, as `Router.change` does. A policy that is given must be the one after them.
     clock
@@ -82,7 +87,8 @@ def open(
     checked_name("name", name)
     store = url if isinstance(url, Store) else store_at(url)
     patient, wait = real_number("retry", retry, least=0), real_number("timeout", timeout, least=0)
-    settings, now = given_settings(patience, missing, remember), checked_time(clock)
+    settings = given_settings(patience=patience, missing=missing, remember=remember, scale=scale)
+    now = checked_time(clock)
     fresh = state = None
     if policy is not None:
         learner = Learner(policy, seed)
