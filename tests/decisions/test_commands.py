@@ -68,6 +68,23 @@ def test_players_and_one_player_are_shown(url):
     assert "holding nothing yet" in run("show", url, "new")
 
 
+def test_several_games_are_shown_side_by_side(url):
+    routers = hf.open_many(url, {"chat": SWITCH, "search": hf.Exp3(arms=["c", "d"]), "mail": SWITCH})
+    for router in routers.values():
+        play(router, 20)
+    shown = run("show", url, "search", "chat")
+    first, second = (line for line in shown.splitlines() if "(" in line and line.split()[0] in ("a", "d"))
+    assert first.split()[0] == "d"  # in the order of the names that were given
+    assert len(second.split()) in (2, 3)  # an arm of one game only
+    for arm in routers["chat"].history.totals.arms:
+        assert f"({arm.rounds:,})" in shown
+    assert "tsallis-switch" in shown
+    assert "mail" not in shown
+    assert [game["name"] for game in json.loads(run("show", url, "search", "chat", "--json"))] == ["search", "chat"]
+    with pytest.raises(hf.UnknownPlayer, match="serch"):
+        run("show", url, "chat", "serch")
+
+
 def test_players_are_listed_beside_one_whose_policy_is_not_found(url):
     class Own(hf.Exp3):
         """Not found by its name, as a class of a module that is not installed."""

@@ -18,7 +18,7 @@ import typer
 
 from holdfast.checks import written_range
 from holdfast.command_line import LIST, RANGE, Command, add_old_form, names
-from holdfast.decisions import copies, open as open_game
+from holdfast.decisions import copies, open as open_game, open_many
 from holdfast.decisions.stores import store_at
 from holdfast.decisions.stores.address import parse_address
 from holdfast.errors import BadStore, HoldfastError, InvalidParameter, StoreError, printable
@@ -162,21 +162,17 @@ def list_games(url: Url, as_json: AsJson = False) -> None:
     """List the games of a store."""
     from rich.console import Console
 
-    from holdfast.decisions.terminal import HEADINGS, show_games
+    from holdfast.decisions.terminal import HEADINGS, row_of, show_games
 
     store = store_at(_store(url))
     rows, damaged = [], {}
     for name in store.names():
         try:
-            router = open_game(store, name)
-            totals = router.history.totals
+            rows.append(row_of(open_game(store, name)))
         except HoldfastError as error:
             if isinstance(error, StoreError) and not isinstance(error, BadStore):
                 raise
             damaged[name] = str(error)
-            continue
-        counts = (totals.rounds, totals.switches, totals.out, totals.missing)
-        rows.append((name, router.policy.label, *counts, totals.cost))
     store.close()
     if as_json:
         shown = [dict(zip(HEADINGS, row, strict=True)) for row in rows]
@@ -185,18 +181,25 @@ def list_games(url: Url, as_json: AsJson = False) -> None:
         show_games(rows, damaged, Console())
 
 
-def show(url: Url, name: Name, as_json: AsJson = False) -> None:
-    """Show a game: its arm, cost so far, arms and last blocks."""
+def show(
+    url: Url,
+    name: Annotated[list[str], typer.Argument(metavar="NAME...", help="The name of the game, or several.")],
+    as_json: AsJson = False,
+) -> None:
+    """Show a game: its arm, cost so far, arms and last blocks; or several games side by side."""
     from rich.console import Console
 
-    from holdfast.decisions.terminal import show_game
+    from holdfast.decisions.terminal import show_game, show_together
 
-    with open_game(_store(url), name) as router:
-        if as_json:
-            totals = asdict(router.history.totals)
-            print(json.dumps({"name": name, "arm": router.arm, "hold": router.hold, **totals}))
-        else:
-            show_game(router, Console())
+    routers = list(open_many(_store(url), dict.fromkeys(name)).values())
+    if as_json:
+        games = [{"name": r.name, "arm": r.arm, "hold": r.hold, **asdict(r.history.totals)} for r in routers]
+        print(json.dumps(games[0] if len(games) == 1 else games))
+    elif len(routers) == 1:
+        show_game(routers[0], Console())
+    else:
+        show_together(routers, Console())
+    routers[0].close()
 
 
 def export(

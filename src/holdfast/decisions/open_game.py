@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
+from typing import Any
 
 from holdfast.checks import real_number
 from holdfast.decisions.changes import check_same_class, difference, wish
@@ -108,6 +109,35 @@ def open(
         if other is not None:
             raise other
     return router
+
+
+def open_many(
+    url: str | Store, games: Mapping[str, Policy | Mapping[str, Any] | None], **options: Any
+) -> dict[str, Router]:
+    """Several games in one store, as classes of traffic are: each learns for itself. A router for each name.
+
+    Parameters
+    ----------
+    url
+        The store, as in `open`.
+    games
+        For each name a policy, or options of `open` with ``"policy"`` among them, or None for a game that exists.
+    options
+        Options of `open` for all games; a game's own go before them. A seed belongs to one game.
+
+    >>> import holdfast as hf
+    >>> policy = hf.AdaptiveTsallisSwitch(arms=["a", "b"], switching_cost=0.3)
+    >>> routers = hf.open_many("memory:", {"chat": policy, "search": {"policy": policy, "missing": 1.0}}, patience=50)
+    >>> routers["chat"].ask().block
+    1
+    """
+    if not isinstance(games, Mapping) or not games:
+        raise InvalidParameter("games", "must be policies, or options of holdfast.open, by name", games)
+    if "seed" in options:
+        raise InvalidParameter("seed", "must be given with each game, so that their draws differ", options["seed"])
+    store = url if isinstance(url, Store) else store_at(url)
+    own = {name: given if isinstance(given, Mapping) else {"policy": given} for name, given in games.items()}
+    return {name: open(store, name, **{**options, **given}) for name, given in own.items()}
 
 
 def _found(store: Store, name: str, fresh: Fresh | None, deadline: float) -> Game:
