@@ -40,6 +40,18 @@ def test_the_examples_can_be_tried_one_after_the_other(folder):
         run(folder, sys.executable, name)
 
 
+def test_the_pieces_of_the_guide_run_one_after_the_other(folder):
+    """All blocks but programs, which have a name, and those that are marked."""
+    pieces = re.findall(r"(<!-- not run yet -->\n)?```python\n(?!# \w+\.py)(.*?)```", TEXT, flags=re.DOTALL)
+    program = "\n".join(piece for mark, piece in pieces if not mark)
+    assert len(pieces) >= 13
+    assert sum(bool(mark) for mark, _ in pieces) == 2
+    (folder / "guide.py").write_text(program, encoding="utf-8")
+    rounds = run(folder, sys.executable, "guide.py").split()[0]
+    assert int(rounds) == 104
+    assert (folder / "log.parquet").exists()
+
+
 def test_a_router_with_four_workers(folder):
     (folder / "router.py").write_text(example("# router.py"), encoding="utf-8")
     assert re.match(r"200 requests, \d+ switches, mean loss 0\.\d+", run(folder, sys.executable, "router.py"))
@@ -50,8 +62,7 @@ def shell(folder) -> Path:
     """A folder with the example, a job, and the command as it will be installed."""
     (folder / "place.sh").write_text(example("# place.sh"), encoding="utf-8")
     (folder / "run_job").write_text("#!/bin/sh\necho 0.25\n")
-    verbs = "import typer; from holdfast.decisions.commands import add_to; app = typer.Typer(); add_to(app); app()"
-    (folder / "holdfast").write_text(f'#!/bin/sh\nexec {sys.executable} -c "{verbs}" "$@"\n')
+    (folder / "holdfast").write_text(f'#!/bin/sh\nexec {sys.executable} -m holdfast "$@"\n')
     for name in ("run_job", "holdfast"):
         (folder / name).chmod(0o755)
     return folder
