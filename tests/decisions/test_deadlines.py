@@ -49,8 +49,8 @@ def recovers(router, rounds_before, seconds=30):
     assert router.rounds == rounds_before + 1
 
 
-def no_threads_are_left():
-    return not [thread for thread in threading.enumerate() if thread.name == "holdfast calls"]
+def threads_that_make_calls():
+    return {thread for thread in threading.enumerate() if thread.name == "holdfast calls"}
 
 
 def test_a_server_that_is_stopped():
@@ -136,23 +136,25 @@ def busy(router):
     thread = threading.Thread(target=lambda: router._executor.execute(Call(slow)))
     thread.start()
     assert entered.wait(30)
-    yield
-    go.set()
-    thread.join(30)
+    try:
+        yield
+    finally:
+        go.set()
+        thread.join(30)
 
 
 def test_many_callers_that_give_up_hold_one_thread_and_leave_no_queue(place):
-    router = place.open(policy=SWITCH, seed=1)
+    router, of_others = place.open(policy=SWITCH, seed=1), threads_that_make_calls()
     with busy(router):
         threads = [threading.Thread(target=lambda: router.ask(fallback="a", deadline=0.05)) for _ in range(50)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join(30)
-        assert sum(thread.name == "holdfast calls" for thread in threading.enumerate()) == 1
+        assert len(threads_that_make_calls() - of_others) == 1
         assert not router._executor._queue
     until = time.monotonic() + 30
-    while not no_threads_are_left():
+    while threads_that_make_calls() - of_others:
         assert time.monotonic() < until
         time.sleep(0.01)
     assert router.rounds == 0

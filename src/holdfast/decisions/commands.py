@@ -24,6 +24,7 @@ from holdfast.decisions.stores.address import parse_address
 from holdfast.errors import BadStore, HoldfastError, InvalidParameter, StoreError, printable
 from holdfast.policies.policy import Policy
 from holdfast.policies.registry import entry_of, make_policy
+from holdfast.scales import Scale
 
 Url = Annotated[str, typer.Argument(help="sqlite:///file or postgresql://user@host/database.")]
 Name = Annotated[str, typer.Argument(help="The name of the game.")]
@@ -33,6 +34,10 @@ Patience = Annotated[
     str | None, typer.Option(help="How long to wait for losses: rounds, such as 50, or a time: 30s, 10m, 2h, 1d.")
 ]
 Missing = Annotated[str | None, typer.Option(help="What a loss that does not come counts as: mean, drop or a number.")]
+ScaleText = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME=LO:HI:W", help="How measures become a loss: latency=0.2:8:3,price=0:0.02:1,error=1."),
+]
 Remember = Annotated[int | None, typer.Option(help="Rounds of settled blocks whose single losses are kept.")]
 
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
@@ -114,6 +119,7 @@ def ask(
     patience: Patience = None,
     missing: Missing = None,
     remember: Remember = None,
+    scale: ScaleText = None,
     request: Annotated[
         str | None, typer.Option(metavar="KEY", help="Idempotency key: the same key gets the same decisions.")
     ] = None,
@@ -126,7 +132,7 @@ def ask(
         "switching_cost": switching_cost,
         "units": _units("--units", units) or _units("--loss-range", loss_range),
     }
-    options = _options(patience, missing, remember)
+    options = _options(patience, missing, remember, scale)
     begun = None
     if policy is not None:
         begun = _policy(policy, settings)
@@ -149,12 +155,19 @@ def tell(
     url: Url,
     name: Name,
     id: Annotated[str, typer.Argument(help="The decision's id, as ask printed it.")],
-    loss: Annotated[float, typer.Argument(help="What it lost.")],
+    loss: Annotated[float | None, typer.Argument(help="What it lost.")] = None,
+    reward: Annotated[float | None, typer.Option(help="Instead of a loss.")] = None,
+    measured: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="Instead of a loss, by the game's scale: latency=1.3."),
+    ] = None,
+    error: Annotated[bool, typer.Option("--error", help="Instead of a loss: it failed.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Report the loss of a decision; reported twice, it counts once."""
+    measures = {key: _numbers("measured", key, text, 1)[0] for key, text in _assigned("measured", measured)}
     with open_game(_store(url), name) as router:
-        receipt = router.tell(id, loss)
+        receipt = router.tell(id, loss, reward=reward, error=error, **measures)
     print(json.dumps(receipt._asdict()) if as_json else "told" if receipt.new else "told before")
 
 
@@ -224,10 +237,11 @@ def change(
     patience: Patience = None,
     missing: Missing = None,
     remember: Remember = None,
+    scale: ScaleText = None,
     as_json: AsJson = False,
 ) -> None:
     """Change the settings of a game, from its next block on."""
-    options = _options(patience, missing, remember)
+    options = _options(patience, missing, remember, scale)
     if switching_cost is None and not (add or retire or options):
         raise typer.BadParameter("give what to change: --switching-cost, --add, --retire, --patience, …")
     with open_game(_store(url), name) as router:
@@ -291,8 +305,15 @@ def _units(option: str, text: str | None) -> tuple[float, float] | None:
     return None if text is None else written_range(option, text)
 
 
-def _options(patience: str | None, missing: str | None, remember: int | None) -> dict[str, Any]:
-    given = {"patience": _patience(patience), "missing": _number_or_word(missing), "remember": remember}
+def _options(
+    patience: str | None, missing: str | None, remember: int | None, scale: list[str] | None
+) -> dict[str, Any]:
+    given = {
+        "patience": _patience(patience),
+        "missing": _number_or_word(missing),
+        "remember": remember,
+        "scale": _scale(scale),
+    }
     return {name: value for name, value in given.items() if value is not None}
 
 
@@ -308,6 +329,36 @@ def _patience(text: str | None) -> int | timedelta | None:
     except (ValueError, OverflowError):
         pass
     raise InvalidParameter("patience", "must be rounds, such as 50, or a time, such as 30s, 10m, 2h or 1d", text)
+
+
+def _scale(given: list[str] | None) -> Scale | None:
+    """A scale as ``latency=0.2:8:3,price=0:0.02,error=1``."""
+    parts = dict(_assigned("scale", given))
+    if not parts:
+        return None
+    error = _numbers("scale", "error", parts.pop("error", "1"), 1)[0]
+    return Scale(error=error, **{key: _numbers("scale", key, text, 2, 3) for key, text in parts.items()})
+
+
+def _assigned(option: str, given: list[str] | None) -> list[tuple[str, str]]:
+    """Names and what is written after their equals sign."""
+    pairs = [text.partition("=") for text in names(given)]
+    for name, equals, _ in pairs:
+        if not equals or not name.isidentifier():
+            raise InvalidParameter(option, "must be names with values, such as latency=1.3,price=0.004", given)
+    return [(name, text) for name, _, text in pairs]
+
+
+def _numbers(option: str, name: str, text: str, *counts: int) -> list[float]:
+    """Numbers with colons between them."""
+    try:
+        numbers = [float(part) for part in text.split(":")]
+    except ValueError:
+        numbers = []
+    if len(numbers) not in counts:
+        shown = "a number" if counts == (1,) else "low:high or low:high:weight"
+        raise InvalidParameter(option, f"must have {shown} after {name}=", text)
+    return numbers
 
 
 def _number_or_word(text: str | None) -> str | float | None:

@@ -5,8 +5,9 @@ and gives each its answer. A failure of the store is the answer to all of them, 
 policy's state is kept in memory under its version, and read again only when another process has changed it.
 
 A caller with a deadline, or in an event loop, cannot wait for the lock or for a server. It leaves its call to a thread
-that makes the queued calls and ends when there are none. So a store that does not answer holds up one thread, however
-many callers have given up meanwhile. A call that nobody waits for any more is not made, unless it is being written.
+that makes the queued calls, and ends when there are none for a while. So a store that does not answer holds up one
+thread, however many callers have given up meanwhile. A call that nobody waits for any more is not made, unless it is
+being written.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from secrets import token_hex
-from threading import Event, RLock, Thread
+from threading import Condition, Event, Thread
 from typing import Any, NamedTuple, TypeVar
 
 from holdfast.decisions.codec import setup_of, state_from, state_text
@@ -38,6 +39,9 @@ WAIT = 0.05
 
 LOOK = 0.02
 """Seconds after which a thread that waits for the lock looks whether another one has made its call."""
+
+IDLE = 1.0
+"""Seconds after which the thread that makes calls ends if there are none."""
 
 
 class Call(NamedTuple):
@@ -88,13 +92,13 @@ class Executor:
         self._queue: deque[Waiting] = deque()
         self._known: tuple[str, State] | None = None
         self._revision = 0
-        self._starting, self._has_thread = RLock(), False
+        self._for_thread, self._has_thread = Condition(), False
         drop_waiting_in_children(self)
 
     def drop_waiting(self) -> None:
         """Forget the calls that wait, and the thread that makes them: the parent has both."""
         self._queue.clear()
-        self._starting, self._has_thread = RLock(), False
+        self._for_thread, self._has_thread = Condition(), False
 
     def keep_state(self, version: str, state: State) -> None:
         """This process has just written the state: it need not be read back."""
@@ -110,11 +114,11 @@ class Executor:
         if self._lock._is_owned():
             raise nested(self.store.url)
         if seconds is not None:
-            ready = Event()
+            ready, until = Event(), time.monotonic() + seconds
             mine = Waiting(call, wake=ready.set)
             self._leave_to_thread(mine)
             try:
-                ready.wait(seconds)
+                ready.wait(until - time.monotonic())
             finally:
                 self._abandon(mine)
             return self._result_by(mine, seconds)
@@ -122,7 +126,8 @@ class Executor:
         self._queue.append(mine)
         try:
             while not mine.done:
-                if self._lock.acquire(timeout=max(min(deadline - time.monotonic(), LOOK), 0.0)):
+                left = deadline - time.monotonic()
+                if self._lock.acquire(timeout=min(left, LOOK) if left > 0 else LOOK):
                     while not mine.done:
                         self._run(self._next_calls(), deadline)
                 elif time.monotonic() >= deadline:
@@ -160,16 +165,17 @@ class Executor:
 
     def _leave_to_thread(self, mine: Waiting) -> None:
         """Queue a call for the thread that makes them, started if there is none."""
-        with self._starting:
+        with self._for_thread:
             if not self._has_thread:
                 Thread(target=self._make_queued, name="holdfast calls", daemon=True).start()
                 self._has_thread = True
             self._queue.append(mine)
+            self._for_thread.notify()
 
     def _make_queued(self) -> None:
         while True:
-            with self._starting:
-                if not self._queue:
+            with self._for_thread:
+                if not self._for_thread.wait_for(lambda: self._queue, IDLE):
                     self._has_thread = False
                     return
             with self._lock:
@@ -187,8 +193,9 @@ class Executor:
     def _abandon(self, mine: Waiting) -> None:
         """Nobody waits for it any more, whether it is done or not."""
         mine.given_up = True
-        with suppress(ValueError, RuntimeError):
-            self._queue.remove(mine)
+        if not mine.done:
+            with suppress(ValueError, RuntimeError):
+                self._queue.remove(mine)
 
     def _result_by(self, mine: Waiting, seconds: float | None) -> Any:
         if not mine.done:
