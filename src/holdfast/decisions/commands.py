@@ -199,7 +199,7 @@ def show(
     name: Annotated[list[str], typer.Argument(metavar="NAME...", help="The name of the game, or several.")],
     as_json: AsJson = False,
 ) -> None:
-    """Show a game: its arm, cost so far, arms and last blocks; or several games side by side."""
+    """Show a game: its cost, arms and blocks; or several games."""
     from rich.console import Console
 
     from holdfast.decisions.terminal import show_game, show_together

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, NoReturn, TypedDict, Unpack, cast, overload
 from holdfast.checks import one_of, real_number, whole_number
 from holdfast.decisions.changes import Wish, change, wish
 from holdfast.decisions.codec import block_values
-from holdfast.decisions.core import Answers, ask, expire
+from holdfast.decisions.core import Answers, ask, expire, tell
 from holdfast.decisions.executor import Call, Executor, stored_state
 from holdfast.decisions.history import History
 from holdfast.decisions.ids import UNRECORDED, checked_name
@@ -76,7 +76,7 @@ class _Telling(NamedTuple):
 
     def receipts(self, answers: Answers) -> Receipt | list[Receipt]:
         """What the caller gets, or why it was refused."""
-        every = with_refused(answers, self.refused)
+        every = with_refused(answers, self.refused) if self.refused else answers
         refused = [answer for answer in every if isinstance(answer, HoldfastError)]
         if self.one and refused:
             raise refused[0]
@@ -224,7 +224,7 @@ class Router:
         )
         if fallback is not None:
             fallback = _checked_arm("fallback", fallback, self.policy)
-        return _Asking(Call(rule), count, now, fallback, _checked_deadline(deadline))
+        return _Asking(Call(rule), count, now, fallback, None if deadline is None else _checked_deadline(deadline))
 
     def _unrecorded(self, asking: _Asking, failure: StoreError) -> list[Decision]:
         """The answer of a store that gave none; the failure where there is no fallback."""
@@ -293,25 +293,30 @@ class Router:
     def _telling(self, id: Any, loss: Any, deadline: float | None, outcome: dict[str, Any]) -> _Telling:
         one = isinstance(id, str) or loss is not None or bool(outcome)
         try:
-            pairs = [(id, {"loss": loss, **outcome})] if one else list(id.items() if isinstance(id, Mapping) else id)
+            given = {"loss": loss, **outcome} if outcome else loss
+            pairs = [(id, given)] if one else list(id.items() if isinstance(id, Mapping) else id)
             reported = [(name, value) for name, value in pairs]
         except (TypeError, ValueError):
-            rule = "must be the id of a decision, with its loss, or pairs of ids and losses"
-            raise InvalidParameter("id", rule, id) from None
+            must = "must be the id of a decision, with its loss, or pairs of ids and losses"
+            raise InvalidParameter("id", must, id) from None
         reports: list[Reported] = []
         refused: dict[int, HoldfastError] = {}
-        parse = self._executor.setup.ids.parse
+        parse, plain = self._executor.setup.ids.parse, True
         for number, (name, value) in enumerate(reported):
             try:
                 place = parse(name)
-                reports.append((name, *place, outcome_of(**value) if isinstance(value, Mapping) else outcome_of(value)))
+                if type(value) is not float or not isfinite(value):
+                    value = outcome_of(**value) if isinstance(value, Mapping) else outcome_of(value)
+                    plain = False
+                reports.append((name, *place, value))
             except HoldfastError as error:
                 refused[number] = error
         call = None
         if reports:
             rounds = [(block, round) for _, block, round, _ in reports]
-            call = Call(partial(tell_outcomes, reports=reports, now=checked_time(self._clock)), rounds)
-        return _Telling(call, one, refused, _checked_deadline(deadline))
+            rule: Callable[..., Answers] = tell if plain else tell_outcomes
+            call = Call(partial(rule, reports=reports, now=checked_time(self._clock)), rounds)
+        return _Telling(call, one, refused, None if deadline is None else _checked_deadline(deadline))
 
     def settle(self) -> int:
         """Settle the blocks whose patience has run out, as every ask and tell does; returns how many."""
@@ -443,8 +448,8 @@ def _checked_arm(parameter: str, arm: object, policy: Policy) -> int | str:
     return one_of(parameter, arm, policy.arms)
 
 
-def _checked_deadline(deadline: float | None) -> float | None:
-    return None if deadline is None else real_number("deadline", deadline, above=0, most=MOST_DEADLINE)
+def _checked_deadline(deadline: float) -> float:
+    return real_number("deadline", deadline, above=0, most=MOST_DEADLINE)
 
 
 def _probabilities(transaction: Transaction, setup: Setup) -> Array:
