@@ -1,7 +1,13 @@
 """The public names, each with its module. `holdfast/__init__.py` reads them here and loads each at its first use."""
 
 from holdfast import bounds as bounds, paths as paths, regret as regret
-from holdfast.decisions import Decision as Decision, Receipt as Receipt, Router as Router, open as open
+from holdfast.decisions import (
+    Decision as Decision,
+    Receipt as Receipt,
+    Router as Router,
+    open as open,
+    open_many as open_many,
+)
 from holdfast.environments import (
     Bernoulli as Bernoulli,
     ChangingBest as ChangingBest,

@@ -13,7 +13,7 @@ import numpy as np
 from holdfast.checks import number_range, real_number
 from holdfast.errors import InvalidParameter, nearest
 
-RESERVED = ("arm", "error", "id", "loss", "reward", "rounds")
+RESERVED = ("arm", "deadline", "error", "id", "loss", "reward", "rounds")
 """Names that a measure cannot have: `tell` uses them."""
 
 

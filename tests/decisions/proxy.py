@@ -14,6 +14,7 @@ class CuttingProxy:
         self.port = self._listener.getsockname()[1]
         self.cuts = 0
         self._word: bytes | None = None
+        self._swallowing = False
         self._silent: set[socket.socket] = set()
         self._lock = threading.Lock()
         self._pairs: list[tuple[socket.socket, socket.socket]] = []
@@ -40,6 +41,10 @@ class CuttingProxy:
             for end in pair:
                 _end(end)
 
+    def silence(self, silent: bool = True) -> None:
+        """Swallow all bytes of old and new lines, as a network does that drops packets; or no more."""
+        self._swallowing = silent
+
     def cut_before_answer_to(self, word: bytes) -> None:
         """Let the next message with this word pass, and then nothing more in either direction."""
         self._word = word
@@ -64,6 +69,8 @@ class CuttingProxy:
     def _pass_on(self, source: socket.socket, sink: socket.socket, asking: bool) -> None:
         with contextlib.suppress(OSError):
             while data := source.recv(65536):
+                if self._swallowing:
+                    continue
                 if not asking and source in self._silent:
                     self._silent.discard(source)  # the server has answered: it has happened
                     self.cuts += 1

@@ -68,6 +68,65 @@ def test_players_and_one_player_are_shown(url):
     assert "holding nothing yet" in run("show", url, "new")
 
 
+MEASURES = "latency=0:10:3,price=0:0.02,error=0.9"
+
+
+def test_what_was_measured_is_reported_from_the_shell(url):
+    begin = (
+        "--policy",
+        "adaptive:switching_cost=0.3",
+        "--arms",
+        "a,b",
+        "--scale",
+        "latency=0:10:3,price=0:0.02,error=0.9",
+    )
+    scale = hf.Scale(latency=(0, 10, 3), price=(0, 0.02), error=0.9)
+    first, second, third, fourth = (run("ask", url, "g", *begin).split()[0] for _ in range(4))
+    assert run("tell", url, "g", first, "--measured", "latency=1.5,price=0.004") == "told\n"
+    assert run("tell", url, "g", second, "--error") == "told\n"
+    assert run("tell", url, "g", third, "--reward", "0.75") == "told\n"
+    expected = scale.loss(latency=1.5, price=0.004) + 0.9 + 0.25
+    assert json.loads(run("show", url, "g", "--json"))["losses"] == pytest.approx(expected)
+    run("change", url, "g", "--scale", "latency=0:2")
+    assert run("tell", url, "g", fourth, "--measured", "latency=1") == "told\n"
+    assert json.loads(run("show", url, "g", "--json"))["losses"] == pytest.approx(expected + 0.5)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--measured", "1.5"), "measured must be names with values"),
+        (("--measured", "latency=fast"), "measured must have a number after latency="),
+        (("--measured", "latency=1.5"), "latency needs a scale"),
+        ((), "LOSS must be a finite number"),
+        (("0.5", "--error"), "must not be given together"),
+    ],
+)
+def test_an_outcome_that_makes_no_sense_is_refused(url, words, message):
+    id = run("ask", url, "g", "--policy", "exp3", "--arms", "a,b").split()[0]
+    with pytest.raises(hf.InvalidParameter, match=message):
+        run("tell", url, "g", id, *words)
+    with pytest.raises(hf.InvalidParameter, match="scale must have low:high or low:high:weight after latency="):
+        run("change", url, "g", "--scale", "latency=3")
+
+
+def test_several_games_are_shown_side_by_side(url):
+    routers = hf.open_many(url, {"chat": SWITCH, "search": hf.Exp3(arms=["c", "d"]), "mail": SWITCH})
+    for router in routers.values():
+        play(router, 20)
+    shown = run("show", url, "search", "chat")
+    first, second = (line for line in shown.splitlines() if "(" in line and line.split()[0] in ("a", "d"))
+    assert first.split()[0] == "d"  # in the order of the names that were given
+    assert len(second.split()) in (2, 3)  # an arm of one game only
+    for arm in routers["chat"].history.totals.arms:
+        assert f"({arm.rounds:,})" in shown
+    assert "tsallis-switch" in shown
+    assert "mail" not in shown
+    assert [game["name"] for game in json.loads(run("show", url, "search", "chat", "--json"))] == ["search", "chat"]
+    with pytest.raises(hf.UnknownPlayer, match="serch"):
+        run("show", url, "chat", "serch")
+
+
 def test_players_are_listed_beside_one_whose_policy_is_not_found(url):
     class Own(hf.Exp3):
         """Not found by its name, as a class of a module that is not installed."""

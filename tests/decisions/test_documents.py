@@ -42,6 +42,18 @@ def test_the_examples_can_be_tried_one_after_the_other(folder):
         run(folder, sys.executable, name)
 
 
+def test_the_pieces_of_the_guide_run_one_after_the_other(folder):
+    """All blocks but programs, which have a name, and those that are marked."""
+    pieces = re.findall(r"(<!-- not run yet -->\n)?```python\n(?!# \w+\.py)(.*?)```", TEXT, flags=re.DOTALL)
+    program = "\n".join(piece for mark, piece in pieces if not mark)
+    assert len(pieces) >= 13
+    assert sum(bool(mark) for mark, _ in pieces) == 2
+    (folder / "guide.py").write_text(program, encoding="utf-8")
+    rounds = run(folder, sys.executable, "guide.py").split()[0]
+    assert int(rounds) == 104
+    assert (folder / "log.parquet").exists()
+
+
 def test_a_router_with_four_workers(folder):
     (folder / "router.py").write_text(example("# router.py"), encoding="utf-8")
     assert re.match(r"200 requests, \d+ switches, mean loss 0\.\d+", run(folder, sys.executable, "router.py"))

@@ -9,6 +9,7 @@ import pytest
 from games import POLICIES, SWITCH, arms_of, loss_of, play, snapshot
 
 import holdfast as hf
+from holdfast.decisions.errors_json import error_from_json, error_to_json
 
 
 @pytest.mark.parametrize("name", POLICIES)
@@ -259,6 +260,35 @@ def test_decisions_and_receipts_are_plain_values(place):
     decision = router.ask()
     assert hf.Decision(**json.loads(json.dumps(decision._asdict()))) == decision
     assert json.loads(json.dumps(router.tell(decision.id, 0.1)._asdict())) == {"id": decision.id, "new": True}
+
+
+def test_errors_carry_over_a_wire_as_they_are(place):
+    router = place.open(policy=SWITCH, seed=1, patience=2)
+    decision = router.ask()
+    router.tell(decision.id, 0.1)
+    lost = router.ask()
+    router.ask(30)
+
+    def refused(work):
+        with pytest.raises(hf.HoldfastError) as caught:
+            work()
+        return caught.value
+
+    for error in [
+        refused(lambda: router.tell(decision.id, 0.2)),
+        refused(lambda: router.tell(lost.id, 0.2)),
+        refused(lambda: router.tell("x", 0.2)),
+        refused(lambda: router.tell(decision.id, 2.0)),
+        refused(lambda: router.tell([("x", 0.2), (decision.id, 0.2)])),
+        refused(lambda: place.open("nobody")),
+        refused(lambda: place.open(policy=hf.Exp3(2))),
+        refused(lambda: place.open(policy=hf.TsallisSwitch(arms=["a", "b", "c"], switching_cost=9.0))),
+        hf.OutOfTurn("not now"),
+        hf.StoreError("no disk"),
+    ]:
+        back = error_from_json(json.loads(json.dumps(error_to_json(error))))
+        assert type(back) is type(error)
+        assert str(back) == str(error)
 
 
 def test_patience_is_no_number_of_seconds(place):

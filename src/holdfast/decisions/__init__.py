@@ -3,7 +3,17 @@
 from holdfast.decisions.copies import backup, restore
 from holdfast.decisions.fleets import fleet_from_store, fleet_to_store
 from holdfast.decisions.models import Decision, Receipt
-from holdfast.decisions.open_game import open
+from holdfast.decisions.open_game import open, open_many
 from holdfast.decisions.router import Router
 
-__all__ = ["Decision", "Receipt", "Router", "backup", "fleet_from_store", "fleet_to_store", "open", "restore"]
+__all__ = [
+    "Decision",
+    "Receipt",
+    "Router",
+    "backup",
+    "fleet_from_store",
+    "fleet_to_store",
+    "open",
+    "open_many",
+    "restore",
+]

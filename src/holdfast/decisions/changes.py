@@ -144,7 +144,7 @@ def change(view: View, again: bool, *, wanted: Wish, now: float) -> HoldfastErro
 def _detail(before: Setup, after: Setup) -> str:
     """What was changed, as JSON: what it was and what it is."""
     pairs: dict[str, list[Any]] = {}
-    for was, now in ((_plain(before.policy), _plain(after.policy)), (vars(before.settings), vars(after.settings))):
+    for was, now in ((_plain(before.policy), _plain(after.policy)), (before.settings.plain(), after.settings.plain())):
         pairs |= {name: [was.get(name), now.get(name)] for name in {**was, **now} if was.get(name) != now.get(name)}
     return json.dumps(pairs)
 

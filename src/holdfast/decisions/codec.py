@@ -47,7 +47,7 @@ def finite_json(what: str, content: object) -> str:
 
 def settings_of(text: str) -> Settings:
     """The settings that a store describes."""
-    settings = Settings(**json.loads(text))
+    settings = Settings.from_plain(json.loads(text))
     seconds, rounds, missing, remember = settings.seconds, settings.rounds, settings.missing, settings.remember
     known = missing in MISSING if isinstance(missing, str) else type(missing) is float and math.isfinite(missing)
     whole = type(remember) is int and remember >= 0 and (rounds is None or (type(rounds) is int and rounds > 0))
@@ -184,7 +184,7 @@ def _texts(policy: Policy, settings: Settings, arms: list[tuple[str | None, bool
     return {
         "policy": json.dumps(described(policy)),
         "arms": json.dumps(arms),
-        "settings": settings.as_json(),
+        "settings": json.dumps(settings.plain()),
         "settings_version": new_token(),
     }
 

@@ -16,13 +16,14 @@ import typer
 
 from holdfast.checks import written_range
 from holdfast.command_line import LIST, RANGE, Command, add_old_form, names
-from holdfast.decisions import copies, open as open_game
+from holdfast.decisions import copies, open as open_game, open_many
 from holdfast.decisions.settings import written_patience
 from holdfast.decisions.stores import store_at
 from holdfast.decisions.stores.address import parse_address
 from holdfast.errors import BadStore, HoldfastError, InvalidParameter, StoreError, printable
 from holdfast.policies.policy import Policy
 from holdfast.policies.registry import entry_of, make_policy
+from holdfast.scales import Scale
 
 Url = Annotated[str, typer.Argument(help="sqlite:///file or postgresql://user@host/database.")]
 Name = Annotated[str, typer.Argument(help="The name of the game.")]
@@ -35,6 +36,10 @@ Missing = Annotated[str | None, typer.Option(help="What a loss that does not com
 Allow = Annotated[
     list[str] | None,
     typer.Option(metavar="MODULE:CLASS", help="A user-defined policy that may be imported; may be given again."),
+]
+ScaleText = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME=LO:HI:W", help="How measures become a loss: latency=0.2:8:3,price=0:0.02:1,error=1."),
 ]
 Remember = Annotated[int | None, typer.Option(help="Rounds of settled blocks whose single losses are kept.")]
 
@@ -115,6 +120,7 @@ def ask(
     patience: Patience = None,
     missing: Missing = None,
     remember: Remember = None,
+    scale: ScaleText = None,
     request: Annotated[
         str | None, typer.Option(metavar="KEY", help="Idempotency key: the same key gets the same decisions.")
     ] = None,
@@ -128,7 +134,7 @@ def ask(
         "switching_cost": switching_cost,
         "units": _units("--units", units) or _units("--loss-range", loss_range),
     }
-    options = _options(patience, missing, remember)
+    options = _options(patience, missing, remember, scale)
     begun = None
     if policy is not None:
         begun = _policy(policy, settings)
@@ -151,13 +157,20 @@ def tell(
     url: Url,
     name: Name,
     id: Annotated[str, typer.Argument(help="The decision's id, as ask printed it.")],
-    loss: Annotated[float, typer.Argument(help="What it lost.")],
+    loss: Annotated[float | None, typer.Argument(help="What it lost.")] = None,
+    reward: Annotated[float | None, typer.Option(help="Instead of a loss.")] = None,
+    measured: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="Instead of a loss, by the game's scale: latency=1.3."),
+    ] = None,
+    error: Annotated[bool, typer.Option("--error", help="Instead of a loss: it failed.")] = False,
     as_json: AsJson = False,
     allow: Allow = None,
 ) -> None:
     """Report the loss of a decision; reported twice, it counts once."""
+    measures = {key: _numbers("measured", key, text, 1)[0] for key, text in _assigned("measured", measured)}
     with open_game(_store(url), name, allow=allow or ()) as router:
-        receipt = router.tell(id, loss)
+        receipt = router.tell(id, loss, reward=reward, error=error, **measures)
     print(json.dumps(receipt._asdict()) if as_json else "told" if receipt.new else "told before")
 
 
@@ -165,21 +178,17 @@ def list_games(url: Url, as_json: AsJson = False, allow: Allow = None) -> None:
     """List the games of a store."""
     from rich.console import Console
 
-    from holdfast.decisions.terminal import HEADINGS, show_games
+    from holdfast.decisions.terminal import HEADINGS, row_of, show_games
 
     store = store_at(_store(url))
     rows, damaged = [], {}
     for name in store.names():
         try:
-            router = open_game(store, name, allow=allow or ())
-            totals = router.history.totals
+            rows.append(row_of(open_game(store, name, allow=allow or ())))
         except HoldfastError as error:
             if isinstance(error, StoreError) and not isinstance(error, BadStore):
                 raise
             damaged[name] = str(error)
-            continue
-        counts = (totals.rounds, totals.switches, totals.out, totals.missing)
-        rows.append((name, router.policy.label, *counts, totals.cost))
     store.close()
     if as_json:
         shown = [dict(zip(HEADINGS, row, strict=True)) for row in rows]
@@ -188,18 +197,26 @@ def list_games(url: Url, as_json: AsJson = False, allow: Allow = None) -> None:
         show_games(rows, damaged, Console())
 
 
-def show(url: Url, name: Name, as_json: AsJson = False, allow: Allow = None) -> None:
-    """Show a game: its arm, cost so far, arms and last blocks."""
+def show(
+    url: Url,
+    name: Annotated[list[str], typer.Argument(metavar="NAME...", help="The name of the game, or several.")],
+    as_json: AsJson = False,
+    allow: Allow = None,
+) -> None:
+    """Show a game: its cost, arms and blocks; or several games."""
     from rich.console import Console
 
-    from holdfast.decisions.terminal import show_game
+    from holdfast.decisions.terminal import show_game, show_together
 
-    with open_game(_store(url), name, allow=allow or ()) as router:
-        if as_json:
-            totals = asdict(router.history.totals)
-            print(json.dumps({"name": name, "arm": router.arm, "hold": router.hold, **totals}))
-        else:
-            show_game(router, Console())
+    routers = list(open_many(_store(url), dict.fromkeys(name), allow=allow or ()).values())
+    if as_json:
+        games = [{"name": r.name, "arm": r.arm, "hold": r.hold, **asdict(r.history.totals)} for r in routers]
+        print(json.dumps(games[0] if len(games) == 1 else games))
+    elif len(routers) == 1:
+        show_game(routers[0], Console())
+    else:
+        show_together(routers, Console())
+    routers[0].close()
 
 
 def export(
@@ -225,11 +242,12 @@ def change(
     patience: Patience = None,
     missing: Missing = None,
     remember: Remember = None,
+    scale: ScaleText = None,
     as_json: AsJson = False,
     allow: Allow = None,
 ) -> None:
     """Change the settings of a game, from its next block on."""
-    options = _options(patience, missing, remember)
+    options = _options(patience, missing, remember, scale)
     if switching_cost is None and not (add or retire or options):
         raise typer.BadParameter("give what to change: --switching-cost, --add, --retire, --patience, …")
     with open_game(_store(url), name, allow=allow or ()) as router:
@@ -293,13 +311,46 @@ def _units(option: str, text: str | None) -> tuple[float, float] | None:
     return None if text is None else written_range(option, text)
 
 
-def _options(patience: str | None, missing: str | None, remember: int | None) -> dict[str, Any]:
+def _options(
+    patience: str | None, missing: str | None, remember: int | None, scale: list[str] | None
+) -> dict[str, Any]:
     given = {
         "patience": None if patience is None else written_patience(patience),
         "missing": _number_or_word(missing),
         "remember": remember,
+        "scale": _scale(scale),
     }
     return {name: value for name, value in given.items() if value is not None}
+
+
+def _scale(given: list[str] | None) -> Scale | None:
+    """A scale as ``latency=0.2:8:3,price=0:0.02,error=1``."""
+    parts = dict(_assigned("scale", given))
+    if not parts:
+        return None
+    error = _numbers("scale", "error", parts.pop("error", "1"), 1)[0]
+    return Scale(error=error, **{key: _numbers("scale", key, text, 2, 3) for key, text in parts.items()})
+
+
+def _assigned(option: str, given: list[str] | None) -> list[tuple[str, str]]:
+    """Names and what is written after their equals sign."""
+    pairs = [text.partition("=") for text in names(given)]
+    for name, equals, _ in pairs:
+        if not equals or not name.isidentifier():
+            raise InvalidParameter(option, "must be names with values, such as latency=1.3,price=0.004", given)
+    return [(name, text) for name, _, text in pairs]
+
+
+def _numbers(option: str, name: str, text: str, *counts: int) -> list[float]:
+    """Numbers with colons between them."""
+    try:
+        numbers = [float(part) for part in text.split(":")]
+    except ValueError:
+        numbers = []
+    if len(numbers) not in counts:
+        shown = "a number" if counts == (1,) else "low:high or low:high:weight"
+        raise InvalidParameter(option, f"must have {shown} after {name}=", text)
+    return numbers
 
 
 def _number_or_word(text: str | None) -> str | float | None:

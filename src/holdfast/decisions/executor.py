@@ -3,6 +3,11 @@
 A thread queues its call and waits for the lock. Whoever gets it makes all calls that are queued, writes them together,
 and gives each its answer. A failure of the store is the answer to all of them, so that nobody waits for it twice. The
 policy's state is kept in memory under its version, and read again only when another process has changed it.
+
+A caller with a deadline, or in an event loop, cannot wait for the lock or for a server. It leaves its call to a thread
+that makes the queued calls, and ends when there are none for a while. So a store that does not answer holds up one
+thread, however many callers have given up meanwhile. A call that nobody waits for any more is not made, unless it is
+being written.
 """
 
 from __future__ import annotations
@@ -10,8 +15,10 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from secrets import token_hex
+from threading import Condition, Event, Thread
 from typing import Any, NamedTuple, TypeVar
 
 from holdfast.decisions.codec import setup_of, state_from, state_text
@@ -19,7 +26,7 @@ from holdfast.decisions.core import View
 from holdfast.decisions.setup import Setup, State
 from holdfast.decisions.stores.forks import ROUTER, drop_waiting_in_children, lock_across_forks
 from holdfast.decisions.stores.sql import ConnectionLost, Rounds, Store, Transaction, nested
-from holdfast.errors import BadStore, StoreError
+from holdfast.errors import BadStore, HoldfastError, StoreError
 from holdfast.policies.policy import Policy
 
 T = TypeVar("T")
@@ -29,6 +36,12 @@ MOST_TOGETHER = 256
 
 WAIT = 0.05
 """Seconds before the first new attempt after a lost connection; twice as many before each further one."""
+
+LOOK = 0.02
+"""Seconds after which a thread that waits for the lock looks whether another one has made its call."""
+
+IDLE = 1.0
+"""Seconds after which the thread that makes calls ends if there are none."""
 
 
 class Call(NamedTuple):
@@ -49,6 +62,24 @@ class Waiting:
     done: bool = False
     answer: Any = None
     error: BaseException | None = None
+    given_up: bool = False
+    """Whether nobody waits for it any more."""
+    wake: Callable[[], None] | None = None
+    """Called when it is done, by the thread that made it."""
+
+    def end(self, answer: Any = None, error: BaseException | None = None) -> None:
+        """It is done."""
+        self.answer, self.error, self.done = answer, error, True
+        if self.wake is not None:
+            self.wake()
+
+    def result(self) -> Any:
+        """The answer, if it is none that must be raised."""
+        if self.error is not None:
+            raise self.error
+        if isinstance(self.answer, HoldfastError):
+            raise self.answer
+        return self.answer
 
 
 class Executor:
@@ -61,11 +92,13 @@ class Executor:
         self._queue: deque[Waiting] = deque()
         self._known: tuple[str, State] | None = None
         self._revision = 0
+        self._for_thread, self._has_thread = Condition(), False
         drop_waiting_in_children(self)
 
     def drop_waiting(self) -> None:
-        """Forget the calls that wait: other processes make them."""
+        """Forget the calls that wait, and the thread that makes them: the parent has both."""
         self._queue.clear()
+        self._for_thread, self._has_thread = Condition(), False
 
     def keep_state(self, version: str, state: State) -> None:
         """This process has just written the state: it need not be read back."""
@@ -73,26 +106,43 @@ class Executor:
 
     # ---- calls that change something
 
-    def execute(self, call: Call) -> Any:
-        """Make one call, together with all that wait; its answer. A refusal is raised."""
-        answer = self.execute_all([call])[0]
-        if isinstance(answer, BaseException):
-            raise answer
-        return answer
+    def execute(self, call: Call, seconds: float | None = None) -> Any:
+        """Make one call, together with all that wait; its answer. A refusal is raised.
+
+        With `seconds`, another thread makes it, and an error is raised when they have passed.
+        """
+        if self._lock._is_owned():
+            raise nested(self.store.url)
+        if seconds is not None:
+            ready, until = Event(), time.monotonic() + seconds
+            mine = Waiting(call, wake=ready.set)
+            self._leave_to_thread(mine)
+            try:
+                ready.wait(until - time.monotonic())
+            finally:
+                self._abandon(mine)
+            return self._result_by(mine, seconds)
+        (mine,) = self._make([call])
+        return mine.result()
 
     def execute_all(self, calls: Sequence[Call]) -> list[Any]:
         """Make calls, together with all that wait; for each its answer, or the error that it ended in."""
         if self._lock._is_owned():
             raise nested(self.store.url)
+        return [one.answer if one.error is None else one.error for one in self._make(calls)]
+
+    def _make(self, calls: Sequence[Call]) -> list[Waiting]:
         mine, deadline = [Waiting(call) for call in calls], time.monotonic() + self._timeout
         self._queue.extend(mine)
         try:
-            if not self._lock.acquire(timeout=self._timeout):
-                given_up = [self._give_up(one) for one in mine]
-                if not all(given_up):
-                    self._lock.acquire()  # some are being made: whoever makes them has a deadline
             while not all(one.done for one in mine):
-                self._run([self._queue.popleft() for _ in range(min(len(self._queue), MOST_TOGETHER))], deadline)
+                left = deadline - time.monotonic()
+                if self._lock.acquire(timeout=min(left, LOOK) if left > 0 else LOOK):
+                    while not all(one.done for one in mine):
+                        self._run(self._next_calls(), deadline)
+                elif time.monotonic() >= deadline:
+                    for one in mine:
+                        self._give_up(one)  # unless it is being made: whoever makes it has a deadline
         except BaseException:
             for one in mine:
                 self._give_up(one)
@@ -100,17 +150,78 @@ class Executor:
         finally:
             if self._lock._is_owned():
                 self._lock.release()
-        return [one.answer if one.error is None else one.error for one in mine]
+        return mine
 
-    def _give_up(self, mine: Waiting) -> bool:
-        """Take a call back, if nobody is making it."""
+    async def execute_async(self, call: Call, seconds: float | None = None) -> Any:
+        """The same for an event loop, which goes on meanwhile."""
+        import asyncio
+
+        loop = asyncio.get_running_loop()
+        ready: asyncio.Future[None] = loop.create_future()
+
+        def set_ready() -> None:
+            if not ready.done():
+                ready.set_result(None)
+
+        def wake() -> None:
+            with suppress(RuntimeError):  # the loop is closed
+                loop.call_soon_threadsafe(set_ready)
+
+        mine = Waiting(call, wake=wake)
+        self._leave_to_thread(mine)
         try:
+            await asyncio.wait([ready], timeout=seconds)
+        finally:
+            self._abandon(mine)
+        return self._result_by(mine, seconds)
+
+    def _leave_to_thread(self, mine: Waiting) -> None:
+        """Queue a call for the thread that makes them, started if there is none."""
+        with self._for_thread:
+            if not self._has_thread:
+                Thread(target=self._make_queued, name="holdfast calls", daemon=True).start()
+                self._has_thread = True
+            self._queue.append(mine)
+            self._for_thread.notify()
+
+    def _make_queued(self) -> None:
+        while True:
+            with self._for_thread:
+                if not self._for_thread.wait_for(lambda: self._queue, IDLE):
+                    self._has_thread = False
+                    return
+            with self._lock:
+                calls = self._next_calls()
+                if calls:
+                    self._run(calls, time.monotonic() + self._timeout)
+
+    def _next_calls(self) -> list[Waiting]:
+        calls: list[Waiting] = []
+        with suppress(IndexError):
+            while len(calls) < MOST_TOGETHER:
+                calls.append(self._queue.popleft())
+        return calls
+
+    def _abandon(self, mine: Waiting) -> None:
+        """Nobody waits for it any more, whether it is done or not."""
+        mine.given_up = True
+        if not mine.done:
+            with suppress(ValueError, RuntimeError):
+                self._queue.remove(mine)
+
+    def _result_by(self, mine: Waiting, seconds: float | None) -> Any:
+        if not mine.done:
+            raise StoreError(
+                f"{self.store.url} has not answered within {seconds:g} s; whether the call was made is not known"
+            )
+        return mine.result()
+
+    def _give_up(self, mine: Waiting) -> None:
+        """Take a call back, if nobody is making it."""
+        with suppress(ValueError, RuntimeError):
             self._queue.remove(mine)
-        except (ValueError, RuntimeError):
-            return False
-        mine.error = StoreError(f"{self.store.url}: other threads kept it busy for too long; nothing was changed")
-        mine.done = True
-        return True
+            text = f"{self.store.url}: other threads kept it busy for too long; nothing was changed"
+            mine.end(error=StoreError(text))
 
     def _run(self, batch: list[Waiting], deadline: float) -> None:
         """Make calls in one transaction; again while connections are lost, for a while."""
@@ -121,7 +232,8 @@ class Executor:
                     answers = self._transact(batch, deadline)
                     break
                 except ConnectionLost as lost:
-                    if time.monotonic() - begun + delay > self._retry:
+                    late = time.monotonic() - begun + delay > self._retry
+                    if late or all(waiting.given_up for waiting in batch):
                         return _end_all(batch, lost)
                 except Exception as error:
                     if len(batch) == 1 or isinstance(error, StoreError):
@@ -140,7 +252,7 @@ class Executor:
                     self._queue.appendleft(waiting)
             raise
         for waiting, answer in zip(batch, answers, strict=True):
-            waiting.answer, waiting.done = answer, True
+            waiting.end(answer)
 
     def _transact(self, batch: Sequence[Waiting], deadline: float) -> list[Any]:
         known, self._known = self._known, None
@@ -156,7 +268,7 @@ class Executor:
                 return stored_state(setup, transaction)
 
             view = View(setup, head, transaction, load, transaction.told_blocks, transaction.told_losses)
-            answers = [waiting.call.rule(view, waiting.again) for waiting in batch]
+            answers = [None if w.given_up else w.call.rule(view, w.again) for w in batch]
             after = view.head
             if view.learnt is not None:
                 after = after._replace(state_version=token_hex(8))
@@ -212,7 +324,7 @@ def stored_state(setup: Setup, transaction: Transaction) -> State:
 
 def _end_all(batch: Sequence[Waiting], error: BaseException) -> None:
     for waiting in batch:
-        waiting.error, waiting.done = error, True
+        waiting.end(error=error)
 
 
 def with_retries(work: Callable[[], T], retry: float) -> T:

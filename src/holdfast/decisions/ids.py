@@ -9,6 +9,9 @@ from holdfast.errors import InvalidParameter, UnknownDecision
 
 RULE = "must be the id of a decision, as ask() gave it"
 
+UNRECORDED = "unrecorded"
+"""What the ids of decisions begin with that no store has."""
+
 
 class Ids:
     """The ids of one game's decisions: each names a block and a round of it from 0, and is signed.
@@ -33,6 +36,9 @@ class Ids:
         if not isinstance(text, str):
             raise InvalidParameter("id", RULE, text)
         parts = text.split("-") if text.isascii() else []
+        if parts[:1] == [UNRECORDED]:
+            rule = "was not recorded: the store did not answer, and ask() answered with its fallback"
+            raise UnknownDecision(text, rule)
         if len(parts) != 4 or not (parts[1].isdigit() and parts[2].isdigit()):
             raise UnknownDecision(text, RULE)
         uid, block, number, signature = parts

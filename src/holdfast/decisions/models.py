@@ -40,6 +40,11 @@ class Decision(NamedTuple):
     asked: float
     """When it was handed out, in seconds since 1970."""
 
+    @property
+    def recorded(self) -> bool:
+        """False for the fallback of an ask that the store did not answer: its loss cannot be reported."""
+        return self.block > 0
+
 
 class Receipt(NamedTuple):
     """The answer to a loss that was reported.

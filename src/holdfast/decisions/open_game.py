@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
+from typing import Any
 
 from holdfast.checks import real_number
 from holdfast.decisions.changes import check_same_class, difference, wish
@@ -21,6 +22,7 @@ from holdfast.decisions.stores.sql import Fresh
 from holdfast.errors import InvalidParameter, UnknownPlayer
 from holdfast.players.game import Game as Learner
 from holdfast.policies.policy import Policy
+from holdfast.scales import Scale
 
 
 def open(
@@ -32,6 +34,7 @@ def open(
     patience: timedelta | int | None = None,
     missing: str | float | None = None,
     remember: int | None = None,
+    scale: Scale | None = None,
     change_switching_cost: float | None = None,
     add_arms: Iterable[str] = (),
     retire_arms: Iterable[str] = (),
@@ -63,6 +66,9 @@ def open(
         ignored).
     remember
         Rounds of settled blocks whose losses are kept one by one, to tell a repeated loss from a new one: 100,000.
+    scale
+        How latency, price and the like become a loss, so that they can be reported as they were measured:
+        ``router.tell(id, latency=1.3, price=0.004)``.
     change_switching_cost, add_arms, retire_arms
         Continue with these changes, as `Router.change` does. A policy that is given must be the one after them.
     clock
@@ -92,12 +98,14 @@ def open(
         raise InvalidParameter("policy", rule, policy)
     checked_name("name", name)
     patient, wait = real_number("retry", retry, least=0), real_number("timeout", timeout, least=0)
-    settings = given_settings(patience, missing, remember)
+    settings = given_settings(patience=patience, missing=missing, remember=remember, scale=scale)
     if isinstance(url, str) and url.startswith(("http://", "https://")):
         from holdfast.decisions.remote import Server, open_remote
 
         if clock is not time.time:
             raise InvalidParameter("clock", "must be left out: the clock of the server counts", clock)
+        if scale is not None:
+            raise InvalidParameter("scale", "must be left out: a server takes losses", scale)
         if change_switching_cost is not None or tuple(add_arms) or tuple(retire_arms):
             raise InvalidParameter("url", "must be a store to open a game with changes: use router.change(...)", url)
         return open_remote(Server(url, token, patient, wait), name, policy, settings, seed)
@@ -126,6 +134,35 @@ def open(
         if other is not None:
             raise other
     return router
+
+
+def open_many(
+    url: str | Store, games: Mapping[str, Policy | Mapping[str, Any] | None], **options: Any
+) -> dict[str, Router]:
+    """Several games in one store, as classes of traffic are: each learns for itself. A router for each name.
+
+    Parameters
+    ----------
+    url
+        The store, as in `open`.
+    games
+        For each name a policy, or options of `open` with ``"policy"`` among them, or None for a game that exists.
+    options
+        Options of `open` for all games; a game's own go before them. A seed belongs to one game.
+
+    >>> import holdfast as hf
+    >>> policy = hf.AdaptiveTsallisSwitch(arms=["a", "b"], switching_cost=0.3)
+    >>> routers = hf.open_many("memory:", {"chat": policy, "search": {"policy": policy, "missing": 1.0}}, patience=50)
+    >>> routers["chat"].ask().block
+    1
+    """
+    if not isinstance(games, Mapping) or not games:
+        raise InvalidParameter("games", "must be policies, or options of holdfast.open, by name", games)
+    if "seed" in options:
+        raise InvalidParameter("seed", "must be given with each game, so that their draws differ", options["seed"])
+    store = url if isinstance(url, Store) else store_at(url)
+    own = {name: given if isinstance(given, Mapping) else {"policy": given} for name, given in games.items()}
+    return {name: open(store, name, **{**options, **given}) for name, given in own.items()}
 
 
 def _found(store: Store, name: str, fresh: Fresh | None, deadline: float) -> Game:

@@ -6,6 +6,7 @@ connection, a server that restarts and one that is busy are tried again for a wh
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import io
 import json
@@ -16,8 +17,9 @@ import weakref
 from collections import deque
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
+from functools import partial
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, Unpack
 from urllib.parse import quote, urlsplit
 
 import numpy as np
@@ -30,7 +32,7 @@ from holdfast.decisions.executor import WAIT
 from holdfast.decisions.history import ArmTotals, History, Totals, frame_of
 from holdfast.decisions.ids import RULE, checked_name
 from holdfast.decisions.models import Block, Decision, Receipt
-from holdfast.decisions.router import MOST_AT_ONCE, Router
+from holdfast.decisions.router import MOST_AT_ONCE, AskOptions, Outcomes, Router, receipts_of, reported_pairs
 from holdfast.decisions.settings import Settings
 from holdfast.errors import HoldfastError, InvalidParameter, OutOfTurn, StoreError, UnknownDecision
 from holdfast.layouts import Array
@@ -139,6 +141,12 @@ class Server:
         _close_all(self._pool)
 
 
+def _check_left_out(**options: object) -> None:
+    for name, value in options.items():
+        if value is not None:
+            raise InvalidParameter(name, "must be left out for a game that a server keeps", value)
+
+
 def _close_all(pool: deque[http.client.HTTPConnection]) -> None:
     while pool:
         pool.pop().close()
@@ -206,8 +214,11 @@ class RemoteRouter(Router):
         request: str | None = None,
         switching_cost: float | None = None,
         loss_bound: float | None = None,
+        fallback: int | str | None = None,
+        deadline: float | None = None,
     ) -> Decision | list[Decision]:
-        """As `Router.ask`."""
+        """As `Router.ask`, without a fallback and a deadline."""
+        _check_left_out(fallback=fallback, deadline=deadline)
         body: dict[str, Any] = {
             "n": 1 if n is None else whole_number("n", n, least=1, most=MOST_AT_ONCE),
             "request": token_hex(8) if request is None else checked_name("request", request),
@@ -217,6 +228,40 @@ class RemoteRouter(Router):
                 body[name] = real_number(name, value)
         given = [Decision(**one) for one in self._call("POST", "/decisions", body)["decisions"]]
         return given[0] if n is None else given
+
+    async def aask(  # type: ignore[override]  # the same overloads
+        self, n: int | None = None, **options: Unpack[AskOptions]
+    ) -> Decision | list[Decision]:
+        """As `Router.aask`; each call is a request, made in a thread."""
+        return await asyncio.to_thread(partial(self.ask, n, **options))
+
+    def tell(  # type: ignore[override]  # the same overloads
+        self, id: str | Outcomes, loss: float | None = None, *, deadline: float | None = None, **outcome: Any
+    ) -> Receipt | list[Receipt]:
+        """As `Router.tell`, of losses.
+
+        Parameters
+        ----------
+        id, loss
+            As in `Router.tell`.
+        deadline, outcome
+            Not for a server.
+        """
+        _check_left_out(deadline=deadline, **outcome)
+        pairs, one = reported_pairs(id, loss, {})
+        return receipts_of(self._tell(pairs), one)
+
+    async def atell(  # type: ignore[override]  # the same overloads
+        self, id: str | Outcomes, loss: float | None = None, *, deadline: float | None = None, **outcome: Any
+    ) -> Receipt | list[Receipt]:
+        """As `Router.atell`; each call is a request, made in a thread.
+
+        Parameters
+        ----------
+        id, loss, deadline, outcome
+            As in `tell`.
+        """
+        return await asyncio.to_thread(partial(self.tell, id, loss, deadline=deadline, **outcome))
 
     def _tell(self, pairs: list[tuple[Any, Any]]) -> Answers:
         answers: dict[int, Any] = {}

@@ -2,31 +2,101 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from math import isfinite
 from secrets import token_hex
-from typing import Any, NoReturn, overload
+from typing import Any, NamedTuple, NoReturn, TypedDict, Unpack, cast, overload
 
-from holdfast.checks import real_number, whole_number
+from holdfast.checks import one_of, real_number, whole_number
 from holdfast.decisions.changes import Wish, change, wish
 from holdfast.decisions.codec import block_values
-from holdfast.decisions.core import Answers, Report, ask, expire, tell
+from holdfast.decisions.core import Answers, ask, expire, tell
 from holdfast.decisions.executor import Call, Executor, stored_state
 from holdfast.decisions.history import History
-from holdfast.decisions.ids import checked_name
+from holdfast.decisions.ids import UNRECORDED, checked_name
 from holdfast.decisions.models import MOST_TIME, Ask, Decision, Head, Loss, Receipt
+from holdfast.decisions.outcomes import Reported, outcome_of, tell_outcomes, with_refused
 from holdfast.decisions.settings import given_settings
 from holdfast.decisions.setup import Setup
 from holdfast.decisions.stores import Store
 from holdfast.decisions.stores.sql import Transaction
-from holdfast.errors import HoldfastError, InvalidParameter, OutOfTurn, SomeRefused
+from holdfast.errors import HoldfastError, InvalidParameter, OutOfTurn, SomeRefused, StoreError
 from holdfast.layouts import Array
 from holdfast.policies.policy import Policy
+from holdfast.scales import Scale
 
 MOST_AT_ONCE = 100_000
 """Decisions that one call hands out at most."""
+
+MOST_DEADLINE = 1e6
+"""Seconds; beyond it, leave the deadline out."""
+
+LOG = logging.getLogger(__name__)
+
+
+class AskOptions(TypedDict, total=False):
+    """The options of `Router.ask`."""
+
+    request: str | None
+    switching_cost: float | None
+    loss_bound: float | None
+    fallback: int | str | None
+    deadline: float | None
+
+
+class _Asking(NamedTuple):
+    """An ask, checked."""
+
+    call: Call
+    n: int
+    now: float
+    fallback: int | str | None
+    deadline: float | None
+
+
+Outcomes = Mapping[str, float | Mapping[str, Any]] | Iterable[tuple[str, float | Mapping[str, Any]]]
+"""Losses, or other outcomes, by the ids of their decisions."""
+
+
+class _Telling(NamedTuple):
+    """A tell, checked."""
+
+    call: Call | None
+    """None where nothing is left to be made."""
+    one: bool
+    """Whether it is of one decision."""
+    refused: Mapping[int, HoldfastError]
+    deadline: float | None
+
+    def receipts(self, answers: Answers) -> Receipt | list[Receipt]:
+        """What the caller gets, or why it was refused."""
+        return receipts_of(with_refused(answers, self.refused) if self.refused else answers, self.one)
+
+
+def receipts_of(answers: Answers, one: bool) -> Receipt | list[Receipt]:
+    """What the caller gets of these answers, or why it was refused."""
+    refused = [answer for answer in answers if isinstance(answer, HoldfastError)]
+    if one and refused:
+        raise refused[0]
+    if refused:
+        raise SomeRefused(len(answers), refused)
+    receipts = cast(list[Receipt], answers)
+    return receipts[0] if one else receipts
+
+
+def reported_pairs(id: Any, loss: Any, outcome: dict[str, Any]) -> tuple[list[tuple[Any, Any]], bool]:
+    """Ids and outcomes as `Router.tell` takes them, and whether it is one decision."""
+    one = isinstance(id, str) or loss is not None or bool(outcome)
+    try:
+        given = {"loss": loss, **outcome} if outcome else loss
+        pairs = [(id, given)] if one else list(id.items() if isinstance(id, Mapping) else id)
+        return [(name, value) for name, value in pairs], one
+    except (TypeError, ValueError):
+        must = "must be the id of a decision, with its loss, or pairs of ids and losses"
+        raise InvalidParameter("id", must, id) from None
 
 
 class Router:
@@ -83,19 +153,10 @@ class Router:
     # ---- the two verbs
 
     @overload
-    def ask(
-        self, *, request: str | None = None, switching_cost: float | None = None, loss_bound: float | None = None
-    ) -> Decision: ...
+    def ask(self, n: None = None, **options: Unpack[AskOptions]) -> Decision: ...
 
     @overload
-    def ask(
-        self,
-        n: int,
-        *,
-        request: str | None = None,
-        switching_cost: float | None = None,
-        loss_bound: float | None = None,
-    ) -> list[Decision]: ...
+    def ask(self, n: int, **options: Unpack[AskOptions]) -> list[Decision]: ...
 
     def ask(
         self,
@@ -104,6 +165,8 @@ class Router:
         request: str | None = None,
         switching_cost: float | None = None,
         loss_bound: float | None = None,
+        fallback: int | str | None = None,
+        deadline: float | None = None,
     ) -> Decision | list[Decision]:
         """The next decision, or a list of the next `n`: of this block, then of the next ones.
 
@@ -117,74 +180,162 @@ class Router:
             the same name gets the same decisions, for as long as their losses are kept one by one (`remember`).
         switching_cost, loss_bound
             What the policy is told at the start of a block (`policy.announces`), for blocks that begin in this call.
+        fallback
+            The arm to answer with when the store fails, or does not answer within the deadline. Such a decision is not
+            recorded (`Decision.recorded` is False): its loss cannot be reported, and nothing is learnt from it.
+        deadline
+            Seconds within which there is an answer: a decision, the fallback, or a `StoreError` without one.
         """
-        call = self.ask_call(1 if n is None else n, request, switching_cost=switching_cost, loss_bound=loss_bound)
-        given: list[Decision] = self._executor.execute(call)
+        asking = self._asking(
+            n,
+            request=request,
+            switching_cost=switching_cost,
+            loss_bound=loss_bound,
+            fallback=fallback,
+            deadline=deadline,
+        )
+        try:
+            given: list[Decision] = self._executor.execute(asking.call, asking.deadline)
+        except StoreError as failure:
+            given = self._unrecorded(asking, failure)
         return given[0] if n is None else given
 
-    def ask_call(self, n: int, request: str | None, **announced: float | None) -> Call:
+    @overload
+    async def aask(self, n: None = None, **options: Unpack[AskOptions]) -> Decision: ...
+
+    @overload
+    async def aask(self, n: int, **options: Unpack[AskOptions]) -> list[Decision]: ...
+
+    async def aask(self, n: int | None = None, **options: Unpack[AskOptions]) -> Decision | list[Decision]:
+        """`ask` for an event loop, which goes on meanwhile. Calls that wait at the same time share one transaction.
+
+        A call that is cancelled is not made. If it was being written just then, its rounds are handed out all the same:
+        they are among the `open_decisions`, and the same `request` gets them.
+        """
+        asking = self._asking(n, **options)
+        try:
+            given: list[Decision] = await self._executor.execute_async(asking.call, asking.deadline)
+        except StoreError as failure:
+            given = self._unrecorded(asking, failure)
+        return given[0] if n is None else given
+
+    def ask_call(self, n: int, **options: Unpack[AskOptions]) -> Call:
         """An ask, checked, for the executor: its answer is a list of decisions."""
+        return self._asking(n, **options).call
+
+    def _asking(
+        self,
+        n: int | None,
+        *,
+        request: str | None = None,
+        switching_cost: float | None = None,
+        loss_bound: float | None = None,
+        fallback: int | str | None = None,
+        deadline: float | None = None,
+    ) -> _Asking:
+        count = 1 if n is None else whole_number("n", n, least=1, most=MOST_AT_ONCE)
+        announced = {"switching_cost": switching_cost, "loss_bound": loss_bound}
+        now = checked_time(self._clock)
         rule = partial(
             ask,
-            n=whole_number("n", n, least=1, most=MOST_AT_ONCE),
-            now=checked_time(self._clock),
+            n=count,
+            now=now,
             announced={name: value for name, value in announced.items() if value is not None},
             request=token_hex(8) if request is None else checked_name("request", request),
             named=request is not None,
         )
-        return Call(rule)
+        if fallback is not None:
+            fallback = _checked_arm("fallback", fallback, self.policy)
+        return _Asking(Call(rule), count, now, fallback, None if deadline is None else _checked_deadline(deadline))
+
+    def _unrecorded(self, asking: _Asking, failure: StoreError) -> list[Decision]:
+        """The answer of a store that gave none; the failure where there is no fallback."""
+        arm = asking.fallback
+        if arm is None:
+            raise failure
+        LOG.warning("game %r: %s; the answer is the fallback %r, which is not recorded", self.name, failure, arm)
+        return [Decision(f"{UNRECORDED}-{token_hex(8)}", arm, 1.0, 0, asking.now) for _ in range(asking.n)]
 
     @overload
-    def tell(self, id: str, loss: float) -> Receipt: ...
+    def tell(self, id: str, loss: float | None = None, *, deadline: float | None = None, **outcome: Any) -> Receipt: ...
 
     @overload
-    def tell(self, id: Mapping[str, float] | Iterable[tuple[str, float]]) -> list[Receipt]: ...
+    def tell(self, id: Outcomes, *, deadline: float | None = None) -> list[Receipt]: ...
 
     def tell(
-        self, id: str | Mapping[str, float] | Iterable[tuple[str, float]], loss: float | None = None
+        self, id: str | Outcomes, loss: float | None = None, *, deadline: float | None = None, **outcome: Any
     ) -> Receipt | list[Receipt]:
         """The loss of a decision, at any time and in any order: reported twice, it counts once.
 
         Another loss than the one recorded, a loss after its block was settled and an id that this game never gave out
-        are errors (`holdfast.errors`). With a mapping or pairs of ids and losses, all are taken in one call and in
-        this order; if some are refused the others count, and `SomeRefused` lists the reasons.
+        are errors (`holdfast.errors`).
+
+        Parameters
+        ----------
+        id
+            Of the decision. Or a mapping or pairs of ids and losses: all are taken in one call and in this order. If
+            some are refused the others count, and `SomeRefused` lists the reasons. An outcome that is not a loss is
+            then a mapping, such as ``{"latency": 1.3, "price": 0.004}``.
+        loss
+            In the policy's `units`.
+        deadline
+            Seconds after which a `StoreError` is raised. The loss may have been recorded or not: report it again.
+        outcome
+            Instead of a loss: ``reward=``, of which the loss is lowest + highest − reward; or what was measured, by the
+            names of the game's `Scale`; or ``error=True``.
         """
-        if isinstance(id, str) or loss is not None:
-            answer = self._tell([(id, loss)])[0]
-            if isinstance(answer, HoldfastError):
-                raise answer
-            return answer
-        try:
-            pairs = [(name, value) for name, value in (id.items() if isinstance(id, Mapping) else id)]
-        except (TypeError, ValueError):
-            rule = "must be the id of a decision, with its loss, or pairs of ids and losses"
-            raise InvalidParameter("id", rule, id) from None
-        answers = self._tell(pairs)
-        refused = [answer for answer in answers if isinstance(answer, HoldfastError)]
-        if refused:
-            raise SomeRefused(len(answers), refused)
-        return answers  # type: ignore[return-value]  # no error is left
+        telling = self._telling(id, loss, deadline, outcome)
+        answers: Answers = [] if telling.call is None else self._executor.execute(telling.call, telling.deadline)
+        return telling.receipts(answers)
 
-    def _tell(self, pairs: list[tuple[Any, Any]]) -> Answers:
-        call, refused = self.tell_call(pairs)
-        return with_refused([] if call is None else self._executor.execute(call), refused)
+    @overload
+    async def atell(
+        self, id: str, loss: float | None = None, *, deadline: float | None = None, **outcome: Any
+    ) -> Receipt: ...
 
-    def tell_call(self, pairs: list[tuple[Any, Any]]) -> tuple[Call | None, dict[int, HoldfastError]]:
+    @overload
+    async def atell(self, id: Outcomes, *, deadline: float | None = None) -> list[Receipt]: ...
+
+    async def atell(
+        self, id: str | Outcomes, loss: float | None = None, *, deadline: float | None = None, **outcome: Any
+    ) -> Receipt | list[Receipt]:
+        """`tell` for an event loop, which goes on meanwhile. A call that was cancelled can be made again.
+
+        Parameters
+        ----------
+        id, loss, deadline, outcome
+            As in `tell`.
+        """
+        telling = self._telling(id, loss, deadline, outcome)
+        answers: Answers = []
+        if telling.call is not None:
+            answers = await self._executor.execute_async(telling.call, telling.deadline)
+        return telling.receipts(answers)
+
+    def _telling(self, id: Any, loss: Any, deadline: float | None, outcome: dict[str, Any]) -> _Telling:
+        reported, one = reported_pairs(id, loss, outcome)
+        call, refused = self.tell_call(reported)
+        return _Telling(call, one, refused, None if deadline is None else _checked_deadline(deadline))
+
+    def tell_call(self, reported: list[tuple[Any, Any]]) -> tuple[Call | None, dict[int, HoldfastError]]:
         """A report of losses, for the executor, and by place those that are refused without asking the store."""
-        reports: list[Report] = []
+        reports: list[Reported] = []
         refused: dict[int, HoldfastError] = {}
-        parse = self._executor.setup.ids.parse
-        for number, (id, loss) in enumerate(pairs):
+        parse, plain = self._executor.setup.ids.parse, True
+        for number, (name, value) in enumerate(reported):
             try:
-                place = parse(id)
-                value = loss if type(loss) is float and isfinite(loss) else real_number("loss", loss)
-                reports.append((id, *place, value))
+                place = parse(name)
+                if type(value) is not float or not isfinite(value):
+                    value = outcome_of(**value) if isinstance(value, Mapping) else outcome_of(value)
+                    plain = False
+                reports.append((name, *place, value))
             except HoldfastError as error:
                 refused[number] = error
         if not reports:
             return None, refused
         rounds = [(block, round) for _, block, round, _ in reports]
-        return Call(partial(tell, reports=reports, now=checked_time(self._clock)), rounds), refused
+        rule: Callable[..., Answers] = tell if plain else tell_outcomes
+        return Call(partial(rule, reports=reports, now=checked_time(self._clock)), rounds), refused
 
     def settle(self) -> int:
         """Settle the blocks whose patience has run out, as every ask and tell does; returns how many."""
@@ -249,6 +400,7 @@ class Router:
         patience: object = None,
         missing: object = None,
         remember: int | None = None,
+        scale: Scale | None = None,
         reason: str | None = None,
     ) -> None:
         """Continue with other settings, in all processes, from the next block on; a no-op if nothing differs.
@@ -262,13 +414,14 @@ class Router:
         retire_arms
             Arms that are never drawn again. The current block of such an arm ends with the rounds handed out, its
             losses still count in the history, and its name cannot come back.
-        patience, missing, remember
-            As in `holdfast.open`.
+        patience, missing, remember, scale
+            As in `holdfast.open`. With another scale, losses before and after do not mean the same: a new game is
+            often better.
         reason
             Why; it is kept in the history.
         """
         why = None if reason is None else checked_name("reason", reason)
-        settings = given_settings(patience, missing, remember)
+        settings = given_settings(patience=patience, missing=missing, remember=remember, scale=scale)
         self.apply(wish(switching_cost, add_arms, retire_arms, settings=settings, reason=why))
 
     def apply(self, wanted: Wish) -> None:
@@ -279,18 +432,23 @@ class Router:
         """Close the store's files and connections; other routers that share them open them again."""
         self.store.close()
 
+    async def aclose(self) -> None:
+        """`close` for an event loop."""
+        import asyncio
+
+        await asyncio.to_thread(self.close)
+
+    async def __aenter__(self) -> Router:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.aclose()
+
     def __enter__(self) -> Router:
         return self
 
     def __exit__(self, *error: object) -> None:
         self.close()
-
-
-def with_refused(answers: Answers, refused: Mapping[int, HoldfastError]) -> Answers:
-    """The answers of the store, with those that were refused before in their places."""
-    for number, reason in refused.items():
-        answers.insert(number, reason)
-    return answers
 
 
 def checked_time(clock: Callable[[], float]) -> float:
@@ -301,6 +459,16 @@ def checked_time(clock: Callable[[], float]) -> float:
     if abs(now) >= MOST_TIME:
         raise InvalidParameter("clock", "must give seconds since 1970, not milliseconds or nanoseconds", now)
     return now
+
+
+def _checked_arm(parameter: str, arm: object, policy: Policy) -> int | str:
+    if policy.arms is None:
+        return whole_number(parameter, arm, least=0, most=policy.n_arms - 1)
+    return one_of(parameter, arm, policy.arms)
+
+
+def _checked_deadline(deadline: float) -> float:
+    return real_number("deadline", deadline, above=0, most=MOST_DEADLINE)
 
 
 def probabilities_of(transaction: Transaction, setup: Setup) -> Array:

@@ -1,18 +1,18 @@
-"""Settings of a game: how long it waits for losses, what stands for a missing one, how many are kept."""
+"""Settings of a game: how long it waits for losses, what stands for a missing one, how many are kept, its scale."""
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
 from holdfast.checks import real_number, whole_number
 from holdfast.errors import InvalidParameter
 from holdfast.policies.policy import Policy
+from holdfast.scales import Scale
 from holdfast.schedules import LONGEST
 
 REMEMBER = 100_000
@@ -39,6 +39,8 @@ class Settings:
     """Patience in rounds."""
     missing: str | float = "mean"
     remember: int = REMEMBER
+    scale: Scale | None = None
+    """How what is measured becomes a loss."""
 
     @property
     def patience(self) -> timedelta | int | None:
@@ -54,6 +56,8 @@ class Settings:
             changes["missing"] = _checked_missing(given["missing"], policy)
         if "remember" in given:
             changes["remember"] = whole_number("remember", given["remember"], least=0)
+        if "scale" in given:
+            changes["scale"] = _checked_scale(given["scale"], policy)
         settings = replace(self, **changes)
         if settings.rounds is not None and policy.waits_for_losses:
             rule = f"must be a time: {policy.label} waits for its losses, so no rounds pass meanwhile"
@@ -76,19 +80,19 @@ class Settings:
             return math.inf
         return self.rounds if next_due is None else min(self.rounds, next_due - asked)
 
-    def as_json(self) -> str:
-        """For a store."""
-        return json.dumps(asdict(self))
+    def plain(self) -> dict[str, Any]:
+        """As values that JSON carries."""
+        return {**vars(self), "scale": None if self.scale is None else self.scale.settings()}
 
     @classmethod
-    def from_json(cls, text: str) -> Settings:
-        """From a store."""
-        return cls(**json.loads(text))
+    def from_plain(cls, content: Mapping[str, Any]) -> Settings:
+        """From what `plain` gave; a store from before there were scales has none."""
+        scale = content.get("scale")
+        return cls(**{**content, "scale": None if scale is None else Scale.from_settings(scale)})
 
 
-def given_settings(patience: object, missing: object, remember: object) -> dict[str, Any]:
+def given_settings(**named: object) -> dict[str, Any]:
     """Those that were given."""
-    named = {"patience": patience, "missing": missing, "remember": remember}
     return {name: value for name, value in named.items() if value is not None}
 
 
@@ -135,6 +139,15 @@ def _checked_missing(missing: object, policy: Policy) -> str | float:
     if not low <= loss <= high:
         raise InvalidParameter("missing", f"{rule} from {low:g} to {high:g}", missing)
     return loss
+
+
+def _checked_scale(scale: object, policy: Policy) -> Scale:
+    if not isinstance(scale, Scale):
+        raise InvalidParameter("scale", "must be a holdfast.Scale, such as holdfast.Scale(latency=(0.2, 8.0))", scale)
+    if policy.bounds != (0.0, 1.0):
+        rule = f"gives losses from 0 to 1, and those of {policy.label} have the units {policy.bounds}: leave units out"
+        raise InvalidParameter("scale", rule, scale)
+    return scale
 
 
 def with_missing(

@@ -22,6 +22,13 @@ MARKS, PLAIN_MARKS = "●■▲◆○□△◇", "ABCDEFGH"
 HEADINGS = ("name", "policy", "rounds", "switches", "out", "missing", "cost")
 
 
+def row_of(router: Router) -> tuple[Any, ...]:
+    """The line of a game, under the headings."""
+    totals = router.history.totals
+    counts = (totals.rounds, totals.switches, totals.out, totals.missing)
+    return router.name, router.policy.label, *counts, totals.cost
+
+
 def show_games(rows: Sequence[Sequence[Any]], damaged: Mapping[str, str], console: Console) -> None:
     """A line for each game, and why some cannot be shown."""
     table = Table(box=None, header_style="bold")
@@ -59,6 +66,23 @@ def show_game(router: Router, console: Console) -> None:
     blocks = router.history.recent(RECENT)
     if blocks:
         console.print(chart(blocks, len(totals.arms), console.width, marks))
+
+
+def show_together(routers: Sequence[Router], console: Console) -> None:
+    """Several games side by side: a line for each, and the mean loss of each arm in each game, with its rounds."""
+    show_games([row_of(router) for router in routers], {}, console)
+    cells: dict[int | str, dict[str, str]] = {}
+    for router in routers:
+        for arm in router.history.totals.arms:
+            mean = "" if arm.mean is None else f"{arm.mean:.4f} "
+            cells.setdefault(arm.arm, {})[router.name] = f"{mean}({arm.rounds:,})"
+    table = Table(box=None, header_style="bold", title="mean loss (rounds)", title_justify="left")
+    table.add_column("arm", overflow="fold")
+    for router in routers:
+        table.add_column(Text(printable(router.name)), justify="right", overflow="fold")
+    for name, own in cells.items():
+        table.add_row(Text(printable(name)), *(own.get(router.name, "") for router in routers))
+    console.print(table)
 
 
 def chart(blocks: Sequence[Any], n_arms: int, width: int, marks: str = MARKS) -> Text:

@@ -21,7 +21,7 @@ from holdfast.decisions.core import View
 from holdfast.decisions.executor import Call
 from holdfast.decisions.history import History, Totals, totals_of
 from holdfast.decisions.ids import checked_name
-from holdfast.decisions.router import with_refused
+from holdfast.decisions.outcomes import with_refused
 from holdfast.decisions.settings import written_patience
 from holdfast.errors import HoldfastError, InvalidParameter
 from holdfast.policies.policy import Policy
@@ -320,7 +320,7 @@ async def post_decisions(service: Service, request: Request, client: Client) -> 
     key = _key(request) or body.request
 
     def ask(game: Game) -> Awaitable[Any]:
-        call = game.router.ask_call(body.n, key, switching_cost=body.switching_cost, loss_bound=body.loss_bound)
+        call = game.router.ask_call(body.n, request=key, switching_cost=body.switching_cost, loss_bound=body.loss_bound)
         return game.make(_asking(call))
 
     given, head, setup = await service.games.with_game(name, ask)

@@ -1,0 +1,76 @@
+"""What a round came to, as users report it: a loss, a reward, an error, or what was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import isfinite
+from typing import Any, NamedTuple
+
+from holdfast.checks import real_number
+from holdfast.decisions.core import Answers, View, tell
+from holdfast.decisions.setup import Setup
+from holdfast.errors import HoldfastError, InvalidParameter
+from holdfast.players.losses import outside_range
+
+
+class Outcome(NamedTuple):
+    """An outcome that is not a loss: it becomes one by what the game says of rewards and measures."""
+
+    reward: float | None
+    error: bool
+    measures: Mapping[str, float]
+
+    def loss(self, setup: Setup, bounds: tuple[float, float]) -> float:
+        """The loss of a round whose losses have these bounds."""
+        low, high = bounds
+        if self.reward is not None:
+            if not low <= self.reward <= high:
+                raise outside_range("reward", bounds, 1, self.reward)
+            return low + high - self.reward
+        scale = setup.settings.scale
+        if scale is None:
+            name, value = next(iter(self.measures.items()), ("error", self.error))
+            rule = "needs a scale: open the game with scale=holdfast.Scale(latency=(0.2, 8.0), …), or report a loss"
+            raise InvalidParameter(name, rule, value)
+        return scale.loss(error=self.error, **self.measures)
+
+
+def outcome_of(loss: Any = None, reward: Any = None, error: Any = False, **measures: Any) -> float | Outcome:
+    """A loss, or an outcome that becomes one; an error unless exactly one kind is given."""
+    given = {"loss": loss is not None, "reward": reward is not None, "measures": bool(measures) or error is not False}
+    kinds = [name for name, is_given in given.items() if is_given]
+    if len(kinds) > 1:
+        raise InvalidParameter(", ".join(kinds), "must not be given together", (loss, reward, measures)[: len(kinds)])
+    if reward is not None:
+        return Outcome(real_number("reward", reward), False, {})
+    if loss is None and kinds:
+        return Outcome(None, error, measures)
+    return loss if type(loss) is float and isfinite(loss) else real_number("loss", loss)
+
+
+Reported = tuple[str, int, int, float | Outcome]
+"""An outcome that somebody reports: id, block, round, outcome."""
+
+
+def tell_outcomes(view: View, again: bool, *, reports: Sequence[Reported], now: float) -> Answers:
+    """`tell`, where some outcomes are not losses: they become losses by the scale that the game has by now."""
+    losses = []
+    refused: dict[int, HoldfastError] = {}
+    for number, (id, block, round, outcome) in enumerate(reports):
+        try:
+            if isinstance(outcome, Outcome):
+                known = view.blocks.get(block)
+                bounds = view.setup.bounds if known is None else view.setup.bounds_of(known)
+                losses.append((id, block, round, outcome.loss(view.setup, bounds)))
+            else:
+                losses.append((id, block, round, outcome))
+        except InvalidParameter as refusal:
+            refused[number] = refusal
+    return with_refused(tell(view, again, reports=losses, now=now), refused)
+
+
+def with_refused(answers: Answers, refused: Mapping[int, HoldfastError]) -> Answers:
+    """All answers in order: some were refused before, by their place in the whole."""
+    for number, reason in refused.items():
+        answers.insert(number, reason)
+    return answers
