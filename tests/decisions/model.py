@@ -19,6 +19,7 @@ class ModelBlock:
     losses: dict[int, float] = field(default_factory=dict)
     late: dict[int, float] = field(default_factory=dict)
     due: float | None = None
+    began: int = 0
     settled: bool = False
 
 
@@ -26,8 +27,18 @@ class Model:
     """A game of `policy` with losses in [0, 1]."""
 
     def __init__(
-        self, policy: hf.Policy, seed: int, seconds: float | None, rounds: int | None, missing: object
+        self,
+        policy: hf.Policy,
+        seed: int,
+        seconds: float | None,
+        rounds: int | None,
+        missing: object,
+        *,
+        auto: bool = False,
     ) -> None:
+        self.auto = auto and not policy.waits_for_losses
+        self.late_by = 0.0
+        self.heard = 0
         self.policy, self.seconds, self.rounds_of_patience, self.missing = policy, seconds, rounds, missing
         self.game = Game(policy, seed)
         self.blocks: list[ModelBlock] = []
@@ -54,15 +65,19 @@ class Model:
     def at(self, now: float) -> None:
         """Time goes on: settle what is due, those due first first. It is kept by what settles a block, and by asks."""
         self.seen = max(self.clock, now)
-        self._settle_due()
+        if not self.auto:  # then it is looked at by asks
+            self._settle_due()
 
     def expire(self, now: float) -> None:
         """Settle what is due, and keep the time in any case."""
         self.at(now)
+        self._settle_due()
         self.clock = self.seen
 
     def _settle_due(self) -> None:
         mark = self.seen if self.seconds is not None else self.asked
+        if self.auto:
+            mark -= max(50.0, 3.0 * self.late_by) if self.heard else math.inf
         due = [b for b in self.blocks if not b.settled and b.due is not None and b.due <= mark]
         for block in sorted(due, key=lambda b: b.due):
             self._settle(block)
@@ -70,13 +85,14 @@ class Model:
     def ask(self, n: int) -> list[tuple[int, int, int]]:
         """Arm, block and round of each decision."""
         given = []
+        self._settle_due()
         while len(given) < n:
             if not self.blocks or self.blocks[-1].handed == self.blocks[-1].rounds:
                 if self.policy.waits_for_losses and any(not b.settled for b in self.blocks):
                     break
                 self._settle_due()
                 arm, _ = self.game.begin()
-                self.blocks.append(ModelBlock(arm, int(self.game.block[1]), self.game.block.copy()))
+                self.blocks.append(ModelBlock(arm, int(self.game.block[1]), self.game.block.copy(), began=self.asked))
             block = self.blocks[-1]
             given.append((block.arm, len(self.blocks), block.handed))
             self.clock = self.seen
@@ -85,6 +101,8 @@ class Model:
             if block.handed == block.rounds:
                 if self.seconds is not None:
                     block.due = self.clock + self.seconds
+                if self.auto:
+                    block.due = self.asked
                 if self.rounds_of_patience is not None:
                     block.due = self.asked + self.rounds_of_patience
         return given
@@ -95,6 +113,9 @@ class Model:
         for recorded, answer in ((block.losses, "repeated"), (block.late, "late")):
             if place in recorded:
                 return answer if recorded[place] == loss else "other"
+        self.heard += 1
+        late = self.asked - block.began - place - 1
+        self.late_by += (late - self.late_by) / min(self.heard, 1000)
         if block.settled:
             block.late[place] = loss
             return "late"

@@ -52,22 +52,25 @@ class Machine(RuleBasedStateMachine):
         seed=st.integers(0, 2**31),
         seconds=st.sampled_from([None, 10.0]),
         rounds=st.sampled_from([None, 5]),
+        forever=st.booleans(),
         missing=st.sampled_from(["mean", "drop", 1.0]),
         remember=st.just(10**6),
     )
-    def begin(self, policy, seed, seconds, rounds, missing, remember):
+    def begin(self, policy, seed, seconds, rounds, forever, missing, remember):
         self.policy = GAMES[policy]
         rounds = None if seconds is not None or self.policy.waits_for_losses else rounds
         self.place = self.make_place()
         patience = timedelta(seconds=seconds) if seconds is not None else rounds
+        if patience is None:
+            patience = "forever" if forever else "auto"
         options = {"patience": patience, "missing": missing, "remember": remember}
         self.handles = [self.place.open("game", self.policy, seed=seed, **options), self.place.open("game")]
-        self.model = Model(self.policy, seed, seconds, rounds, missing)
+        self.model = Model(self.policy, seed, seconds, rounds, missing, auto=patience == "auto")
 
     def now(self):
         self.model.at(self.place.clock.now)
 
-    @rule(target=decisions, handle=st.integers(0, 1), n=st.integers(1, 9))
+    @rule(target=decisions, handle=st.integers(0, 1), n=st.sampled_from([1, 2, 5, 9, 40]))
     def ask(self, handle, n):
         self.now()
         expected = self.model.ask(n)

@@ -182,7 +182,7 @@ def _retire(view: View, arm: int) -> None:
     head = view.head
     if head.arm != arm or head.handed == head.rounds:
         return
-    due = view.setup.settings.due(head.clock, head.asked)
+    due = view.setup.settings.due(head.clock, head.asked) if view.setup.has_patience else None
     block = view.block(head.block)._replace(rounds=head.handed, due=due)
     view.change(block)
     next_due = head.next_due if due is None else min(due, due if head.next_due is None else head.next_due)
@@ -200,7 +200,7 @@ def _without(setup: Setup, arm: int) -> Setup:
 def _restart_patience(view: View, settings: Settings) -> None:
     """Another patience: for blocks that are open it begins now."""
     head = view.head
-    due = settings.due(head.clock, head.asked)
+    due = settings.due(head.clock, head.asked) if settings.waits_in(view.setup.policy) else None
     for block in view.reads.blocks("open"):
         block = view.blocks.get(block.number, block)
         whole = block.number < head.block or head.handed == head.rounds

@@ -13,7 +13,7 @@ import numpy as np
 
 from holdfast.decisions.ids import Ids, checked_arm
 from holdfast.decisions.models import Block, Game, Head, new_token
-from holdfast.decisions.settings import MISSING, Settings
+from holdfast.decisions.settings import AUTO, MISSING, Settings
 from holdfast.decisions.setup import ArmSums, Setup, State
 from holdfast.errors import BadSavedState, BadStore, HoldfastError
 from holdfast.layouts import Array
@@ -51,6 +51,7 @@ def settings_of(text: str) -> Settings:
     seconds, rounds, missing, remember = settings.seconds, settings.rounds, settings.missing, settings.remember
     known = missing in MISSING if isinstance(missing, str) else type(missing) is float and math.isfinite(missing)
     whole = type(remember) is int and remember >= 0 and (rounds is None or (type(rounds) is int and rounds > 0))
+    whole = whole and type(settings.forever) is bool
     if not (known and whole and (seconds is None or (type(seconds) is float and 0 < seconds < math.inf))):
         raise ValueError(f"not settings of a game: {text[:80]!r}")
     return settings
@@ -104,10 +105,10 @@ def _sums_from(values: Any, count: int) -> list[ArmSums]:
     if not isinstance(values, list) or len(values) != count:
         raise ValueError(f"there must be sums of {count} arms")
     for sums in values:
-        counts = [sums["blocks"], sums["rounds"], sums["told"]]
+        counts = [sums["blocks"], sums["rounds"], sums["told"], sums["dropped"]]
         if not all(type(number) is int and 0 <= number <= MOST_COUNT for number in counts):
             raise ValueError("counts of an arm must be whole numbers")
-        numbers = [*sums["losses"], *([] if sums["last_used"] is None else [sums["last_used"]])]
+        numbers = [*sums["losses"], *sums["stood_in"], *([] if sums["last_used"] is None else [sums["last_used"]])]
         if not all(type(number) is float and math.isfinite(number) for number in numbers):
             raise ValueError("sums of an arm must be numbers")
     return [ArmSums(**sums) for sums in values]
@@ -133,7 +134,8 @@ def setup_of(game: Game, given: Policy | None) -> Setup:
         ids=Ids(game.uid, game.secret),
         bounds=policy.bounds,
         announces=policy.announces,
-        has_patience=settings.patience is not None,
+        has_patience=settings.waits_in(policy) is not None,
+        follows_lateness=settings.patience == AUTO,
         state_layout=policy.kernels.state_layout,
         block_names=policy.kernels.block_layout.names,
     )
@@ -197,6 +199,8 @@ def first_head(game: Game, now: float) -> Head:
         kept=0,
         removed=0,
         clock=now,
+        heard=0,
+        lateness=0.0,
         next_due=None,
     )
 

@@ -19,6 +19,7 @@ import typer
 from holdfast.checks import written_range
 from holdfast.command_line import LIST, RANGE, Command, add_old_form, names
 from holdfast.decisions import copies, open as open_game
+from holdfast.decisions.settings import AUTO, FOREVER
 from holdfast.decisions.stores import store_at
 from holdfast.decisions.stores.address import parse_address
 from holdfast.errors import BadStore, HoldfastError, InvalidParameter, StoreError, printable
@@ -30,7 +31,8 @@ Name = Annotated[str, typer.Argument(help="The name of the game.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, errors too.")]
 SwitchingCost = Annotated[float | None, typer.Option(help="λ, what one switch costs.")]
 Patience = Annotated[
-    str | None, typer.Option(help="How long to wait for losses: rounds, such as 50, or a time: 30s, 10m, 2h, 1d.")
+    str | None,
+    typer.Option(help="How long to wait for losses: rounds, such as 50, a time: 30s, 10m, 2h, 1d, auto or forever."),
 ]
 Missing = Annotated[str | None, typer.Option(help="What a loss that does not come counts as: mean, drop or a number.")]
 Remember = Annotated[int | None, typer.Option(help="Rounds of settled blocks whose single losses are kept.")]
@@ -293,9 +295,9 @@ def _options(patience: str | None, missing: str | None, remember: int | None) ->
     return {name: value for name, value in given.items() if value is not None}
 
 
-def _patience(text: str | None) -> int | timedelta | None:
-    if text is None:
-        return None
+def _patience(text: str | None) -> int | timedelta | str | None:
+    if text in (None, AUTO, FOREVER):
+        return text
     match = re.fullmatch(r"([0-9]+)|([0-9.]+)([smhd])", text)
     try:
         if match and match[1]:
@@ -304,7 +306,9 @@ def _patience(text: str | None) -> int | timedelta | None:
             return timedelta(**{UNITS[match[3]]: float(match[2])})
     except (ValueError, OverflowError):
         pass
-    raise InvalidParameter("patience", "must be rounds, such as 50, or a time, such as 30s, 10m, 2h or 1d", text)
+    raise InvalidParameter(
+        "patience", "must be rounds, such as 50, a time, such as 30s, 10m, 2h or 1d, auto or forever", text
+    )
 
 
 def _number_or_word(text: str | None) -> str | float | None:

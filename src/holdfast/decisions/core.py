@@ -24,7 +24,7 @@ from typing import Protocol
 
 from holdfast.decisions.codec import block_text, block_values
 from holdfast.decisions.models import Ask, Block, Decision, Events, Head, Loss, Receipt
-from holdfast.decisions.settings import with_missing
+from holdfast.decisions.settings import WINDOW, stand_in_for
 from holdfast.decisions.setup import Setup, State
 from holdfast.errors import (
     AlreadyTold,
@@ -177,14 +177,15 @@ def _begin(view: View, n: int, clock: float, announced: tuple[float, tuple[float
     setup, head, (value, bounds) = view.setup, view.head, announced
     left = 1.0 if setup.policy.waits_for_losses else float(n)
     if setup.has_patience:
-        left = max(min(left, setup.settings.until_due(head.asked, head.next_due)), 1.0)
+        left = max(min(left, setup.settings.until_due(head)), 1.0)
     drawn = view.state().learner.begin_some(value, left).tolist()
     bound = None if bounds == setup.bounds else bounds[1]
-    blocks = []
+    blocks, first = [], head.asked
     for number, values in enumerate(drawn, head.block + 1):
         arm, rounds, probability = values[:3]
         data = block_text(setup, values)
-        block = Block(number, None, setup.active[int(arm)], int(rounds), probability, clock, bound, 0, data)
+        block = Block(number, None, setup.active[int(arm)], int(rounds), probability, clock, bound, 0, data, first)
+        first += block.rounds
         view.blocks[number] = view.events.begun[number] = block
         blocks.append(block)
     return blocks
@@ -238,7 +239,8 @@ def tell(view: View, again: bool, *, reports: Sequence[Report], now: float) -> A
     """Record losses, one after the other: for each a receipt, or why it was refused."""
     view.may_forget = FORGET_AT_ONCE + 2 * len(reports)
     clock = max(now, view.head.clock)
-    settle_due(view, clock)
+    if not view.setup.follows_lateness:  # which the losses change: looked at by asks only, their order does not matter
+        settle_due(view, clock)
     return [_tell_one(view, report, clock) for report in reports]
 
 
@@ -252,13 +254,21 @@ def _tell_one(view: View, report: Report, clock: float) -> Receipt | HoldfastErr
     counts = block.settled_order is None and round < handed and low <= loss <= high
     if not counts or (number, round) in view.losses:
         return _repeated_or_refused(view, report, handed, clock)
-    view.losses[number, round] = new = Loss(number, round, loss, clock, 0)
-    view.events.losses.append(new)
+    _record(view, block, Loss(number, round, loss, clock, 0))
     block = block._replace(told=block.told + 1, losses=tuple(exact_sum([*block.losses, loss])))
     view.change(block)
     if block.told == block.rounds:
         settle(view, block, clock)
     return Receipt(id, True)
+
+
+def _record(view: View, block: Block, loss: Loss) -> None:
+    """Keep a loss, and how many rounds late it is."""
+    view.losses[loss.block, loss.round] = loss
+    view.events.losses.append(loss)
+    head = view.head
+    heard, late = head.heard + 1, head.asked - block.first - loss.round - 1
+    view.head = head._replace(heard=heard, lateness=head.lateness + (late - head.lateness) / min(heard, WINDOW))
 
 
 def _not_there(head: Head, id: str, number: int) -> HoldfastError:
@@ -284,8 +294,7 @@ def _repeated_or_refused(view: View, report: Report, handed: int, clock: float) 
     if before is not None and not before.late:
         return Receipt(id, False)
     if before is None:
-        view.losses[number, round] = new = Loss(number, round, loss, clock, 1)
-        view.events.losses.append(new)
+        _record(view, block, Loss(number, round, loss, clock, 1))
         view.change(block._replace(late=block.late + 1))
     if block.settled_at is None:
         raise BadStore(f"the store is damaged: block {number} has a late loss and is not settled")
@@ -306,7 +315,7 @@ def expire(view: View, again: bool, *, now: float) -> int:
 def settle_due(view: View, clock: float) -> None:
     """Settle the blocks whose patience has run out."""
     head, settings = view.head, view.setup.settings
-    if head.next_due is None or (mark := settings.mark(clock, head.asked)) < head.next_due:
+    if head.next_due is None or (mark := settings.mark(clock, head)) < head.next_due:
         return
     here = [b for b in view.blocks.values() if b.settled_order is None and b.due is not None]
     stored = [b for b in view.reads.blocks("due", mark) if b.number not in view.blocks]
@@ -323,15 +332,17 @@ def settle(view: View, block: Block, clock: float) -> None:
     setup, state = view.setup, view.state()
     setup.name_of(block.arm)
     sums = state.arms[block.arm]
-    if block.arm in setup.active:
-        bounds = setup.bounds_of(block)
+    bounds, pieces, rounds = setup.bounds_of(block), block.losses, block.rounds
+    if missing := block.rounds - block.told:
         usual = math.fsum(sums.losses) / sums.told if sums.told else 0.5 * sum(bounds)
-        pieces, rounds = with_missing(setup.settings.missing, block.losses, block.told, block.rounds, usual)
-        if rounds or setup.policy.waits_for_losses:  # else all of it was dropped: the round is ignored
-            values = block_values(setup.policy, setup.game.name, block)
-            values[0] = setup.active.index(block.arm)
-            total = normalised_total(setup.policy, bounds, pieces, float(rounds))
-            state.learner.observe(values, total, float(rounds))
+        stand_in = stand_in_for(setup.settings.missing, block.losses, block.told, usual)
+        block = block._replace(stand_in=stand_in)
+        pieces, rounds = (pieces, block.told) if stand_in is None else ((*pieces, stand_in * missing), rounds)
+    if block.arm in setup.active and (rounds or setup.policy.waits_for_losses):  # else all of it was dropped
+        values = block_values(setup.policy, setup.game.name, block)
+        values[0] = setup.active.index(block.arm)
+        total = normalised_total(setup.policy, bounds, pieces, float(rounds))
+        state.learner.observe(values, total, float(rounds))
     sums.add(block)
     head = view.head
     order = head.settled + 1

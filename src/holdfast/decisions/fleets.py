@@ -67,7 +67,7 @@ def _as_player(policy: Policy, one: FleetGame, name: str, now: float) -> Fresh:
     )
     data = block_text(setup_of(fresh.game, policy), game.block.tolist())
     block = Block(
-        begun, None, head.arm, head.rounds, probability, now, None, 0, data,
+        begun, None, head.arm, head.rounds, probability, now, None, 0, data, one.rounds - told,
         told=told, losses=tuple(one.losses),
     )  # fmt: skip
     return fresh._replace(head=head, blocks=(block,) if left else ())

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from holdfast.checks import whole_number
 from holdfast.decisions.core import compact
 from holdfast.decisions.executor import Call, Executor, stored_state
-from holdfast.decisions.models import Block
+from holdfast.decisions.models import Block, Loss
+from holdfast.decisions.settings import long_wait
 from holdfast.decisions.setup import ArmSums, Setup
 from holdfast.decisions.stores.sql import Transaction
 from holdfast.errors import InvalidParameter
@@ -27,6 +28,12 @@ AT_ONCE = 1000
 
 SUFFIXES = (".csv", ".parquet")
 
+LOG = ("time", "arm", "loss", "probability", "block", "single", "status")
+"""Columns of a log."""
+
+Round = tuple[float | None, str]
+"""What counted for a round, and why."""
+
 
 @dataclass(frozen=True)
 class ArmTotals:
@@ -37,16 +44,21 @@ class ArmTotals:
     blocks: int
     rounds: int
     told: int
+    missing: int
+    """Rounds of settled blocks whose losses did not come in time."""
     losses: float
+    """Those that came in time."""
+    missing_losses: float
+    """What counted for those that did not."""
     mean: float | None
-    """Of the losses told; None before the first."""
+    """Of all that counted; None before the first."""
     last_used: float | None
     """When its latest block began."""
 
 
 @dataclass(frozen=True)
 class Totals:
-    """A game so far. `cost` is what was told plus what the switches cost."""
+    """A game so far. `cost` is what counted as losses plus what the switches cost."""
 
     rounds: int
     told: int
@@ -54,9 +66,16 @@ class Totals:
     """Rounds of settled blocks whose losses did not come in time."""
     out: int
     """Rounds handed out whose losses may still come."""
+    lateness: float
+    """How many rounds late losses are, on average of about the last 1,000."""
+    overdue: int
+    """Open blocks that wait for longer than ``patience="auto"`` would: their losses may never come."""
     blocks: int
     switches: int
     losses: float
+    """Those that came in time."""
+    missing_losses: float
+    """What counted for those that did not; rounds that were dropped count nothing."""
     switching: float
     cost: float
     arms: tuple[ArmTotals, ...]
@@ -114,6 +133,7 @@ class History:
                 "told": b.told,
                 "missing": None if b.settled_at is None else b.rounds - b.told,
                 "late": b.late,
+                "missing_loss": b.stand_in,
                 "total": math.fsum(b.losses),
                 "settled": b.settled_at,
             }
@@ -121,32 +141,37 @@ class History:
         ]
         arm = pl.Int64 if setup.policy.arms is None else pl.String
         schema = {"block": pl.Int64, "began": pl.Float64, "arm": arm, "rounds": pl.Int64, "probability": pl.Float64}
-        schema |= {"told": pl.Int64, "missing": pl.Int64, "late": pl.Int64, "total": pl.Float64, "settled": pl.Float64}
+        schema |= {"told": pl.Int64, "missing": pl.Int64, "late": pl.Int64, "missing_loss": pl.Float64}
+        schema |= {"total": pl.Float64, "settled": pl.Float64}
         return _with_times(pl.DataFrame(rows, schema=schema), "began", "settled")
 
     @property
     def log(self) -> pl.DataFrame:
-        """One row per loss that counted: time, arm, loss, probability, block.
+        """One row per round handed out: time, arm, loss, probability, block, single, status.
 
-        Where single losses are no longer stored, each round of the block has its mean, and `single` is false.
+        `loss` is what counted. `status` says why: ``told``; ``late`` (it came after its block was settled) or
+        ``missing``, where it is what stands for the loss, and null where the round was dropped; ``open`` while the loss
+        may still come. Where single losses are no longer stored, each round of the block has its mean, and `single` is
+        false.
         """
         import polars as pl
 
         setup = self._executor.setup
-        columns: dict[str, list[Any]] = {name: [] for name in ("time", "arm", "loss", "probability", "block", "single")}
+        columns: dict[str, list[Any]] = {name: [] for name in LOG}
         last = 0
-        while found := self._executor.read(partial(_losses_after, last)):
-            for block, losses, single in found:
-                columns["time"] += [block.began] * len(losses)
-                columns["arm"] += [setup.name_of(block.arm)] * len(losses)
-                columns["loss"] += losses
-                columns["probability"] += [block.probability] * len(losses)
-                columns["block"] += [block.number] * len(losses)
-                columns["single"] += [single] * len(losses)
+        while found := self._executor.read(partial(_rounds_after, last)):
+            for block, rounds, single in found:
+                columns["time"] += [block.began] * len(rounds)
+                columns["arm"] += [setup.name_of(block.arm)] * len(rounds)
+                columns["loss"] += [loss for loss, _ in rounds]
+                columns["probability"] += [block.probability] * len(rounds)
+                columns["block"] += [block.number] * len(rounds)
+                columns["single"] += [single] * len(rounds)
+                columns["status"] += [status for _, status in rounds]
             last = found[-1][0].number
         arm = pl.Int64 if setup.policy.arms is None else pl.String
-        types = {"time": pl.Float64, "arm": arm, "loss": pl.Float64, "probability": pl.Float64}
-        return _with_times(pl.DataFrame(columns, schema={**types, "block": pl.Int64, "single": pl.Boolean}), "time")
+        types = (pl.Float64, arm, pl.Float64, pl.Float64, pl.Int64, pl.Boolean, pl.String)
+        return _with_times(pl.DataFrame(columns, schema=dict(zip(LOG, types, strict=True))), "time")
 
     def export(self, out: str | Path) -> None:
         """Write `log` as CSV or parquet; a reader of the file sees the old log or the new one, never a part.
@@ -178,19 +203,30 @@ def _blocks_after(last: int, transaction: Transaction, _: Setup) -> list[Block]:
     return transaction.blocks("after", last, AT_ONCE)
 
 
-def _losses_after(last: int, transaction: Transaction, _: Setup) -> list[tuple[Block, list[float], bool]]:
-    """Blocks with their losses, and whether these are stored one by one."""
-    blocks = transaction.blocks("after", last, AT_ONCE)
-    stored: dict[int, list[float]] = {block.number: [] for block in blocks}
+def _rounds_after(last: int, transaction: Transaction, _: Setup) -> list[tuple[Block, list[Round], bool]]:
+    """Blocks with what counted for each round handed out, and whether their losses are stored one by one."""
+    blocks, head = transaction.blocks("after", last, AT_ONCE), transaction.head
+    stored: dict[int, dict[int, Loss]] = {block.number: {} for block in blocks}
     for loss in transaction.losses(blocks[0].number, blocks[-1].number) if blocks else ():
-        if not loss.late:
-            stored[loss.block].append(loss.loss)
+        stored[loss.block][loss.round] = loss
     found = []
     for block in blocks:
-        losses = stored[block.number]
-        single = len(losses) == block.told
-        found.append((block, losses if single else [math.fsum(block.losses) / block.told] * block.told, single))
+        known = stored[block.number]
+        single = len(known) == block.told + block.late
+        handed = head.handed if block.number == head.block else block.rounds
+        without = (block.stand_in, "open" if block.settled_order is None else "missing")
+        if single:
+            rounds = [_counted(known[n], block) if n in known else without for n in range(handed)]
+        else:
+            mean = math.fsum(block.losses) / block.told if block.told else None
+            rounds = [(mean, "told")] * block.told + [(block.stand_in, "late")] * block.late
+            rounds += [without] * (handed - len(rounds))
+        found.append((block, rounds, single))
     return found
+
+
+def _counted(loss: Loss, block: Block) -> Round:
+    return (block.stand_in, "late") if loss.late else (loss.loss, "told")
 
 
 def _totals(transaction: Transaction, setup: Setup) -> Totals:
@@ -203,16 +239,20 @@ def _totals(transaction: Transaction, setup: Setup) -> Totals:
     handed = {b.number: head.handed if b.number == head.block else b.rounds for b in unsettled}
     known: list[ArmSums | Block] = [*sums, *unsettled]
     pieces = [part for one in known for part in one.losses]
+    stood_in = [part for arm in sums for part in arm.stood_in]
     return Totals(
         rounds=head.asked,
         told=sum(one.told for one in known),
         missing=sum(arm.rounds - arm.told for arm in sums),
         out=sum(handed[block.number] - block.told for block in unsettled),
+        lateness=head.lateness,
+        overdue=sum(head.asked - b.first - b.rounds >= long_wait(head) for b in unsettled),
         blocks=head.block,
         switches=head.switches,
         losses=math.fsum(pieces),
+        missing_losses=math.fsum(stood_in),
         switching=math.fsum(head.paid),
-        cost=math.fsum([*pieces, *head.paid]),
+        cost=math.fsum([*pieces, *stood_in, *head.paid]),
         arms=tuple(_arm_totals(setup, arm, sums[arm], by_arm[arm], handed) for arm in by_arm),
     )
 
@@ -220,15 +260,19 @@ def _totals(transaction: Transaction, setup: Setup) -> Totals:
 def _arm_totals(setup: Setup, arm: int, sums: ArmSums, unsettled: list[Block], handed: dict[int, int]) -> ArmTotals:
     told = sums.told + sum(block.told for block in unsettled)
     known: list[ArmSums | Block] = [sums, *unsettled]
-    losses = math.fsum(part for one in known for part in one.losses)
+    losses = [part for one in known for part in one.losses]
+    missing = sums.rounds - sums.told
+    counted = told + missing - sums.dropped
     return ArmTotals(
         arm=setup.name_of(arm),
         retired=arm not in setup.active,
         blocks=sums.blocks + len(unsettled),
         rounds=sums.rounds + sum(handed[block.number] for block in unsettled),
         told=told,
-        losses=losses,
-        mean=losses / told if told else None,
+        missing=missing,
+        losses=math.fsum(losses),
+        missing_losses=math.fsum(sums.stood_in),
+        mean=math.fsum([*losses, *sums.stood_in]) / counted if counted else None,
         last_used=max((at for at in (sums.last_used, *(b.began for b in unsettled)) if at is not None), default=None),
     )
 

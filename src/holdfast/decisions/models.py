@@ -103,6 +103,10 @@ class Head(NamedTuple):
     """Blocks whose rows were removed."""
     clock: float
     """The latest time seen: time never runs back."""
+    heard: int
+    """Losses that came, late ones too."""
+    lateness: float
+    """How many rounds late losses are: the mean, of which the last 1,000 have most of the weight."""
     next_due: float | None
     """No open block runs out of patience before this."""
 
@@ -123,6 +127,8 @@ class Block(NamedTuple):
     """Reserved: 1 when an operator chose the arm."""
     data: str
     """The block as the policy wants it back, as JSON."""
+    first: int = 0
+    """Rounds that were asked before it began."""
     told: int = 0
     losses: tuple[float, ...] = ()
     """Parts of the sum of the losses reported in time."""
@@ -135,6 +141,8 @@ class Block(NamedTuple):
     settled_at: float | None = None
     total: float | None = None
     """The sum of the losses reported in time, rounded once."""
+    stand_in: float | None = None
+    """What counted for each loss that did not come in time; None where all came, or the missing rounds were dropped."""
 
 
 class Ask(NamedTuple):

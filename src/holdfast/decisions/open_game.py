@@ -29,7 +29,7 @@ def open(
     policy: Policy | None = None,
     *,
     seed: object = None,
-    patience: timedelta | int | None = None,
+    patience: timedelta | int | str | None = None,
     missing: str | float | None = None,
     remember: int | None = None,
     change_switching_cost: float | None = None,
@@ -52,8 +52,9 @@ def open(
     seed
         Of a game that begins: as in `Policy.player`.
     patience
-        How long to wait for losses after the last round of a block was handed out: a timedelta, or so many further
-        rounds. Without it, for ever.
+        How long to wait for losses after the last round of a block was handed out: a timedelta, so many further
+        rounds, ``"auto"`` (the default: three times as many rounds as losses were late on average, 50 at least) or
+        ``"forever"``. Policies that wait for their losses take a timedelta; else they wait for ever.
     missing
         What stands for a loss that did not come in time: ``"mean"`` (the default: of the block's losses; where there
         are none, of the arm's so far, else the middle of the range), a fixed loss, or ``"drop"`` (the rounds are

@@ -31,6 +31,8 @@ class Setup:
     announces: str | None
     """What the policy is told at the beginning of a block."""
     has_patience: bool
+    follows_lateness: bool
+    """Whether patience depends on the lateness seen."""
     state_layout: Layout
     block_names: tuple[str, ...]
 
@@ -58,6 +60,10 @@ class ArmSums:
     rounds: int = 0
     told: int = 0
     losses: list[float] = field(default_factory=list)
+    stood_in: list[float] = field(default_factory=list)
+    """Parts of what counted for losses that did not come."""
+    dropped: int = 0
+    """Rounds without a loss for which nothing counted."""
     last_used: float | None = None
     """When its latest block began."""
 
@@ -67,6 +73,11 @@ class ArmSums:
         self.rounds += block.rounds
         self.told += block.told
         self.losses = exact_sum([*self.losses, *block.losses])
+        missing = block.rounds - block.told
+        if missing and block.stand_in is None:
+            self.dropped += missing
+        elif missing and block.stand_in is not None:
+            self.stood_in = exact_sum([*self.stood_in, missing * block.stand_in])
         self.last_used = block.began if self.last_used is None else max(self.last_used, block.began)
 
 

@@ -20,6 +20,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache
+from operator import attrgetter
 from threading import local
 from typing import Any, ClassVar, NamedTuple, get_type_hints
 
@@ -42,14 +43,17 @@ SCHEMA = (
         state_version TEXT NOT NULL, block BIGINT NOT NULL, arm BIGINT NOT NULL, rounds BIGINT NOT NULL,
         handed BIGINT NOT NULL, probability {float} NOT NULL, asked BIGINT NOT NULL, switches BIGINT NOT NULL,
         paid TEXT NOT NULL, settled BIGINT NOT NULL, forgotten BIGINT NOT NULL, kept BIGINT NOT NULL,
-        removed BIGINT NOT NULL, clock {float} NOT NULL, next_due {float}) {hot}""",
+        removed BIGINT NOT NULL, clock {float} NOT NULL, heard BIGINT NOT NULL, lateness {float} NOT NULL,
+        next_due {float}) {hot}""",
     """CREATE TABLE holdfast_states (
         game BIGINT NOT NULL PRIMARY KEY, version TEXT NOT NULL, data TEXT NOT NULL) {hot}""",
     """CREATE TABLE holdfast_blocks (
         game BIGINT NOT NULL, number BIGINT NOT NULL, key TEXT, arm BIGINT NOT NULL, rounds BIGINT NOT NULL,
         probability {float} NOT NULL, began {float} NOT NULL, bound {float}, forced BIGINT NOT NULL,
-        data TEXT NOT NULL, told BIGINT NOT NULL, losses TEXT NOT NULL, late BIGINT NOT NULL, due {float},
-        settled_order BIGINT, settled_at {float}, total {float}, PRIMARY KEY (game, number)) {compact}""",
+        data TEXT NOT NULL, first BIGINT NOT NULL, told BIGINT NOT NULL, losses TEXT NOT NULL,
+        late BIGINT NOT NULL, due {float},
+        settled_order BIGINT, settled_at {float}, total {float}, stand_in {float},
+        PRIMARY KEY (game, number)) {compact}""",
     "CREATE INDEX holdfast_blocks_open ON holdfast_blocks (game, due, number) WHERE settled_order IS NULL",
     "CREATE INDEX holdfast_blocks_settled ON holdfast_blocks (game, settled_order) WHERE settled_order IS NOT NULL",
     """CREATE TABLE holdfast_asks (
@@ -93,8 +97,10 @@ BLOCKS = {
     "latest": "WHERE game = ? ORDER BY number DESC LIMIT ?",
 }
 
-CHANGED = ("rounds", "told", "losses", "late", "due", "settled_order", "settled_at", "total")
+CHANGED = ("rounds", "told", "losses", "late", "due", "settled_order", "settled_at", "total", "stand_in")
 """Columns of a block that change."""
+
+CHANGED_OF = attrgetter(*CHANGED)
 
 CHUNK = 400
 """Keys in one query."""
@@ -170,7 +176,8 @@ def _head_of(values: Sequence[Any]) -> Head:
     counts = 0 <= head.handed <= head.rounds <= MOST_COUNT and 0 <= head.asked <= MOST_COUNT
     order = 0 <= head.forgotten <= head.settled <= head.block <= MOST_COUNT and 0 <= head.removed <= head.block
     numbers = 0 <= head.kept <= MOST_COUNT and head.revision >= 1 and (head.arm >= 0 or head.block == 0)
-    if not (counts and order and numbers and math.isfinite(head.clock)):
+    numbers = numbers and head.heard >= 0 and math.isfinite(head.clock) and head.lateness >= 0.0
+    if not (counts and order and numbers):
         raise BadStore("the store is damaged: the counts of a game are impossible")
     return head
 
@@ -280,21 +287,8 @@ class Transaction(ABC):
             self.write(insert(Block), [(game, *_as_stored(b)) for b in events.begun.values()])
         if events.changed:
             sets = ", ".join(f"{name} = ?" for name in CHANGED)
-            rows = [
-                (
-                    b.rounds,
-                    b.told,
-                    json.dumps(b.losses),
-                    b.late,
-                    b.due,
-                    b.settled_order,
-                    b.settled_at,
-                    b.total,
-                    game,
-                    b.number,
-                )
-                for b in events.changed.values()
-            ]
+            stored = [b._replace(losses=json.dumps(b.losses)) for b in events.changed.values()]  # type: ignore[arg-type]
+            rows = [(*CHANGED_OF(b), game, b.number) for b in stored]
             self.write(f"UPDATE holdfast_blocks SET {sets} WHERE game = ? AND number = ?", rows)
         for kind, added in ((Ask, events.asks), (Loss, events.losses), (Change, events.changes)):
             if added:
@@ -334,7 +328,7 @@ def row_of_game(values: Sequence[Any]) -> Game:
     return game
 
 
-def _as_stored(block: Block) -> tuple[Any, ...]:
+def _as_stored(block: Block) -> Block:
     return block._replace(losses=json.dumps(block.losses))  # type: ignore[arg-type]  # as the column has it
 
 
