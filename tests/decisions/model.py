@@ -10,7 +10,7 @@ import holdfast as hf
 from holdfast.players.game import Game
 
 
-@dataclass
+@dataclass(eq=False)
 class ModelBlock:
     arm: int
     rounds: int
@@ -18,6 +18,9 @@ class ModelBlock:
     handed: int = 0
     losses: dict[int, float] = field(default_factory=dict)
     late: dict[int, float] = field(default_factory=dict)
+    forced: bool = False
+    by: list[int] = field(default_factory=list)
+    """Which arm played each round."""
     due: float | None = None
     began: int = 0
     settled: bool = False
@@ -42,6 +45,10 @@ class Model:
         self.policy, self.seconds, self.rounds_of_patience, self.missing = policy, seconds, rounds, missing
         self.game = Game(policy, seed)
         self.blocks: list[ModelBlock] = []
+        self.current: ModelBlock | None = None
+        self.played: list[int] = []
+        self.paused: dict[int, float] = {}
+        self.pin: tuple[int, float] = (0, -math.inf)
         self.asked = 0
         self.clock = self.seen = -math.inf
         self.known: dict[int, list[float]] = {}
@@ -57,9 +64,10 @@ class Model:
             pool = told or earlier
             mean = math.fsum(pool) / len(pool) if pool else 0.5
             told = [*told, (mean if self.missing == "mean" else self.missing) * left]
-        if rounds or self.policy.waits_for_losses:
+        if not block.forced and (rounds or self.policy.waits_for_losses):
             self.game.observe(block.values, min(max(math.fsum(told), 0.0), float(rounds)), float(rounds))
-        self.known.setdefault(block.arm, []).extend(block.losses.values())
+        for place, loss in block.losses.items():
+            self.known.setdefault(block.by[place], []).append(loss)
         block.settled, self.clock = True, self.seen
 
     def at(self, now: float) -> None:
@@ -82,30 +90,56 @@ class Model:
         for block in sorted(due, key=lambda b: b.due):
             self._settle(block)
 
-    def ask(self, n: int) -> list[tuple[int, int, int]]:
+    def _next_best(self, block: ModelBlock, down: set[int]) -> int:
+        game = self.game
+        if block.arm not in down:
+            return block.arm
+        game.block[:] = block.values
+        p = [-1.0 if arm in down else chance for arm, chance in enumerate(game.probabilities())]
+        return p.index(max(p))
+
+    def ask(self, n: int, available: set[int] | None = None) -> list[tuple[int, int, int]]:
         """Arm, block and round of each decision."""
         given = []
+        down = {arm for arm, until in self.paused.items() if until > self.seen}
+        down |= set() if available is None else set(range(self.policy.n_arms)) - available
+        if len(down) == self.policy.n_arms:
+            return []
         self._settle_due()
+        if self.pin[1] > self.seen and self.pin[0] not in down:
+            arm, first = self.pin[0], self.asked
+            self.clock, self.asked = self.seen, self.asked + n
+            self.blocks.append(ModelBlock(arm, n, np.zeros(0), n, began=first, forced=True, by=[arm] * n))
+            self.played += [arm] * n
+            self._set_due(self.blocks[-1])
+            return [(arm, len(self.blocks), place) for place in range(n)]
         while len(given) < n:
-            if not self.blocks or self.blocks[-1].handed == self.blocks[-1].rounds:
-                if self.policy.waits_for_losses and any(not b.settled for b in self.blocks):
+            if self.current is None or self.current.handed == self.current.rounds:
+                if self.policy.waits_for_losses and self.current is not None and not self.current.settled:
                     break
                 self._settle_due()
                 arm, _ = self.game.begin()
                 self.blocks.append(ModelBlock(arm, int(self.game.block[1]), self.game.block.copy(), began=self.asked))
-            block = self.blocks[-1]
-            given.append((block.arm, len(self.blocks), block.handed))
+                self.current = self.blocks[-1]
+            block = self.current
+            arm = self._next_best(block, down) if down else block.arm
+            block.by.append(arm)
+            self.played.append(arm)
+            given.append((arm, self.blocks.index(block) + 1, block.handed))
             self.clock = self.seen
             block.handed += 1
             self.asked += 1
             if block.handed == block.rounds:
-                if self.seconds is not None:
-                    block.due = self.clock + self.seconds
-                if self.auto:
-                    block.due = self.asked
-                if self.rounds_of_patience is not None:
-                    block.due = self.asked + self.rounds_of_patience
+                self._set_due(block)
         return given
+
+    def _set_due(self, block: ModelBlock) -> None:
+        if self.seconds is not None:
+            block.due = self.clock + self.seconds
+        if self.auto:
+            block.due = self.asked
+        if self.rounds_of_patience is not None:
+            block.due = self.asked + self.rounds_of_patience
 
     def tell(self, number: int, place: int, loss: float) -> str:
         """``new``, ``repeated``, ``other`` or ``late``."""
@@ -126,7 +160,7 @@ class Model:
 
     @property
     def switches(self) -> int:
-        arms = [None, *(b.arm for b in self.blocks)]
+        arms = [None, *self.played]
         return sum(a != b for a, b in itertools.pairwise(arms))
 
     @property

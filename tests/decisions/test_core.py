@@ -1,12 +1,15 @@
 """The rules alone, without a store, against the model: rows are lists, and every call is one view."""
 
+import math
 from dataclasses import replace
+from functools import partial
 
 from hypothesis import given, settings, strategies as st
 from model import Model
 
 import holdfast as hf
 from holdfast.decisions import core
+from holdfast.decisions.changes import stand
 from holdfast.decisions.codec import first_head, new_game, setup_of
 from holdfast.decisions.core import View
 from holdfast.decisions.models import Block
@@ -29,7 +32,7 @@ class Lists:
         self.setup, self.head = setup_of(game, policy), first_head(game, 0.0)
         self.state = State(Learner(policy, seed), [ArmSums() for _ in range(policy.n_arms)])
         self.rows: dict[int, Block] = {}
-        self.losses, self.asks = {}, []
+        self.told, self.asks = {}, []
         self.forgotten = 0
 
     def blocks(self, query, *values):
@@ -41,6 +44,8 @@ class Lists:
             return [b for b in unsettled if b.due is not None and b.due <= values[0]]
         if query == "next due":
             return sorted((b for b in unsettled if b.due is not None and b.due > values[0]), key=lambda b: b.due)[:1]
+        if query == "open":
+            return unsettled
         assert query == "settled after"
         later = [b for b in rows if b.settled_order is not None and b.settled_order > values[0]]
         return sorted(later, key=lambda b: b.settled_order)[: values[1]]
@@ -48,13 +53,16 @@ class Lists:
     def asked(self, request):
         return [(ask, self.rows[ask.block]) for ask in self.asks if ask.request == request]
 
+    def losses(self, first, last):
+        return [loss for loss in self.told.values() if first <= loss.block <= last]
+
     def call(self, *rules):
         """Several calls in one transaction."""
-        view = View(self.setup, self.head, self, lambda: self.state, dict(self.rows), dict(self.losses))
+        view = View(self.setup, self.head, self, lambda: self.state, dict(self.rows), dict(self.told))
         answers = [rule(view) for rule in rules]
-        self.head = view.head
+        self.head, self.setup = view.head, view.setup
         self.rows |= view.events.begun | view.events.changed
-        self.losses |= {(loss.block, loss.round): loss for loss in view.events.losses}
+        self.told |= {(loss.block, loss.round): loss for loss in view.events.losses}
         self.asks += view.events.asks
         self.forgotten += len(view.events.forgotten)
         assert all(type(row) is Block for row in self.rows.values())
@@ -67,6 +75,15 @@ def asking(n, now, request):
 
 def telling(reports, now):
     return lambda view: core.tell(view, False, reports=reports, now=now)
+
+
+def operate(model, kind, arm, until):
+    if kind == "pause":
+        model.paused[arm] = until
+    elif kind == "resume":
+        model.paused.pop(arm, None)
+    else:
+        model.pin = (arm, until if kind == "pin" else -math.inf)
 
 
 def outcome(answer):
@@ -82,6 +99,7 @@ STEPS = st.lists(
             st.just("tell"), st.lists(st.tuples(st.integers(0, 60), st.sampled_from([0.0, 0.1, 0.7])), max_size=6)
         ),
         st.tuples(st.just("wait"), st.sampled_from([1.0, 11.0, -5.0])),
+        st.tuples(st.sampled_from(["pause", "resume", "pin", "unpin"]), st.integers(0, 2)),
     ),
     max_size=40,
 )
@@ -106,6 +124,17 @@ def test_the_rules_are_the_models(policy, seed, seconds, rounds, forever, missin
     for number, (kind, what) in enumerate(steps):
         if kind == "wait":
             now += what
+        elif kind in ("pause", "resume", "pin", "unpin"):
+            arm, until = what % policy.n_arms, math.inf if what else now + 10.0
+            rule = partial(stand, kind=kind, arm=arm, until=until, reason=None, now=now)
+            model.expire(now)
+            paused = {one for one, end in model.paused.items() if end > model.clock}
+            [refusal] = lists.call(lambda view, rule=rule: rule(view, False))
+            if kind == "pause" and len(paused | {arm}) == policy.n_arms:
+                assert isinstance(refusal, hf.InvalidParameter)
+            else:
+                assert refusal is None
+                operate(model, kind, arm, until)
         elif kind == "ask":
             model.at(now)
             expected = model.ask(what)

@@ -70,15 +70,21 @@ class Machine(RuleBasedStateMachine):
     def now(self):
         self.model.at(self.place.clock.now)
 
-    @rule(target=decisions, handle=st.integers(0, 1), n=st.sampled_from([1, 2, 5, 9, 40]))
-    def ask(self, handle, n):
+    @rule(
+        target=decisions,
+        handle=st.integers(0, 1),
+        n=st.sampled_from([1, 2, 5, 9, 40]),
+        out=st.sampled_from([None, 0, 1]),
+    )
+    def ask(self, handle, n, out):
+        available = None if out is None else set(range(self.policy.n_arms)) - {out}
         self.now()
-        expected = self.model.ask(n)
+        expected = self.model.ask(n, available)
         if not expected:
             with pytest.raises(hf.OutOfTurn):
-                self.handles[handle].ask(n)
+                self.handles[handle].ask(n, available=available)
             return multiple()
-        given = self.handles[handle].ask(n)
+        given = self.handles[handle].ask(n, available=available)
         assert [(d.arm, d.block) for d in given] == [(arm, block) for arm, block, _ in expected]
         return multiple(*((d.id, block, place) for d, (_, block, place) in zip(given, expected, strict=True)))
 
@@ -119,6 +125,34 @@ class Machine(RuleBasedStateMachine):
     def reopen(self, handle):
         self.handles[handle].close()
         self.handles[handle] = self.place.open("game", self.policy)
+
+    @rule(
+        handle=st.integers(0, 1),
+        kind=st.sampled_from(["pause", "resume", "pin", "unpin"]),
+        arm=st.integers(0, 2),
+        seconds=st.sampled_from([None, 10.0]),
+    )
+    def operate(self, handle, kind, arm, seconds):
+        model, router, arm = self.model, self.handles[handle], arm % self.policy.n_arms
+        until = math.inf if seconds is None else self.place.clock.now + seconds
+        given = (
+            {} if kind in ("resume", "unpin") else {"until": None if seconds is None else timedelta(seconds=seconds)}
+        )
+        model.expire(self.place.clock.now)
+        paused = {one for one, end in model.paused.items() if end > model.clock}
+        if kind == "pause" and len(paused | {arm}) == self.policy.n_arms:
+            with pytest.raises(hf.InvalidParameter, match="must leave an arm to play"):
+                router.pause(arm, **given)
+            router.settle()
+            return
+        getattr(router, kind)(*([] if kind == "unpin" else [arm]), **given)
+        router.settle()
+        if kind == "pause":
+            model.paused[arm] = until
+        elif kind == "resume":
+            model.paused.pop(arm, None)
+        else:
+            model.pin = (arm, until if kind == "pin" else -math.inf)
 
     @rule(handle=st.integers(0, 1), n=st.integers(1, 5))
     def crash_before_the_commit(self, handle, n):

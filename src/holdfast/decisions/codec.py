@@ -23,6 +23,9 @@ from holdfast.policies.policy import Policy
 
 MOST_COUNT = 2**53
 
+Arm = tuple[str | None, bool, int]
+"""Name, whether it is retired, and the block after which it came back."""
+
 
 @contextmanager
 def undamaged(what: str, passing: type[Exception] | None = None) -> Iterator[None]:
@@ -114,14 +117,33 @@ def _sums_from(values: Any, count: int) -> list[ArmSums]:
     return [ArmSums(**sums) for sums in values]
 
 
+def availability_of(text: str, count: int) -> tuple[tuple[tuple[int, float], ...], tuple[int, float] | None]:
+    """Arms that are paused, each with until when, and the one that is pinned."""
+    content = json.loads(text)
+    found = [(int(arm), math.inf if until is None else float(until)) for arm, until in content.get("paused", [])]
+    pins = [(int(arm), math.inf if until is None else float(until)) for arm, until in content.get("pin", [])]
+    if not all(0 <= arm < count for arm, _ in found + pins):
+        raise ValueError(f"there are {count} arms")
+    return tuple(found), pins[0] if pins else None
+
+
+def availability_text(paused: Sequence[tuple[int, float]], pin: tuple[int, float] | None) -> str:
+    """What `availability_of` reads."""
+    plain = [
+        [(arm, None if until == math.inf else until) for arm, until in some] for some in (paused, [pin] if pin else [])
+    ]
+    return json.dumps({"paused": plain[0], "pin": plain[1]})
+
+
 def setup_of(game: Game, given: Policy | None) -> Setup:
     """The setup that a game's row describes; `given` is the policy that the user gave, if any."""
     with undamaged(f"the settings of game {game.name!r}", BadSavedState):  # that names a policy to give
         settings = settings_of(game.settings)
         policy = policy_from(game.policy, given)
         arms = json.loads(game.arms)
-        names = tuple(number if name is None else name for number, (name, _) in enumerate(arms))
-        active = tuple(number for number, (_, retired) in enumerate(arms) if not retired)
+        names = tuple(number if name is None else name for number, (name, _, _) in enumerate(arms))
+        active = tuple(number for number, (_, retired, _) in enumerate(arms) if not retired)
+        paused, pin = availability_of(game.availability, len(names))
         played = [names[arm] for arm in active]
         if played != list(policy.arms or range(policy.n_arms)):
             raise ValueError(f"the arms {played} are not those of the policy")
@@ -131,6 +153,9 @@ def setup_of(game: Game, given: Policy | None) -> Setup:
         settings=settings,
         names=names,
         active=active,
+        since=tuple(int(block) for _, _, block in arms),
+        paused=paused,
+        pin=pin,
         ids=Ids(game.uid, game.secret),
         bounds=policy.bounds,
         announces=policy.announces,
@@ -141,9 +166,9 @@ def setup_of(game: Game, given: Policy | None) -> Setup:
     )
 
 
-def changed_game(setup: Setup, policy: Policy, settings: Settings, arms: list[tuple[str | None, bool]]) -> Game:
+def changed_game(setup: Setup, policy: Policy, settings: Settings, arms: list[Arm]) -> Game:
     """The row of a game with other settings."""
-    for name, _ in arms:
+    for name, _, _ in arms:
         checked_arm("arms", name or "")
     return setup.game._replace(**_texts(policy, settings, arms))
 
@@ -167,11 +192,13 @@ def new_game(name: str, policy: Policy, settings: Settings, now: float, uid: str
         What they are signed with.
     """
     names: list[str | None] = [None] * policy.n_arms if policy.arms is None else list(policy.arms)
-    arms = [(None if arm is None else checked_arm("arms", arm), False) for arm in names]
-    return Game(id=0, name=name, uid=uid, secret=secret, created=now, **_texts(policy, settings, arms))
+    arms = [(None if arm is None else checked_arm("arms", arm), False, 0) for arm in names]
+    return Game(
+        id=0, name=name, uid=uid, secret=secret, created=now, availability="{}", **_texts(policy, settings, arms)
+    )
 
 
-def _texts(policy: Policy, settings: Settings, arms: list[tuple[str | None, bool]]) -> dict[str, Any]:
+def _texts(policy: Policy, settings: Settings, arms: list[Arm]) -> dict[str, Any]:
     return {
         "policy": json.dumps(described(policy)),
         "arms": json.dumps(arms),
@@ -187,7 +214,10 @@ def first_head(game: Game, now: float) -> Head:
         settings_version=game.settings_version,
         state_version=new_token(),
         block=0,
+        drawn=0,
+        current=0,
         arm=-1,
+        last_arm=-1,
         rounds=0,
         handed=0,
         probability=0.0,
@@ -222,6 +252,6 @@ def state_from(setup: Setup, head: Head, text: str, current: Block | None) -> St
     block = block_numbers(setup.policy, setup.game.name, current) if current is not None and whole else None
     with undamaged(f"the state of game {setup.game.name!r}"):
         content: Any = json.loads(text)
-        learner = _learner_from(content, setup.policy, head.block, block, strict=whole)
+        learner = _learner_from(content, setup.policy, head.drawn, block, strict=whole)
         arms = _sums_from(content["arms"], len(setup.names))
     return State(learner, arms)

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,6 +19,7 @@ import typer
 from holdfast.checks import written_range
 from holdfast.command_line import LIST, RANGE, Command, add_old_form, names
 from holdfast.decisions import copies, open as open_game
+from holdfast.decisions.router import Router
 from holdfast.decisions.settings import AUTO, FOREVER
 from holdfast.decisions.stores import store_at
 from holdfast.decisions.stores.address import parse_address
@@ -36,6 +37,10 @@ Patience = Annotated[
 ]
 Missing = Annotated[str | None, typer.Option(help="What a loss that does not come counts as: mean, drop or a number.")]
 Remember = Annotated[int | None, typer.Option(help="Rounds of settled blocks whose single losses are kept.")]
+
+ArmName = Annotated[str, typer.Argument(help="The arm's name, or its number from 0 where arms have none.")]
+Until = Annotated[str | None, typer.Option(help="When it ends: 2026-03-01T12:00, or how long: 30s, 10m, 2h, 1d.")]
+Reason = Annotated[str | None, typer.Option(help="Why; kept in the history.")]
 
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
@@ -88,6 +93,10 @@ def add_to(app: typer.Typer, old_forms: typer.Typer) -> None:
         "show": show,
         "export": export,
         "change": change,
+        "pause": pause,
+        "resume": resume,
+        "pin": pin,
+        "unpin": unpin,
         "settle": settle,
         "backup": backup,
         "restore": restore,
@@ -119,6 +128,9 @@ def ask(
     request: Annotated[
         str | None, typer.Option(metavar="KEY", help="Idempotency key: the same key gets the same decisions.")
     ] = None,
+    available: Annotated[
+        list[str] | None, typer.Option(metavar=LIST, help="The arms that can be played now; all that are not paused.")
+    ] = None,
     as_json: AsJson = False,
     loss_range: Annotated[str | None, typer.Option(hidden=True)] = None,
 ) -> None:
@@ -138,7 +150,8 @@ def ask(
                 rule = "is for a new game: begin one with --policy, or change this one with `holdfast store change`"
                 raise InvalidParameter(parameter, rule, value)
     with open_game(_store(url, new=begun is not None), name, begun, **options) as router:
-        decisions = router.ask(1 if n is None else n, request=request)
+        can_play = [_arm(router, arm) for arm in names(available)] or None
+        decisions = router.ask(1 if n is None else n, request=request, available=can_play)
     if as_json:
         answers = [decision._asdict() for decision in decisions]
         print(json.dumps(answers if n is not None else answers[0]))
@@ -232,6 +245,55 @@ def change(
     with open_game(_store(url), name) as router:
         router.change(switching_cost=switching_cost, add_arms=names(add), retire_arms=names(retire), **options)
     print(json.dumps({"name": name}) if as_json else "changed")
+
+
+def pause(
+    url: Url, name: Name, arm: ArmName, until: Until = None, reason: Reason = None, as_json: AsJson = False
+) -> None:
+    """Do not hand out an arm, in any process, until it is resumed."""
+    _operate(url, name, as_json, lambda router: router.pause(_arm(router, arm), _end(until), reason))
+
+
+def resume(url: Url, name: Name, arm: ArmName, reason: Reason = None, as_json: AsJson = False) -> None:
+    """Hand out an arm again that was paused."""
+    _operate(url, name, as_json, lambda router: router.resume(_arm(router, arm), reason))
+
+
+def pin(
+    url: Url, name: Name, arm: ArmName, until: Until = None, reason: Reason = None, as_json: AsJson = False
+) -> None:
+    """Hand out this arm only; the policy does not learn from these rounds."""
+    _operate(url, name, as_json, lambda router: router.pin(_arm(router, arm), _end(until), reason))
+
+
+def unpin(url: Url, name: Name, reason: Reason = None, as_json: AsJson = False) -> None:
+    """Leave the choice of arms to the policy again."""
+    _operate(url, name, as_json, lambda router: router.unpin(reason))
+
+
+def _operate(url: str, name: str, as_json: bool, work: Callable[[Router], None]) -> None:
+    with open_game(_store(url), name) as router:
+        work(router)
+    print(json.dumps({"name": name}) if as_json else "done")
+
+
+def _arm(router: Router, text: str) -> int | str:
+    """An arm by its name, or by its number where arms have none."""
+    return int(text) if router.policy.arms is None and text.isdecimal() else text
+
+
+def _end(text: str | None) -> datetime | timedelta | None:
+    if text is None:
+        return None
+    match = re.fullmatch(r"([0-9.]+)([smhd])", text)
+    try:
+        if match:
+            return timedelta(**{UNITS[match[2]]: float(match[1])})
+        at = datetime.fromisoformat(text)
+        return at if at.tzinfo else at.astimezone()
+    except (ValueError, OverflowError):
+        rule = "must be a time such as 2026-03-01T12:00, or how long: 30s, 10m, 2h, 1d"
+        raise InvalidParameter("until", rule, text) from None
 
 
 def settle(url: Url, name: Name, as_json: AsJson = False) -> None:

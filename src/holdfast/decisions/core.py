@@ -16,16 +16,19 @@ can be made in one transaction.
 
 from __future__ import annotations
 
+import json
 import math
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NamedTuple, Protocol
+
+import numpy as np
 
 from holdfast.decisions.codec import block_text, block_values
 from holdfast.decisions.models import Ask, Block, Decision, Events, Head, Loss, Receipt
 from holdfast.decisions.settings import WINDOW, stand_in_for
-from holdfast.decisions.setup import Setup, State
+from holdfast.decisions.setup import Setup, State, parts_of
 from holdfast.errors import (
     AlreadyTold,
     BadStore,
@@ -35,6 +38,7 @@ from holdfast.errors import (
     OutOfTurn,
     TooLate,
     UnknownDecision,
+    nearest,
 )
 from holdfast.players.losses import announced_value, exact_sum, normalised_total, outside_range
 
@@ -49,6 +53,9 @@ class Reads(Protocol):
 
     def blocks(self, query: str, *values: float) -> list[Block]:
         """Blocks by one of the queries `number`, `open`, `due`, `next due`, `settled after`, `settled up to`."""
+
+    def losses(self, first: int, last: int) -> list[Loss]:
+        """The losses of some blocks."""
 
     def asked(self, request: str) -> list[tuple[Ask, Block]]:
         """What was handed out under a request, in order."""
@@ -111,7 +118,15 @@ class View:
 
 
 def ask(
-    view: View, again: bool, *, n: int, now: float, announced: Mapping[str, float], request: str, named: bool
+    view: View,
+    again: bool,
+    *,
+    n: int,
+    now: float,
+    announced: Mapping[str, float],
+    request: str,
+    named: bool,
+    available: Collection[int | str] | None = None,
 ) -> list[Decision] | HoldfastError:
     """Up to `n` decisions; fewer only where the policy waits for losses.
 
@@ -131,6 +146,8 @@ def ask(
         The name of this call; made again under the same name, it gets the same decisions.
     named
         Whether the caller gave that name, so that others may have made the call.
+    available
+        The arms that can be played; without it, all that are not paused.
     """
     if (again or named) and (before := asked_before(view, request)):
         return before
@@ -143,19 +160,28 @@ def ask(
             return refusal
     view.may_forget = FORGET_AT_ONCE + 2 * n
     clock = max(now, head.clock)
+    down: frozenset[int] = frozenset()
+    if setup.paused or available is not None:
+        try:
+            down = _down(setup, clock, available)
+        except (InvalidParameter, OutOfTurn) as refusal:
+            return refusal
     settle_due(view, clock)
+    call = Handing(clock, request, announced.get("switching_cost"), down)
+    if setup.pin is not None and setup.pin[1] > clock and setup.pin[0] not in down:
+        return _hand_out_pinned(view, setup.pin[0], n, call, value[1])
     given: list[Decision] = []
     while len(given) < n:
         head = view.head
         if head.handed < head.rounds:
-            given += _hand_out(view, n - len(given), clock, request)
-        elif setup.policy.waits_for_losses and head.settled < head.block:
+            given += _hand_out(view, n - len(given), call)
+        elif setup.policy.waits_for_losses and _is_open(view, head.current):
             break
         else:
             settle_due(view, clock)
             for block in _begin(view, n - len(given), clock, value):
-                _enter(view, block, announced.get("switching_cost"))
-                given += _hand_out(view, n - len(given), clock, request)
+                _enter(view, block)
+                given += _hand_out(view, n - len(given), call)
     if not given:
         return OutOfTurn(
             f"{setup.policy.label} cannot begin its next block before every loss of the last one is told: "
@@ -191,39 +217,112 @@ def _begin(view: View, n: int, clock: float, announced: tuple[float, tuple[float
     return blocks
 
 
-def _enter(view: View, block: Block, announced_cost: float | None) -> None:
-    """Make a block the current one, and pay for the switch."""
-    head = view.head
-    switches, paid = head.switches, head.paid
-    if block.arm != head.arm:
-        switches += 1
-        cost = getattr(view.setup.policy, "switching_cost", None) if announced_cost is None else announced_cost
-        paid = tuple(exact_sum([*paid, float(cost)])) if cost else paid
-    view.head = head._replace(
-        block=block.number,
-        arm=block.arm,
-        rounds=block.rounds,
+def _is_open(view: View, number: int) -> bool:
+    block = view.blocks.get(number)
+    found = view.reads.blocks("number", number) if block is None else [block]
+    return bool(found) and found[0].settled_order is None
+
+
+def _enter(view: View, block: Block) -> None:
+    """Make a block the policy's current one."""
+    number, arm, rounds = block.number, block.arm, block.rounds
+    view.head = view.head._replace(
+        block=number,
+        drawn=view.head.drawn + 1,
+        current=number,
+        arm=arm,
+        rounds=rounds,
         handed=0,
         probability=block.probability,
-        switches=switches,
-        paid=paid,
     )
 
 
-def _hand_out(view: View, n: int, clock: float, request: str) -> list[Decision]:
+class Handing(NamedTuple):
+    """What is the same for all rounds that one call hands out."""
+
+    clock: float
+    request: str
+    cost: float | None
+    """Of a switch, where it was announced."""
+    down: frozenset[int]
+    """Arms that are not available."""
+
+
+def _hand_out(view: View, n: int, call: Handing) -> list[Decision]:
     """Rounds of the current block, at most `n`."""
     head, setup = view.head, view.setup
+    number, arm, probability = head.current, head.arm, head.probability
     rounds = range(head.handed, min(head.handed + n, head.rounds))
+    if call.down:
+        arm, probability = _next_best(view, call.down)
+        block = view.block(number)
+        stretches = [*json.loads(block.played or "[]"), (rounds.start, len(rounds), arm, probability)]
+        view.change(block._replace(played=json.dumps(stretches)))
     asked, next_due = head.asked + len(rounds), head.next_due
-    view.events.asks.append(Ask(head.block, rounds.start, len(rounds), clock, request))
+    view.events.asks.append(Ask(number, rounds.start, len(rounds), call.clock, call.request))
     if setup.has_patience and rounds.stop == head.rounds:
-        due = setup.settings.due(clock, asked)
+        due = setup.settings.due(call.clock, asked)
         if due is not None:
-            view.change(view.block(head.block)._replace(due=due))
+            view.change(view.block(number)._replace(due=due))
             next_due = due if next_due is None else min(due, next_due)
-    view.head = head._replace(handed=rounds.stop, asked=asked, clock=clock, next_due=next_due)
-    number, arm, probability, id_of = head.block, setup.names[head.arm], head.probability, setup.ids.id_of
-    return [Decision(id_of(number, round), arm, probability, number, clock) for round in rounds]
+    if arm != head.last_arm:
+        head = _switched(view, call.cost)
+    view.head = head._replace(handed=rounds.stop, last_arm=arm, asked=asked, clock=call.clock, next_due=next_due)
+    name, id_of = setup.names[arm], setup.ids.id_of
+    return [Decision(id_of(number, round), name, probability, number, call.clock) for round in rounds]
+
+
+def _switched(view: View, announced: float | None) -> Head:
+    """The head after a switch that was paid for."""
+    head = view.head
+    cost = getattr(view.setup.policy, "switching_cost", None) if announced is None else announced
+    paid = tuple(exact_sum([*head.paid, float(cost)])) if cost else head.paid
+    return head._replace(switches=head.switches + 1, paid=paid)
+
+
+def _hand_out_pinned(view: View, arm: int, n: int, call: Handing, bounds: tuple[float, float]) -> list[Decision]:
+    """Rounds of an arm that an operator chose, as a block of their own; the policy's block goes on afterwards."""
+    head, setup = view.head, view.setup
+    number, asked, next_due = head.block + 1, head.asked + n, head.next_due
+    due = setup.settings.due(call.clock, asked) if setup.has_patience else None
+    if due is not None:
+        next_due = due if next_due is None else min(due, next_due)
+    bound = None if bounds == setup.bounds else bounds[1]
+    block = Block(number, None, arm, n, 1.0, call.clock, bound, 1, "{}", head.asked, due=due)
+    view.blocks[number] = view.events.begun[number] = block
+    view.events.asks.append(Ask(number, 0, n, call.clock, call.request))
+    if arm != head.last_arm:
+        head = _switched(view, call.cost)
+    view.head = head._replace(block=number, last_arm=arm, asked=asked, clock=call.clock, next_due=next_due)
+    return setup.decisions(block, range(n), call.clock)
+
+
+def _down(setup: Setup, clock: float, available: Collection[int | str] | None) -> frozenset[int]:
+    """The policy's arms that cannot be played now; an error if none is left."""
+    down = {arm for arm, until in setup.paused if until > clock and arm in setup.active}
+    if available is not None:
+        known = [setup.names[arm] for arm in setup.active]
+        for name in available:
+            if name not in known:
+                rule = f"must be arms of the game, {', '.join(map(repr, known))}{nearest(name, known)}"
+                raise InvalidParameter("available", rule, name)
+        down |= {arm for arm in setup.active if setup.names[arm] not in available}
+    if len(down) == len(setup.active):
+        raise OutOfTurn("no arm can be played: all are paused or not available; see Router.resume")
+    return frozenset(down)
+
+
+def _next_best(view: View, down: frozenset[int]) -> tuple[int, float]:
+    """The arm that is played while some are down, and the probability of that: docs/availability.md."""
+    setup, head = view.setup, view.head
+    learner = (view.learnt or view.load()).learner
+    learner.block[:] = block_values(setup.policy, setup.game.name, view.block(head.current))
+    learner.block[0] = setup.active.index(head.arm)
+    mask = np.array([arm in down for arm in setup.active])
+    best, p = learner.next_best(mask), learner.probabilities()
+    instead = setup.active[best]
+    played, probability = (instead, float(p[best])) if head.arm in down else (head.arm, head.probability)
+    return played, min(probability + float(p[mask].sum()), 1.0) if played == instead else probability
 
 
 # ---- tell
@@ -250,7 +349,7 @@ def _tell_one(view: View, report: Report, clock: float) -> Receipt | HoldfastErr
     if block is None:
         return _not_there(head, id, number)
     low, high = view.setup.bounds if block.bound is None else (0.0, block.bound)
-    handed = head.handed if number == head.block else block.rounds
+    handed = head.handed if number == head.current else block.rounds
     counts = block.settled_order is None and round < handed and low <= loss <= high
     if not counts or (number, round) in view.losses:
         return _repeated_or_refused(view, report, handed, clock)
@@ -338,17 +437,25 @@ def settle(view: View, block: Block, clock: float) -> None:
         stand_in = stand_in_for(setup.settings.missing, block.losses, block.told, usual)
         block = block._replace(stand_in=stand_in)
         pieces, rounds = (pieces, block.told) if stand_in is None else ((*pieces, stand_in * missing), rounds)
-    if block.arm in setup.active and (rounds or setup.policy.waits_for_losses):  # else all of it was dropped
+    if setup.learns_from(block) and (rounds or setup.policy.waits_for_losses):  # else all of it was dropped
         values = block_values(setup.policy, setup.game.name, block)
         values[0] = setup.active.index(block.arm)
         total = normalised_total(setup.policy, bounds, pieces, float(rounds))
         state.learner.observe(values, total, float(rounds))
-    sums.add(block)
+    for arm, part in parts_of(block, block.rounds, lambda: _losses_of(view, block.number)).items():
+        state.arms[arm].add(part, block)
     head = view.head
     order = head.settled + 1
     view.change(block._replace(settled_order=order, settled_at=clock, total=math.fsum(block.losses)))
     view.head = head._replace(settled=order, kept=head.kept + block.rounds, clock=clock)
     _forget(view)
+
+
+def _losses_of(view: View, number: int) -> list[Loss]:
+    """All losses of a block, those of this transaction too."""
+    found = {loss.round: loss for loss in view.reads.losses(number, number)}
+    found |= {round: loss for (block, round), loss in view.losses.items() if block == number}
+    return list(found.values())
 
 
 def _forget(view: View) -> None:

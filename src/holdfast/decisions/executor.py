@@ -173,7 +173,7 @@ class Executor:
                 f"{self.setup.game.name!r} was seen, now it is {revision}); open the game again"
             )
         if transaction.head.settings_version == self.setup.game.settings_version:
-            if transaction.head.arm >= len(self.setup.names):
+            if max(transaction.head.arm, transaction.head.last_arm) >= len(self.setup.names):
                 raise BadStore(f"the store is damaged: game {self.setup.game.name!r} has no arm {transaction.head.arm}")
             return self.setup
         game = transaction.read_game()
@@ -199,7 +199,7 @@ class Executor:
 
 def stored_state(setup: Setup, transaction: Transaction) -> State:
     """What was learnt, from the store."""
-    current = transaction.blocks("number", transaction.head.block)
+    current = transaction.blocks("number", transaction.head.current)
     is_open = [block for block in current if block.settled_order is None]
     return state_from(setup, transaction.head, transaction.state_text(), is_open[0] if is_open else None)
 

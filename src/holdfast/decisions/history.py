@@ -15,7 +15,7 @@ from holdfast.decisions.core import compact
 from holdfast.decisions.executor import Call, Executor, stored_state
 from holdfast.decisions.models import Block, Loss
 from holdfast.decisions.settings import long_wait
-from holdfast.decisions.setup import ArmSums, Setup
+from holdfast.decisions.setup import ArmSums, Part, Setup, parts_of, players_of
 from holdfast.decisions.stores.sql import Transaction
 from holdfast.errors import InvalidParameter
 from holdfast.files import whole_file
@@ -151,8 +151,9 @@ class History:
 
         `loss` is what counted. `status` says why: ``told``; ``late`` (it came after its block was settled) or
         ``missing``, where it is what stands for the loss, and null where the round was dropped; ``open`` while the loss
-        may still come. Where single losses are no longer stored, each round of the block has its mean, and `single` is
-        false.
+        may still come; ``forced`` where an operator chose the arm. `arm` is the one played, `probability`
+        that of playing it. Where single losses are no longer stored, each round of the block has its mean, and `single`
+        is false.
         """
         import polars as pl
 
@@ -162,9 +163,10 @@ class History:
         while found := self._executor.read(partial(_rounds_after, last)):
             for block, rounds, single in found:
                 columns["time"] += [block.began] * len(rounds)
-                columns["arm"] += [setup.name_of(block.arm)] * len(rounds)
+                by = players_of(block, len(rounds))
+                columns["arm"] += [setup.name_of(arm) for arm, _ in by]
                 columns["loss"] += [loss for loss, _ in rounds]
-                columns["probability"] += [block.probability] * len(rounds)
+                columns["probability"] += [probability for _, probability in by]
                 columns["block"] += [block.number] * len(rounds)
                 columns["single"] += [single] * len(rounds)
                 columns["status"] += [status for _, status in rounds]
@@ -213,14 +215,16 @@ def _rounds_after(last: int, transaction: Transaction, _: Setup) -> list[tuple[B
     for block in blocks:
         known = stored[block.number]
         single = len(known) == block.told + block.late
-        handed = head.handed if block.number == head.block else block.rounds
-        without = (block.stand_in, "open" if block.settled_order is None else "missing")
+        handed = head.handed if block.number == head.current else block.rounds
+        without: Round = (block.stand_in, "open" if block.settled_order is None else "missing")
         if single:
             rounds = [_counted(known[n], block) if n in known else without for n in range(handed)]
         else:
             mean = math.fsum(block.losses) / block.told if block.told else None
             rounds = [(mean, "told")] * block.told + [(block.stand_in, "late")] * block.late
             rounds += [without] * (handed - len(rounds))
+        if block.forced:
+            rounds = [(loss, "forced") for loss, _ in rounds]
         found.append((block, rounds, single))
     return found
 
@@ -232,11 +236,13 @@ def _counted(loss: Loss, block: Block) -> Round:
 def _totals(transaction: Transaction, setup: Setup) -> Totals:
     head, unsettled = transaction.head, transaction.blocks("open")
     sums = stored_state(setup, transaction).arms
-    by_arm: dict[int, list[Block]] = {arm: [] for arm in range(len(setup.names))}
+    by_arm: dict[int, list[tuple[Part, Block]]] = {arm: [] for arm in range(len(setup.names))}
+    handed = {b.number: head.handed if b.number == head.current else b.rounds for b in unsettled}
     for block in unsettled:
         setup.name_of(block.arm)
-        by_arm[block.arm].append(block)
-    handed = {b.number: head.handed if b.number == head.block else b.rounds for b in unsettled}
+        parts = parts_of(block, handed[block.number], partial(transaction.losses, block.number, block.number))
+        for arm, part in parts.items():
+            by_arm[arm].append((part, block))
     known: list[ArmSums | Block] = [*sums, *unsettled]
     pieces = [part for one in known for part in one.losses]
     stood_in = [part for arm in sums for part in arm.stood_in]
@@ -253,13 +259,13 @@ def _totals(transaction: Transaction, setup: Setup) -> Totals:
         missing_losses=math.fsum(stood_in),
         switching=math.fsum(head.paid),
         cost=math.fsum([*pieces, *stood_in, *head.paid]),
-        arms=tuple(_arm_totals(setup, arm, sums[arm], by_arm[arm], handed) for arm in by_arm),
+        arms=tuple(_arm_totals(setup, arm, sums[arm], by_arm[arm]) for arm in by_arm),
     )
 
 
-def _arm_totals(setup: Setup, arm: int, sums: ArmSums, unsettled: list[Block], handed: dict[int, int]) -> ArmTotals:
-    told = sums.told + sum(block.told for block in unsettled)
-    known: list[ArmSums | Block] = [sums, *unsettled]
+def _arm_totals(setup: Setup, arm: int, sums: ArmSums, unsettled: list[tuple[Part, Block]]) -> ArmTotals:
+    told = sums.told + sum(part.told for part, _ in unsettled)
+    known: list[ArmSums | Part] = [sums, *(part for part, _ in unsettled)]
     losses = [part for one in known for part in one.losses]
     missing = sums.rounds - sums.told
     counted = told + missing - sums.dropped
@@ -267,13 +273,15 @@ def _arm_totals(setup: Setup, arm: int, sums: ArmSums, unsettled: list[Block], h
         arm=setup.name_of(arm),
         retired=arm not in setup.active,
         blocks=sums.blocks + len(unsettled),
-        rounds=sums.rounds + sum(handed[block.number] for block in unsettled),
+        rounds=sums.rounds + sum(part.rounds for part, _ in unsettled),
         told=told,
         missing=missing,
         losses=math.fsum(losses),
         missing_losses=math.fsum(sums.stood_in),
         mean=math.fsum([*losses, *sums.stood_in]) / counted if counted else None,
-        last_used=max((at for at in (sums.last_used, *(b.began for b in unsettled)) if at is not None), default=None),
+        last_used=max(
+            (at for at in (sums.last_used, *(b.began for _, b in unsettled)) if at is not None), default=None
+        ),
     )
 
 

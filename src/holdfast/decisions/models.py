@@ -63,11 +63,14 @@ class Game(NamedTuple):
     policy: str
     """The policy as JSON: settings, and names of those that are functions."""
     arms: str
-    """All arms there ever were, as JSON: pairs of a name (null where arms have none) and whether it is retired."""
+    """All arms there ever were, as JSON: a name (null where arms have none), whether it is retired, and the block after
+    which it came back, else 0."""
     settings: str
     """Patience, missing and remember as JSON."""
+    availability: str
+    """Arms that are paused, and the one that is pinned, with until when, as JSON."""
     settings_version: str
-    """A random token; another one whenever policy, arms or settings change."""
+    """A random token; another one whenever one of these changes."""
 
 
 class Head(NamedTuple):
@@ -80,9 +83,15 @@ class Head(NamedTuple):
     state_version: str
     """That of the state: a random token, so that no two states ever share one."""
     block: int
-    """Blocks begun; the current one has this number."""
+    """Blocks begun, by the policy or an operator."""
+    drawn: int
+    """Those of the policy."""
+    current: int
+    """The number of the policy's current block."""
     arm: int
     """The current block's arm; −1 before the first."""
+    last_arm: int
+    """The arm that was handed out last: another one while that of the block is down, or one is pinned."""
     rounds: int
     """Rounds of the current block."""
     handed: int
@@ -124,11 +133,13 @@ class Block(NamedTuple):
     bound: float | None
     """The highest loss, where it was announced with the block."""
     forced: int
-    """Reserved: 1 when an operator chose the arm."""
+    """1 when an operator chose the arm: it is not learnt from."""
     data: str
     """The block as the policy wants it back, as JSON."""
     first: int = 0
     """Rounds that were asked before it began."""
+    played: str = ""
+    """Rounds that were handed out while arms were down, as JSON: first round, count, arm played, its probability."""
     told: int = 0
     losses: tuple[float, ...] = ()
     """Parts of the sum of the losses reported in time."""

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from datetime import datetime, timedelta
 from functools import partial
-from math import isfinite
+from math import inf, isfinite
 from secrets import token_hex
 from typing import Any, NoReturn, overload
 
 from holdfast.checks import real_number, whole_number
-from holdfast.decisions.changes import Wish, change, wish
+from holdfast.decisions.changes import Wish, change, stand, wish
 from holdfast.decisions.codec import block_values
 from holdfast.decisions.core import Answers, Report, ask, expire, tell
 from holdfast.decisions.executor import Call, Executor, stored_state
@@ -82,7 +83,12 @@ class Router:
 
     @overload
     def ask(
-        self, *, request: str | None = None, switching_cost: float | None = None, loss_bound: float | None = None
+        self,
+        *,
+        request: str | None = None,
+        switching_cost: float | None = None,
+        loss_bound: float | None = None,
+        available: Collection[int | str] | None = None,
     ) -> Decision: ...
 
     @overload
@@ -93,6 +99,7 @@ class Router:
         request: str | None = None,
         switching_cost: float | None = None,
         loss_bound: float | None = None,
+        available: Collection[int | str] | None = None,
     ) -> list[Decision]: ...
 
     def ask(
@@ -102,6 +109,7 @@ class Router:
         request: str | None = None,
         switching_cost: float | None = None,
         loss_bound: float | None = None,
+        available: Collection[int | str] | None = None,
     ) -> Decision | list[Decision]:
         """The next decision, or a list of the next `n`: of this block, then of the next ones.
 
@@ -115,7 +123,12 @@ class Router:
             the same name gets the same decisions, for as long as their losses are kept one by one (`remember`).
         switching_cost, loss_bound
             What the policy is told at the start of a block (`policy.announces`), for blocks that begin in this call.
+        available
+            The arms that can be played now; without it, all that are not paused (`pause`). While the arm of the block
+            is not among them, the most likely other one is played, and the block learns what that one lost.
         """
+        if available is not None and (isinstance(available, str) or not isinstance(available, Collection)):
+            raise InvalidParameter("available", "must be a list of arms", available)
         announced = {"switching_cost": switching_cost, "loss_bound": loss_bound}
         rule = partial(
             ask,
@@ -124,6 +137,7 @@ class Router:
             announced={name: value for name, value in announced.items() if value is not None},
             request=token_hex(8) if request is None else checked_name("request", request),
             named=request is not None,
+            available=available,
         )
         given: list[Decision] = self._executor.execute(Call(rule))
         return given[0] if n is None else given
@@ -227,6 +241,16 @@ class Router:
         return self._executor.read(_open_decisions)
 
     @property
+    def paused(self) -> dict[int | str, float]:
+        """Arms that are paused, and until when in seconds since 1970; infinite until they are resumed."""
+        return self._executor.read(_paused)
+
+    @property
+    def pinned(self) -> int | str | None:
+        """The arm that an operator has pinned."""
+        return self._executor.read(_pinned)
+
+    @property
     def history(self) -> History:
         """Blocks and totals so far."""
         return History(self._executor)
@@ -254,7 +278,7 @@ class Router:
             Names of new arms. Each begins as `Policy.carried_over` says of its policy.
         retire_arms
             Arms that are never drawn again. The current block of such an arm ends with the rounds handed out, its
-            losses still count in the history, and its name cannot come back.
+            losses still count in the history. Added again, it begins as a new arm does.
         patience, missing, remember
             As in `holdfast.open`.
         reason
@@ -267,6 +291,50 @@ class Router:
     def apply(self, wanted: Wish) -> None:
         """Make a change, unless the game would then differ from what is wanted."""
         self._executor.execute(Call(partial(change, wanted=wanted, now=checked_time(self._clock))))
+
+    def pause(self, arm: int | str, until: datetime | timedelta | None = None, reason: str | None = None) -> None:
+        """Do not hand out an arm, in any process, from now on: in the middle of a block, too.
+
+        Parameters
+        ----------
+        arm
+            One that is down. While it is the block's arm, the most likely other one is played.
+        until
+            When it will be back: a time with its zone, or how long it takes; without it, until `resume`.
+        reason
+            Why; it is kept in the history.
+        """
+        self._stand("pause", arm, until, reason)
+
+    def resume(self, arm: int | str, reason: str | None = None) -> None:
+        """Hand out an arm again that was paused."""
+        self._stand("resume", arm, None, reason)
+
+    def pin(self, arm: int | str, until: datetime | timedelta | None = None, reason: str | None = None) -> None:
+        """Hand out this arm only, in all processes. These rounds are recorded as forced and not learnt from.
+
+        The policy's block goes on afterwards. While the pinned arm is paused or not available, it is played as ever.
+
+        Parameters
+        ----------
+        arm
+            The operator's choice.
+        until
+            As in `pause`; without it, until `unpin`.
+        reason
+            Why; it is kept in the history.
+        """
+        self._stand("pin", arm, until, reason)
+
+    def unpin(self, reason: str | None = None) -> None:
+        """Leave the choice of arms to the policy again."""
+        self._stand("unpin", None, None, reason)
+
+    def _stand(self, kind: str, arm: int | str | None, until: object, reason: str | None) -> None:
+        why = None if reason is None else checked_name("reason", reason)
+        now = checked_time(self._clock)
+        rule = partial(stand, kind=kind, arm=arm, until=_end_of(until, now), reason=why, now=now)
+        self._executor.execute(Call(rule))
 
     def close(self) -> None:
         """Close the store's files and connections; other routers that share them open them again."""
@@ -289,10 +357,33 @@ def checked_time(clock: Callable[[], float]) -> float:
     return now
 
 
+def _end_of(until: object, now: float) -> float:
+    """A time, or a length of time from now, in seconds since 1970."""
+    if until is None:
+        return inf
+    end = now + until.total_seconds() if isinstance(until, timedelta) else None
+    if isinstance(until, datetime) and until.tzinfo is not None:
+        end = until.timestamp()
+    if end is None or end <= now:
+        raise InvalidParameter(
+            "until", "must be a time to come, as a datetime with its zone or a timedelta", str(until)
+        )
+    return end
+
+
+def _paused(transaction: Transaction, setup: Setup) -> dict[int | str, float]:
+    return {setup.names[arm]: until for arm, until in setup.paused if until > transaction.head.clock}
+
+
+def _pinned(transaction: Transaction, setup: Setup) -> int | str | None:
+    pin = setup.pin
+    return None if pin is None or pin[1] <= transaction.head.clock else setup.names[pin[0]]
+
+
 def _probabilities(transaction: Transaction, setup: Setup) -> Array:
     head, learner = transaction.head, stored_state(setup, transaction).learner
-    current = transaction.blocks("number", head.block)
-    waiting = setup.policy.waits_for_losses and head.settled < head.block
+    current = transaction.blocks("number", head.current)
+    waiting = setup.policy.waits_for_losses and any(block.settled_order is None for block in current)
     if current and (head.handed < head.rounds or waiting):
         learner.block[:] = block_values(setup.policy, setup.game.name, current[0])
         if current[0].arm in setup.active:

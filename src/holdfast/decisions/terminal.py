@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from math import inf
 from typing import Any
 
 from rich.console import Console
@@ -49,6 +50,13 @@ def show_game(router: Router, console: Console) -> None:
             f"{totals.overdue:,} blocks wait for losses that are long overdue (they come {totals.lateness:,.3g} rounds"
         )
         console.print(f"warning: {late} late on average) and are not learnt from: give a --patience", style="bold")
+    paused = [
+        printable(arm) + ("" if until == inf else f" until {_when(until)}") for arm, until in router.paused.items()
+    ]
+    if paused:
+        console.print(f"paused: {', '.join(paused)}", style="bold", markup=False, highlight=False)
+    if router.pinned is not None:
+        console.print(f"pinned: {printable(router.pinned)}", style="bold", markup=False, highlight=False)
     paid = f"{totals.switching:,.6g} for {totals.switches:,} switches"
     missing = f" + {totals.missing_losses:,.6g} for missing ones" if totals.missing else ""
     console.print(f"cost {totals.cost:,.6g} = losses {totals.losses:,.6g}{missing} + {paid}")

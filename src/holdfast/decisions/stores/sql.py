@@ -37,10 +37,11 @@ SCHEMA = (
     """CREATE TABLE holdfast_games (
         id {serial}, name TEXT NOT NULL UNIQUE, uid TEXT NOT NULL UNIQUE, secret TEXT NOT NULL,
         created {float} NOT NULL, policy TEXT NOT NULL, arms TEXT NOT NULL, settings TEXT NOT NULL,
-        settings_version TEXT NOT NULL)""",
+        availability TEXT NOT NULL, settings_version TEXT NOT NULL)""",
     """CREATE TABLE holdfast_heads (
         game BIGINT NOT NULL PRIMARY KEY, revision BIGINT NOT NULL, settings_version TEXT NOT NULL,
-        state_version TEXT NOT NULL, block BIGINT NOT NULL, arm BIGINT NOT NULL, rounds BIGINT NOT NULL,
+        state_version TEXT NOT NULL, block BIGINT NOT NULL, drawn BIGINT NOT NULL, current BIGINT NOT NULL,
+        arm BIGINT NOT NULL, last_arm BIGINT NOT NULL, rounds BIGINT NOT NULL,
         handed BIGINT NOT NULL, probability {float} NOT NULL, asked BIGINT NOT NULL, switches BIGINT NOT NULL,
         paid TEXT NOT NULL, settled BIGINT NOT NULL, forgotten BIGINT NOT NULL, kept BIGINT NOT NULL,
         removed BIGINT NOT NULL, clock {float} NOT NULL, heard BIGINT NOT NULL, lateness {float} NOT NULL,
@@ -50,7 +51,7 @@ SCHEMA = (
     """CREATE TABLE holdfast_blocks (
         game BIGINT NOT NULL, number BIGINT NOT NULL, key TEXT, arm BIGINT NOT NULL, rounds BIGINT NOT NULL,
         probability {float} NOT NULL, began {float} NOT NULL, bound {float}, forced BIGINT NOT NULL,
-        data TEXT NOT NULL, first BIGINT NOT NULL, told BIGINT NOT NULL, losses TEXT NOT NULL,
+        data TEXT NOT NULL, first BIGINT NOT NULL, played TEXT NOT NULL, told BIGINT NOT NULL, losses TEXT NOT NULL,
         late BIGINT NOT NULL, due {float},
         settled_order BIGINT, settled_at {float}, total {float}, stand_in {float},
         PRIMARY KEY (game, number)) {compact}""",
@@ -97,7 +98,7 @@ BLOCKS = {
     "latest": "WHERE game = ? ORDER BY number DESC LIMIT ?",
 }
 
-CHANGED = ("rounds", "told", "losses", "late", "due", "settled_order", "settled_at", "total", "stand_in")
+CHANGED = ("rounds", "played", "told", "losses", "late", "due", "settled_order", "settled_at", "total", "stand_in")
 """Columns of a block that change."""
 
 CHANGED_OF = attrgetter(*CHANGED)
@@ -175,8 +176,15 @@ def _head_of(values: Sequence[Any]) -> Head:
     head: Head = row_of(Head, values)
     counts = 0 <= head.handed <= head.rounds <= MOST_COUNT and 0 <= head.asked <= MOST_COUNT
     order = 0 <= head.forgotten <= head.settled <= head.block <= MOST_COUNT and 0 <= head.removed <= head.block
-    numbers = 0 <= head.kept <= MOST_COUNT and head.revision >= 1 and (head.arm >= 0 or head.block == 0)
-    numbers = numbers and head.heard >= 0 and math.isfinite(head.clock) and head.lateness >= 0.0
+    numbers = 0 <= head.kept <= MOST_COUNT and head.revision >= 1 and (head.arm >= 0 or head.drawn == 0)
+    numbers = (
+        numbers
+        and 0 <= head.current <= head.block
+        and 0 <= head.drawn <= head.block
+        and head.heard >= 0
+        and math.isfinite(head.clock)
+        and head.lateness >= 0.0
+    )
     if not (counts and order and numbers):
         raise BadStore("the store is damaged: the counts of a game are impossible")
     return head
@@ -302,7 +310,7 @@ class Transaction(ABC):
         if events.removed:
             self.write("DELETE FROM holdfast_blocks WHERE game = ? AND number = ?", [(game, n) for n in events.removed])
         if events.game is not None:
-            columns = ("policy", "arms", "settings", "settings_version")
+            columns = ("policy", "arms", "settings", "availability", "settings_version")
             sets = ", ".join(f"{name} = ?" for name in columns)
             row = [getattr(events.game, name) for name in columns]
             self.write(f"UPDATE holdfast_games SET {sets} WHERE id = ?", [(*row, game)])
