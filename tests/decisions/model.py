@@ -19,6 +19,9 @@ class ModelBlock:
     losses: dict[int, float] = field(default_factory=dict)
     late: dict[int, float] = field(default_factory=dict)
     forced: bool = False
+    key: str | None = None
+    live: bool = False
+    last: float = 0.0
     by: list[int] = field(default_factory=list)
     """Which arm played each round."""
     due: float | None = None
@@ -42,6 +45,7 @@ class Model:
         self.auto = auto and not policy.waits_for_losses
         self.late_by = 0.0
         self.heard = 0
+        self.key_life = 3600.0
         self.policy, self.seconds, self.rounds_of_patience, self.missing = policy, seconds, rounds, missing
         self.game = Game(policy, seed)
         self.blocks: list[ModelBlock] = []
@@ -64,8 +68,11 @@ class Model:
             pool = told or earlier
             mean = math.fsum(pool) / len(pool) if pool else 0.5
             told = [*told, (mean if self.missing == "mean" else self.missing) * left]
+        total, weight = min(max(math.fsum(told), 0.0), float(rounds)), float(rounds)
+        if block.key and rounds:
+            total, weight = total / rounds * block.values[1], block.values[1]
         if not block.forced and (rounds or self.policy.waits_for_losses):
-            self.game.observe(block.values, min(max(math.fsum(told), 0.0), float(rounds)), float(rounds))
+            self.game.observe(block.values, total, weight)
         for place, loss in block.losses.items():
             self.known.setdefault(block.by[place], []).append(loss)
         block.settled, self.clock = True, self.seen
@@ -80,7 +87,43 @@ class Model:
         """Settle what is due, and keep the time in any case."""
         self.at(now)
         self._settle_due()
+        self._end_idle()
         self.clock = self.seen
+
+    def _end_idle(self) -> None:
+        for block in sorted((b for b in self.blocks if b.live), key=lambda b: b.last):
+            if self.seen - block.last > self.key_life:
+                self._end(block)
+
+    def _end(self, block: ModelBlock) -> None:
+        block.live, self.clock = False, self.seen
+        self._set_due(block)
+        if len(block.losses) == block.rounds:
+            self._settle(block)
+
+    def end(self, key: str, now: float) -> bool:
+        self.expire(now)
+        live = [b for b in self.blocks if b.live and b.key == key]
+        for block in live:
+            self._end(block)
+        return bool(live)
+
+    def _go_on(self, key: str, n: int, down: set[int]) -> list[tuple[int, int, int]]:
+        live = [b for b in self.blocks if b.live and b.key == key]
+        if not live:
+            arm, _ = self.game.begin()
+            live = [ModelBlock(arm, 0, self.game.block.copy(), key=key, live=True)]
+            self.blocks += live
+        (block,) = live
+        block.began, self.clock = self.asked - block.rounds, self.seen
+        block.by += [self._next_best(block, down) if down else block.arm] * n
+        block.rounds, block.handed, block.last, self.asked = (
+            block.rounds + n,
+            block.rounds + n,
+            self.seen,
+            self.asked + n,
+        )
+        return [(block.by[r], self.blocks.index(block) + 1, r) for r in range(block.rounds - n, block.rounds)]
 
     def _settle_due(self) -> None:
         mark = self.seen if self.seconds is not None else self.asked
@@ -98,7 +141,7 @@ class Model:
         p = [-1.0 if arm in down else chance for arm, chance in enumerate(game.probabilities())]
         return p.index(max(p))
 
-    def ask(self, n: int, available: set[int] | None = None) -> list[tuple[int, int, int]]:
+    def ask(self, n: int, available: set[int] | None = None, key: str | None = None) -> list[tuple[int, int, int]]:
         """Arm, block and round of each decision."""
         given = []
         down = {arm for arm, until in self.paused.items() if until > self.seen}
@@ -106,6 +149,7 @@ class Model:
         if len(down) == self.policy.n_arms:
             return []
         self._settle_due()
+        self._end_idle()
         if self.pin[1] > self.seen and self.pin[0] not in down:
             arm, first = self.pin[0], self.asked
             self.clock, self.asked = self.seen, self.asked + n
@@ -113,6 +157,8 @@ class Model:
             self.played += [arm] * n
             self._set_due(self.blocks[-1])
             return [(arm, len(self.blocks), place) for place in range(n)]
+        if key is not None:
+            return self._go_on(key, n, down)
         while len(given) < n:
             if self.current is None or self.current.handed == self.current.rounds:
                 if self.policy.waits_for_losses and self.current is not None and not self.current.settled:
@@ -154,7 +200,7 @@ class Model:
             block.late[place] = loss
             return "late"
         block.losses[place] = loss
-        if len(block.losses) == block.rounds:
+        if len(block.losses) == block.rounds and not block.live:
             self._settle(block)
         return "new"
 

@@ -44,6 +44,10 @@ class Lists:
             return [b for b in unsettled if b.due is not None and b.due <= values[0]]
         if query == "next due":
             return sorted((b for b in unsettled if b.due is not None and b.due > values[0]), key=lambda b: b.due)[:1]
+        if query == "key":
+            return [b for b in rows if b.live and b.key == values[0]]
+        if query == "longest idle":
+            return sorted((b for b in rows if b.live), key=lambda b: b.last)[: values[0]]
         if query == "open":
             return unsettled
         assert query == "settled after"
@@ -69,8 +73,8 @@ class Lists:
         return answers
 
 
-def asking(n, now, request):
-    return lambda view: core.ask(view, False, n=n, now=now, announced={}, request=request, named=True)
+def asking(n, now, request, key=None):
+    return lambda view: core.ask(view, False, n=n, now=now, announced={}, request=request, named=True, key=key)
 
 
 def telling(reports, now):
@@ -99,6 +103,8 @@ STEPS = st.lists(
             st.just("tell"), st.lists(st.tuples(st.integers(0, 60), st.sampled_from([0.0, 0.1, 0.7])), max_size=6)
         ),
         st.tuples(st.just("wait"), st.sampled_from([1.0, 11.0, -5.0])),
+        st.tuples(st.sampled_from(["talk", "talk", "end"]), st.integers(0, 2)),
+        st.tuples(st.just("wait"), st.just(4000.0)),
         st.tuples(st.sampled_from(["pause", "resume", "pin", "unpin"]), st.integers(0, 2)),
     ),
     max_size=40,
@@ -124,6 +130,15 @@ def test_the_rules_are_the_models(policy, seed, seconds, rounds, forever, missin
     for number, (kind, what) in enumerate(steps):
         if kind == "wait":
             now += what
+        elif kind == "talk" and not policy.waits_for_losses:
+            model.at(now)
+            expected = model.ask(1 + what, key=f"k{what}")
+            [answer] = lists.call(asking(1 + what, now, f"r{number}", f"k{what}"))
+            assert [(d.arm, d.block) for d in answer] == [(arm, block) for arm, block, _ in expected]
+            given_out += [(d.id, block, place) for d, (_, block, place) in zip(answer, expected, strict=True)]
+        elif kind in ("end", "talk"):
+            [ended] = lists.call(lambda view, key=f"k{what}", now=now: core.end(view, False, key=key, now=now))
+            assert ended == model.end(f"k{what}", now)
         elif kind in ("pause", "resume", "pin", "unpin"):
             arm, until = what % policy.n_arms, math.inf if what else now + 10.0
             rule = partial(stand, kind=kind, arm=arm, until=until, reason=None, now=now)

@@ -29,7 +29,7 @@ def test_the_games_of_a_fleet_go_on_as_players_of_a_store_and_back(place, name):
     back = hf.fleet_from_store(store, [f"device {i}" for i in range(12)])
     assert goes_on_alike(back, twin)
     router.ask()
-    with pytest.raises(hf.OutOfTurn, match="'device 5' has decisions that are out"):
+    with pytest.raises(hf.OutOfTurn, match="'device 5' has open decisions"):
         hf.fleet_from_store(store, ["device 5"])
     with pytest.raises(hf.UnknownPlayer):
         hf.fleet_from_store(store, ["device 99"])

@@ -88,6 +88,26 @@ class Machine(RuleBasedStateMachine):
         assert [(d.arm, d.block) for d in given] == [(arm, block) for arm, block, _ in expected]
         return multiple(*((d.id, block, place) for d, (_, block, place) in zip(given, expected, strict=True)))
 
+    @rule(target=decisions, handle=st.integers(0, 1), n=st.integers(1, 3), key=st.sampled_from("xyz"))
+    def talk(self, handle, n, key):
+        self.now()
+        router = self.handles[handle]
+        if self.policy.waits_for_losses:
+            if not self.model.pin[1] > self.model.seen:
+                with pytest.raises(hf.InvalidParameter, match="key is not for base"):
+                    router.ask(n, key=key)
+                router.settle()
+                self.model.expire(self.place.clock.now)
+            return multiple()
+        expected = self.model.ask(n, key=key)
+        given = router.ask(n, key=key)
+        assert [(d.arm, d.block) for d in given] == [(arm, block) for arm, block, _ in expected]
+        return multiple(*((d.id, block, place) for d, (_, block, place) in zip(given, expected, strict=True)))
+
+    @rule(handle=st.integers(0, 1), key=st.sampled_from("xyz"))
+    def end(self, handle, key):
+        assert self.handles[handle].end(key) == self.model.end(key, self.place.clock.now)
+
     def answer(self, handle, id, loss):
         try:
             return "new" if self.handles[handle].tell(id, loss).new else "repeated"
@@ -112,7 +132,7 @@ class Machine(RuleBasedStateMachine):
         for place in places:
             assert self.model.tell(*place, loss) == "new"
 
-    @rule(seconds=st.sampled_from([1.0, 9.0, 11.0, -5.0, -1000.0]))
+    @rule(seconds=st.sampled_from([1.0, 9.0, 11.0, -5.0, -1000.0, 4000.0]))
     def time_passes(self, seconds):
         self.place.clock.now += seconds
 

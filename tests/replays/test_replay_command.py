@@ -151,7 +151,7 @@ def test_logs_that_cannot_be_used(tmp_path):
             "TRACE must have a number in line 2",
         ),
         "a hole": (holed, "line 5 of log.csv, column 'p'; it is missing"),
-        "seldom": (log.head(5), "nothing can be told from this log"),
+        "seldom": (log.head(5), "nothing can be estimated from this log"),
     }
     for name, (frame, message) in cases.items():
         frame.write_csv(tmp_path / "log.csv")

@@ -258,7 +258,7 @@ def _restart_patience(view: View, settings: Settings) -> None:
     for block in view.reads.blocks("open"):
         block = view.blocks.get(block.number, block)
         whole = block.number != head.current or head.handed == head.rounds
-        if whole and block.settled_order is None:
+        if whole and block.settled_order is None and not block.live:
             view.change(block._replace(due=due))
     view.head = head._replace(next_due=due)
 

@@ -54,7 +54,7 @@ def settings_of(text: str) -> Settings:
     seconds, rounds, missing, remember = settings.seconds, settings.rounds, settings.missing, settings.remember
     known = missing in MISSING if isinstance(missing, str) else type(missing) is float and math.isfinite(missing)
     whole = type(remember) is int and remember >= 0 and (rounds is None or (type(rounds) is int and rounds > 0))
-    whole = whole and type(settings.forever) is bool
+    whole = whole and type(settings.forever) is bool and 0.0 < settings.key_life < math.inf
     if not (known and whole and (seconds is None or (type(seconds) is float and 0 < seconds < math.inf))):
         raise ValueError(f"not settings of a game: {text[:80]!r}")
     return settings
@@ -232,6 +232,7 @@ def first_head(game: Game, now: float) -> Head:
         heard=0,
         lateness=0.0,
         next_due=None,
+        next_idle=None,
     )
 
 

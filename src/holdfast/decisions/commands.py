@@ -97,6 +97,7 @@ def add_to(app: typer.Typer, old_forms: typer.Typer) -> None:
         "resume": resume,
         "pin": pin,
         "unpin": unpin,
+        "end": end,
         "settle": settle,
         "backup": backup,
         "restore": restore,
@@ -131,6 +132,7 @@ def ask(
     available: Annotated[
         list[str] | None, typer.Option(metavar=LIST, help="The arms that can be played now; all that are not paused.")
     ] = None,
+    key: Annotated[str | None, typer.Option(help="The conversation that it belongs to; it stays with its arm.")] = None,
     as_json: AsJson = False,
     loss_range: Annotated[str | None, typer.Option(hidden=True)] = None,
 ) -> None:
@@ -151,7 +153,7 @@ def ask(
                 raise InvalidParameter(parameter, rule, value)
     with open_game(_store(url, new=begun is not None), name, begun, **options) as router:
         can_play = [_arm(router, arm) for arm in names(available)] or None
-        decisions = router.ask(1 if n is None else n, request=request, available=can_play)
+        decisions = router.ask(1 if n is None else n, request=request, available=can_play, key=key)
     if as_json:
         answers = [decision._asdict() for decision in decisions]
         print(json.dumps(answers if n is not None else answers[0]))
@@ -269,6 +271,15 @@ def pin(
 def unpin(url: Url, name: Name, reason: Reason = None, as_json: AsJson = False) -> None:
     """Leave the choice of arms to the policy again."""
     _operate(url, name, as_json, lambda router: router.unpin(reason))
+
+
+def end(
+    url: Url, name: Name, key: Annotated[str, typer.Argument(help="The conversation's key.")], as_json: AsJson = False
+) -> None:
+    """End a conversation, so that it is learnt from."""
+    with open_game(_store(url), name) as router:
+        ended = router.end(key)
+    print(json.dumps({"ended": ended}) if as_json else "ended" if ended else "there was none")
 
 
 def _operate(url: str, name: str, as_json: bool, work: Callable[[Router], None]) -> None:

@@ -51,8 +51,8 @@ NOT_HANDED_OUT = "is of a round that this store has not handed out: was it resto
 class Reads(Protocol):
     """What the rules read, besides the head and the state: a store's transaction, or lists in a test."""
 
-    def blocks(self, query: str, *values: float) -> list[Block]:
-        """Blocks by one of the queries `number`, `open`, `due`, `next due`, `settled after`, `settled up to`."""
+    def blocks(self, query: str, *values: float | str) -> list[Block]:
+        """Blocks by one of the named queries of `stores.sql.BLOCKS`."""
 
     def losses(self, first: int, last: int) -> list[Loss]:
         """The losses of some blocks."""
@@ -127,6 +127,7 @@ def ask(
     request: str,
     named: bool,
     available: Collection[int | str] | None = None,
+    key: str | None = None,
 ) -> list[Decision] | HoldfastError:
     """Up to `n` decisions; fewer only where the policy waits for losses.
 
@@ -148,6 +149,8 @@ def ask(
         Whether the caller gave that name, so that others may have made the call.
     available
         The arms that can be played; without it, all that are not paused.
+    key
+        The conversation that the rounds belong to.
     """
     if (again or named) and (before := asked_before(view, request)):
         return before
@@ -167,9 +170,13 @@ def ask(
         except (InvalidParameter, OutOfTurn) as refusal:
             return refusal
     settle_due(view, clock)
+    if head.next_idle is not None:
+        _end_idle(view, clock)
     call = Handing(clock, request, announced.get("switching_cost"), down)
     if setup.pin is not None and setup.pin[1] > clock and setup.pin[0] not in down:
         return _hand_out_pinned(view, setup.pin[0], n, call, value[1])
+    if key is not None:
+        return _go_on(view, key, n, call, value)
     given: list[Decision] = []
     while len(given) < n:
         head = view.head
@@ -254,8 +261,8 @@ def _hand_out(view: View, n: int, call: Handing) -> list[Decision]:
     number, arm, probability = head.current, head.arm, head.probability
     rounds = range(head.handed, min(head.handed + n, head.rounds))
     if call.down:
-        arm, probability = _next_best(view, call.down)
         block = view.block(number)
+        arm, probability = _next_best(view, block, call.down)
         stretches = [*json.loads(block.played or "[]"), (rounds.start, len(rounds), arm, probability)]
         view.change(block._replace(played=json.dumps(stretches)))
     asked, next_due = head.asked + len(rounds), head.next_due
@@ -304,7 +311,7 @@ def _down(setup: Setup, clock: float, available: Collection[int | str] | None) -
         known = [setup.names[arm] for arm in setup.active]
         for name in available:
             if name not in known:
-                rule = f"must be arms of the game, {', '.join(map(repr, known))}{nearest(name, known)}"
+                rule = f"must be arms of the game, {', '.join(map(repr, known))}{nearest(str(name), map(str, known))}"
                 raise InvalidParameter("available", rule, name)
         down |= {arm for arm in setup.active if setup.names[arm] not in available}
     if len(down) == len(setup.active):
@@ -312,17 +319,95 @@ def _down(setup: Setup, clock: float, available: Collection[int | str] | None) -
     return frozenset(down)
 
 
-def _next_best(view: View, down: frozenset[int]) -> tuple[int, float]:
+def _next_best(view: View, block: Block, down: frozenset[int]) -> tuple[int, float]:
     """The arm that is played while some are down, and the probability of that: docs/availability.md."""
-    setup, head = view.setup, view.head
+    setup = view.setup
     learner = (view.learnt or view.load()).learner
-    learner.block[:] = block_values(setup.policy, setup.game.name, view.block(head.current))
-    learner.block[0] = setup.active.index(head.arm)
+    learner.block[:] = block_values(setup.policy, setup.game.name, block)
+    learner.block[0] = setup.active.index(block.arm)
     mask = np.array([arm in down for arm in setup.active])
     best, p = learner.next_best(mask), learner.probabilities()
     instead = setup.active[best]
-    played, probability = (instead, float(p[best])) if head.arm in down else (head.arm, head.probability)
+    played, probability = (instead, float(p[best])) if block.arm in down else (block.arm, block.probability)
     return played, min(probability + float(p[mask].sum()), 1.0) if played == instead else probability
+
+
+# ---- conversations
+
+
+def _go_on(
+    view: View, key: str, n: int, call: Handing, announced: tuple[float, tuple[float, float]]
+) -> list[Decision] | HoldfastError:
+    """Rounds of a conversation: the first draws its arm, as a block that lasts until the conversation ends."""
+    setup, head = view.setup, view.head
+    if setup.policy.waits_for_losses:
+        return InvalidParameter("key", f"is not for {setup.policy.label}, which waits for the losses of each draw", key)
+    block = _live(view, key)
+    if block is not None and not (call.clock - block.last <= setup.settings.key_life and setup.learns_from(block)):
+        end_conversation(view, block, call.clock)
+        block, head = None, view.head
+    if block is None:
+        value, bounds = announced
+        values = view.state().learner.begin_some(value, 1.0)[0].tolist()
+        bound = None if bounds == setup.bounds else bounds[1]
+        number, arm, data = head.block + 1, setup.active[int(values[0])], block_text(setup, values)
+        block = Block(number, key, arm, 0, values[2], call.clock, bound, 0, data, head.asked, live=1)
+        view.events.begun[number] = block
+        head = head._replace(block=number, drawn=head.drawn + 1)
+    rounds, played = range(block.rounds, block.rounds + n), block.played
+    if call.down:
+        stretch = (rounds.start, n, *_next_best(view, block, call.down))
+        played = json.dumps([*json.loads(played or "[]"), stretch])
+    # `first` is such that the lateness of the latest round is right
+    view.change(block._replace(rounds=rounds.stop, first=head.asked - rounds.start, last=call.clock, played=played))
+    view.events.asks.append(Ask(block.number, rounds.start, n, call.clock, call.request))
+    idle = call.clock + setup.settings.key_life if head.next_idle is None else head.next_idle
+    view.head = head._replace(asked=head.asked + n, clock=call.clock, next_idle=idle)
+    return setup.decisions(view.blocks[block.number], rounds, call.clock)
+
+
+def _live(view: View, key: str) -> Block | None:
+    """The block of a conversation that goes on."""
+    here = [block for block in view.blocks.values() if block.key == key and block.live]
+    stored = [] if here else [b for b in view.reads.blocks("key", key) if b.number not in view.blocks]
+    return next(iter(here + stored), None)
+
+
+def end(view: View, again: bool, *, key: str, now: float) -> bool:
+    """End a conversation; whether it went on."""
+    expire(view, again, now=now)
+    block = _live(view, key)
+    if block is not None:
+        end_conversation(view, block, view.head.clock)
+    return block is not None
+
+
+def end_conversation(view: View, block: Block, clock: float) -> None:
+    """No more rounds: it is learnt from when its losses are in, or patience has run out."""
+    head, setup = view.head, view.setup
+    due = setup.settings.due(clock, head.asked) if setup.has_patience else None
+    block = block._replace(live=0, due=due)
+    view.change(block)
+    if due is not None:
+        view.head = head._replace(next_due=due if head.next_due is None else min(due, head.next_due))
+    if block.told == block.rounds:
+        settle(view, block, clock)
+
+
+def _end_idle(view: View, clock: float) -> None:
+    """End conversations that were idle for too long, some in each call."""
+    life = view.setup.settings.key_life
+    if view.head.next_idle is None or clock < view.head.next_idle:
+        return
+    most = FORGET_AT_ONCE + len(view.events.changed)
+    stored = view.reads.blocks("longest idle", most)
+    every = {block.number: block for block in stored} | view.blocks
+    live = sorted((b for b in every.values() if b.live), key=lambda b: (b.last, b.number))
+    idle = [block for block in live if clock - block.last > life]
+    for block in idle:
+        end_conversation(view, block, clock)
+    left = live[len(idle)].last + life if len(live) > len(idle) else clock if len(stored) == most else None
+    view.head = view.head._replace(next_idle=left, clock=clock)
 
 
 # ---- tell
@@ -356,7 +441,7 @@ def _tell_one(view: View, report: Report, clock: float) -> Receipt | HoldfastErr
     _record(view, block, Loss(number, round, loss, clock, 0))
     block = block._replace(told=block.told + 1, losses=tuple(exact_sum([*block.losses, loss])))
     view.change(block)
-    if block.told == block.rounds:
+    if block.told == block.rounds and not block.live:
         settle(view, block, clock)
     return Receipt(id, True)
 
@@ -407,6 +492,8 @@ def expire(view: View, again: bool, *, now: float) -> int:
     """Settle what is due, and keep the time; the number of blocks."""
     before, clock = view.head.settled, max(now, view.head.clock)
     settle_due(view, clock)
+    if view.head.next_idle is not None:
+        _end_idle(view, clock)
     view.head = view.head._replace(clock=clock)
     return view.head.settled - before
 
@@ -440,8 +527,10 @@ def settle(view: View, block: Block, clock: float) -> None:
     if setup.learns_from(block) and (rounds or setup.policy.waits_for_losses):  # else all of it was dropped
         values = block_values(setup.policy, setup.game.name, block)
         values[0] = setup.active.index(block.arm)
-        total = normalised_total(setup.policy, bounds, pieces, float(rounds))
-        state.learner.observe(values, total, float(rounds))
+        total, weight = normalised_total(setup.policy, bounds, pieces, float(rounds)), float(rounds)
+        if block.key is not None:  # a conversation: the mean of its losses, for each round that the policy drew
+            total, weight = total / rounds * values[1], values[1]
+        state.learner.observe(values, total, weight)
     for arm, part in parts_of(block, block.rounds, lambda: _losses_of(view, block.number)).items():
         state.arms[arm].add(part, block)
     head = view.head

@@ -154,7 +154,7 @@ class Executor:
             after = view.head
             if view.learnt is not None:
                 after = after._replace(state_version=token_hex(8))
-            if after != head or view.events.losses:
+            if after != head or view.events.losses or view.events.changed:
                 transaction.append(view.events)
                 text = None if view.learnt is None else state_text(view.setup, view.learnt)
                 revision += 1

@@ -252,7 +252,7 @@ def _totals(transaction: Transaction, setup: Setup) -> Totals:
         missing=sum(arm.rounds - arm.told for arm in sums),
         out=sum(handed[block.number] - block.told for block in unsettled),
         lateness=head.lateness,
-        overdue=sum(head.asked - b.first - b.rounds >= long_wait(head) for b in unsettled),
+        overdue=sum(head.asked - b.first - b.rounds >= long_wait(head) and not b.live for b in unsettled),
         blocks=head.block,
         switches=head.switches,
         losses=math.fsum(pieces),

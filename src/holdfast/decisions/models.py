@@ -118,6 +118,8 @@ class Head(NamedTuple):
     """How many rounds late losses are: the mean, of which the last 1,000 have most of the weight."""
     next_due: float | None
     """No open block runs out of patience before this."""
+    next_idle: float | None
+    """No conversation was idle for too long before this."""
 
 
 class Block(NamedTuple):
@@ -125,7 +127,7 @@ class Block(NamedTuple):
 
     number: int
     key: str | None
-    """Reserved for blocks that belong to a conversation."""
+    """Of the conversation that it is; then `rounds` grows with each ask."""
     arm: int
     rounds: int
     probability: float
@@ -138,6 +140,10 @@ class Block(NamedTuple):
     """The block as the policy wants it back, as JSON."""
     first: int = 0
     """Rounds that were asked before it began."""
+    live: int = 0
+    """1 while a conversation goes on."""
+    last: float = 0.0
+    """When a round of a conversation was handed out last."""
     played: str = ""
     """Rounds that were handed out while arms were down, as JSON: first round, count, arm played, its probability."""
     told: int = 0

@@ -32,6 +32,7 @@ def open(
     patience: timedelta | int | str | None = None,
     missing: str | float | None = None,
     remember: int | None = None,
+    key_life: timedelta | None = None,
     change_switching_cost: float | None = None,
     add_arms: Iterable[str] = (),
     retire_arms: Iterable[str] = (),
@@ -61,6 +62,8 @@ def open(
         ignored).
     remember
         Rounds of settled blocks whose losses are kept one by one, to tell a repeated loss from a new one: 100,000.
+    key_life
+        How long a conversation (`Router.ask` with a key) may be idle before it has ended: an hour.
     change_switching_cost, add_arms, retire_arms
         Continue with these changes, as `Router.change` does. A policy that is given must be the one after them.
     clock
@@ -83,7 +86,7 @@ def open(
     checked_name("name", name)
     store = url if isinstance(url, Store) else store_at(url)
     patient, wait = real_number("retry", retry, least=0), real_number("timeout", timeout, least=0)
-    settings, now = given_settings(patience, missing, remember), checked_time(clock)
+    settings, now = given_settings(patience, missing, remember, key_life), checked_time(clock)
     fresh = state = None
     if policy is not None:
         learner = Learner(policy, seed)

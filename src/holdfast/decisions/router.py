@@ -13,7 +13,7 @@ from typing import Any, NoReturn, overload
 from holdfast.checks import real_number, whole_number
 from holdfast.decisions.changes import Wish, change, stand, wish
 from holdfast.decisions.codec import block_values
-from holdfast.decisions.core import Answers, Report, ask, expire, tell
+from holdfast.decisions.core import Answers, Report, ask, end, expire, tell
 from holdfast.decisions.executor import Call, Executor, stored_state
 from holdfast.decisions.history import History
 from holdfast.decisions.ids import checked_name
@@ -89,6 +89,7 @@ class Router:
         switching_cost: float | None = None,
         loss_bound: float | None = None,
         available: Collection[int | str] | None = None,
+        key: str | None = None,
     ) -> Decision: ...
 
     @overload
@@ -100,6 +101,7 @@ class Router:
         switching_cost: float | None = None,
         loss_bound: float | None = None,
         available: Collection[int | str] | None = None,
+        key: str | None = None,
     ) -> list[Decision]: ...
 
     def ask(
@@ -110,6 +112,7 @@ class Router:
         switching_cost: float | None = None,
         loss_bound: float | None = None,
         available: Collection[int | str] | None = None,
+        key: str | None = None,
     ) -> Decision | list[Decision]:
         """The next decision, or a list of the next `n`: of this block, then of the next ones.
 
@@ -126,6 +129,10 @@ class Router:
         available
             The arms that can be played now; without it, all that are not paused (`pause`). While the arm of the block
             is not among them, the most likely other one is played, and the block learns what that one lost.
+        key
+            A conversation: its first ask draws an arm, later ones stay with it, until `end(key)` or for as long as it
+            is not idle for longer than `key_life`. It is learnt from when it has ended, by the mean of its losses,
+            while others go on. Changing arms between conversations costs nothing, so λ = 0 fits.
         """
         if available is not None and (isinstance(available, str) or not isinstance(available, Collection)):
             raise InvalidParameter("available", "must be a list of arms", available)
@@ -138,6 +145,7 @@ class Router:
             request=token_hex(8) if request is None else checked_name("request", request),
             named=request is not None,
             available=available,
+            key=None if key is None else checked_name("key", key),
         )
         given: list[Decision] = self._executor.execute(Call(rule))
         return given[0] if n is None else given
@@ -192,6 +200,12 @@ class Router:
         for number, reason in refused.items():
             answers.insert(number, reason)
         return answers
+
+    def end(self, key: str) -> bool:
+        """End a conversation, so that it is learnt from when its losses are in. False if there was none."""
+        rule = partial(end, key=checked_name("key", key), now=checked_time(self._clock))
+        ended: bool = self._executor.execute(Call(rule))
+        return ended
 
     def settle(self) -> int:
         """Settle the blocks whose patience has run out, as every ask and tell does; returns how many."""
@@ -266,6 +280,7 @@ class Router:
         patience: object = None,
         missing: object = None,
         remember: int | None = None,
+        key_life: timedelta | None = None,
         reason: str | None = None,
     ) -> None:
         """Continue with other settings, in all processes, from the next block on; a no-op if nothing differs.
@@ -279,13 +294,13 @@ class Router:
         retire_arms
             Arms that are never drawn again. The current block of such an arm ends with the rounds handed out, its
             losses still count in the history. Added again, it begins as a new arm does.
-        patience, missing, remember
+        patience, missing, remember, key_life
             As in `holdfast.open`.
         reason
             Why; it is kept in the history.
         """
         why = None if reason is None else checked_name("reason", reason)
-        settings = given_settings(patience, missing, remember)
+        settings = given_settings(patience, missing, remember, key_life)
         self.apply(wish(switching_cost, add_arms, retire_arms, settings=settings, reason=why))
 
     def apply(self, wanted: Wish) -> None:

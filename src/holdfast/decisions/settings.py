@@ -18,6 +18,9 @@ from holdfast.schedules import LONGEST
 REMEMBER = 100_000
 """Rounds of settled blocks whose losses are kept one by one, by default."""
 
+KEY_LIFE = 3600.0
+"""Seconds."""
+
 MOST_PATIENCE = timedelta(days=36_500)
 
 MISSING = ("mean", "drop")
@@ -46,6 +49,8 @@ class Settings:
     """Whether it waits for ever; else, without `seconds` and `rounds`, patience follows the lateness seen."""
     missing: str | float = "mean"
     remember: int = REMEMBER
+    key_life: float = KEY_LIFE
+    """Seconds after which a conversation that is idle has ended."""
 
     @property
     def patience(self) -> timedelta | int | str:
@@ -72,6 +77,12 @@ class Settings:
             changes["missing"] = _checked_missing(given["missing"], policy)
         if "remember" in given:
             changes["remember"] = whole_number("remember", given["remember"], least=0)
+        if "key_life" in given:
+            life = given["key_life"]
+            if not isinstance(life, timedelta) or not timedelta(0) < life <= MOST_PATIENCE:
+                rule = f"must be a timedelta above 0 and of at most {MOST_PATIENCE.days} days"
+                raise InvalidParameter("key_life", rule, str(life))
+            changes["key_life"] = life.total_seconds()
         settings = replace(self, **changes)
         if settings.rounds is not None and policy.waits_for_losses:
             rule = f"must be a time: {policy.label} waits for its losses, so no rounds pass meanwhile"
@@ -117,9 +128,9 @@ def long_wait(head: Head) -> float:
     return max(LEAST_PATIENCE, TIMES * head.lateness) if head.heard else math.inf
 
 
-def given_settings(patience: object, missing: object, remember: object) -> dict[str, Any]:
+def given_settings(patience: object, missing: object, remember: object, key_life: object = None) -> dict[str, Any]:
     """Those that were given."""
-    named = {"patience": patience, "missing": missing, "remember": remember}
+    named = {"patience": patience, "missing": missing, "remember": remember, "key_life": key_life}
     return {name: value for name, value in named.items() if value is not None}
 
 
