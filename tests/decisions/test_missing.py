@@ -115,3 +115,18 @@ def test_patience_follows_the_lateness_seen(place):
     for _ in range(50):
         waiting.tell(waiting.ask().id, 0.5)
     assert (waiting.settle(), waiting.history.totals.overdue) == (1, 0)
+
+
+def test_the_log_of_a_game_with_outages_and_pins_is_one_that_replay_reads(place):
+    router = place.open("game", SLOW, seed=1)
+    for t in range(300):
+        if t == 100:
+            router.pin("c")
+        elif t == 120:
+            router.unpin()
+        decision = router.ask(available=["b", "c"] if t % 10 < 3 else None)
+        router.tell(decision.id, ARMS.index(decision.arm) / 2)
+    log = read_log(router.history.log, COLUMNS)
+    assert log.rounds == 280
+    found = log.of_arm("b").doubly_robust
+    assert found.low <= 140 <= found.high

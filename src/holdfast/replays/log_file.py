@@ -57,7 +57,8 @@ def read_log(source: Any, columns: Mapping[str, str | None], missing: float | No
     elif missing is not None:
         raise InvalidParameter("missing", "is for logs with a column 'status', which this one has not", missing)
     try:
-        return LoggedData(read["arm"], read["loss"], read["probability"], blocks=read["block"])
+        replaced = read["status"] is not None
+        return LoggedData(read["arm"], read["loss"], read["probability"], blocks=read["block"], replaced=replaced)
     except InvalidParameter as error:
         raise InvalidParameter(f"log: {error.parameter}", error.rule, error.value) from None
 
