@@ -1,11 +1,13 @@
 """Arms that are down or pinned: at once, for every handle, and what is learnt and recorded."""
 
 import json
+import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from games import SWITCH, arms_of, play
 from test_commands import run
+from together import FORK
 
 import holdfast as hf
 
@@ -134,3 +136,49 @@ def test_operators_have_a_shell(folder):
         assert [change["kind"] for change in router.history.changes] == ["pause", "resume", "pin", "unpin"]
     with pytest.raises(hf.InvalidParameter, match="until must be a time such as"):
         run("pause", url, "chat", arm, "--until", "soon")
+
+
+def worker(url, number, paused, out):
+    done, wrong = [], 0
+    with hf.open(url, "game") as router:
+        for t in range(60):
+            is_paused = paused.is_set()
+            key = f"{number} {t // 8}" if t % 2 else None
+            decision = router.ask(key=key)
+            wrong += is_paused and decision.arm == "a"
+            router.tell(decision.id, 0.5)
+            done.append(decision.id)
+            if key and t % 8 == 7:
+                router.end(key)
+    out.send((done, wrong))
+    out.close()
+
+
+def test_a_paused_arm_is_not_handed_out_by_any_process(lasting_place):
+    url, paused = lasting_place.at, FORK.Event()
+    router = lasting_place.open("game", SWITCH, seed=1, patience="forever", clock=time.time)
+    pipes = []
+    for number in range(4):
+        mine, theirs = FORK.Pipe(duplex=False)
+        process = FORK.Process(target=worker, args=(url, number, paused, theirs))
+        process.start()
+        theirs.close()
+        pipes.append((mine, process))
+    while router.rounds < 40:
+        time.sleep(0.01)
+    router.pin("b", until=timedelta(seconds=0.05))
+    router.pause("a", reason="down")
+    paused.set()
+    ids = []
+    for mine, process in pipes:
+        done, wrong = mine.recv()
+        assert wrong == 0
+        ids += done
+        mine.close()
+        process.join()
+        assert process.exitcode == 0
+        process.close()
+    totals = router.history.totals
+    assert (len(set(ids)), totals.rounds, totals.told, totals.out, totals.losses) == (240, 240, 240, 0, 120.0)
+    log = router.history.log
+    assert (len(log), set(log["status"].to_list()) <= {"told", "forced"}) == (240, True)
