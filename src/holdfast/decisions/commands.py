@@ -238,14 +238,19 @@ def change(
     patience: Patience = None,
     missing: Missing = None,
     remember: Remember = None,
+    key_life: Annotated[str | None, typer.Option(help="How long a conversation may be idle: 10m, 2h, 1d.")] = None,
+    reason: Reason = None,
     as_json: AsJson = False,
 ) -> None:
     """Change the settings of a game, from its next block on."""
     options = _options(patience, missing, remember)
+    if key_life is not None:
+        options["key_life"] = _end(key_life)
     if switching_cost is None and not (add or retire or options):
         raise typer.BadParameter("give what to change: --switching-cost, --add, --retire, --patience, …")
     with open_game(_store(url), name) as router:
-        router.change(switching_cost=switching_cost, add_arms=names(add), retire_arms=names(retire), **options)
+        arms = {"add_arms": names(add), "retire_arms": names(retire)}
+        router.change(switching_cost=switching_cost, **arms, reason=reason, **options)
     print(json.dumps({"name": name}) if as_json else "changed")
 
 
