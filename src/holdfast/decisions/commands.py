@@ -249,8 +249,9 @@ def change(
     if switching_cost is None and not (add or retire or options):
         raise typer.BadParameter("give what to change: --switching-cost, --add, --retire, --patience, …")
     with open_game(_store(url), name) as router:
-        arms = {"add_arms": names(add), "retire_arms": names(retire)}
-        router.change(switching_cost=switching_cost, **arms, reason=reason, **options)
+        router.change(
+            switching_cost=switching_cost, add_arms=names(add), retire_arms=names(retire), reason=reason, **options
+        )
     print(json.dumps({"name": name}) if as_json else "changed")
 
 
