@@ -48,7 +48,7 @@ LIVE = ("kill", "kill", "pause", "change", "change", "compact", "save", "put_bac
 def random_trial(chance: random.Random, store: str) -> Trial:
     """One of many ways to play."""
     policy = chance.choice(POLICIES)
-    patience: Any = chance.choice([None, timedelta(seconds=chance.uniform(0.02, 0.5)), chance.randint(1, 100)])
+    patience: Any = chance.choice(["forever", timedelta(seconds=chance.uniform(0.02, 0.5)), chance.randint(1, 100)])
     if policy.waits_for_losses:
         patience = timedelta(seconds=0.03)
     missing = chance.choice(["mean", sum(policy.bounds) / 4, "mean" if policy.waits_for_losses else "drop"])

@@ -39,7 +39,7 @@ def loss_of(id: str) -> float:
 
 def work(url: str, journal: str, ready: Connection) -> None:
     """Ask and tell until killed. A third of the losses come late, told from what is out."""
-    router = hf.open(url, "game", hf.TsallisSwitch(**POLICY), seed=SEED, remember=10**9)
+    router = hf.open(url, "game", hf.TsallisSwitch(**POLICY), seed=SEED, remember=10**9, patience="forever")
     chance = random.Random(os.getpid())
     with open(journal, "a", buffering=1) as book:
         ready.send(True)
@@ -88,7 +88,7 @@ def replayed(url: str) -> None:
     settled = {b.number: b for b in blocks if b.settled_order is not None}
     before = {b.number: b.settled_at for b in blocks}
     # A block is begun after some blocks were settled: replay by the stored times, ties by what must have come first.
-    twin = hf.open("memory:", "twin", hf.TsallisSwitch(**POLICY), seed=SEED)
+    twin = hf.open("memory:", "twin", hf.TsallisSwitch(**POLICY), seed=SEED, patience="forever")
     places = [number for _, number in order]
     decisions: dict[int, list[hf.Decision]] = {}
     began = {b.number: b.began for b in blocks}

@@ -34,7 +34,9 @@ def main() -> None:
         url = f"sqlite:///{folder}/games.db" if server is None else server.url
         begun = time.monotonic()
         try:
-            hf.open(url, "game", hf.TsallisSwitch(arms=["a", "b", "c"], switching_cost=1.5), seed=1).close()
+            hf.open(
+                url, "game", hf.TsallisSwitch(arms=["a", "b", "c"], switching_cost=1.5), seed=1, patience="forever"
+            ).close()
             all_exact(url, together(url, options.processes, options.rounds), options.processes * options.rounds)
         finally:
             if server is not None:

@@ -35,7 +35,7 @@ class Trial:
     """What is played, by whom, and what is done to it meanwhile."""
 
     policy: hf.Policy
-    patience: timedelta | int | None = None
+    patience: timedelta | int | str = "forever"
     missing: str | float = "mean"
     remember: int = 10**6
     processes: int = 2
@@ -242,7 +242,7 @@ class Attack:
         """Another λ, patience or memory, another arm, or one less."""
         with hf.open(self.url, "game") as router:
             policy, ways = router.policy, []
-            if self.trial.patience is not None:
+            if self.trial.patience != "forever":
                 waits = policy.waits_for_losses
                 patience: timedelta | int = timedelta(seconds=self.chance.uniform(0.02, 0.3))
                 if not waits and self.chance.random() < 0.5:

@@ -277,6 +277,8 @@ class Checker:
         self.by_order: list[Seen] = []
         """Settled blocks in their order."""
         self.missing = self.kept = 0
+        self.stood_in = Fraction(0)
+        """What counted for losses that did not come."""
         self._set(begun)
         self.twin = Twin(self.policy, self.active)
 
@@ -284,7 +286,7 @@ class Checker:
         self.policy = json.loads(game.policy)["policy"]
         self.settings = Row(**json.loads(game.settings))
         self.arms = json.loads(game.arms)
-        self.active = [number for number, (_, retired) in enumerate(self.arms) if not retired]
+        self.active = [number for number, (_, retired, _) in enumerate(self.arms) if not retired]
 
     def _due(self, clock: float, asked: int) -> float | None:
         if self.settings.seconds is not None:
@@ -413,12 +415,15 @@ class Checker:
         earlier, count = self.known[block.arm]
         usual = float(earlier) / count if count else sum(self.policy["units"]) / 2
         self.known[block.arm] = earlier + block.sum, count + len(told)
-        rounds = block.rounds
+        rounds, stand_in = block.rounds, None
         if left and self.settings.missing == "drop":
             rounds = len(told)
         elif left:
             one = math.fsum(told) / len(told) if told else usual
-            told = [*told, left * (one if self.settings.missing == "mean" else self.settings.missing)]
+            stand_in = one if self.settings.missing == "mean" else self.settings.missing
+            told = [*told, left * stand_in]
+            self.stood_in += Fraction(left * stand_in)
+        must(row.stand_in == stand_in, f"{row.stand_in} counts for a missing loss of block {row.number}: {stand_in}")
         self.settled += 1
         block.order = self.settled
         del self.open[block.number]
@@ -577,8 +582,9 @@ class Checker:
         expected = (self.asked, len(told), self.missing, out, len(self.blocks), self.switches)
         must(seen == expected, f"the totals are {seen}, not {expected}")
         must(totals.losses == math.fsum(told), "the losses do not add up")
+        must(totals.missing_losses == float(self.stood_in), "what counted for missing losses does not add up")
         must(totals.switching == float(self.paid), "what the switches cost does not add up")
-        must(totals.cost == float(sum(map(Fraction, told)) + self.paid), "the cost does not add up")
+        must(totals.cost == float(sum(map(Fraction, told)) + self.stood_in + self.paid), "the cost does not add up")
         for number, arm in enumerate(totals.arms):
             mine = [block for block in self.blocks.values() if block.arm == number]
             losses = [loss for block in mine for loss in block.losses.values()]

@@ -13,6 +13,7 @@ from games import POLICIES, SWITCH
 
 import holdfast as hf
 from holdfast.decisions import core
+from holdfast.decisions.setup import Part
 
 SECONDS = 4.0
 LIVE = ("kill", "kill", "change", "compact")
@@ -71,7 +72,7 @@ def heard_twice(right):
 def counted_twice(right):
     def settle(view, block, clock):
         right(view, block, clock)
-        view.state().arms[block.arm].add(block)
+        view.state().arms[block.arm].add(Part(block.rounds, block.told, block.losses), block)
 
     return settle
 
@@ -85,12 +86,12 @@ def overlooked(right):
 
 
 def free_of_charge(right):
-    return lambda view, block, cost: right(view, block, 0.0 if block.number == 7 else cost)
+    return lambda view, announced: right(view, 0.0 if view.head.switches == 5 else announced)
 
 
 def one_round_more(right):
-    def hand_out(view, n, clock, request):
-        given = right(view, n, clock, request)
+    def hand_out(view, n, call):
+        given = right(view, n, call)
         view.head = view.head._replace(asked=view.head.asked + (view.head.block == 9))
         return given
 
@@ -102,7 +103,7 @@ BROKEN = {
     "the policy hears of a block twice": (core, "settle", heard_twice),
     "an arm's sums count a block twice": (core, "settle", counted_twice),
     "due blocks are not settled": (core, "settle_due", overlooked),
-    "a switch is not paid": (core, "_enter", free_of_charge),
+    "a switch is not paid": (core, "_switched", free_of_charge),
     "a round is counted that nobody has": (core, "_hand_out", one_round_more),
 }
 
@@ -165,8 +166,8 @@ def test_an_edited_probability_is_noticed(lasting_place, monkeypatch):
     """By one part in a million."""
     game, begin = watched(lasting_place), core.Block
 
-    def edited(number, key, arm, rounds, probability, *others):
-        return begin(number, key, arm, rounds, probability * (1 + 1e-6 * (number == 6)), *others)
+    def edited(number, key, arm, rounds, probability, *others, **more):
+        return begin(number, key, arm, rounds, probability * (1 + 1e-6 * (number == 6)), *others, **more)
 
     monkeypatch.setattr(core, "Block", edited)
     play_with_gaps(game, 60)

@@ -61,7 +61,7 @@ def test_players_and_one_player_are_shown(url):
         "name": "new", "policy": "exp3", "rounds": 0, "switches": 0, "out": 0, "missing": 0, "cost": 0.0,
     }  # fmt: skip
     shown = run("show", url, "chat")
-    for words in (f"cost {totals.cost:,.6g}", "holding ", "mean loss", "●", "oldest on the left", "1 losses out"):
+    for words in (f"cost {totals.cost:,.6g}", "holding ", "mean loss", "●", "oldest on the left", "1 losses open"):
         assert words in shown
     assert max(map(len, shown.splitlines())) <= 80
     assert json.loads(run("show", url, "chat", "--json"))["rounds"] == 41
@@ -162,7 +162,7 @@ def test_the_log_is_exported(url, folder, suffix):
     file = folder / f"log.{suffix}"
     run("export", url, "chat", "--out", str(file))
     log = pl.read_csv(file, try_parse_dates=True) if suffix == "csv" else pl.read_parquet(file)
-    assert log.columns == ["time", "arm", "loss", "probability", "block", "single"]
+    assert log.columns == ["time", "arm", "loss", "probability", "block", "single", "status"]
     assert log["arm"].to_list() == arms
     assert log["time"].dtype == pl.Datetime("us", "UTC")
     with pytest.raises(hf.InvalidParameter, match=r"out must end in \.csv or \.parquet"):

@@ -1,12 +1,15 @@
 """The rules alone, without a store, against the model: rows are lists, and every call is one view."""
 
+import math
 from dataclasses import replace
+from functools import partial
 
 from hypothesis import given, settings, strategies as st
 from model import Model
 
 import holdfast as hf
 from holdfast.decisions import core
+from holdfast.decisions.changes import stand
 from holdfast.decisions.codec import first_head, new_game, setup_of
 from holdfast.decisions.core import View
 from holdfast.decisions.models import Block
@@ -29,7 +32,7 @@ class Lists:
         self.setup, self.head = setup_of(game, policy), first_head(game, 0.0)
         self.state = State(Learner(policy, seed), [ArmSums() for _ in range(policy.n_arms)])
         self.rows: dict[int, Block] = {}
-        self.losses, self.asks = {}, []
+        self.told, self.asks = {}, []
         self.forgotten = 0
 
     def blocks(self, query, *values):
@@ -43,6 +46,12 @@ class Lists:
             return sorted(
                 (b for b in unsettled if b.due is not None and b.due > values[0]), key=lambda b: b.due or 0.0
             )[:1]
+        if query == "key":
+            return [b for b in rows if b.live and b.key == values[0]]
+        if query == "longest idle":
+            return sorted((b for b in rows if b.live), key=lambda b: b.last)[: values[0]]
+        if query == "open":
+            return unsettled
         assert query == "settled after"
         later = [b for b in rows if b.settled_order is not None and b.settled_order > values[0]]
         return sorted(later, key=lambda b: b.settled_order or 0)[: values[1]]
@@ -50,25 +59,37 @@ class Lists:
     def asked(self, request):
         return [(ask, self.rows[ask.block]) for ask in self.asks if ask.request == request]
 
+    def losses(self, first, last):
+        return [loss for loss in self.told.values() if first <= loss.block <= last]
+
     def call(self, *rules):
         """Several calls in one transaction."""
-        view = View(self.setup, self.head, self, lambda: self.state, dict(self.rows), dict(self.losses))
+        view = View(self.setup, self.head, self, lambda: self.state, dict(self.rows), dict(self.told))
         answers = [rule(view) for rule in rules]
-        self.head = view.head
+        self.head, self.setup = view.head, view.setup
         self.rows |= view.events.begun | view.events.changed
-        self.losses |= {(loss.block, loss.round): loss for loss in view.events.losses}
+        self.told |= {(loss.block, loss.round): loss for loss in view.events.losses}
         self.asks += view.events.asks
         self.forgotten += len(view.events.forgotten)
         assert all(type(row) is Block for row in self.rows.values())
         return answers
 
 
-def asking(n, now, request):
-    return lambda view: core.ask(view, False, n=n, now=now, announced={}, request=request, named=True)
+def asking(n, now, request, key=None):
+    return lambda view: core.ask(view, False, n=n, now=now, announced={}, request=request, named=True, key=key)
 
 
 def telling(reports, now):
     return lambda view: core.tell(view, False, reports=reports, now=now)
+
+
+def operate(model, kind, arm, until):
+    if kind == "pause":
+        model.paused[arm] = until
+    elif kind == "resume":
+        model.paused.pop(arm, None)
+    else:
+        model.pin = (arm, until if kind == "pin" else -math.inf)
 
 
 def outcome(answer):
@@ -79,11 +100,14 @@ def outcome(answer):
 
 STEPS = st.lists(
     st.one_of(
-        st.tuples(st.just("ask"), st.integers(1, 9)),
+        st.tuples(st.just("ask"), st.sampled_from([1, 2, 5, 9, 40])),
         st.tuples(
             st.just("tell"), st.lists(st.tuples(st.integers(0, 60), st.sampled_from([0.0, 0.1, 0.7])), max_size=6)
         ),
         st.tuples(st.just("wait"), st.sampled_from([1.0, 11.0, -5.0])),
+        st.tuples(st.sampled_from(["talk", "talk", "end"]), st.integers(0, 2)),
+        st.tuples(st.just("wait"), st.just(4000.0)),
+        st.tuples(st.sampled_from(["pause", "resume", "pin", "unpin"]), st.integers(0, 2)),
     ),
     max_size=40,
 )
@@ -95,17 +119,39 @@ STEPS = st.lists(
     st.integers(0, 2**31),
     st.sampled_from([None, 10.0]),
     st.sampled_from([None, 5]),
+    st.booleans(),
     st.sampled_from(["mean", "drop", 1.0]),
     STEPS,
 )
-def test_the_rules_are_the_models(policy, seed, seconds, rounds, missing, steps):
+def test_the_rules_are_the_models(policy, seed, seconds, rounds, forever, missing, steps):
     rounds = None if seconds is not None or policy.waits_for_losses else rounds
-    lists = Lists(policy, Settings(seconds=seconds, rounds=rounds, missing=missing), seed)
-    model = Model(policy, seed, seconds, rounds, missing)
+    lists = Lists(policy, Settings(seconds=seconds, rounds=rounds, forever=forever, missing=missing), seed)
+    auto = seconds is None and rounds is None and not forever
+    model = Model(policy, seed, seconds, rounds, missing, auto=auto)
     model.clock, now, given_out = 0.0, 1000.0, []
     for number, (kind, what) in enumerate(steps):
         if kind == "wait":
             now += what
+        elif kind == "talk" and not policy.waits_for_losses:
+            model.at(now)
+            expected = model.ask(1 + what, key=f"k{what}")
+            [answer] = lists.call(asking(1 + what, now, f"r{number}", f"k{what}"))
+            assert [(d.arm, d.block) for d in answer] == [(arm, block) for arm, block, _ in expected]
+            given_out += [(d.id, block, place) for d, (_, block, place) in zip(answer, expected, strict=True)]
+        elif kind in ("end", "talk"):
+            [ended] = lists.call(lambda view, key=f"k{what}", now=now: core.end(view, False, key=key, now=now))
+            assert ended == model.end(f"k{what}", now)
+        elif kind in ("pause", "resume", "pin", "unpin"):
+            arm, until = what % policy.n_arms, math.inf if what else now + 10.0
+            rule = partial(stand, kind=kind, arm=arm, until=until, reason=None, now=now)
+            model.expire(now)
+            paused = {one for one, end in model.paused.items() if end > model.clock}
+            [refusal] = lists.call(lambda view, rule=rule: rule(view, False))
+            if kind == "pause" and len(paused | {arm}) == policy.n_arms:
+                assert isinstance(refusal, hf.InvalidParameter)
+            else:
+                assert refusal is None
+                operate(model, kind, arm, until)
         elif kind == "ask":
             model.at(now)
             expected = model.ask(what)

@@ -18,7 +18,7 @@ def test_one_row_per_block(place):
     router.tell([(d.id, 0.1) for d in decisions[:3]])
     frame = router.history.frame
     assert frame.columns == [
-        "block", "began", "arm", "rounds", "probability", "told", "missing", "late", "total", "settled",
+        "block", "began", "arm", "rounds", "probability", "told", "missing", "late", "missing_loss", "total", "settled",
     ]  # fmt: skip
     first, second, third = frame.rows(named=True)
     assert (first["rounds"], first["told"], first["missing"], first["total"]) == (2, 2, 0, 0.2)
@@ -47,7 +47,7 @@ def test_totals_are_exact_and_kept_per_arm(place):
 
 
 def test_old_rows_can_be_compacted_without_losing_totals(place):
-    router, twin = place.open(policy=SWITCH, seed=1), place.open("twin", SWITCH, seed=1)
+    router, twin = (place.open(name, SWITCH, seed=1, patience="forever") for name in ("chat", "twin"))
     old = router.ask()
     twin.ask()
     play(router, 300)

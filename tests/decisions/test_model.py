@@ -54,32 +54,61 @@ class Machine(RuleBasedStateMachine):
         seed=st.integers(0, 2**31),
         seconds=st.sampled_from([None, 10.0]),
         rounds=st.sampled_from([None, 5]),
+        forever=st.booleans(),
         missing=st.sampled_from(["mean", "drop", 1.0]),
         remember=st.just(10**6),
     )
-    def begin(self, policy, seed, seconds, rounds, missing, remember):
+    def begin(self, policy, seed, seconds, rounds, forever, missing, remember):
         self.policy = GAMES[policy]
         rounds = None if seconds is not None or self.policy.waits_for_losses else rounds
         self.place = self.make_place()
         patience = timedelta(seconds=seconds) if seconds is not None else rounds
+        if patience is None:
+            patience = "forever" if forever else "auto"
         options = {"patience": patience, "missing": missing, "remember": remember}
         self.handles = [self.place.open("game", self.policy, seed=seed, **options), self.place.open("game")]
-        self.model = Model(self.policy, seed, seconds, rounds, missing)
+        self.model = Model(self.policy, seed, seconds, rounds, missing, auto=patience == "auto")
 
     def now(self):
         self.model.at(self.place.clock.now)
 
-    @rule(target=decisions, handle=st.integers(0, 1), n=st.integers(1, 9))
-    def ask(self, handle, n):
+    @rule(
+        target=decisions,
+        handle=st.integers(0, 1),
+        n=st.sampled_from([1, 2, 5, 9, 40]),
+        out=st.sampled_from([None, 0, 1]),
+    )
+    def ask(self, handle, n, out):
+        available = None if out is None else set(range(self.policy.n_arms)) - {out}
         self.now()
-        expected = self.model.ask(n)
+        expected = self.model.ask(n, available)
         if not expected:
             with pytest.raises(hf.OutOfTurn):
-                self.handles[handle].ask(n)
+                self.handles[handle].ask(n, available=available)
             return multiple()
-        given = self.handles[handle].ask(n)
+        given = self.handles[handle].ask(n, available=available)
         assert [(d.arm, d.block) for d in given] == [(arm, block) for arm, block, _ in expected]
         return multiple(*((d.id, block, place) for d, (_, block, place) in zip(given, expected, strict=True)))
+
+    @rule(target=decisions, handle=st.integers(0, 1), n=st.integers(1, 3), key=st.sampled_from("xyz"))
+    def talk(self, handle, n, key):
+        self.now()
+        router = self.handles[handle]
+        if self.policy.waits_for_losses:
+            if not self.model.pin[1] > self.model.seen:
+                with pytest.raises(hf.InvalidParameter, match="key is not for base"):
+                    router.ask(n, key=key)
+                router.settle()
+                self.model.expire(self.place.clock.now)
+            return multiple()
+        expected = self.model.ask(n, key=key)
+        given = router.ask(n, key=key)
+        assert [(d.arm, d.block) for d in given] == [(arm, block) for arm, block, _ in expected]
+        return multiple(*((d.id, block, place) for d, (_, block, place) in zip(given, expected, strict=True)))
+
+    @rule(handle=st.integers(0, 1), key=st.sampled_from("xyz"))
+    def end(self, handle, key):
+        assert self.handles[handle].end(key) == self.model.end(key, self.place.clock.now)
 
     def answer(self, handle, id, loss):
         try:
@@ -105,7 +134,7 @@ class Machine(RuleBasedStateMachine):
         for place in places:
             assert self.model.tell(*place, loss) == "new"
 
-    @rule(seconds=st.sampled_from([1.0, 9.0, 11.0, -5.0, -1000.0]))
+    @rule(seconds=st.sampled_from([1.0, 9.0, 11.0, -5.0, -1000.0, 4000.0]))
     def time_passes(self, seconds):
         self.place.clock.now += seconds
 
@@ -118,6 +147,34 @@ class Machine(RuleBasedStateMachine):
     def reopen(self, handle):
         self.handles[handle].close()
         self.handles[handle] = self.place.open("game", self.policy)
+
+    @rule(
+        handle=st.integers(0, 1),
+        kind=st.sampled_from(["pause", "resume", "pin", "unpin"]),
+        arm=st.integers(0, 2),
+        seconds=st.sampled_from([None, 10.0]),
+    )
+    def operate(self, handle, kind, arm, seconds):
+        model, router, arm = self.model, self.handles[handle], arm % self.policy.n_arms
+        until = math.inf if seconds is None else self.place.clock.now + seconds
+        given = (
+            {} if kind in ("resume", "unpin") else {"until": None if seconds is None else timedelta(seconds=seconds)}
+        )
+        model.expire(self.place.clock.now)
+        paused = {one for one, end in model.paused.items() if end > model.clock}
+        if kind == "pause" and len(paused | {arm}) == self.policy.n_arms:
+            with pytest.raises(hf.InvalidParameter, match="must leave an arm to play"):
+                router.pause(arm, **given)
+            router.settle()
+            return
+        getattr(router, kind)(*([] if kind == "unpin" else [arm]), **given)
+        router.settle()
+        if kind == "pause":
+            model.paused[arm] = until
+        elif kind == "resume":
+            model.paused.pop(arm, None)
+        else:
+            model.pin = (arm, until if kind == "pin" else -math.inf)
 
     @rule(handle=st.integers(0, 1), n=st.integers(1, 5))
     def crash_before_the_commit(self, handle, n):

@@ -29,7 +29,7 @@ SCRIPT = Path(__file__).parents[2] / "scripts" / "kill_trials.py"
 
 def test_several_processes_play_one_game(lasting_place):
     url = lasting_place.at
-    with hf.open(url, "game", SWITCH, seed=1):
+    with hf.open(url, "game", SWITCH, seed=1, patience="forever"):
         pass
     all_exact(url, together(url, 4, 60), 240)
 
@@ -131,7 +131,7 @@ def own_server() -> Iterator[PrivateServer]:
 
 def test_a_server_killed_and_restarted_under_load(own_server):
     url = own_server.url
-    with hf.open(url, "game", SWITCH, seed=1):
+    with hf.open(url, "game", SWITCH, seed=1, patience="forever"):
         pass
 
     def crash_twice():
@@ -146,7 +146,7 @@ def test_a_server_killed_and_restarted_under_load(own_server):
 
 def test_a_line_that_is_cut_again_and_again(postgres):
     direct = fresh_schema(postgres)
-    with hf.open(direct, "game", SWITCH, seed=1), CuttingProxy(postgres.port) as proxy:
+    with hf.open(direct, "game", SWITCH, seed=1, patience="forever"), CuttingProxy(postgres.port) as proxy:
         url = direct.replace(f":{postgres.port}/", f":{proxy.port}/")
         stop = threading.Event()
 

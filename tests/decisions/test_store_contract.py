@@ -247,7 +247,7 @@ def test_two_handles_see_one_game(place):
 
 
 def test_a_loss_may_come_after_many_other_blocks(place):
-    router = place.open(policy=SWITCH, seed=1)
+    router = place.open(policy=SWITCH, seed=1, patience="forever")
     late = router.ask()
     play(router, 200)
     assert router.tell(late.id, 0.75).new

@@ -48,7 +48,7 @@ def test_a_loss_after_that_is_recorded_and_refused_with_the_reason(place):
     assert (row["told"], row["missing"], row["late"], row["total"]) == (1, 1, 1, 0.5)
     assert router.history.totals.told == 1
     assert router.probabilities.tolist() != before  # the block was settled by the first of these tells
-    assert router.history.log["loss"].to_list() == [0.5]
+    assert router.history.log.select("loss", "status").rows() == [(0.5, "told"), (0.5, "late")]
 
 
 def test_a_block_with_rounds_left_is_not_due(place):

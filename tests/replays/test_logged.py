@@ -264,3 +264,20 @@ def test_what_is_wrong_in_a_log_is_named(change, message):
 def test_what_is_wrong_in_a_policy_is_named(of_policy, message):
     with pytest.raises(hf.InvalidParameter, match=message):
         of_policy(hf.LoggedData([0, 1, 0], [0.1, 0.2, 0.3], [0.5, 0.5, 0.5]))
+
+
+@pytest.mark.parametrize("estimator", ["inverse_propensity", "doubly_robust"])
+def test_arms_that_were_down_do_not_bias_what_is_said_of_others(estimator):
+    """Two blocks of two rounds, arm 0 down in the second round of each, arm 1 played instead: all draws, added up."""
+    losses, first = np.array([[0.2, 0.9], [0.5, 0.7], [0.1, 0.4], [0.8, 0.3]]), 0.3
+    expected = 0.0
+    for one, two in itertools.product(range(2), repeat=2):
+        second = 0.6 if one == 0 else 0.2  # it learns
+        chance = (first if one == 0 else 1 - first) * (second if two == 0 else 1 - second)
+        arms = [one, 1, two, 1]
+        q = [first if one == 0 else 1 - first, 1.0, second if two == 0 else 1 - second, 1.0]
+        log = hf.LoggedData(
+            arms, losses[range(4), arms], q, blocks=[1, 1, 2, 2], n_arms=2, fewest_blocks=0, replaced=True
+        )
+        expected += chance * getattr(log.of_arm(1), estimator).losses
+    assert expected == pytest.approx(losses[:, 1].sum())

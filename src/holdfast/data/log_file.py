@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,17 +11,28 @@ import polars as pl
 from holdfast.data.traces import read_frame
 from holdfast.errors import InvalidParameter, nearest
 
+STATUSES = ("told", "late", "missing", "open", "forced")
+"""What can have become of the loss of a round; ``forced``: an operator chose the arm."""
+
 WHAT_TO_LOG = "log player.probability with every round, as it is after player.ask()"
 
 
 def read_log_columns(source: Any, columns: Mapping[str, str | None]) -> dict[str, Any]:
     """Arrays of the columns ``arm``, ``loss`` and ``probability``; ``block`` may be one too, ``"rounds"`` or None.
 
-    A column ``time``, if there is one, must not run backwards.
+    A column ``time``, if there is one, must not run backwards. A column ``status`` as `Router.history.export` writes it
+    is read too, if there is one; then a loss may be NaN, where nothing is known of it.
     """
     block, time = columns.get("block"), columns.get("time")
-    numbers = [str(columns["loss"]), str(columns["probability"])]
-    frame = read_frame(source, numbers=numbers)
+    loss, numbers = str(columns["loss"]), [str(columns["loss"]), str(columns["probability"])]
+    frame = read_frame(source, numbers=numbers[1:])
+    status = _status(frame)
+    if status is None or loss not in frame.columns or not frame[loss].dtype.is_numeric():
+        frame = read_frame(source, numbers=numbers)
+    else:
+        frame = frame.with_columns(
+            pl.when(frame["status"] != "told").then(pl.col(loss).fill_null(math.nan)).otherwise(loss)
+        )
     for name in [columns["arm"], *numbers, *(name for name in (block, time) if name and name != "rounds")]:
         if name not in frame.columns:
             what = f"; {WHAT_TO_LOG}" if name == columns["probability"] else ""
@@ -31,7 +43,15 @@ def read_log_columns(source: Any, columns: Mapping[str, str | None]) -> dict[str
         row = int((frame[time] < frame[time].shift(1)).fill_null(False).arg_max() or 0)
         raise InvalidParameter("log", f"must have a column {time!r} that does not run backwards", f"row {row + 1}")
     read = {name: _array(frame, columns[name]) for name in ("arm", "loss", "probability")}
+    read["status"] = status
     return read | {"block": block if block is None or block == "rounds" else _array(frame, block)}
+
+
+def _status(frame: pl.DataFrame) -> Any:
+    """The column of that name, if it is one of ours."""
+    if "status" not in frame.columns or not set(frame["status"].unique().to_list()) <= set(STATUSES):
+        return None
+    return frame["status"].to_numpy()
 
 
 def _array(frame: pl.DataFrame, name: str | None) -> Any:

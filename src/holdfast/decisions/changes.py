@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 from holdfast.checks import address_of, real_number
-from holdfast.decisions.codec import changed_game, setup_of, undamaged
+from holdfast.decisions.codec import Arm, availability_text, changed_game, setup_of, undamaged
 from holdfast.decisions.core import View, expire, settle
 from holdfast.decisions.ids import checked_arm
-from holdfast.decisions.models import Change, Game
+from holdfast.decisions.models import Change, Game, new_token
 from holdfast.decisions.settings import Settings
 from holdfast.decisions.setup import ArmSums, Setup, State
-from holdfast.errors import HoldfastError, InvalidParameter, OtherSettings
+from holdfast.errors import HoldfastError, InvalidParameter, OtherSettings, nearest
 from holdfast.players.document import described
 from holdfast.players.game import Game as Learner
 from holdfast.policies.policy import Policy
@@ -115,7 +116,7 @@ def change(view: View, again: bool, *, wanted: Wish, now: float) -> HoldfastErro
     """Continue with other settings; a no-op if nothing is changed by it."""
     before = view.setup
     try:
-        policy, arms = _changed_policy(before, wanted)
+        policy, arms = _changed_policy(before, wanted, view.head.block)
         settings = before.settings.changed(policy, wanted.settings)
         after = before
         if policy != before.policy or settings != before.settings:
@@ -141,6 +142,59 @@ def change(view: View, again: bool, *, wanted: Wish, now: float) -> HoldfastErro
     return None
 
 
+def stand(
+    view: View, again: bool, *, kind: str, arm: int | str | None, until: float, reason: str | None, now: float
+) -> HoldfastError | None:
+    """Pause or pin an arm, or take that back; a no-op if it is so already.
+
+    Parameters
+    ----------
+    view
+        The game.
+    again
+        Whether this call may have been made before, when a connection was lost.
+    kind
+        ``pause``, ``resume``, ``pin`` or ``unpin``.
+    arm
+        Which one.
+    until
+        When it ends by itself.
+    reason
+        Why.
+    now
+        The time by the caller's clock.
+    """
+    expire(view, again, now=now)
+    setup, clock = view.setup, view.head.clock
+    known = {setup.names[number]: number for number in setup.active}
+    if kind != "unpin" and arm not in known:
+        rule = f"must be an arm of the game, {', '.join(map(repr, known))}{nearest(str(arm), list(map(str, known)))}"
+        return InvalidParameter("arm", rule, arm)
+    paused = {one: end for one, end in setup.paused if end > clock and one in setup.active}
+    pin = setup.pin if setup.pin is not None and setup.pin[1] > clock else None
+    before = dict(paused), pin
+    if kind == "unpin":
+        pin = None
+    elif kind == "pin":
+        pin = known[arm], until  # type: ignore[index]  # it is known
+    elif kind == "resume":
+        paused.pop(known[arm], None)  # type: ignore[index]
+    else:
+        paused[known[arm]] = until  # type: ignore[index]
+    if len(paused) == len(known):
+        return InvalidParameter("arm", "must leave an arm to play: all others are paused", arm)
+    if (paused, pin) == before:
+        return None
+    text = availability_text(sorted(paused.items()), pin)
+    game = setup.game._replace(availability=text, settings_version=new_token())
+    view.setup = replace(setup, game=game, paused=tuple(sorted(paused.items())), pin=pin)
+    view.events.game = game
+    view.head = view.head._replace(settings_version=game.settings_version)
+    detail = json.dumps({"arm": arm, "until": None if until == math.inf else until})
+    view.events.changes.append(Change(clock, kind, detail, reason))
+    return None
+
+
 def _detail(before: Setup, after: Setup) -> str:
     """What was changed, as JSON: what it was and what it is."""
     pairs: dict[str, list[Any]] = {}
@@ -149,8 +203,8 @@ def _detail(before: Setup, after: Setup) -> str:
     return json.dumps(pairs)
 
 
-def _changed_policy(setup: Setup, wanted: Wish) -> tuple[Policy, list[tuple[str | None, bool]]]:
-    """The policy afterwards, and all arms with whether they are retired."""
+def _changed_policy(setup: Setup, wanted: Wish, block: int) -> tuple[Policy, list[Arm]]:
+    """The policy afterwards, and all arms; those that were retired come back after `block`."""
     policy = setup.policy
     if wanted.switching_cost is not None:
         if not hasattr(policy, "switching_cost"):
@@ -159,19 +213,19 @@ def _changed_policy(setup: Setup, wanted: Wish) -> tuple[Policy, list[tuple[str 
         policy = replace(policy, switching_cost=wanted.switching_cost)  # type: ignore[call-arg]  # it has one
     names: list[str | None] = [name if isinstance(name, str) else None for name in setup.names]
     retired = {name for number, name in enumerate(names) if number not in setup.active}
+    since = dict(zip(names, setup.since, strict=True)) | {name: block for name in wanted.add_arms if name in retired}
     if not wanted.add_arms and not wanted.retire_arms:
-        return policy, [(name, number not in setup.active) for number, name in enumerate(names)]
+        known = zip(names, setup.since, strict=True)
+        return policy, [(name, number not in setup.active, at) for number, (name, at) in enumerate(known)]
     if policy.arms is None:
         raise InvalidParameter("arms", "must have names to be added or retired", None)
-    for name in wanted.add_arms:
-        if name in retired:
-            raise InvalidParameter("add_arms", "must be new names: an arm that was retired does not come back", name)
     for name in wanted.retire_arms:
         if name not in names or name in wanted.add_arms:
             raise InvalidParameter("retire_arms", f"must be arms of the game, {list(policy.arms)}", name)
     names += [name for name in wanted.add_arms if name not in names]
-    arms = [(name, name in retired or name in wanted.retire_arms) for name in names]
-    left = [str(name) for name, gone in arms if not gone]
+    gone = {*wanted.retire_arms, *(name for name in retired if name not in wanted.add_arms)}
+    arms = [(name, name in gone, since.get(name, 0)) for name in names]
+    left = [str(name) for name, is_gone, _ in arms if not is_gone]
     if not left:
         raise InvalidParameter("retire_arms", "must leave an arm to play", list(wanted.retire_arms))
     return replace(policy, n_arms=0, arms=left), arms
@@ -182,8 +236,8 @@ def _retire(view: View, arm: int) -> None:
     head = view.head
     if head.arm != arm or head.handed == head.rounds:
         return
-    due = view.setup.settings.due(head.clock, head.asked)
-    block = view.block(head.block)._replace(rounds=head.handed, due=due)
+    due = view.setup.settings.due(head.clock, head.asked) if view.setup.has_patience else None
+    block = view.block(head.current)._replace(rounds=head.handed, due=due)
     view.change(block)
     next_due = head.next_due if due is None else min(due, due if head.next_due is None else head.next_due)
     view.head = head._replace(rounds=head.handed, next_due=next_due)
@@ -200,11 +254,11 @@ def _without(setup: Setup, arm: int) -> Setup:
 def _restart_patience(view: View, settings: Settings) -> None:
     """Another patience: for blocks that are open it begins now."""
     head = view.head
-    due = settings.due(head.clock, head.asked)
+    due = settings.due(head.clock, head.asked) if settings.waits_in(view.setup.policy) else None
     for block in view.reads.blocks("open"):
         block = view.blocks.get(block.number, block)
-        whole = block.number < head.block or head.handed == head.rounds
-        if whole and block.settled_order is None:
+        whole = block.number != head.current or head.handed == head.rounds
+        if whole and block.settled_order is None and not block.live:
             view.change(block._replace(due=due))
     view.head = head._replace(next_due=due)
 
@@ -215,6 +269,6 @@ def _change_policy(view: View, after: Setup) -> None:
     kept = [before.active.index(arm) if arm in before.active else None for arm in after.active]
     learner = Learner(after.policy, seed=0)
     numbers = after.policy.carried_over(state.learner.saved_state(), kept)
-    learner.restore(numbers, None, head.block, state.learner.stream)
+    learner.restore(numbers, None, head.drawn, state.learner.stream)
     new = len(after.names) - len(before.names)
     view.learnt = State(learner, [*state.arms, *(ArmSums() for _ in range(new))])

@@ -13,7 +13,7 @@ import numpy as np
 
 from holdfast.decisions.ids import Ids, checked_arm
 from holdfast.decisions.models import Block, Game, Head, new_token
-from holdfast.decisions.settings import MISSING, Settings
+from holdfast.decisions.settings import AUTO, MISSING, Settings
 from holdfast.decisions.setup import ArmSums, Setup, State
 from holdfast.errors import BadSavedState, BadStore, HoldfastError
 from holdfast.layouts import Array
@@ -22,6 +22,9 @@ from holdfast.players.game import Game as Learner
 from holdfast.policies.policy import Policy
 
 MOST_COUNT = 2**53
+
+Arm = tuple[str | None, bool, int]
+"""Name, whether it is retired, and the block after which it came back."""
 
 
 @contextmanager
@@ -51,6 +54,7 @@ def settings_of(text: str) -> Settings:
     seconds, rounds, missing, remember = settings.seconds, settings.rounds, settings.missing, settings.remember
     known = missing in MISSING if isinstance(missing, str) else type(missing) is float and math.isfinite(missing)
     whole = type(remember) is int and remember >= 0 and (rounds is None or (type(rounds) is int and rounds > 0))
+    whole = whole and type(settings.forever) is bool and 0.0 < settings.key_life < math.inf
     if not (known and whole and (seconds is None or (type(seconds) is float and 0 < seconds < math.inf))):
         raise ValueError(f"not settings of a game: {text[:80]!r}")
     return settings
@@ -114,13 +118,31 @@ def _sums_from(values: Any, count: int) -> list[ArmSums]:
     if not isinstance(values, list) or len(values) != count:
         raise ValueError(f"there must be sums of {count} arms")
     for sums in values:
-        counts = [sums["blocks"], sums["rounds"], sums["told"]]
+        counts = [sums["blocks"], sums["rounds"], sums["told"], sums["dropped"]]
         if not all(type(number) is int and 0 <= number <= MOST_COUNT for number in counts):
             raise ValueError("counts of an arm must be whole numbers")
-        numbers = [*sums["losses"], *([] if sums["last_used"] is None else [sums["last_used"]])]
+        numbers = [*sums["losses"], *sums["stood_in"], *([] if sums["last_used"] is None else [sums["last_used"]])]
         if not all(type(number) is float and math.isfinite(number) for number in numbers):
             raise ValueError("sums of an arm must be numbers")
     return [ArmSums(**sums) for sums in values]
+
+
+def availability_of(text: str, count: int) -> tuple[tuple[tuple[int, float], ...], tuple[int, float] | None]:
+    """Arms that are paused, each with until when, and the one that is pinned."""
+    content = json.loads(text)
+    found = [(int(arm), math.inf if until is None else float(until)) for arm, until in content.get("paused", [])]
+    pins = [(int(arm), math.inf if until is None else float(until)) for arm, until in content.get("pin", [])]
+    if not all(0 <= arm < count for arm, _ in found + pins):
+        raise ValueError(f"there are {count} arms")
+    return tuple(found), pins[0] if pins else None
+
+
+def availability_text(paused: Sequence[tuple[int, float]], pin: tuple[int, float] | None) -> str:
+    """What `availability_of` reads."""
+    plain = [
+        [(arm, None if until == math.inf else until) for arm, until in some] for some in (paused, [pin] if pin else [])
+    ]
+    return json.dumps({"paused": plain[0], "pin": plain[1]})
 
 
 def setup_of(game: Game, given: Policy | None, allow: Iterable[str | type[Policy]] = ()) -> Setup:
@@ -129,8 +151,10 @@ def setup_of(game: Game, given: Policy | None, allow: Iterable[str | type[Policy
         settings = settings_of(game.settings)
         policy = policy_from(game.policy, given, allow)
         arms = json.loads(game.arms)
-        names = tuple(number if name is None else name for number, (name, _) in enumerate(arms))
-        active = tuple(number for number, (_, retired) in enumerate(arms) if not retired)
+        names = tuple(number if name is None else name for number, (name, _, _) in enumerate(arms))
+        active = tuple(number for number, (_, retired, _) in enumerate(arms) if not retired)
+        since = tuple(int(block) for _, _, block in arms)
+        paused, pin = availability_of(game.availability, len(names))
         played = [names[arm] for arm in active]
         if played != list(policy.arms or range(policy.n_arms)):
             raise ValueError(f"the arms {played} are not those of the policy")
@@ -141,18 +165,22 @@ def setup_of(game: Game, given: Policy | None, allow: Iterable[str | type[Policy
         settings=settings,
         names=names,
         active=active,
+        since=since,
+        paused=paused,
+        pin=pin,
         ids=ids,
         bounds=policy.bounds,
         announces=policy.announces,
-        has_patience=settings.patience is not None,
+        has_patience=settings.waits_in(policy) is not None,
+        follows_lateness=settings.patience == AUTO,
         state_layout=policy.kernels.state_layout,
         block_names=policy.kernels.block_layout.names,
     )
 
 
-def changed_game(setup: Setup, policy: Policy, settings: Settings, arms: list[tuple[str | None, bool]]) -> Game:
+def changed_game(setup: Setup, policy: Policy, settings: Settings, arms: list[Arm]) -> Game:
     """The row of a game with other settings."""
-    for name, _ in arms:
+    for name, _, _ in arms:
         checked_arm("arms", name or "")
     return setup.game._replace(**_texts(policy, settings, arms))
 
@@ -176,11 +204,13 @@ def new_game(name: str, policy: Policy, settings: Settings, now: float, uid: str
         What they are signed with.
     """
     names: list[str | None] = [None] * policy.n_arms if policy.arms is None else list(policy.arms)
-    arms = [(None if arm is None else checked_arm("arms", arm), False) for arm in names]
-    return Game(id=0, name=name, uid=uid, secret=secret, created=now, **_texts(policy, settings, arms))
+    arms = [(None if arm is None else checked_arm("arms", arm), False, 0) for arm in names]
+    return Game(
+        id=0, name=name, uid=uid, secret=secret, created=now, availability="{}", **_texts(policy, settings, arms)
+    )
 
 
-def _texts(policy: Policy, settings: Settings, arms: list[tuple[str | None, bool]]) -> dict[str, Any]:
+def _texts(policy: Policy, settings: Settings, arms: list[Arm]) -> dict[str, Any]:
     return {
         "policy": json.dumps(described(policy)),
         "arms": json.dumps(arms),
@@ -196,7 +226,10 @@ def first_head(game: Game, now: float) -> Head:
         settings_version=game.settings_version,
         state_version=new_token(),
         block=0,
+        drawn=0,
+        current=0,
         arm=-1,
+        last_arm=-1,
         rounds=0,
         handed=0,
         probability=0.0,
@@ -208,7 +241,10 @@ def first_head(game: Game, now: float) -> Head:
         kept=0,
         removed=0,
         clock=now,
+        heard=0,
+        lateness=0.0,
         next_due=None,
+        next_idle=None,
     )
 
 
@@ -229,6 +265,6 @@ def state_from(setup: Setup, head: Head, text: str, current: Block | None) -> St
     block = block_numbers(setup.policy, setup.game.name, current) if current is not None and whole else None
     with undamaged(f"the state of game {setup.game.name!r}"):
         content: Any = json.loads(text)
-        learner = _learner_from(content, setup.policy, head.block, block, strict=whole)
+        learner = _learner_from(content, setup.policy, head.drawn, block, strict=whole)
         arms = _sums_from(content["arms"], len(setup.names))
     return State(learner, arms)

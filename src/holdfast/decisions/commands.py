@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,7 +19,8 @@ import typer
 from holdfast.checks import written_range
 from holdfast.command_line import LIST, RANGE, Command, add_old_form, names
 from holdfast.decisions import copies, open as open_game, open_many
-from holdfast.decisions.settings import written_patience
+from holdfast.decisions.router import Router
+from holdfast.decisions.settings import UNITS, written_patience
 from holdfast.decisions.stores import store_at
 from holdfast.decisions.stores.address import parse_address
 from holdfast.errors import BadStore, HoldfastError, InvalidParameter, StoreError, printable
@@ -30,7 +33,8 @@ Name = Annotated[str, typer.Argument(help="The name of the game.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, errors too.")]
 SwitchingCost = Annotated[float | None, typer.Option(help="λ, what one switch costs.")]
 Patience = Annotated[
-    str | None, typer.Option(help="How long to wait for losses: rounds, such as 50, or a time: 30s, 10m, 2h, 1d.")
+    str | None,
+    typer.Option(help="How long to wait for losses: rounds, such as 50, a time: 30s, 10m, 2h, 1d, auto or forever."),
 ]
 Missing = Annotated[str | None, typer.Option(help="What a loss that does not come counts as: mean, drop or a number.")]
 Allow = Annotated[
@@ -42,6 +46,10 @@ ScaleText = Annotated[
     typer.Option(metavar="NAME=LO:HI:W", help="How measures become a loss: latency=0.2:8:3,price=0:0.02:1,error=1."),
 ]
 Remember = Annotated[int | None, typer.Option(help="Rounds of settled blocks whose single losses are kept.")]
+
+ArmName = Annotated[str, typer.Argument(help="The arm's name, or its number from 0 where arms have none.")]
+Until = Annotated[str | None, typer.Option(help="When it ends: 2026-03-01T12:00, or how long: 30s, 10m, 2h, 1d.")]
+Reason = Annotated[str | None, typer.Option(help="Why; kept in the history.")]
 
 INTERRUPTED = 130
 
@@ -92,6 +100,11 @@ def add_to(app: typer.Typer, old_forms: typer.Typer) -> None:
         "show": show,
         "export": export,
         "change": change,
+        "pause": pause,
+        "resume": resume,
+        "pin": pin,
+        "unpin": unpin,
+        "end": end,
         "settle": settle,
         "backup": backup,
         "restore": restore,
@@ -124,6 +137,10 @@ def ask(
     request: Annotated[
         str | None, typer.Option(metavar="KEY", help="Idempotency key: the same key gets the same decisions.")
     ] = None,
+    available: Annotated[
+        list[str] | None, typer.Option(metavar=LIST, help="The arms that can be played now; all that are not paused.")
+    ] = None,
+    key: Annotated[str | None, typer.Option(help="The conversation that it belongs to; it stays with its arm.")] = None,
     as_json: AsJson = False,
     allow: Allow = None,
     loss_range: Annotated[str | None, typer.Option(hidden=True)] = None,
@@ -144,7 +161,8 @@ def ask(
                 rule = "is for a new game: begin one with --policy, or change this one with `holdfast store change`"
                 raise InvalidParameter(parameter, rule, value)
     with open_game(_store(url, new=begun is not None), name, begun, allow=allow or (), **options) as router:
-        decisions = router.ask(1 if n is None else n, request=request)
+        can_play = [_arm(router, arm) for arm in names(available)] or None
+        decisions = router.ask(1 if n is None else n, request=request, available=can_play, key=key)
     if as_json:
         answers = [decision._asdict() for decision in decisions]
         print(json.dumps(answers if n is not None else answers[0]))
@@ -243,16 +261,98 @@ def change(
     missing: Missing = None,
     remember: Remember = None,
     scale: ScaleText = None,
+    key_life: Annotated[str | None, typer.Option(help="How long a conversation may be idle: 10m, 2h, 1d.")] = None,
+    reason: Reason = None,
     as_json: AsJson = False,
     allow: Allow = None,
 ) -> None:
     """Change the settings of a game, from its next block on."""
     options = _options(patience, missing, remember, scale)
+    if key_life is not None:
+        options["key_life"] = _end(key_life)
     if switching_cost is None and not (add or retire or options):
         raise typer.BadParameter("give what to change: --switching-cost, --add, --retire, --patience, …")
     with open_game(_store(url), name, allow=allow or ()) as router:
-        router.change(switching_cost=switching_cost, add_arms=names(add), retire_arms=names(retire), **options)
+        router.change(
+            switching_cost=switching_cost, add_arms=names(add), retire_arms=names(retire), reason=reason, **options
+        )
     print(json.dumps({"name": name}) if as_json else "changed")
+
+
+def pause(
+    url: Url,
+    name: Name,
+    arm: ArmName,
+    until: Until = None,
+    reason: Reason = None,
+    as_json: AsJson = False,
+    allow: Allow = None,
+) -> None:
+    """Do not hand out an arm, in any process, until it is resumed."""
+    _operate(url, name, as_json, allow, lambda router: router.pause(_arm(router, arm), _end(until), reason))
+
+
+def resume(
+    url: Url, name: Name, arm: ArmName, reason: Reason = None, as_json: AsJson = False, allow: Allow = None
+) -> None:
+    """Hand out an arm again that was paused."""
+    _operate(url, name, as_json, allow, lambda router: router.resume(_arm(router, arm), reason))
+
+
+def pin(
+    url: Url,
+    name: Name,
+    arm: ArmName,
+    until: Until = None,
+    reason: Reason = None,
+    as_json: AsJson = False,
+    allow: Allow = None,
+) -> None:
+    """Hand out this arm only; the policy does not learn from these rounds."""
+    _operate(url, name, as_json, allow, lambda router: router.pin(_arm(router, arm), _end(until), reason))
+
+
+def unpin(url: Url, name: Name, reason: Reason = None, as_json: AsJson = False, allow: Allow = None) -> None:
+    """Leave the choice of arms to the policy again."""
+    _operate(url, name, as_json, allow, lambda router: router.unpin(reason))
+
+
+def end(
+    url: Url,
+    name: Name,
+    key: Annotated[str, typer.Argument(help="The conversation's key.")],
+    as_json: AsJson = False,
+    allow: Allow = None,
+) -> None:
+    """End a conversation, so that it is learnt from."""
+    with open_game(_store(url), name, allow=allow or ()) as router:
+        ended = router.end(key)
+    print(json.dumps({"ended": ended}) if as_json else "ended" if ended else "there was none")
+
+
+def _operate(url: str, name: str, as_json: bool, allow: list[str] | None, work: Callable[[Router], None]) -> None:
+    with open_game(_store(url), name, allow=allow or ()) as router:
+        work(router)
+    print(json.dumps({"name": name}) if as_json else "done")
+
+
+def _arm(router: Router, text: str) -> int | str:
+    """An arm by its name, or by its number where arms have none."""
+    return int(text) if router.policy.arms is None and text.isdecimal() else text
+
+
+def _end(text: str | None) -> datetime | timedelta | None:
+    if text is None:
+        return None
+    match = re.fullmatch(r"([0-9.]+)([smhd])", text)
+    try:
+        if match:
+            return timedelta(**{UNITS[match[2]]: float(match[1])})
+        at = datetime.fromisoformat(text)
+        return at if at.tzinfo else at.astimezone()
+    except (ValueError, OverflowError):
+        rule = "must be a time such as 2026-03-01T12:00, or how long: 30s, 10m, 2h, 1d"
+        raise InvalidParameter("until", rule, text) from None
 
 
 def settle(url: Url, name: Name, as_json: AsJson = False, allow: Allow = None) -> None:

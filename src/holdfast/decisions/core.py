@@ -16,16 +16,19 @@ can be made in one transaction.
 
 from __future__ import annotations
 
+import json
 import math
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NamedTuple, Protocol
+
+import numpy as np
 
 from holdfast.decisions.codec import block_text, block_values
 from holdfast.decisions.models import Ask, Block, Decision, Events, Head, Loss, Receipt
-from holdfast.decisions.settings import with_missing
-from holdfast.decisions.setup import Setup, State
+from holdfast.decisions.settings import WINDOW, stand_in_for
+from holdfast.decisions.setup import Setup, State, parts_of
 from holdfast.errors import (
     AlreadyTold,
     BadStore,
@@ -35,6 +38,7 @@ from holdfast.errors import (
     OutOfTurn,
     TooLate,
     UnknownDecision,
+    nearest,
 )
 from holdfast.players.losses import announced_value, exact_sum, normalised_total, outside_range
 
@@ -47,8 +51,11 @@ NOT_HANDED_OUT = "is of a round that this store has not handed out: was it resto
 class Reads(Protocol):
     """What the rules read, besides the head and the state: a store's transaction, or lists in a test."""
 
-    def blocks(self, query: str, *values: float) -> list[Block]:
-        """Blocks by one of the queries `number`, `open`, `due`, `next due`, `settled after`, `settled up to`."""
+    def blocks(self, query: str, *values: float | str) -> list[Block]:
+        """Blocks by one of the named queries of `stores.sql.BLOCKS`."""
+
+    def losses(self, first: int, last: int) -> list[Loss]:
+        """The losses of some blocks."""
 
     def asked(self, request: str) -> list[tuple[Ask, Block]]:
         """What was handed out under a request, in order."""
@@ -111,7 +118,16 @@ class View:
 
 
 def ask(
-    view: View, again: bool, *, n: int, now: float, announced: Mapping[str, float], request: str, named: bool
+    view: View,
+    again: bool,
+    *,
+    n: int,
+    now: float,
+    announced: Mapping[str, float],
+    request: str,
+    named: bool,
+    available: Collection[int | str] | None = None,
+    key: str | None = None,
 ) -> list[Decision] | HoldfastError:
     """Up to `n` decisions; fewer only where the policy waits for losses.
 
@@ -131,6 +147,10 @@ def ask(
         The name of this call; made again under the same name, it gets the same decisions.
     named
         Whether the caller gave that name, so that others may have made the call.
+    available
+        The arms that can be played; without it, all that are not paused.
+    key
+        The conversation that the rounds belong to.
     """
     if (again or named) and (before := asked_before(view, request)):
         return before
@@ -143,19 +163,32 @@ def ask(
             return refusal
     view.may_forget = FORGET_AT_ONCE + 2 * n
     clock = max(now, head.clock)
+    down: frozenset[int] = frozenset()
+    if setup.paused or available is not None:
+        try:
+            down = _down(setup, clock, available)
+        except (InvalidParameter, OutOfTurn) as refusal:
+            return refusal
     settle_due(view, clock)
+    if head.next_idle is not None:
+        _end_idle(view, clock)
+    call = Handing(clock, request, announced.get("switching_cost"), down)
+    if setup.pin is not None and setup.pin[1] > clock and setup.pin[0] not in down:
+        return _hand_out_pinned(view, setup.pin[0], n, call, value[1])
+    if key is not None:
+        return _go_on(view, key, n, call, value)
     given: list[Decision] = []
     while len(given) < n:
         head = view.head
         if head.handed < head.rounds:
-            given += _hand_out(view, n - len(given), clock, request)
-        elif setup.policy.waits_for_losses and head.settled < head.block:
+            given += _hand_out(view, n - len(given), call)
+        elif setup.policy.waits_for_losses and _is_open(view, head.current):
             break
         else:
             settle_due(view, clock)
             for block in _begin(view, n - len(given), clock, value):
-                _enter(view, block, announced.get("switching_cost"))
-                given += _hand_out(view, n - len(given), clock, request)
+                _enter(view, block)
+                given += _hand_out(view, n - len(given), call)
     if not given:
         return OutOfTurn(
             f"{setup.policy.label} cannot begin its next block before every loss of the last one is told: "
@@ -177,52 +210,204 @@ def _begin(view: View, n: int, clock: float, announced: tuple[float, tuple[float
     setup, head, (value, bounds) = view.setup, view.head, announced
     left = 1.0 if setup.policy.waits_for_losses else float(n)
     if setup.has_patience:
-        left = max(min(left, setup.settings.until_due(head.asked, head.next_due)), 1.0)
+        left = max(min(left, setup.settings.until_due(head)), 1.0)
     drawn = view.state().learner.begin_some(value, left).tolist()
     bound = None if bounds == setup.bounds else bounds[1]
-    blocks = []
+    blocks, first = [], head.asked
     for number, values in enumerate(drawn, head.block + 1):
         arm, rounds, probability = values[:3]
         data = block_text(setup, values)
-        block = Block(number, None, setup.active[int(arm)], int(rounds), probability, clock, bound, 0, data)
+        block = Block(number, None, setup.active[int(arm)], int(rounds), probability, clock, bound, 0, data, first)
+        first += block.rounds
         view.blocks[number] = view.events.begun[number] = block
         blocks.append(block)
     return blocks
 
 
-def _enter(view: View, block: Block, announced_cost: float | None) -> None:
-    """Make a block the current one, and pay for the switch."""
-    head = view.head
-    switches, paid = head.switches, head.paid
-    if block.arm != head.arm:
-        switches += 1
-        cost = getattr(view.setup.policy, "switching_cost", None) if announced_cost is None else announced_cost
-        paid = tuple(exact_sum([*paid, float(cost)])) if cost else paid
-    view.head = head._replace(
-        block=block.number,
-        arm=block.arm,
-        rounds=block.rounds,
+def _is_open(view: View, number: int) -> bool:
+    block = view.blocks.get(number)
+    found = view.reads.blocks("number", number) if block is None else [block]
+    return bool(found) and found[0].settled_order is None
+
+
+def _enter(view: View, block: Block) -> None:
+    """Make a block the policy's current one."""
+    number, arm, rounds = block.number, block.arm, block.rounds
+    view.head = view.head._replace(
+        block=number,
+        drawn=view.head.drawn + 1,
+        current=number,
+        arm=arm,
+        rounds=rounds,
         handed=0,
         probability=block.probability,
-        switches=switches,
-        paid=paid,
     )
 
 
-def _hand_out(view: View, n: int, clock: float, request: str) -> list[Decision]:
+class Handing(NamedTuple):
+    """What is the same for all rounds that one call hands out."""
+
+    clock: float
+    request: str
+    cost: float | None
+    """Of a switch, where it was announced."""
+    down: frozenset[int]
+    """Arms that are not available."""
+
+
+def _hand_out(view: View, n: int, call: Handing) -> list[Decision]:
     """Rounds of the current block, at most `n`."""
     head, setup = view.head, view.setup
+    number, arm, probability = head.current, head.arm, head.probability
     rounds = range(head.handed, min(head.handed + n, head.rounds))
+    if call.down:
+        block = view.block(number)
+        arm, probability = _next_best(view, block, call.down)
+        stretches = [*json.loads(block.played or "[]"), (rounds.start, len(rounds), arm, probability)]
+        view.change(block._replace(played=json.dumps(stretches)))
     asked, next_due = head.asked + len(rounds), head.next_due
-    view.events.asks.append(Ask(head.block, rounds.start, len(rounds), clock, request))
+    view.events.asks.append(Ask(number, rounds.start, len(rounds), call.clock, call.request))
     if setup.has_patience and rounds.stop == head.rounds:
-        due = setup.settings.due(clock, asked)
+        due = setup.settings.due(call.clock, asked)
         if due is not None:
-            view.change(view.block(head.block)._replace(due=due))
+            view.change(view.block(number)._replace(due=due))
             next_due = due if next_due is None else min(due, next_due)
-    view.head = head._replace(handed=rounds.stop, asked=asked, clock=clock, next_due=next_due)
-    number, arm, probability, id_of = head.block, setup.names[head.arm], head.probability, setup.ids.id_of
-    return [Decision(id_of(number, round), arm, probability, number, clock) for round in rounds]
+    if arm != head.last_arm:
+        head = _switched(view, call.cost)
+    view.head = head._replace(handed=rounds.stop, last_arm=arm, asked=asked, clock=call.clock, next_due=next_due)
+    name, id_of = setup.names[arm], setup.ids.id_of
+    return [Decision(id_of(number, round), name, probability, number, call.clock) for round in rounds]
+
+
+def _switched(view: View, announced: float | None) -> Head:
+    """The head after a switch that was paid for."""
+    head = view.head
+    cost = getattr(view.setup.policy, "switching_cost", None) if announced is None else announced
+    paid = tuple(exact_sum([*head.paid, float(cost)])) if cost else head.paid
+    return head._replace(switches=head.switches + 1, paid=paid)
+
+
+def _hand_out_pinned(view: View, arm: int, n: int, call: Handing, bounds: tuple[float, float]) -> list[Decision]:
+    """Rounds of an arm that an operator chose, as a block of their own; the policy's block goes on afterwards."""
+    head, setup = view.head, view.setup
+    number, asked, next_due = head.block + 1, head.asked + n, head.next_due
+    due = setup.settings.due(call.clock, asked) if setup.has_patience else None
+    if due is not None:
+        next_due = due if next_due is None else min(due, next_due)
+    bound = None if bounds == setup.bounds else bounds[1]
+    block = Block(number, None, arm, n, 1.0, call.clock, bound, 1, "{}", head.asked, due=due)
+    view.blocks[number] = view.events.begun[number] = block
+    view.events.asks.append(Ask(number, 0, n, call.clock, call.request))
+    if arm != head.last_arm:
+        head = _switched(view, call.cost)
+    view.head = head._replace(block=number, last_arm=arm, asked=asked, clock=call.clock, next_due=next_due)
+    return setup.decisions(block, range(n), call.clock)
+
+
+def _down(setup: Setup, clock: float, available: Collection[int | str] | None) -> frozenset[int]:
+    """The policy's arms that cannot be played now; an error if none is left."""
+    down = {arm for arm, until in setup.paused if until > clock and arm in setup.active}
+    if available is not None:
+        known = [setup.names[arm] for arm in setup.active]
+        for name in available:
+            if name not in known:
+                rule = f"must be arms of the game, {', '.join(map(repr, known))}{nearest(str(name), map(str, known))}"
+                raise InvalidParameter("available", rule, name)
+        down |= {arm for arm in setup.active if setup.names[arm] not in available}
+    if len(down) == len(setup.active):
+        raise OutOfTurn("no arm can be played: all are paused or not available; see Router.resume")
+    return frozenset(down)
+
+
+def _next_best(view: View, block: Block, down: frozenset[int]) -> tuple[int, float]:
+    """The arm that is played while some are down, and the probability of that: docs/availability.md."""
+    setup = view.setup
+    learner = (view.learnt or view.load()).learner
+    learner.block[:] = block_values(setup.policy, setup.game.name, block)
+    learner.block[0] = setup.active.index(block.arm)
+    mask = np.array([arm in down for arm in setup.active])
+    best, p = learner.next_best(mask), learner.probabilities()
+    instead = setup.active[best]
+    played, probability = (instead, float(p[best])) if block.arm in down else (block.arm, block.probability)
+    return played, min(probability + float(p[mask].sum()), 1.0) if played == instead else probability
+
+
+# ---- conversations
+
+
+def _go_on(
+    view: View, key: str, n: int, call: Handing, announced: tuple[float, tuple[float, float]]
+) -> list[Decision] | HoldfastError:
+    """Rounds of a conversation: the first draws its arm, as a block that lasts until the conversation ends."""
+    setup, head = view.setup, view.head
+    if setup.policy.waits_for_losses:
+        return InvalidParameter("key", f"is not for {setup.policy.label}, which waits for the losses of each draw", key)
+    block = _live(view, key)
+    if block is not None and not (call.clock - block.last <= setup.settings.key_life and setup.learns_from(block)):
+        end_conversation(view, block, call.clock)
+        block, head = None, view.head
+    if block is None:
+        value, bounds = announced
+        values = view.state().learner.begin_some(value, 1.0)[0].tolist()
+        bound = None if bounds == setup.bounds else bounds[1]
+        number, arm, data = head.block + 1, setup.active[int(values[0])], block_text(setup, values)
+        block = Block(number, key, arm, 0, values[2], call.clock, bound, 0, data, head.asked, live=1)
+        view.events.begun[number] = block
+        head = head._replace(block=number, drawn=head.drawn + 1)
+    rounds, played = range(block.rounds, block.rounds + n), block.played
+    if call.down:
+        stretch = (rounds.start, n, *_next_best(view, block, call.down))
+        played = json.dumps([*json.loads(played or "[]"), stretch])
+    # `first` is such that the lateness of the latest round is right
+    view.change(block._replace(rounds=rounds.stop, first=head.asked - rounds.start, last=call.clock, played=played))
+    view.events.asks.append(Ask(block.number, rounds.start, n, call.clock, call.request))
+    idle = call.clock + setup.settings.key_life if head.next_idle is None else head.next_idle
+    view.head = head._replace(asked=head.asked + n, clock=call.clock, next_idle=idle)
+    return setup.decisions(view.blocks[block.number], rounds, call.clock)
+
+
+def _live(view: View, key: str) -> Block | None:
+    """The block of a conversation that goes on."""
+    here = [block for block in view.blocks.values() if block.key == key and block.live]
+    stored = [] if here else [b for b in view.reads.blocks("key", key) if b.number not in view.blocks]
+    return next(iter(here + stored), None)
+
+
+def end(view: View, again: bool, *, key: str, now: float) -> bool:
+    """End a conversation; whether it went on."""
+    expire(view, again, now=now)
+    block = _live(view, key)
+    if block is not None:
+        end_conversation(view, block, view.head.clock)
+    return block is not None
+
+
+def end_conversation(view: View, block: Block, clock: float) -> None:
+    """No more rounds: it is learnt from when its losses are in, or patience has run out."""
+    head, setup = view.head, view.setup
+    due = setup.settings.due(clock, head.asked) if setup.has_patience else None
+    block = block._replace(live=0, due=due)
+    view.change(block)
+    if due is not None:
+        view.head = head._replace(next_due=due if head.next_due is None else min(due, head.next_due))
+    if block.told == block.rounds:
+        settle(view, block, clock)
+
+
+def _end_idle(view: View, clock: float) -> None:
+    """End conversations that were idle for too long, some in each call."""
+    life = view.setup.settings.key_life
+    if view.head.next_idle is None or clock < view.head.next_idle:
+        return
+    most = FORGET_AT_ONCE + len(view.events.changed)
+    stored = view.reads.blocks("longest idle", most)
+    every = {block.number: block for block in stored} | view.blocks
+    live = sorted((b for b in every.values() if b.live), key=lambda b: (b.last, b.number))
+    idle = [block for block in live if clock - block.last > life]
+    for block in idle:
+        end_conversation(view, block, clock)
+    left = live[len(idle)].last + life if len(live) > len(idle) else clock if len(stored) == most else None
+    view.head = view.head._replace(next_idle=left, clock=clock)
 
 
 # ---- tell
@@ -238,7 +423,8 @@ def tell(view: View, again: bool, *, reports: Sequence[Report], now: float) -> A
     """Record losses, one after the other: for each a receipt, or why it was refused."""
     view.may_forget = FORGET_AT_ONCE + 2 * len(reports)
     clock = max(now, view.head.clock)
-    settle_due(view, clock)
+    if not view.setup.follows_lateness:  # which the losses change: looked at by asks only, their order does not matter
+        settle_due(view, clock)
     return [_tell_one(view, report, clock) for report in reports]
 
 
@@ -248,17 +434,25 @@ def _tell_one(view: View, report: Report, clock: float) -> Receipt | HoldfastErr
     if block is None:
         return _not_there(head, id, number)
     low, high = view.setup.bounds if block.bound is None else (0.0, block.bound)
-    handed = head.handed if number == head.block else block.rounds
+    handed = head.handed if number == head.current else block.rounds
     counts = block.settled_order is None and round < handed and low <= loss <= high
     if not counts or (number, round) in view.losses:
         return _repeated_or_refused(view, report, handed, clock)
-    view.losses[number, round] = new = Loss(number, round, loss, clock, 0)
-    view.events.losses.append(new)
+    _record(view, block, Loss(number, round, loss, clock, 0))
     block = block._replace(told=block.told + 1, losses=tuple(exact_sum([*block.losses, loss])))
     view.change(block)
-    if block.told == block.rounds:
+    if block.told == block.rounds and not block.live:
         settle(view, block, clock)
     return Receipt(id, True)
+
+
+def _record(view: View, block: Block, loss: Loss) -> None:
+    """Keep a loss, and how many rounds late it is."""
+    view.losses[loss.block, loss.round] = loss
+    view.events.losses.append(loss)
+    head = view.head
+    heard, late = head.heard + 1, head.asked - block.first - loss.round - 1
+    view.head = head._replace(heard=heard, lateness=head.lateness + (late - head.lateness) / min(heard, WINDOW))
 
 
 def _not_there(head: Head, id: str, number: int) -> HoldfastError:
@@ -284,8 +478,7 @@ def _repeated_or_refused(view: View, report: Report, handed: int, clock: float) 
     if before is not None and not before.late:
         return Receipt(id, False)
     if before is None:
-        view.losses[number, round] = new = Loss(number, round, loss, clock, 1)
-        view.events.losses.append(new)
+        _record(view, block, Loss(number, round, loss, clock, 1))
         view.change(block._replace(late=block.late + 1))
     if block.settled_at is None:
         raise BadStore(f"the store is damaged: block {number} has a late loss and is not settled")
@@ -299,6 +492,8 @@ def expire(view: View, again: bool, *, now: float) -> int:
     """Settle what is due, and keep the time; the number of blocks."""
     before, clock = view.head.settled, max(now, view.head.clock)
     settle_due(view, clock)
+    if view.head.next_idle is not None:
+        _end_idle(view, clock)
     view.head = view.head._replace(clock=clock)
     return view.head.settled - before
 
@@ -306,7 +501,7 @@ def expire(view: View, again: bool, *, now: float) -> int:
 def settle_due(view: View, clock: float) -> None:
     """Settle the blocks whose patience has run out."""
     head, settings = view.head, view.setup.settings
-    if head.next_due is None or (mark := settings.mark(clock, head.asked)) < head.next_due:
+    if head.next_due is None or (mark := settings.mark(clock, head)) < head.next_due:
         return
     here = [b for b in view.blocks.values() if b.settled_order is None and b.due is not None]
     stored = [b for b in view.reads.blocks("due", mark) if b.number not in view.blocks]
@@ -323,21 +518,33 @@ def settle(view: View, block: Block, clock: float) -> None:
     setup, state = view.setup, view.state()
     setup.name_of(block.arm)
     sums = state.arms[block.arm]
-    if block.arm in setup.active:
-        bounds = setup.bounds_of(block)
+    bounds, pieces, rounds = setup.bounds_of(block), block.losses, block.rounds
+    if missing := block.rounds - block.told:
         usual = math.fsum(sums.losses) / sums.told if sums.told else 0.5 * sum(bounds)
-        pieces, rounds = with_missing(setup.settings.missing, block.losses, block.told, block.rounds, usual)
-        if rounds or setup.policy.waits_for_losses:  # else all of it was dropped: the round is ignored
-            values = block_values(setup.policy, setup.game.name, block)
-            values[0] = setup.active.index(block.arm)
-            total = normalised_total(setup.policy, bounds, pieces, float(rounds))
-            state.learner.observe(values, total, float(rounds))
-    sums.add(block)
+        stand_in = stand_in_for(setup.settings.missing, block.losses, block.told, usual)
+        block = block._replace(stand_in=stand_in)
+        pieces, rounds = (pieces, block.told) if stand_in is None else ((*pieces, stand_in * missing), rounds)
+    if setup.learns_from(block) and (rounds or setup.policy.waits_for_losses):  # else all of it was dropped
+        values = block_values(setup.policy, setup.game.name, block)
+        values[0] = setup.active.index(block.arm)
+        total, weight = normalised_total(setup.policy, bounds, pieces, float(rounds)), float(rounds)
+        if block.key is not None:  # a conversation: the mean of its losses, for each round that the policy drew
+            total, weight = total / rounds * values[1], values[1]
+        state.learner.observe(values, total, weight)
+    for arm, part in parts_of(block, block.rounds, lambda: _losses_of(view, block.number)).items():
+        state.arms[arm].add(part, block)
     head = view.head
     order = head.settled + 1
     view.change(block._replace(settled_order=order, settled_at=clock, total=math.fsum(block.losses)))
     view.head = head._replace(settled=order, kept=head.kept + block.rounds, clock=clock)
     _forget(view)
+
+
+def _losses_of(view: View, number: int) -> list[Loss]:
+    """All losses of a block, those of this transaction too."""
+    found = {loss.round: loss for loss in view.reads.losses(number, number)}
+    found |= {round: loss for (block, round), loss in view.losses.items() if block == number}
+    return list(found.values())
 
 
 def _forget(view: View) -> None:

@@ -122,16 +122,15 @@ class Executor:
             finally:
                 self._abandon(mine)
             return self._result_by(mine, seconds)
-        (mine,) = self._make([call])
-        return mine.result()
+        answer = self.execute_all([call])[0]
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer
 
     def execute_all(self, calls: Sequence[Call]) -> list[Any]:
         """Make calls, together with all that wait; for each its answer, or the error that it ended in."""
         if self._lock._is_owned():
             raise nested(self.store.url)
-        return [one.answer if one.error is None else one.error for one in self._make(calls)]
-
-    def _make(self, calls: Sequence[Call]) -> list[Waiting]:
         mine, deadline = [Waiting(call) for call in calls], time.monotonic() + self._timeout
         self._queue.extend(mine)
         try:
@@ -150,7 +149,7 @@ class Executor:
         finally:
             if self._lock._is_owned():
                 self._lock.release()
-        return mine
+        return [one.answer if one.error is None else one.error for one in mine]
 
     async def execute_async(self, call: Call, seconds: float | None = None) -> Any:
         """The same for an event loop, which goes on meanwhile."""
@@ -272,7 +271,7 @@ class Executor:
             after = view.head
             if view.learnt is not None:
                 after = after._replace(state_version=token_hex(8))
-            if after != head or view.events.losses:
+            if after != head or view.events.losses or view.events.changed:
                 transaction.append(view.events)
                 text = None if view.learnt is None else state_text(view.setup, view.learnt)
                 revision += 1
@@ -291,7 +290,7 @@ class Executor:
                 f"{self.setup.game.name!r} was seen, now it is {revision}); open the game again"
             )
         if transaction.head.settings_version == self.setup.game.settings_version:
-            if transaction.head.arm >= len(self.setup.names):
+            if max(transaction.head.arm, transaction.head.last_arm) >= len(self.setup.names):
                 raise BadStore(f"the store is damaged: game {self.setup.game.name!r} has no arm {transaction.head.arm}")
             return self.setup
         game = transaction.read_game()
@@ -317,7 +316,7 @@ class Executor:
 
 def stored_state(setup: Setup, transaction: Transaction) -> State:
     """What was learnt, from the store."""
-    current = transaction.blocks("number", transaction.head.block)
+    current = transaction.blocks("number", transaction.head.current)
     is_open = [block for block in current if block.settled_order is None]
     return state_from(setup, transaction.head, transaction.state_text(), is_open[0] if is_open else None)
 

@@ -55,7 +55,10 @@ def _as_player(policy: Policy, one: FleetGame, name: str, now: float) -> Fresh:
     told, ended = int(rounds) - left, begun - (left > 0)
     head = fresh.head._replace(
         block=begun,
+        drawn=begun,
+        current=begun,
         arm=int(arm),
+        last_arm=int(arm),
         rounds=int(rounds),
         handed=told,
         probability=probability,
@@ -67,7 +70,7 @@ def _as_player(policy: Policy, one: FleetGame, name: str, now: float) -> Fresh:
     )
     data = block_text(setup_of(fresh.game, policy), game.block.tolist())
     block = Block(
-        begun, None, head.arm, head.rounds, probability, now, None, 0, data,
+        begun, None, head.arm, head.rounds, probability, now, None, 0, data, one.rounds - told,
         told=told, losses=tuple(one.losses),
     )  # fmt: skip
     return fresh._replace(head=head, blocks=(block,) if left else ())
@@ -96,7 +99,7 @@ def fleet_from_store(url: str | Store, names: Sequence[str], *, policy: Policy |
         with store.transaction(found.id, writing=False) as transaction:
             setup = setup_of(found, policy)
             game, head, blocks = stored_state(setup, transaction).learner, transaction.head, transaction.blocks("open")
-        if any(block.number < head.block or block.told < head.handed for block in blocks):
+        if any(block.number != head.current or block.told < head.handed for block in blocks):
             raise OutOfTurn(f"game {name!r} has open decisions: see open_decisions")
         if fleet is None:
             fleet = Fleet(setup.policy, len(names), seed=0)
@@ -106,7 +109,7 @@ def fleet_from_store(url: str | Store, names: Sequence[str], *, policy: Policy |
             game.block[:] = block_values(setup.policy, name, blocks[0])
         arm = blocks[0].arm if blocks else head.arm
         game.block[0] = setup.active.index(arm) if arm in setup.active else 0
-        game.begun = head.block
+        game.begun = head.drawn
         left = blocks[0].rounds - head.handed if blocks else 0
         fleet.put(i, FleetGame(game, left, head.asked, head.switches, list(blocks[0].losses) if blocks else []))
     assert fleet is not None

@@ -14,8 +14,9 @@ from holdfast.checks import whole_number
 from holdfast.decisions.codec import undamaged
 from holdfast.decisions.core import compact
 from holdfast.decisions.executor import Call, Executor, stored_state
-from holdfast.decisions.models import Block
-from holdfast.decisions.setup import ArmSums, Setup
+from holdfast.decisions.models import Block, Loss
+from holdfast.decisions.settings import long_wait
+from holdfast.decisions.setup import ArmSums, Part, Setup, parts_of, players_of
 from holdfast.decisions.stores.sql import Transaction
 from holdfast.errors import BadStore, InvalidParameter
 from holdfast.files import whole_file
@@ -28,6 +29,12 @@ AT_ONCE = 1000
 
 SUFFIXES = (".csv", ".parquet")
 
+LOG = ("time", "arm", "loss", "probability", "block", "single", "status")
+"""Columns of a log."""
+
+Round = tuple[float | None, str]
+"""What counted for a round, and why."""
+
 
 @dataclass(frozen=True)
 class ArmTotals:
@@ -38,16 +45,21 @@ class ArmTotals:
     blocks: int
     rounds: int
     told: int
+    missing: int
+    """Rounds of settled blocks whose losses did not come in time."""
     losses: float
+    """Those that came in time."""
+    missing_losses: float
+    """What counted for those that did not."""
     mean: float | None
-    """Of the losses told; None before the first."""
+    """Of all that counted; None before the first."""
     last_used: float | None
     """When its latest block began."""
 
 
 @dataclass(frozen=True)
 class Totals:
-    """A game so far. `cost` is what was told plus what the switches cost."""
+    """A game so far. `cost` is what counted as losses plus what the switches cost."""
 
     rounds: int
     told: int
@@ -55,9 +67,16 @@ class Totals:
     """Rounds of settled blocks whose losses did not come in time."""
     out: int
     """Rounds handed out whose losses may still come."""
+    lateness: float
+    """How many rounds late losses are, on average of about the last 1,000."""
+    overdue: int
+    """Open blocks that wait for longer than ``patience="auto"`` would: their losses may never come."""
     blocks: int
     switches: int
     losses: float
+    """Those that came in time."""
+    missing_losses: float
+    """What counted for those that did not; rounds that were dropped count nothing."""
     switching: float
     cost: float
     arms: tuple[ArmTotals, ...]
@@ -107,9 +126,13 @@ class History:
 
     @property
     def log(self) -> pl.DataFrame:
-        """One row per loss that counted: time, arm, loss, probability, block.
+        """One row per round handed out: time, arm, loss, probability, block, single, status.
 
-        Where single losses are no longer stored, each round of the block has its mean, and `single` is false.
+        `loss` is what counted. `status` says why: ``told``; ``late`` (it came after its block was settled) or
+        ``missing``, where it is what stands for the loss, and null where the round was dropped; ``open`` while the loss
+        may still come; ``forced`` where an operator chose the arm. `arm` is the one played, `probability`
+        that of playing it. Where single losses are no longer stored, each round of the block has its mean, and `single`
+        is false.
         """
         import polars as pl
 
@@ -121,21 +144,22 @@ class History:
 
         setup = self._executor.setup
         arm = pl.Int64 if setup.policy.arms is None else pl.String
-        types: dict[str, Any] = {"time": pl.Float64, "arm": arm, "loss": pl.Float64, "probability": pl.Float64}
-        types |= {"block": pl.Int64, "single": pl.Boolean}
+        types = (pl.Float64, arm, pl.Float64, pl.Float64, pl.Int64, pl.Boolean, pl.String)
         last = 0
-        found: list[tuple[Block, list[float], bool]] = []
+        found: list[tuple[Block, list[Round], bool]] = []
         while True:
-            columns: dict[str, list[Any]] = {name: [] for name in types}
-            for block, losses, single in found:
-                columns["time"] += [block.began] * len(losses)
-                columns["arm"] += [setup.name_of(block.arm)] * len(losses)
-                columns["loss"] += losses
-                columns["probability"] += [block.probability] * len(losses)
-                columns["block"] += [block.number] * len(losses)
-                columns["single"] += [single] * len(losses)
-            yield _with_times(pl.DataFrame(columns, schema=types), "time")
-            found = self._executor.read(partial(_losses_after, last))
+            columns: dict[str, list[Any]] = {name: [] for name in LOG}
+            for block, rounds, single in found:
+                columns["time"] += [block.began] * len(rounds)
+                by = players_of(block, len(rounds))
+                columns["arm"] += [setup.name_of(arm) for arm, _ in by]
+                columns["loss"] += [loss for loss, _ in rounds]
+                columns["probability"] += [probability for _, probability in by]
+                columns["block"] += [block.number] * len(rounds)
+                columns["single"] += [single] * len(rounds)
+                columns["status"] += [status for _, status in rounds]
+            yield _with_times(pl.DataFrame(columns, schema=dict(zip(LOG, types, strict=True))), "time")
+            found = self._executor.read(partial(_rounds_after, last))
             if not found:
                 return
             last = found[-1][0].number
@@ -170,16 +194,22 @@ def frame_of(blocks: Iterable[Block], names: Sequence[int | str]) -> pl.DataFram
     """One row per block; `names` are those of all arms."""
     import polars as pl
 
+    def name_of(block: Block) -> int | str:
+        if block.arm >= len(names):
+            raise BadStore(f"the store is damaged: block {block.number} has arm {block.arm} of {len(names)}")
+        return names[block.arm]
+
     rows = [
         {
             "block": b.number,
             "began": b.began,
-            "arm": names[b.arm],
+            "arm": name_of(b),
             "rounds": b.rounds,
             "probability": b.probability,
             "told": b.told,
             "missing": None if b.settled_at is None else b.rounds - b.told,
             "late": b.late,
+            "missing_loss": b.stand_in,
             "total": math.fsum(b.losses),
             "settled": b.settled_at,
         }
@@ -187,7 +217,8 @@ def frame_of(blocks: Iterable[Block], names: Sequence[int | str]) -> pl.DataFram
     ]
     arm = pl.String if isinstance(names[0], str) else pl.Int64
     schema = {"block": pl.Int64, "began": pl.Float64, "arm": arm, "rounds": pl.Int64, "probability": pl.Float64}
-    schema |= {"told": pl.Int64, "missing": pl.Int64, "late": pl.Int64, "total": pl.Float64, "settled": pl.Float64}
+    schema |= {"told": pl.Int64, "missing": pl.Int64, "late": pl.Int64, "missing_loss": pl.Float64}
+    schema |= {"total": pl.Float64, "settled": pl.Float64}
     return _with_times(pl.DataFrame(rows, schema=schema), "began", "settled")
 
 
@@ -195,63 +226,88 @@ def _blocks_after(last: int, transaction: Transaction, _: Setup) -> list[Block]:
     return transaction.blocks("after", last, AT_ONCE)
 
 
-def _losses_after(last: int, transaction: Transaction, _: Setup) -> list[tuple[Block, list[float], bool]]:
-    """Blocks with their losses, and whether these are stored one by one."""
-    blocks = transaction.blocks("after", last, AT_ONCE)
-    stored: dict[int, list[float]] = {block.number: [] for block in blocks}
+def _rounds_after(last: int, transaction: Transaction, _: Setup) -> list[tuple[Block, list[Round], bool]]:
+    """Blocks with what counted for each round handed out, and whether their losses are stored one by one."""
+    blocks, head = transaction.blocks("after", last, AT_ONCE), transaction.head
+    stored: dict[int, dict[int, Loss]] = {block.number: {} for block in blocks}
     for loss in transaction.losses(blocks[0].number, blocks[-1].number) if blocks else ():
         if loss.block not in stored:
             raise BadStore(f"the store is damaged: there is a loss of block {loss.block}, which is missing")
-        if not loss.late:
-            stored[loss.block].append(loss.loss)
+        stored[loss.block][loss.round] = loss
     found = []
     for block in blocks:
-        losses = stored[block.number]
-        if len(losses) > block.told:
+        known = stored[block.number]
+        if sum(not loss.late for loss in known.values()) > block.told:
             raise BadStore(f"the store is damaged: block {block.number} has more losses than were told")
-        single = len(losses) == block.told
-        found.append((block, losses if single else [math.fsum(block.losses) / block.told] * block.told, single))
+        single = len(known) == block.told + block.late
+        handed = head.handed if block.number == head.current else block.rounds
+        without: Round = (block.stand_in, "open" if block.settled_order is None else "missing")
+        if single:
+            rounds = [_counted(known[n], block) if n in known else without for n in range(handed)]
+        else:
+            mean = math.fsum(block.losses) / block.told if block.told else None
+            rounds = [(mean, "told")] * block.told + [(block.stand_in, "late")] * block.late
+            rounds += [without] * (handed - len(rounds))
+        if block.forced:
+            rounds = [(loss, "forced") for loss, _ in rounds]
+        found.append((block, rounds, single))
     return found
+
+
+def _counted(loss: Loss, block: Block) -> Round:
+    return (block.stand_in, "late") if loss.late else (loss.loss, "told")
 
 
 def totals_of(transaction: Transaction, setup: Setup) -> Totals:
     """Running totals, inside a transaction."""
     head, unsettled = transaction.head, transaction.blocks("open")
     sums = stored_state(setup, transaction).arms
-    by_arm: dict[int, list[Block]] = {arm: [] for arm in range(len(setup.names))}
+    by_arm: dict[int, list[tuple[Part, Block]]] = {arm: [] for arm in range(len(setup.names))}
+    handed = {b.number: head.handed if b.number == head.current else b.rounds for b in unsettled}
     for block in unsettled:
         setup.name_of(block.arm)
-        by_arm[block.arm].append(block)
-    handed = {b.number: head.handed if b.number == head.block else b.rounds for b in unsettled}
+        parts = parts_of(block, handed[block.number], partial(transaction.losses, block.number, block.number))
+        for arm, part in parts.items():
+            by_arm[arm].append((part, block))
     known: list[ArmSums | Block] = [*sums, *unsettled]
     pieces = [part for one in known for part in one.losses]
+    stood_in = [part for arm in sums for part in arm.stood_in]
     return Totals(
         rounds=head.asked,
         told=sum(one.told for one in known),
         missing=sum(arm.rounds - arm.told for arm in sums),
         out=sum(handed[block.number] - block.told for block in unsettled),
+        lateness=head.lateness,
+        overdue=sum(head.asked - b.first - b.rounds >= long_wait(head) and not b.live for b in unsettled),
         blocks=head.block,
         switches=head.switches,
         losses=math.fsum(pieces),
+        missing_losses=math.fsum(stood_in),
         switching=math.fsum(head.paid),
-        cost=math.fsum([*pieces, *head.paid]),
-        arms=tuple(_arm_totals(setup, arm, sums[arm], by_arm[arm], handed) for arm in by_arm),
+        cost=math.fsum([*pieces, *stood_in, *head.paid]),
+        arms=tuple(_arm_totals(setup, arm, sums[arm], by_arm[arm]) for arm in by_arm),
     )
 
 
-def _arm_totals(setup: Setup, arm: int, sums: ArmSums, unsettled: list[Block], handed: dict[int, int]) -> ArmTotals:
-    told = sums.told + sum(block.told for block in unsettled)
-    known: list[ArmSums | Block] = [sums, *unsettled]
-    losses = math.fsum(part for one in known for part in one.losses)
+def _arm_totals(setup: Setup, arm: int, sums: ArmSums, unsettled: list[tuple[Part, Block]]) -> ArmTotals:
+    told = sums.told + sum(part.told for part, _ in unsettled)
+    known: list[ArmSums | Part] = [sums, *(part for part, _ in unsettled)]
+    losses = [part for one in known for part in one.losses]
+    missing = sums.rounds - sums.told
+    counted = told + missing - sums.dropped
     return ArmTotals(
         arm=setup.name_of(arm),
         retired=arm not in setup.active,
         blocks=sums.blocks + len(unsettled),
-        rounds=sums.rounds + sum(handed[block.number] for block in unsettled),
+        rounds=sums.rounds + sum(part.rounds for part, _ in unsettled),
         told=told,
-        losses=losses,
-        mean=losses / told if told else None,
-        last_used=max((at for at in (sums.last_used, *(b.began for b in unsettled)) if at is not None), default=None),
+        missing=missing,
+        losses=math.fsum(losses),
+        missing_losses=math.fsum(sums.stood_in),
+        mean=math.fsum([*losses, *sums.stood_in]) / counted if counted else None,
+        last_used=max(
+            (at for at in (sums.last_used, *(b.began for _, b in unsettled)) if at is not None), default=None
+        ),
     )
 
 

@@ -71,11 +71,14 @@ class Game(NamedTuple):
     policy: str
     """The policy as JSON: settings, and names of those that are functions."""
     arms: str
-    """All arms there ever were, as JSON: pairs of a name (null where arms have none) and whether it is retired."""
+    """All arms there ever were, as JSON: a name (null where arms have none), whether it is retired, and the block after
+    which it came back, else 0."""
     settings: str
     """Patience, missing and remember as JSON."""
+    availability: str
+    """Arms that are paused, and the one that is pinned, with until when, as JSON."""
     settings_version: str
-    """A random token; another one whenever policy, arms or settings change."""
+    """A random token; another one whenever one of these changes."""
 
 
 class Head(NamedTuple):
@@ -88,9 +91,15 @@ class Head(NamedTuple):
     state_version: str
     """That of the state: a random token, so that no two states ever share one."""
     block: int
-    """Blocks begun; the current one has this number."""
+    """Blocks begun, by the policy or an operator."""
+    drawn: int
+    """Those of the policy."""
+    current: int
+    """The number of the policy's current block."""
     arm: int
     """The current block's arm; −1 before the first."""
+    last_arm: int
+    """The arm that was handed out last: another one while that of the block is down, or one is pinned."""
     rounds: int
     """Rounds of the current block."""
     handed: int
@@ -111,8 +120,14 @@ class Head(NamedTuple):
     """Blocks whose rows were removed."""
     clock: float
     """The latest time seen: time never runs back."""
+    heard: int
+    """Losses that came, late ones too."""
+    lateness: float
+    """How many rounds late losses are: the mean, of which the last 1,000 have most of the weight."""
     next_due: float | None
     """No open block runs out of patience before this."""
+    next_idle: float | None
+    """No conversation was idle for too long before this."""
 
 
 class Block(NamedTuple):
@@ -120,7 +135,7 @@ class Block(NamedTuple):
 
     number: int
     key: str | None
-    """Reserved for blocks that belong to a conversation."""
+    """Of the conversation that it is; then `rounds` grows with each ask."""
     arm: int
     rounds: int
     probability: float
@@ -128,9 +143,17 @@ class Block(NamedTuple):
     bound: float | None
     """The highest loss, where it was announced with the block."""
     forced: int
-    """Reserved: 1 when an operator chose the arm."""
+    """1 when an operator chose the arm: it is not learnt from."""
     data: str
     """The block as the policy wants it back, as JSON."""
+    first: int = 0
+    """Rounds that were asked before it began."""
+    live: int = 0
+    """1 while a conversation goes on."""
+    last: float = 0.0
+    """When a round of a conversation was handed out last."""
+    played: str = ""
+    """Rounds that were handed out while arms were down, as JSON: first round, count, arm played, its probability."""
     told: int = 0
     losses: tuple[float, ...] = ()
     """Parts of the sum of the losses reported in time."""
@@ -143,6 +166,8 @@ class Block(NamedTuple):
     settled_at: float | None = None
     total: float | None = None
     """The sum of the losses reported in time, rounded once."""
+    stand_in: float | None = None
+    """What counted for each loss that did not come in time; None where all came, or the missing rounds were dropped."""
 
 
 class Ask(NamedTuple):

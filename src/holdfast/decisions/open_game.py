@@ -31,10 +31,11 @@ def open(
     policy: Policy | None = None,
     *,
     seed: object = None,
-    patience: timedelta | int | None = None,
+    patience: timedelta | int | str | None = None,
     missing: str | float | None = None,
     remember: int | None = None,
     scale: Scale | None = None,
+    key_life: timedelta | None = None,
     change_switching_cost: float | None = None,
     add_arms: Iterable[str] = (),
     retire_arms: Iterable[str] = (),
@@ -58,8 +59,9 @@ def open(
     seed
         Of a game that begins: as in `Policy.player`.
     patience
-        How long to wait for losses after the last round of a block was handed out: a timedelta, or so many further
-        rounds. Without it, for ever.
+        How long to wait for losses after the last round of a block was handed out: a timedelta, so many further
+        rounds, ``"auto"`` (the default: three times as many rounds as losses were late on average, 50 at least) or
+        ``"forever"``. Policies that wait for their losses take a timedelta; else they wait for ever.
     missing
         What stands for a loss that did not come in time: ``"mean"`` (the default: of the block's losses; where there
         are none, of the arm's so far, else the middle of the range), a fixed loss, or ``"drop"`` (the rounds are
@@ -69,6 +71,8 @@ def open(
     scale
         How latency, price and the like become a loss, so that they can be reported as they were measured:
         ``router.tell(id, latency=1.3, price=0.004)``.
+    key_life
+        How long a conversation (`Router.ask` with a key) may be idle before it has ended: an hour.
     change_switching_cost, add_arms, retire_arms
         Continue with these changes, as `Router.change` does. A policy that is given must be the one after them.
     clock
@@ -98,7 +102,7 @@ def open(
         raise InvalidParameter("policy", rule, policy)
     checked_name("name", name)
     patient, wait = real_number("retry", retry, least=0), real_number("timeout", timeout, least=0)
-    settings = given_settings(patience=patience, missing=missing, remember=remember, scale=scale)
+    settings = given_settings(patience=patience, missing=missing, remember=remember, scale=scale, key_life=key_life)
     if isinstance(url, str) and url.startswith(("http://", "https://")):
         from holdfast.decisions.remote import Server, open_remote
 
@@ -106,6 +110,8 @@ def open(
             raise InvalidParameter("clock", "must be left out: the clock of the server counts", clock)
         if scale is not None:
             raise InvalidParameter("scale", "must be left out: a server takes losses", scale)
+        if key_life is not None:
+            raise InvalidParameter("key_life", "must be left out: a server has no conversations", key_life)
         if change_switching_cost is not None or tuple(add_arms) or tuple(retire_arms):
             raise InvalidParameter("url", "must be a store to open a game with changes: use router.change(...)", url)
         return open_remote(Server(url, token, patient, wait), name, policy, settings, seed)

@@ -15,7 +15,7 @@ import ssl
 import time
 import weakref
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from datetime import timedelta
 from functools import partial
 from secrets import token_hex
@@ -51,6 +51,11 @@ POOL = 16
 """Connections that are kept for later."""
 AGAIN = (429, 502, 503, 504)
 """Answers after which the same request is made again."""
+
+
+ELSEWHERE = (
+    "arms are paused and pinned, and conversations ended, where the store is: open the game with the store's URL"
+)
 
 
 class Server:
@@ -214,11 +219,21 @@ class RemoteRouter(Router):
         request: str | None = None,
         switching_cost: float | None = None,
         loss_bound: float | None = None,
+        available: Collection[int | str] | None = None,
+        key: str | None = None,
         fallback: int | str | None = None,
         deadline: float | None = None,
     ) -> Decision | list[Decision]:
-        """As `Router.ask`, without a fallback and a deadline."""
-        _check_left_out(fallback=fallback, deadline=deadline)
+        """As `Router.ask`.
+
+        Parameters
+        ----------
+        n, request, switching_cost, loss_bound
+            As in `Router.ask`.
+        available, key, fallback, deadline
+            Not for a server.
+        """
+        _check_left_out(available=available, key=key, fallback=fallback, deadline=deadline)
         body: dict[str, Any] = {
             "n": 1 if n is None else whole_number("n", n, least=1, most=MOST_AT_ONCE),
             "request": token_hex(8) if request is None else checked_name("request", request),
@@ -283,6 +298,23 @@ class RemoteRouter(Router):
                 refused = None if problem is None else error_from_json({**problem, "message": problem["detail"]})
                 answers[number] = refused or Receipt(loss["id"], verdict["new"])
         return [answers[number] for number in range(len(pairs))]
+
+    @property
+    def paused(self) -> NoReturn:
+        """Not over HTTP."""
+        raise HoldfastError(ELSEWHERE)
+
+    @property
+    def pinned(self) -> NoReturn:
+        """Not over HTTP."""
+        raise HoldfastError(ELSEWHERE)
+
+    def _stand(self, kind: str, arm: int | str | None, until: object, reason: str | None) -> NoReturn:
+        raise HoldfastError(ELSEWHERE)
+
+    def end(self, key: str) -> NoReturn:
+        """Not over HTTP."""
+        raise HoldfastError(ELSEWHERE)
 
     def settle(self) -> int:
         """As `Router.settle`."""
@@ -409,7 +441,7 @@ def _block(one: dict[str, Any], names: list[int | str]) -> Block:
         probability=one["probability"],
         began=one["began"],
         bound=one["bound"],
-        forced=0,
+        forced=one["forced"],
         data="",
         told=one["told"],
         losses=tuple(one["losses"]),
@@ -417,6 +449,7 @@ def _block(one: dict[str, Any], names: list[int | str]) -> Block:
         due=one["due"],
         settled_order=None,
         settled_at=one["settled"],
+        stand_in=one["stand_in"],
     )
 
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from datetime import datetime, timedelta
 from functools import partial
-from math import isfinite
+from math import inf, isfinite
 from secrets import token_hex
 from typing import Any, NamedTuple, NoReturn, TypedDict, Unpack, cast, overload
 
 from holdfast.checks import one_of, real_number, whole_number
-from holdfast.decisions.changes import Wish, change, wish
+from holdfast.decisions.changes import Wish, change, stand, wish
 from holdfast.decisions.codec import block_values
-from holdfast.decisions.core import Answers, ask, expire, tell
+from holdfast.decisions.core import Answers, ask, end, expire, tell
 from holdfast.decisions.executor import Call, Executor, stored_state
 from holdfast.decisions.history import History
 from holdfast.decisions.ids import UNRECORDED, checked_name
@@ -43,6 +44,8 @@ class AskOptions(TypedDict, total=False):
     request: str | None
     switching_cost: float | None
     loss_bound: float | None
+    available: Collection[int | str] | None
+    key: str | None
     fallback: int | str | None
     deadline: float | None
 
@@ -61,23 +64,8 @@ Outcomes = Mapping[str, float | Mapping[str, Any]] | Iterable[tuple[str, float |
 """Losses, or other outcomes, by the ids of their decisions."""
 
 
-class _Telling(NamedTuple):
-    """A tell, checked."""
-
-    call: Call | None
-    """None where nothing is left to be made."""
-    one: bool
-    """Whether it is of one decision."""
-    refused: Mapping[int, HoldfastError]
-    deadline: float | None
-
-    def receipts(self, answers: Answers) -> Receipt | list[Receipt]:
-        """What the caller gets, or why it was refused."""
-        return receipts_of(with_refused(answers, self.refused) if self.refused else answers, self.one)
-
-
 def receipts_of(answers: Answers, one: bool) -> Receipt | list[Receipt]:
-    """What the caller gets of these answers, or why it was refused."""
+    """What the caller of `Router.tell` gets of these answers, or why it was refused."""
     refused = [answer for answer in answers if isinstance(answer, HoldfastError)]
     if one and refused:
         raise refused[0]
@@ -165,6 +153,8 @@ class Router:
         request: str | None = None,
         switching_cost: float | None = None,
         loss_bound: float | None = None,
+        available: Collection[int | str] | None = None,
+        key: str | None = None,
         fallback: int | str | None = None,
         deadline: float | None = None,
     ) -> Decision | list[Decision]:
@@ -180,6 +170,13 @@ class Router:
             the same name gets the same decisions, for as long as their losses are kept one by one (`remember`).
         switching_cost, loss_bound
             What the policy is told at the start of a block (`policy.announces`), for blocks that begin in this call.
+        available
+            The arms that can be played now; without it, all that are not paused (`pause`). While the arm of the block
+            is not among them, the most likely other one is played, and the block learns what that one lost.
+        key
+            A conversation: its first ask draws an arm, later ones stay with it, until `end(key)` or for as long as it
+            is not idle for longer than `key_life`. It is learnt from when it has ended, by the mean of its losses,
+            while others go on. Changing arms between conversations costs nothing, so λ = 0 fits.
         fallback
             The arm to answer with when the store fails, or does not answer within the deadline. Such a decision is not
             recorded (`Decision.recorded` is False): its loss cannot be reported, and nothing is learnt from it.
@@ -191,6 +188,8 @@ class Router:
             request=request,
             switching_cost=switching_cost,
             loss_bound=loss_bound,
+            available=available,
+            key=key,
             fallback=fallback,
             deadline=deadline,
         )
@@ -230,9 +229,13 @@ class Router:
         request: str | None = None,
         switching_cost: float | None = None,
         loss_bound: float | None = None,
+        available: Collection[int | str] | None = None,
+        key: str | None = None,
         fallback: int | str | None = None,
         deadline: float | None = None,
     ) -> _Asking:
+        if available is not None and (isinstance(available, str) or not isinstance(available, Collection)):
+            raise InvalidParameter("available", "must be a list of arms", available)
         count = 1 if n is None else whole_number("n", n, least=1, most=MOST_AT_ONCE)
         announced = {"switching_cost": switching_cost, "loss_bound": loss_bound}
         now = checked_time(self._clock)
@@ -243,6 +246,8 @@ class Router:
             announced={name: value for name, value in announced.items() if value is not None},
             request=token_hex(8) if request is None else checked_name("request", request),
             named=request is not None,
+            available=available,
+            key=None if key is None else checked_name("key", key),
         )
         if fallback is not None:
             fallback = _checked_arm("fallback", fallback, self.policy)
@@ -284,9 +289,11 @@ class Router:
             Instead of a loss: ``reward=``, of which the loss is lowest + highest − reward; or what was measured, by the
             names of the game's `Scale`; or ``error=True``.
         """
-        telling = self._telling(id, loss, deadline, outcome)
-        answers: Answers = [] if telling.call is None else self._executor.execute(telling.call, telling.deadline)
-        return telling.receipts(answers)
+        pairs, one = reported_pairs(id, loss, outcome)
+        seconds = None if deadline is None else _checked_deadline(deadline)
+        call, refused = self.tell_call(pairs)
+        answers: Answers = [] if call is None else self._executor.execute(call, seconds)
+        return receipts_of(with_refused(answers, refused) if refused else answers, one)
 
     @overload
     async def atell(
@@ -306,16 +313,11 @@ class Router:
         id, loss, deadline, outcome
             As in `tell`.
         """
-        telling = self._telling(id, loss, deadline, outcome)
-        answers: Answers = []
-        if telling.call is not None:
-            answers = await self._executor.execute_async(telling.call, telling.deadline)
-        return telling.receipts(answers)
-
-    def _telling(self, id: Any, loss: Any, deadline: float | None, outcome: dict[str, Any]) -> _Telling:
-        reported, one = reported_pairs(id, loss, outcome)
-        call, refused = self.tell_call(reported)
-        return _Telling(call, one, refused, None if deadline is None else _checked_deadline(deadline))
+        pairs, one = reported_pairs(id, loss, outcome)
+        seconds = None if deadline is None else _checked_deadline(deadline)
+        call, refused = self.tell_call(pairs)
+        answers: Answers = [] if call is None else await self._executor.execute_async(call, seconds)
+        return receipts_of(with_refused(answers, refused) if refused else answers, one)
 
     def tell_call(self, reported: list[tuple[Any, Any]]) -> tuple[Call | None, dict[int, HoldfastError]]:
         """A report of losses, for the executor, and by place those that are refused without asking the store."""
@@ -336,6 +338,12 @@ class Router:
         rounds = [(block, round) for _, block, round, _ in reports]
         rule: Callable[..., Answers] = tell if plain else tell_outcomes
         return Call(partial(rule, reports=reports, now=checked_time(self._clock)), rounds), refused
+
+    def end(self, key: str) -> bool:
+        """End a conversation, so that it is learnt from when its losses are in. False if there was none."""
+        rule = partial(end, key=checked_name("key", key), now=checked_time(self._clock))
+        ended: bool = self._executor.execute(Call(rule))
+        return ended
 
     def settle(self) -> int:
         """Settle the blocks whose patience has run out, as every ask and tell does; returns how many."""
@@ -385,6 +393,16 @@ class Router:
         return self._executor.read(_open_decisions)
 
     @property
+    def paused(self) -> dict[int | str, float]:
+        """Arms that are paused, and until when in seconds since 1970; infinite until they are resumed."""
+        return self._executor.read(_paused)
+
+    @property
+    def pinned(self) -> int | str | None:
+        """The arm that an operator has pinned."""
+        return self._executor.read(_pinned)
+
+    @property
     def history(self) -> History:
         """Blocks and totals so far."""
         return History(self._executor)
@@ -401,6 +419,7 @@ class Router:
         missing: object = None,
         remember: int | None = None,
         scale: Scale | None = None,
+        key_life: timedelta | None = None,
         reason: str | None = None,
     ) -> None:
         """Continue with other settings, in all processes, from the next block on; a no-op if nothing differs.
@@ -413,20 +432,64 @@ class Router:
             Names of new arms. Each begins as `Policy.carried_over` says of its policy.
         retire_arms
             Arms that are never drawn again. The current block of such an arm ends with the rounds handed out, its
-            losses still count in the history, and its name cannot come back.
-        patience, missing, remember, scale
+            losses still count in the history. Added again, it begins as a new arm does.
+        patience, missing, remember, scale, key_life
             As in `holdfast.open`. With another scale, losses before and after do not mean the same: a new game is
             often better.
         reason
             Why; it is kept in the history.
         """
         why = None if reason is None else checked_name("reason", reason)
-        settings = given_settings(patience=patience, missing=missing, remember=remember, scale=scale)
+        settings = given_settings(patience=patience, missing=missing, remember=remember, scale=scale, key_life=key_life)
         self.apply(wish(switching_cost, add_arms, retire_arms, settings=settings, reason=why))
 
     def apply(self, wanted: Wish) -> None:
         """Make a change, unless the game would then differ from what is wanted."""
         self._executor.execute(Call(partial(change, wanted=wanted, now=checked_time(self._clock))))
+
+    def pause(self, arm: int | str, until: datetime | timedelta | None = None, reason: str | None = None) -> None:
+        """Do not hand out an arm, in any process, from now on: in the middle of a block, too.
+
+        Parameters
+        ----------
+        arm
+            One that is down. While it is the block's arm, the most likely other one is played.
+        until
+            When it will be back: a time with its zone, or how long it takes; without it, until `resume`.
+        reason
+            Why; it is kept in the history.
+        """
+        self._stand("pause", arm, until, reason)
+
+    def resume(self, arm: int | str, reason: str | None = None) -> None:
+        """Hand out an arm again that was paused."""
+        self._stand("resume", arm, None, reason)
+
+    def pin(self, arm: int | str, until: datetime | timedelta | None = None, reason: str | None = None) -> None:
+        """Hand out this arm only, in all processes. These rounds are recorded as forced and not learnt from.
+
+        The policy's block goes on afterwards. While the pinned arm is paused or not available, it is played as ever.
+
+        Parameters
+        ----------
+        arm
+            The operator's choice.
+        until
+            As in `pause`; without it, until `unpin`.
+        reason
+            Why; it is kept in the history.
+        """
+        self._stand("pin", arm, until, reason)
+
+    def unpin(self, reason: str | None = None) -> None:
+        """Leave the choice of arms to the policy again."""
+        self._stand("unpin", None, None, reason)
+
+    def _stand(self, kind: str, arm: int | str | None, until: object, reason: str | None) -> None:
+        why = None if reason is None else checked_name("reason", reason)
+        now = checked_time(self._clock)
+        rule = partial(stand, kind=kind, arm=arm, until=_end_of(until, now), reason=why, now=now)
+        self._executor.execute(Call(rule))
 
     def close(self) -> None:
         """Close the store's files and connections; other routers that share them open them again."""
@@ -471,11 +534,34 @@ def _checked_deadline(deadline: float) -> float:
     return real_number("deadline", deadline, above=0, most=MOST_DEADLINE)
 
 
+def _end_of(until: object, now: float) -> float:
+    """A time, or a length of time from now, in seconds since 1970."""
+    if until is None:
+        return inf
+    end = now + until.total_seconds() if isinstance(until, timedelta) else None
+    if isinstance(until, datetime) and until.tzinfo is not None:
+        end = until.timestamp()
+    if end is None or end <= now:
+        raise InvalidParameter(
+            "until", "must be a time to come, as a datetime with its zone or a timedelta", str(until)
+        )
+    return end
+
+
+def _paused(transaction: Transaction, setup: Setup) -> dict[int | str, float]:
+    return {setup.names[arm]: until for arm, until in setup.paused if until > transaction.head.clock}
+
+
+def _pinned(transaction: Transaction, setup: Setup) -> int | str | None:
+    pin = setup.pin
+    return None if pin is None or pin[1] <= transaction.head.clock else setup.names[pin[0]]
+
+
 def probabilities_of(transaction: Transaction, setup: Setup) -> Array:
     """As `Router.probabilities`, inside a transaction."""
     head, learner = transaction.head, stored_state(setup, transaction).learner
-    current = transaction.blocks("number", head.block)
-    waiting = setup.policy.waits_for_losses and head.settled < head.block
+    current = transaction.blocks("number", head.current)
+    waiting = setup.policy.waits_for_losses and any(block.settled_order is None for block in current)
     if current and (head.handed < head.rounds or waiting):
         learner.block[:] = block_values(setup.policy, setup.game.name, current[0])
         if current[0].arm in setup.active:

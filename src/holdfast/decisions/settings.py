@@ -10,6 +10,7 @@ from datetime import timedelta
 from typing import Any
 
 from holdfast.checks import real_number, whole_number
+from holdfast.decisions.models import Head
 from holdfast.errors import InvalidParameter
 from holdfast.policies.policy import Policy
 from holdfast.scales import Scale
@@ -18,11 +19,21 @@ from holdfast.schedules import LONGEST
 REMEMBER = 100_000
 """Rounds of settled blocks whose losses are kept one by one, by default."""
 
+KEY_LIFE = 3600.0
+"""Seconds."""
+
 MOST_PATIENCE = timedelta(days=36_500)
 
 MISSING = ("mean", "drop")
 
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+
+AUTO, FOREVER = "auto", "forever"
+
+LEAST_PATIENCE, TIMES, WINDOW = 50.0, 3.0, 1000
+"""``"auto"``: so many times the mean lateness of about the last `WINDOW` losses, and so many rounds at least.
+
+docs/availability.md has what was measured."""
 
 
 @dataclass(frozen=True)
@@ -37,15 +48,30 @@ class Settings:
     """Patience in time."""
     rounds: int | None = None
     """Patience in rounds."""
+    forever: bool = False
+    """Whether it waits for ever; else, without `seconds` and `rounds`, patience follows the lateness seen."""
     missing: str | float = "mean"
     remember: int = REMEMBER
     scale: Scale | None = None
     """How what is measured becomes a loss."""
+    key_life: float = KEY_LIFE
+    """Seconds after which a conversation that is idle has ended."""
 
     @property
-    def patience(self) -> timedelta | int | None:
+    def patience(self) -> timedelta | int | str:
         """As it was given."""
-        return self.rounds if self.seconds is None else timedelta(seconds=self.seconds)
+        if self.seconds is not None:
+            return timedelta(seconds=self.seconds)
+        return self.rounds or (FOREVER if self.forever else AUTO)
+
+    def waits_in(self, policy: Policy) -> str | None:
+        """What patience is counted in: ``seconds`` or ``rounds``; None where it is for ever.
+
+        A policy that waits for its losses asks for no rounds meanwhile, so that none can be counted.
+        """
+        if self.seconds is not None:
+            return "seconds"
+        return None if self.forever or policy.waits_for_losses else "rounds"
 
     def changed(self, policy: Policy, given: Mapping[str, Any]) -> Settings:
         """These settings with some replaced; an error for an invalid one."""
@@ -58,6 +84,12 @@ class Settings:
             changes["remember"] = whole_number("remember", given["remember"], least=0)
         if "scale" in given:
             changes["scale"] = _checked_scale(given["scale"], policy)
+        if "key_life" in given:
+            life = given["key_life"]
+            if not isinstance(life, timedelta) or not timedelta(0) < life <= MOST_PATIENCE:
+                rule = f"must be a timedelta above 0 and of at most {MOST_PATIENCE.days} days"
+                raise InvalidParameter("key_life", rule, str(life))
+            changes["key_life"] = life.total_seconds()
         settings = replace(self, **changes)
         if settings.rounds is not None and policy.waits_for_losses:
             rule = f"must be a time: {policy.label} waits for its losses, so no rounds pass meanwhile"
@@ -65,20 +97,28 @@ class Settings:
         return settings
 
     def due(self, clock: float, asked: int) -> float | None:
-        """When a block whose last round was handed out now runs out of patience."""
+        """When a block whose last round was handed out now runs out of patience.
+
+        A patience that follows the lateness seen is added when it is looked at: `mark`.
+        """
         if self.seconds is not None:
             return clock + self.seconds
-        return None if self.rounds is None else float(asked + self.rounds)
+        return None if self.forever else float(asked + (self.rounds or 0))
 
-    def mark(self, clock: float, asked: int) -> float:
+    def mark(self, clock: float, head: Head) -> float:
         """Now, as `due` counts."""
-        return clock if self.seconds is not None else float(asked)
+        return clock if self.seconds is not None else head.asked - self.follows(head)
 
-    def until_due(self, asked: int, next_due: float | None) -> float:
+    def follows(self, head: Head) -> float:
+        """Rounds of patience by the lateness seen; 0 where a patience was given."""
+        return long_wait(head) if self.rounds is None else 0.0
+
+    def until_due(self, head: Head) -> float:
         """Rounds after which the first block may run out of patience, where none has by now."""
-        if self.rounds is None:
+        if self.seconds is not None:
             return math.inf
-        return self.rounds if next_due is None else min(self.rounds, next_due - asked)
+        wait = self.rounds or self.follows(head)
+        return wait if head.next_due is None else min(wait, head.next_due + self.follows(head) - head.asked)
 
     def plain(self) -> dict[str, Any]:
         """As values that JSON carries."""
@@ -91,17 +131,24 @@ class Settings:
         return cls(**{**content, "scale": None if scale is None else Scale.from_settings(scale)})
 
 
+def long_wait(head: Head) -> float:
+    """Rounds after which a loss that has not come is not to be expected, by the lateness seen."""
+    return max(LEAST_PATIENCE, TIMES * head.lateness) if head.heard else math.inf
+
+
 def given_settings(**named: object) -> dict[str, Any]:
     """Those that were given."""
     return {name: value for name, value in named.items() if value is not None}
 
 
-def written_patience(text: str) -> int | timedelta:
+def written_patience(text: str) -> int | timedelta | str:
     """A patience as commands and requests write it.
 
-    >>> written_patience("50"), written_patience("1.5h")
-    (50, datetime.timedelta(seconds=5400))
+    >>> written_patience("50"), written_patience("1.5h"), written_patience("auto")
+    (50, datetime.timedelta(seconds=5400), 'auto')
     """
+    if text in (AUTO, FOREVER):
+        return text
     match = re.fullmatch(r"([0-9]+)|([0-9.]+)([smhd])", text)
     try:
         if match and match[1]:
@@ -110,19 +157,23 @@ def written_patience(text: str) -> int | timedelta:
             return timedelta(**{UNITS[match[3]]: float(match[2])})
     except (ValueError, OverflowError):
         pass
-    raise InvalidParameter("patience", "must be rounds, such as 50, or a time, such as 30s, 10m, 2h or 1d", text)
+    rule = "must be rounds, such as 50, a time, such as 30s, 10m, 2h or 1d, auto or forever"
+    raise InvalidParameter("patience", rule, text)
 
 
 def _checked_patience(patience: object) -> dict[str, Any]:
+    none = {"seconds": None, "rounds": None, "forever": patience == FOREVER}
     if isinstance(patience, timedelta):
         if not timedelta(0) < patience <= MOST_PATIENCE:
-            rule = f"must be a time above 0 and of at most {MOST_PATIENCE.days} days; without one, it is for ever"
+            rule = f"must be a time above 0 and of at most {MOST_PATIENCE.days} days, or 'forever'"
             raise InvalidParameter("patience", rule, str(patience))
-        return {"seconds": patience.total_seconds(), "rounds": None}
-    if isinstance(patience, float):
-        rule = "must be a timedelta, or a whole number of rounds: timedelta(seconds=...)"
+        return {**none, "seconds": patience.total_seconds()}
+    if isinstance(patience, (float, str)):
+        if patience in (AUTO, FOREVER):
+            return none
+        rule = "must be a timedelta such as timedelta(seconds=...), a whole number of rounds, 'auto' or 'forever'"
         raise InvalidParameter("patience", rule, patience)
-    return {"seconds": None, "rounds": whole_number("patience", patience, least=1, most=int(LONGEST))}
+    return {**none, "rounds": whole_number("patience", patience, least=1, most=int(LONGEST))}
 
 
 def _checked_missing(missing: object, policy: Policy) -> str | float:
@@ -150,31 +201,22 @@ def _checked_scale(scale: object, policy: Policy) -> Scale:
     return scale
 
 
-def with_missing(
-    missing: str | float, parts: Sequence[float], told: int, rounds: int, usual: float
-) -> tuple[list[float], int]:
-    """Numbers that add up to the loss of a block, and the rounds they stand for, when not all its losses came.
+def stand_in_for(missing: str | float, parts: Sequence[float], told: int, usual: float) -> float | None:
+    """What counts for each loss of a block that did not come; None where its round is left out.
 
     Parameters
     ----------
     missing
-        What stands for a missing loss.
+        The setting.
     parts
         Numbers that add up to the losses reported.
     told
         How many losses were reported.
-    rounds
-        Rounds of the block.
     usual
         The mean loss of the arm so far, for a block without any loss.
     """
-    left = rounds - told
-    if not left:
-        return list(parts), rounds
     if missing == "drop":
-        return list(parts), told
+        return None
     if missing == "mean":
-        loss = math.fsum(parts) / told if told else usual
-    else:
-        loss = float(missing)
-    return [*parts, loss * left], rounds
+        return math.fsum(parts) / told if told else usual
+    return float(missing)

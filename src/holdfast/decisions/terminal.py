@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from math import inf
 from typing import Any
 
 from rich.console import Console
@@ -49,19 +50,33 @@ def show_game(router: Router, console: Console) -> None:
     console.print(Text(f"{printable(router.name)}: {printable(policy.label)}, {policy.n_arms} arms", style="bold"))
     console.print(f"holding {holding}", markup=False, highlight=False)
     console.print(
-        f"{totals.rounds:,} rounds in {totals.blocks:,} blocks; {totals.out:,} losses out, {totals.missing:,} missing"
+        f"{totals.rounds:,} rounds in {totals.blocks:,} blocks; {totals.out:,} losses open, {totals.missing:,} missing"
     )
+    if totals.overdue:
+        late = (
+            f"{totals.overdue:,} blocks wait for losses that are long overdue (they come {totals.lateness:,.3g} rounds"
+        )
+        console.print(f"warning: {late} late on average) and are not learnt from: give a --patience", style="bold")
+    paused = [
+        printable(arm) + ("" if until == inf else f" until {_when(until)}") for arm, until in router.paused.items()
+    ]
+    if paused:
+        console.print(f"paused: {', '.join(paused)}", style="bold", markup=False, highlight=False)
+    if router.pinned is not None:
+        console.print(f"pinned: {printable(router.pinned)}", style="bold", markup=False, highlight=False)
     paid = f"{totals.switching:,.6g} for {totals.switches:,} switches"
-    console.print(f"cost {totals.cost:,.6g} = losses {totals.losses:,.6g} + {paid}")
+    missing = f" + {totals.missing_losses:,.6g} for missing ones" if totals.missing else ""
+    console.print(f"cost {totals.cost:,.6g} = losses {totals.losses:,.6g}{missing} + {paid}")
     marks = MARKS if console.encoding.startswith("utf") else PLAIN_MARKS
     table = Table(box=None, header_style="bold")
-    for heading in ("", "arm", "rounds", "mean loss", "blocks", "last used"):
+    for heading in ("", "arm", "rounds", "missing", "mean loss", "blocks", "last used"):
         table.add_column(heading, justify="left" if heading in ("", "arm") else "right", overflow="fold")
     for number, arm in enumerate(totals.arms):
         mean = "" if arm.mean is None else f"{arm.mean:.4f}"
         label = f"{printable(arm.arm)}{' (retired)' if arm.retired else ''}"
         mark = marks[number % len(marks)]
-        table.add_row(mark, Text(label), f"{arm.rounds:,}", mean, f"{arm.blocks:,}", _when(arm.last_used))
+        counts = (f"{arm.rounds:,}", f"{arm.missing:,}")
+        table.add_row(mark, Text(label), *counts, mean, f"{arm.blocks:,}", _when(arm.last_used))
     console.print(table)
     blocks = router.history.recent(RECENT)
     if blocks:

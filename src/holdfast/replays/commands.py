@@ -50,6 +50,9 @@ def replay(
     block_column: Annotated[
         str | None, typer.Option(help='With --logged, the column of the block; "rounds" where each round was drawn.')
     ] = None,
+    missing: Annotated[
+        float | None, typer.Option(help="With --logged, what a missing loss counts as, instead of what counted.")
+    ] = None,
 ) -> None:
     """What would it have cost? Play policies on recorded losses."""
     from holdfast.replays.log_file import evaluate_log
@@ -68,7 +71,7 @@ def replay(
             rule = "is not for --logged: a log has one arm per round, and only fixed arms can be evaluated from it"
             which = "--policies" if policies else "--rescale" if rescale else "--units"
             raise InvalidParameter(which, rule, policies or units or rescale)
-        found = evaluate_log(trace, columns, costs)
+        found = evaluate_log(trace, columns, costs, missing)
         print(found)
         if out is not None:
             print(f"\nThe report is {printable(found.write(out) / 'report.html')}")

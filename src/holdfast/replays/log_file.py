@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 import holdfast
@@ -34,17 +35,56 @@ RANDOM = "a random arm"
 EACH_ROUND = "a new draw each round"
 
 
-def read_log(source: Any, columns: Mapping[str, str | None]) -> LoggedData:
+def read_log(source: Any, columns: Mapping[str, str | None], missing: float | None = None) -> LoggedData:
     """The log in a file or data frame.
 
-    `columns` names those of ``arm``, ``loss``, ``probability`` and, if there is one, ``block`` (or ``"rounds"``: every
-    round was drawn anew) and ``time``, which must not run backwards.
+    Parameters
+    ----------
+    source
+        The file or data frame.
+    columns
+        Names those of ``arm``, ``loss``, ``probability`` and, if there is one, ``block`` (or ``"rounds"``: every round
+        was drawn anew) and ``time``, which must not run backwards.
+    missing
+        What a loss that did not come in time counts as, instead of what counted in the game.
+
+    Where a log says what became of each loss (`status`), rounds that an operator chose are left out, and so are all
+    from the first block on whose losses may still come: the late ones may be the expensive ones.
     """
     read = read_log_columns(source, columns)
+    if read["status"] is not None:
+        read = _known_rounds(read, missing)
+    elif missing is not None:
+        raise InvalidParameter("missing", "is for logs with a column 'status', which this one has not", missing)
     try:
-        return LoggedData(read["arm"], read["loss"], read["probability"], blocks=read["block"])
+        replaced = read["status"] is not None
+        return LoggedData(read["arm"], read["loss"], read["probability"], blocks=read["block"], replaced=replaced)
     except InvalidParameter as error:
         raise InvalidParameter(f"log: {error.parameter}", error.rule, error.value) from None
+
+
+def _known_rounds(read: dict[str, Any], missing: float | None) -> dict[str, Any]:
+    """The rounds whose losses are final and were drawn, with what counted for each."""
+    status, losses = read["status"], np.array(read["loss"], dtype=np.float64)
+    absent = (status == "missing") | (status == "late")
+    if missing is not None:
+        losses[absent] = real_number("missing", missing)
+    unknown = np.flatnonzero(absent & np.isnan(losses))
+    if len(unknown):
+        rule = f"must say what {len(unknown)} missing losses count as: nothing did, since missing was 'drop'"
+        raise InvalidParameter("log", f"{rule}; give missing=LOSS (--missing LOSS)", f"row {unknown[0] + 1}")
+    final = len(losses)
+    if (status == "open").any():
+        first = int((status == "open").argmax())
+        block = read["block"]
+        final = first if block is None or isinstance(block, str) else int((block == block[first]).argmax())
+        if final < len(losses) / 2:
+            rule = "must have losses that are final: those of most rounds come after one that is still open"
+            rule += "; settle what will not come with a patience: router.change(patience='auto')"
+            raise InvalidParameter("log", rule, f"row {first + 1} of {len(losses)}")
+    kept = np.flatnonzero(status[:final] != "forced")
+    cut = {name: column[kept] for name, column in {**read, "loss": losses}.items() if isinstance(column, np.ndarray)}
+    return {**read, **cut}
 
 
 @dataclass(frozen=True, repr=False)
@@ -140,10 +180,20 @@ class LogEvaluation:
         return page(title="What would each arm have cost?", lead=self._head(), sections=sections)
 
 
-def evaluate_log(source: Any, columns: Mapping[str, str | None], switching_costs: Sequence[float]) -> LogEvaluation:
-    """Every arm held for ever, a random one, and a uniform draw in each round; refused where the log cannot tell."""
+def evaluate_log(
+    source: Any, columns: Mapping[str, str | None], switching_costs: Sequence[float], missing: float | None = None
+) -> LogEvaluation:
+    """Every arm held for ever, a random one, and a uniform draw in each round; refused where the log cannot tell.
+
+    Parameters
+    ----------
+    source, columns, missing
+        As in `read_log`.
+    switching_costs
+        The values of λ.
+    """
     costs = tuple(real_number("switching_cost", cost, least=0) for cost in switching_costs)
-    log = read_log(source, columns)
+    log = read_log(source, columns, missing)
     asked: dict[str, Any] = {f"only {arm}": lambda arm=arm: log.of_arm(arm) for arm in log.arm_names}
     asked |= {RANDOM: log.of_random_hold, EACH_ROUND: lambda: log.of_mixture([1.0 / log.n_arms] * log.n_arms)}
     found: dict[str, Evaluation | str] = {}

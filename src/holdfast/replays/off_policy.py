@@ -97,6 +97,9 @@ class LoggedData:
         All arms, when some were never played: their names, or their number.
     confidence
         Of the intervals.
+    replaced
+        Whether arms may change inside a block, since the one that was drawn was not available for some of its rounds;
+        then the probability is that of the arm played (docs/availability.md).
     fewest_blocks
         Effective blocks below which an estimate is refused. (A higher limit is not safer: it lets pass those logs in
         which a seldom drawn arm happened not to come late, when it weighs most.)
@@ -123,11 +126,12 @@ class LoggedData:
         n_arms: int | None = None,
         confidence: float = 0.95,
         fewest_blocks: float = 10.0,
+        replaced: bool = False,
     ) -> None:
         self.losses = _column("losses", losses)
         self.arms, self.arm_names = _numbered(arms, arm_names, n_arms, len(self.losses))
         self.probabilities = _checked_probabilities(probabilities, len(self.losses))
-        self.starts = _starts(blocks, self.arms, self.probabilities)
+        self.starts = _starts(blocks, self.arms, self.probabilities, replaced)
         """The first round of each block, from 0."""
         self.confidence = real_number("confidence", confidence, above=0.0)
         if self.confidence >= 1.0:
@@ -213,7 +217,7 @@ class LoggedData:
         X = np.add.reduceat(weights * self.losses, self.starts)
         effective = self._effective_blocks(W)
         predicted, of_played = self._predictions(rounds_of)
-        corrections = X - W * of_played
+        corrections = X - np.add.reduceat(weights * of_played, self.starts)
         total = math.fsum(W)
         mean = math.fsum(X) / (total or math.nan)
 
@@ -262,17 +266,18 @@ class LoggedData:
         return effective
 
     def _predictions(self, rounds_of: Iterator[Array]) -> tuple[Array, Array]:
-        """For each block, from those before it: what the policy will lose, and m of the arm that was played."""
+        """From the blocks before: what the policy will lose in each block, and m of the arm played in each round."""
         lengths = self._lengths().astype(np.float64)
         totals = np.add.reduceat(self.losses, self.starts)
-        played = self.arms[self.starts]
+        block_of = np.repeat(np.arange(len(lengths)), self._lengths())
         of_all = _before(totals) / np.maximum(_before(lengths), 1.0)
-        predicted, of_played = np.zeros(len(lengths)), np.zeros(len(lengths))
+        predicted, of_played = np.zeros(len(lengths)), np.zeros(self.rounds)
         for arm, rounds in enumerate(rounds_of):
-            held = played == arm
-            m = (_before(totals * held) + of_all) / (_before(lengths * held) + 1.0)
+            held = self.arms == arm
+            lost, count = (np.add.reduceat(values, self.starts) for values in (self.losses * held, 1.0 * held))
+            m = (_before(lost) + of_all) / (_before(count) + 1.0)
             predicted += rounds * m
-            of_played[held] = m[held]
+            of_played[held] = m[block_of[held]]
         return predicted, of_played
 
 
@@ -344,7 +349,7 @@ def _numbered(
     return np.array([place[name] for name in played], dtype=np.int64), known
 
 
-def _starts(blocks: ArrayLike | None, arms: NDArray[np.int64], chances: Array) -> NDArray[np.int64]:
+def _starts(blocks: ArrayLike | None, arms: NDArray[np.int64], chances: Array, replaced: bool) -> NDArray[np.int64]:
     """The first round of each block."""
     same = (arms[1:] == arms[:-1]) & (chances[1:] == chances[:-1])
     if blocks is None:
@@ -359,7 +364,7 @@ def _starts(blocks: ArrayLike | None, arms: NDArray[np.int64], chances: Array) -
         raise InvalidParameter("blocks", rule, f"shape {ids.shape} of {ids.dtype}")
     follows = ids[1:] == ids[:-1]
     wrong = np.flatnonzero(follows & ~same)
-    if len(wrong):
+    if len(wrong) and not replaced:
         rule = "must change where the arm or its probability changes: a block is one draw"
         raise InvalidParameter(f"blocks at row {wrong[0] + 1}", rule, ids[wrong[0] + 1])
     starts = np.concatenate([[0], np.flatnonzero(~follows) + 1])

@@ -29,7 +29,7 @@ class NewGame(Struct, forbid_unknown_fields=True):
         None
     )
     parameters: Annotated[dict[str, Any], Meta(description="Further parameters of the policy, by name.")] = {}
-    patience: Annotated[Any, Meta(description="Rounds, such as 50, or a time: 30s, 10m, 2h, 1d.")] = None
+    patience: Annotated[Any, Meta(description="Rounds, such as 50, a time: 30s, 10m, 2h, 1d, auto or forever.")] = None
     missing: Annotated[Any, Meta(description="mean, drop or a loss.")] = None
     remember: Whole = None
     seed: Whole = None
@@ -41,7 +41,7 @@ class Changes(Struct, forbid_unknown_fields=True):
     switching_cost: Number = None
     add: Annotated[Any, Meta(extra_json_schema={"type": "array", "items": {"type": "string"}})] = ()
     retire: Annotated[Any, Meta(extra_json_schema={"type": "array", "items": {"type": "string"}})] = ()
-    patience: Annotated[Any, Meta(description="Rounds, such as 50, or a time: 30s, 10m, 2h, 1d.")] = None
+    patience: Annotated[Any, Meta(description="Rounds, such as 50, a time: 30s, 10m, 2h, 1d, auto or forever.")] = None
     missing: Annotated[Any, Meta(description="mean, drop or a loss.")] = None
     remember: Whole = None
     reason: Text = None
@@ -56,7 +56,7 @@ class GameView(Struct):
     arms: list[Arm]
     names: list[Arm]
     """All arms there ever were; those that are not in `arms` are retired."""
-    patience: int | str | None
+    patience: int | str
     missing: str | float
     remember: int
     created: float
@@ -194,6 +194,10 @@ class BlockView(Struct):
     settled: float | None
     losses: list[float]
     """Numbers that add up to the losses reported in time, exactly."""
+    stand_in: float | None
+    """What counted for each loss that did not come in time."""
+    forced: int
+    """1 when an operator chose the arm: it is not learnt from."""
 
 
 class BlockList(Struct):

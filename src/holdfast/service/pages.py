@@ -22,6 +22,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 import holdfast
+from holdfast.decisions.settings import AUTO, FOREVER
 from holdfast.errors import HoldfastError
 from holdfast.number_format import counted, five_digits, number, with_error
 from holdfast.report.markup import Html, element, joined
@@ -191,10 +192,15 @@ async def show_game(service: Service, request: Request, client: Client) -> Respo
 
 def _settings(view: GameView) -> str:
     cost = view.policy.get("switching_cost")
-    patience = f"waits {_seconds(float(view.patience[:-1]))}" if isinstance(view.patience, str) else None
     if isinstance(view.patience, int):
         patience = f"waits {counted(view.patience, 'round')}"
-    told = [view.label, None if cost is None else f"λ = {cost:g}", patience or "waits for losses for ever"]
+    elif view.patience == AUTO:
+        patience = "waits as long as losses are usually late"
+    elif view.patience == FOREVER:
+        patience = "waits for losses for ever"
+    else:
+        patience = f"waits {_seconds(float(view.patience[:-1]))}"
+    told = [view.label, None if cost is None else f"λ = {cost:g}", patience]
     return ", ".join(filter(None, [*told, f"begun {datetime.fromtimestamp(view.created, UTC):%Y-%m-%d}"]))
 
 

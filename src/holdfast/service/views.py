@@ -62,10 +62,14 @@ def why(head: Head, setup: Setup) -> str:
     """Why this arm now, and until when."""
     if head.arm < 0:
         return "No decision was asked for yet: the first one begins the first block."
+    if setup.pin is not None and setup.pin[1] > head.clock:
+        return f"An operator has pinned {setup.names[setup.pin[0]]}: it is handed out, and not learnt from."
     name, left, n = setup.name_of(head.arm), head.rounds - head.handed, len(setup.active)
-    drawn = f"Block {number(head.block)} drew {name} with probability {head.probability:.3g} among {n} arms"
+    drawn = f"Block {number(head.current)} drew {name} with probability {head.probability:.3g} among {n} arms"
     if left == 0:
         return f"{drawn}; all its rounds are handed out, so the next decision begins a new block."
+    if any(arm == head.arm and until > head.clock for arm, until in setup.paused):
+        return f"{drawn}; it is paused, so the most likely other arm is handed out meanwhile."
     rounds = "1 round" if left == 1 else f"{number(left)} rounds"
     return f"{drawn}; it is certain to stay for {rounds} more, then a new block is drawn."
 
@@ -77,7 +81,7 @@ def hold(transaction: Transaction, setup: Setup) -> Hold:
     return Hold(
         arm=_arm(head, setup),
         hold=head.rounds - head.handed,
-        block=head.block,
+        block=head.current,
         probability=head.probability if begun else None,
         why=why(head, setup),
     )
@@ -104,6 +108,8 @@ def block_view(block: Block, setup: Setup) -> BlockView:
         due=block.due,
         settled=block.settled_at,
         losses=list(block.losses),
+        stand_in=block.stand_in,
+        forced=block.forced,
     )
 
 

@@ -78,6 +78,8 @@ WORDS = {
     "hot": "WITH (fillfactor = 50)",
     "open": "",
     "settled": "",
+    "keys": "",
+    "idle": "",
     "requests": "",
 }
 

@@ -37,21 +37,28 @@ SCHEMA = (
     """CREATE TABLE holdfast_games (
         id {serial}, name TEXT NOT NULL UNIQUE, uid TEXT NOT NULL UNIQUE, secret TEXT NOT NULL,
         created {float} NOT NULL, policy TEXT NOT NULL, arms TEXT NOT NULL, settings TEXT NOT NULL,
-        settings_version TEXT NOT NULL)""",
+        availability TEXT NOT NULL, settings_version TEXT NOT NULL)""",
     """CREATE TABLE holdfast_heads (
         game BIGINT NOT NULL PRIMARY KEY, revision BIGINT NOT NULL, settings_version TEXT NOT NULL,
-        state_version TEXT NOT NULL, block BIGINT NOT NULL, arm BIGINT NOT NULL, rounds BIGINT NOT NULL,
+        state_version TEXT NOT NULL, block BIGINT NOT NULL, drawn BIGINT NOT NULL, current BIGINT NOT NULL,
+        arm BIGINT NOT NULL, last_arm BIGINT NOT NULL, rounds BIGINT NOT NULL,
         handed BIGINT NOT NULL, probability {float} NOT NULL, asked BIGINT NOT NULL, switches BIGINT NOT NULL,
         paid TEXT NOT NULL, settled BIGINT NOT NULL, forgotten BIGINT NOT NULL, kept BIGINT NOT NULL,
-        removed BIGINT NOT NULL, clock {float} NOT NULL, next_due {float}) {hot}""",
+        removed BIGINT NOT NULL, clock {float} NOT NULL, heard BIGINT NOT NULL, lateness {float} NOT NULL,
+        next_due {float}, next_idle {float}) {hot}""",
     """CREATE TABLE holdfast_states (
         game BIGINT NOT NULL PRIMARY KEY, version TEXT NOT NULL, data TEXT NOT NULL) {hot}""",
     """CREATE TABLE holdfast_blocks (
         game BIGINT NOT NULL, number BIGINT NOT NULL, key TEXT, arm BIGINT NOT NULL, rounds BIGINT NOT NULL,
         probability {float} NOT NULL, began {float} NOT NULL, bound {float}, forced BIGINT NOT NULL,
-        data TEXT NOT NULL, told BIGINT NOT NULL, losses TEXT NOT NULL, late BIGINT NOT NULL, due {float},
-        settled_order BIGINT, settled_at {float}, total {float}, PRIMARY KEY (game, number)) {compact}""",
+        data TEXT NOT NULL, first BIGINT NOT NULL, live BIGINT NOT NULL,
+        last {float} NOT NULL, played TEXT NOT NULL, told BIGINT NOT NULL, losses TEXT NOT NULL,
+        late BIGINT NOT NULL, due {float},
+        settled_order BIGINT, settled_at {float}, total {float}, stand_in {float},
+        PRIMARY KEY (game, number)) {compact}""",
     "CREATE INDEX holdfast_blocks_open ON holdfast_blocks (game, due, number) WHERE settled_order IS NULL",
+    "CREATE UNIQUE INDEX holdfast_blocks_keys ON holdfast_blocks (game, key) WHERE live = 1",
+    "CREATE INDEX holdfast_blocks_idle ON holdfast_blocks (game, last) WHERE live = 1",
     "CREATE INDEX holdfast_blocks_settled ON holdfast_blocks (game, settled_order) WHERE settled_order IS NOT NULL",
     """CREATE TABLE holdfast_asks (
         game BIGINT NOT NULL, block BIGINT NOT NULL, first BIGINT NOT NULL, rounds BIGINT NOT NULL,
@@ -88,13 +95,29 @@ BLOCKS = {
     "open": "{open} WHERE game = ? AND settled_order IS NULL ORDER BY number",
     "due": "{open} WHERE game = ? AND settled_order IS NULL AND due <= ?",
     "next due": "{open} WHERE game = ? AND settled_order IS NULL AND due > ? ORDER BY due LIMIT 1",
+    "key": "{keys} WHERE game = ? AND live = 1 AND key = ?",
+    "longest idle": "{idle} WHERE game = ? AND live = 1 ORDER BY last LIMIT ?",
     "settled after": "{settled} WHERE game = ? AND settled_order > ? ORDER BY settled_order LIMIT ?",
     "settled up to": "WHERE game = ? AND number <= ? AND settled_order IS NOT NULL ORDER BY number LIMIT ?",
     "after": "WHERE game = ? AND number > ? ORDER BY number LIMIT ?",
     "latest": "WHERE game = ? ORDER BY number DESC LIMIT ?",
 }
 
-CHANGED = ("rounds", "told", "losses", "late", "due", "settled_order", "settled_at", "total")
+CHANGED = (
+    "rounds",
+    "first",
+    "live",
+    "last",
+    "played",
+    "told",
+    "losses",
+    "late",
+    "due",
+    "settled_order",
+    "settled_at",
+    "total",
+    "stand_in",
+)
 """Columns of a block that change."""
 
 _changed = attrgetter(*CHANGED)
@@ -173,8 +196,10 @@ def _head_of(values: Sequence[Any]) -> Head:
     head: Head = row_of(Head, values)
     counts = 0 <= head.handed <= head.rounds <= MOST_COUNT and 0 <= head.asked <= MOST_COUNT
     order = 0 <= head.forgotten <= head.settled <= head.block <= MOST_COUNT and 0 <= head.removed <= head.block
-    numbers = 0 <= head.kept <= MOST_COUNT and head.revision >= 1 and (head.arm >= 0 or head.block == 0)
-    if not (counts and order and numbers and abs(head.clock) < MOST_TIME):
+    numbers = 0 <= head.kept <= MOST_COUNT and head.revision >= 1 and (head.arm >= 0 or head.current == 0)
+    order = order and 0 <= head.current <= head.block and 0 <= head.drawn <= head.block
+    numbers = numbers and abs(head.clock) < MOST_TIME and head.heard >= 0 and head.lateness >= 0.0
+    if not (counts and order and numbers):
         raise BadStore("the store is damaged: the counts of a game are impossible")
     return head
 
@@ -237,7 +262,7 @@ class Transaction(ABC):
             raise BadStore("the store is damaged: the state of a game is not that of its last block")
         return str(found[0][1])
 
-    def blocks(self, query: str, *values: float) -> list[Block]:
+    def blocks(self, query: str, *values: float | str) -> list[Block]:
         """Blocks by one of the named queries."""
         rest = BLOCKS[query].format(**self.words)
         return [_block_of(found) for found in self.fetch(select(Block) + rest, self.game, *values)]
@@ -280,12 +305,12 @@ class Transaction(ABC):
     def append(self, events: Events) -> None:
         """Write what was added and changed."""
         game = self.game
-        if events.begun:
-            self.write(insert(Block), [(game, *_as_stored(b)) for b in events.begun.values()])
-        if events.changed:
+        if events.changed:  # first: a conversation that ends makes room for the next one with its key
             sets = ", ".join(f"{name} = ?" for name in CHANGED)
             rows = [(*_changed(_as_stored(b)), game, b.number) for b in events.changed.values()]
             self.write(f"UPDATE holdfast_blocks SET {sets} WHERE game = ? AND number = ?", rows)
+        if events.begun:
+            self.write(insert(Block), [(game, *_as_stored(b)) for b in events.begun.values()])
         for kind, added in ((Ask, events.asks), (Loss, events.losses), (Change, events.changes)):
             if added:
                 self.write(insert(kind), [(game, *row) for row in added])
@@ -298,7 +323,7 @@ class Transaction(ABC):
         if events.removed:
             self.write("DELETE FROM holdfast_blocks WHERE game = ? AND number = ?", [(game, n) for n in events.removed])
         if events.game is not None:
-            columns = ("policy", "arms", "settings", "settings_version")
+            columns = ("policy", "arms", "settings", "availability", "settings_version")
             sets = ", ".join(f"{name} = ?" for name in columns)
             row = [getattr(events.game, name) for name in columns]
             self.write(f"UPDATE holdfast_games SET {sets} WHERE id = ?", [(*row, game)])

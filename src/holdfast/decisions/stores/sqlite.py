@@ -70,6 +70,8 @@ WORDS = {
     "hot": "",
     "open": "INDEXED BY holdfast_blocks_open",
     "settled": "INDEXED BY holdfast_blocks_settled",
+    "keys": "INDEXED BY holdfast_blocks_keys",
+    "idle": "INDEXED BY holdfast_blocks_idle",
     "requests": "INDEXED BY holdfast_asks_request",
 }
 

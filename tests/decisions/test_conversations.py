@@ -1,0 +1,134 @@
+"""Conversations: each stays with its arm, and is learnt from when it ends, however many are open."""
+
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from games import arms_of, play
+from test_commands import run
+
+import holdfast as hf
+
+EACH = hf.TsallisInf(arms=["a", "b", "c"])
+
+
+def test_a_conversation_stays_with_its_arm_until_it_ends(place):
+    one, two = place.open(policy=EACH, seed=3), place.open()
+    first = {key: one.ask(key=key) for key in map(str, range(40))}
+    assert set(arms_of(first.values())) == {"a", "b", "c"}
+    for key, decision in first.items():
+        again = two.ask(2, key=key)
+        assert {(d.arm, d.block, d.probability) for d in again} == {
+            (decision.arm, decision.block, decision.probability)
+        }
+    assert one.switches == 0
+    assert one.end("7")
+    assert not two.end("7")
+    assert two.ask(key="7").block == 41
+    assert one.rounds == 40 + 80 + 1
+    assert len(one.open_decisions) == one.rounds
+
+
+def test_a_conversation_is_learnt_from_when_it_has_ended_by_its_mean(place):
+    router, plain = place.open(policy=EACH, seed=3), place.open("plain", EACH, seed=3)
+    given = router.ask(4, key="x")
+    before = router.probabilities.tolist()
+    router.tell([(d.id, loss) for d, loss in zip(given, (0.0, 1.0, 1.0, 1.0), strict=True)])
+    assert router.probabilities.tolist() == before
+    router.end("x")
+    plain.tell(plain.ask().id, 0.75)
+    assert router.probabilities.tolist() == plain.probabilities.tolist() != before
+    assert play(router, 50) == play(plain, 50)
+    late = router.ask(2, key="y")
+    router.end("y")
+    assert router.tell(late[0].id, 0.5).new
+    assert router.history.frame["settled"].null_count() == 1
+    assert router.tell(late[1].id, 0.5).new
+    assert router.history.frame["settled"].null_count() == 0
+
+
+def test_a_conversation_that_is_idle_has_ended(place):
+    router = place.open(policy=EACH, seed=3, key_life=timedelta(minutes=5))
+    first = router.ask(key="x")
+    router.ask(key="z")
+    place.clock.now += 300
+    assert router.ask(key="x").block == first.block
+    place.clock.now += 1
+    router.ask(key="y")  # ends z, of which no loss has come
+    place.clock.now += 300
+    assert router.ask(key="x").block not in (first.block, 2)
+    with router.store.transaction(1, writing=False) as stored:
+        assert sorted(block.key for block in stored.blocks("longest idle", 9)) == ["x", "y"]
+    place.clock.now += 10**6
+    router.settle()
+    with router.store.transaction(1, writing=False) as stored:
+        assert stored.blocks("longest idle", 9) == []
+        assert stored.head.next_idle is None
+    with pytest.raises(hf.InvalidParameter, match="key_life must be a timedelta"):
+        router.change(key_life=5)
+
+
+def test_an_arm_that_is_down_or_gone_is_left_by_conversations_too(place):
+    router = place.open(policy=EACH, seed=3)
+    first = router.ask(key="x")
+    router.pause(first.arm)
+    during = router.ask(key="x")
+    assert (during.arm != first.arm, during.block) == (True, first.block)
+    router.resume(first.arm)
+    assert router.ask(key="x").arm == first.arm
+    router.change(retire_arms=[first.arm])
+    assert router.ask(key="x").arm != first.arm
+
+
+def test_a_request_of_a_conversation_made_again_gets_the_same(place):
+    router = place.open(policy=EACH, seed=3)
+    assert router.ask(2, key="x", request="r") == router.ask(2, key="x", request="r")
+    assert router.rounds == 2
+
+
+def test_ended_conversations_leave_one_row_until_compacted(place):
+    router = place.open(policy=EACH, seed=3, remember=0)
+    for key in map(str, range(30)):
+        router.tell([(d.id, 0.5) for d in router.ask(3, key=key)])
+        router.end(key)
+    assert len(router.history.frame) == 30
+    assert router.history.compact(keep=0) == 30
+    assert router.history.totals.told == 90
+
+
+def test_many_open_conversations_are_read_one_at_a_time(folder):
+    """Counted in steps of SQLite's machine: the thousandth costs what the tenth did."""
+    router = hf.open(f"sqlite:///{folder}/g.db", "game", EACH, seed=1)
+    store: Any = router.store
+    steps = 0
+
+    def step() -> None:
+        nonlocal steps
+        steps += 1
+
+    def counted(key: str) -> int:
+        nonlocal steps
+        steps = 0
+        store._connection.set_progress_handler(step, 1)
+        router.tell(router.ask(key=key).id, 0.5)
+        store._connection.set_progress_handler(None, 1)
+        return steps
+
+    few = max(counted(str(key)) for key in range(10))
+    for key in range(10, 1000):
+        router.ask(key=str(key))
+    assert max(counted(str(key)) for key in range(500, 510)) < 1.5 * few
+
+
+def test_conversations_have_a_shell(folder):
+    url = f"sqlite:///{folder}/jobs.db"
+    hf.open(url, "chat", EACH, seed=1).close()
+    first, again = (json.loads(run("ask", url, "chat", "--key", "c 17", "--json")) for _ in range(2))
+    assert (first["arm"], first["block"]) == (again["arm"], again["block"])
+    run("change", url, "chat", "--key-life", "10m", "--reason", "caches live so long")
+    with hf.open(url, "chat", key_life=timedelta(minutes=10)) as router:
+        assert router.history.changes[0]["detail"] == {"key_life": [3600.0, 600.0]}
+        assert router.history.changes[0]["reason"] == "caches live so long"
+    assert run("end", url, "chat", "c 17") == "ended\n"
+    assert json.loads(run("end", url, "chat", "c 17", "--json")) == {"ended": False}

@@ -1,0 +1,132 @@
+"""What is missing is told everywhere: in the log, in totals, and in what replay estimates."""
+
+import numpy as np
+import pytest
+from games import SWITCH
+from places import Place
+from statistics_of_samples import assert_at_least
+
+import holdfast as hf
+from holdfast.decisions.stores import store_at
+from holdfast.replays.log_file import read_log
+
+COLUMNS = {"arm": "arm", "loss": "loss", "probability": "probability", "block": "block", "time": "time"}
+ARMS = ["a", "b", "c"]
+SLOW = hf.TsallisSwitch(arms=ARMS, block_lengths=lambda n: 1 + n % 3, learning_rates=lambda n: 0.02)
+"""So that no arm is drawn too seldom to say anything of it."""
+
+LOST = {
+    "none": (0.0, 0.0, 0.0),
+    "a tenth": (0.1, 0.1, 0.1),
+    "two fifths": (0.4, 0.4, 0.4),
+    "of one arm": (0.4, 0.0, 0.0),
+}
+
+
+def played(place, name, lost, seed, rounds=300, **options):
+    """A game in which some losses never come, and what each arm would have cost in it."""
+    chance = np.random.default_rng(seed)
+    losses = (chance.random((rounds, 3)) < (0.2, 0.4, 0.3)).astype(float)
+    gone = chance.random((rounds, 3)) < lost
+    router = place.open(name, SLOW, seed=seed, **options)
+    for t in range(rounds):
+        decision = router.ask()
+        arm = ARMS.index(decision.arm)
+        if not gone[t, arm]:
+            router.tell(decision.id, losses[t, arm])
+    return router, np.where(gone, 1.0, losses).sum(axis=0)
+
+
+@pytest.mark.parametrize("lost", LOST)
+def test_the_log_estimates_what_arms_cost_though_losses_are_missing(lost):
+    """95 % intervals of each arm hold the truth in at least 90 % of 72 estimates."""
+    place, held = Place("memory", store_at("memory:")), 0
+    for seed in range(24):
+        router, truth = played(place, f"game {seed}", LOST[lost], seed, patience=10, missing=1.0)
+        router.ask(20)
+        router.settle()
+        log = read_log(router.history.log, COLUMNS)
+        assert 300 <= log.rounds <= 320
+        for arm in range(3):
+            found = log.of_arm(arm).doubly_robust
+            whole = truth[arm] + log.rounds - 300  # of the further rounds no loss comes
+            held += found.low <= whole <= found.high
+    assert_at_least(held, 72, 0.9, sees=0.4)
+
+
+def test_an_arm_that_times_out_is_shown_with_what_counted(place):
+    router, _ = played(place, "game", LOST["of one arm"], 1, rounds=300, patience=5, missing=1.0)
+    router.ask(10)
+    router.settle()
+    totals, log = router.history.totals, router.history.log
+    arm = totals.arms[0]
+    assert arm.missing > 0
+    assert arm.mean == (arm.losses + arm.missing) / (arm.told + arm.missing) > 0.3
+    assert totals.missing == sum(one.missing for one in totals.arms)
+    assert totals.missing_losses == totals.missing
+    assert totals.cost == totals.losses + totals.missing_losses + totals.switching
+    assert len(log) == totals.rounds
+    assert log["loss"].sum() == pytest.approx(totals.losses + totals.missing_losses)
+    counts = dict(log["status"].value_counts().rows())
+    assert (counts["told"], counts["missing"], counts["open"]) == (totals.told, totals.missing, totals.out)
+    router.change(remember=0)
+    for _ in range(9):
+        router.tell(router.ask().id, 0.5)
+    totals, forgotten = router.history.totals, router.history.log
+    assert not forgotten["single"].all()
+    counts = dict(forgotten["status"].value_counts().rows())
+    assert (counts["told"], counts["missing"]) == (totals.told, totals.missing)
+    assert forgotten["loss"].sum() == pytest.approx(totals.losses + totals.missing_losses)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_a_log_whose_missing_rounds_are_unknown_is_refused(place, folder, suffix):
+    router, _ = played(place, "game", LOST["a tenth"], 1, rounds=300, patience=5, missing="drop")
+    router.ask(10)
+    router.settle()
+    file = folder / f"log.{suffix}"
+    router.history.export(file)
+    with pytest.raises(hf.InvalidParameter, match=r"must say what \d+ missing losses count as: .*--missing LOSS"):
+        read_log(file, COLUMNS)
+    assert 300 <= read_log(file, COLUMNS, missing=1.0).rounds <= 310
+    open_game, _ = played(place, "open", LOST["a tenth"], 1, rounds=300, patience="forever")
+    with pytest.raises(hf.InvalidParameter, match="come after one that is still open"):
+        read_log(open_game.history.log, COLUMNS)
+
+
+def test_patience_follows_the_lateness_seen(place):
+    """Three times the mean lateness, 50 rounds at least; a patience that is too short corrects itself."""
+    router = place.open(policy=hf.Exp3(2), seed=1)
+    lost = router.ask()
+    router.ask(100)
+    assert router.settle() == 0  # no loss has come: nothing is known of lateness
+    router.tell(router.ask().id, 0.5)
+    assert router.settle() == 51 + 1
+    with pytest.raises(hf.TooLate):
+        router.tell(lost.id, 0.5)  # 101 rounds late
+    assert router.history.totals.lateness == 101 / 2
+    waiting = place.open("forever", SWITCH, seed=1, patience="forever")
+    waiting.ask(2)
+    for _ in range(100):
+        waiting.tell(waiting.ask().id, 0.5)
+    assert waiting.history.totals.overdue == 1
+    assert waiting.settle() == 0
+    waiting.change(patience="auto")
+    for _ in range(50):
+        waiting.tell(waiting.ask().id, 0.5)
+    assert (waiting.settle(), waiting.history.totals.overdue) == (1, 0)
+
+
+def test_the_log_of_a_game_with_outages_and_pins_is_one_that_replay_reads(place):
+    router = place.open("game", SLOW, seed=1)
+    for t in range(300):
+        if t == 100:
+            router.pin("c")
+        elif t == 120:
+            router.unpin()
+        decision = router.ask(available=["b", "c"] if t % 10 < 3 else None)
+        router.tell(decision.id, ARMS.index(decision.arm) / 2)
+    log = read_log(router.history.log, COLUMNS)
+    assert log.rounds == 280
+    found = log.of_arm("b").doubly_robust
+    assert found.low <= 140 <= found.high
