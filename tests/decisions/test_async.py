@@ -134,7 +134,7 @@ def test_a_cancelled_ask_that_was_being_written_is_found_again(place, monkeypatc
 
 
 def test_cancelled_at_any_moment_the_game_stays_whole(lasting_place):
-    router = lasting_place.open(policy=SWITCH, seed=1)
+    router = lasting_place.open(policy=SWITCH, seed=1, patience="forever")
 
     async def one(i):
         decision = await router.aask()

@@ -36,7 +36,7 @@ def shown(connection, name):
 
 def test_commits_are_durable_and_waits_end(behind):
     _, url = behind
-    router = hf.open(url, "game", SWITCH, seed=1, timeout=5)
+    router = hf.open(url, "game", SWITCH, seed=1, patience="forever", timeout=5)
     with psycopg.connect(f"{url}?options=-csynchronous_commit%3Don", autocommit=True) as connection:
         assert (shown(connection, "synchronous_commit"), shown(connection, "lock_timeout")) == ("off", "77s")
     deadline = time.monotonic() + 5
@@ -66,7 +66,7 @@ def test_more_threads_than_connections(behind):
     direct, url = behind
     store_at(direct).create([])
     watch(direct)
-    hf.open(url, "game", SWITCH, seed=1)
+    hf.open(url, "game", SWITCH, seed=1, patience="forever")
     routers = [hf.open(url, "game") for _ in range(6)]
 
     def play(router):

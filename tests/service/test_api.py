@@ -230,7 +230,7 @@ def test_metrics_count_requests_commits_and_games(web, game):
 
 def test_requests_that_wait_are_written_together(tmp_path):
     with InThread(f"sqlite:///{tmp_path}/games.db") as web:
-        router = opened(web, seed=1)
+        router = opened(web, seed=1, patience="forever")
 
         def work():
             for _ in range(25):

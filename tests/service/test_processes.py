@@ -26,7 +26,7 @@ def test_twenty_kills_lose_and_double_nothing(folder):
 def test_sigterm_answers_what_was_accepted_and_ends_streams(folder):
     url = f"sqlite:///{folder}/games.db"
     with InProcess(url) as server:
-        router = opened(server.web, seed=1, retry=0.0)
+        router = opened(server.web, seed=1, patience="forever", retry=0.0)
         asked, refused, enough = [], [], threading.Event()
 
         def work():
