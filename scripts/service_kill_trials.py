@@ -45,7 +45,7 @@ class Notes:
         """Ask and tell until it is enough; calls that are interrupted by a kill are tried again by the router."""
         chance = random.Random(seed)
         try:
-            with opened(server.web, seed=11, retry=120.0, remember=10**9) as router:
+            with opened(server.web, patience="forever", seed=11, retry=120.0, remember=10**9) as router:
                 while not self.stop.is_set():
                     decisions = router.ask(chance.choice([1, 1, 2, 5]))
                     self.asked += [decision.id for decision in decisions]
