@@ -123,7 +123,13 @@ class Router:
         return given[0] if n is None else given
 
     def ask_call(self, n: int, request: str | None, **announced: float | None) -> Call:
-        """An ask, checked, for the executor: its answer is a list of decisions."""
+        """An ask, checked, for the executor: its answer is a list of decisions.
+
+        Parameters
+        ----------
+        n, request, announced
+            As in `ask`; `announced` are `switching_cost` and `loss_bound`.
+        """
         rule = partial(
             ask,
             n=whole_number("n", n, least=1, most=MOST_AT_ONCE),

@@ -1,0 +1,58 @@
+"""Errors as JSON carries them, and back: what a service sends is what a router would have raised.
+
+>>> from holdfast.errors import AlreadyTold
+>>> sent = json.dumps(error_to_json(AlreadyTold("a-1-0-x", 0.25, 0.5)))
+>>> raise error_from_json(json.loads(sent))
+Traceback (most recent call last):
+    ...
+holdfast.errors.AlreadyTold: loss of decision a-1-0-x was told before: 0.25 is recorded; got 0.5
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from holdfast import errors
+from holdfast.errors import HoldfastError, InvalidParameter, OtherSettings, SomeRefused, UnknownPlayer
+
+FIELDS: dict[type[HoldfastError], tuple[str, ...]] = {
+    InvalidParameter: ("parameter", "rule", "value"),
+    errors.UnknownDecision: ("id", "reason"),
+    errors.AlreadyTold: ("id", "recorded", "loss"),
+    errors.TooLate: ("id", "loss", "settled", "reason"),
+    errors.Forgotten: ("id", "reason"),
+    UnknownPlayer: ("name", "known"),
+    OtherSettings: ("name", "differences", "hints"),
+}
+"""What each error is made of; all others are made of their message."""
+
+
+def error_to_json(error: HoldfastError) -> dict[str, Any]:
+    """An error as JSON carries it: its kind, its message, and what it is made of."""
+    kind = type(error)
+    known = kind if kind in FIELDS or hasattr(errors, kind.__name__) else errors.StoreError
+    content: dict[str, Any] = {"error": known.__name__, "message": str(error)}
+    if isinstance(error, SomeRefused):
+        return content | {"told": error.told, "refused": [error_to_json(one) for one in error.refused]}
+    return content | {name: _plain(getattr(error, name)) for name in FIELDS.get(kind, ())}
+
+
+def error_from_json(content: dict[str, Any]) -> HoldfastError:
+    """The error that `error_to_json` wrote."""
+    kind = getattr(errors, str(content.get("error")), None)
+    if not (isinstance(kind, type) and issubclass(kind, HoldfastError)):
+        return HoldfastError(str(content.get("message")))
+    if kind is SomeRefused:
+        return SomeRefused(content["told"], [error_from_json(one) for one in content["refused"]])
+    if kind in FIELDS:
+        return kind(*(content[name] for name in FIELDS[kind]))
+    return kind(content["message"])
+
+
+def _plain(value: Any) -> Any:
+    """`value` if JSON can carry it, else what it looks like."""
+    try:
+        return json.loads(json.dumps(value))
+    except (TypeError, ValueError):
+        return repr(value)
