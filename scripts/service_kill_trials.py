@@ -45,7 +45,7 @@ class Notes:
         """Ask and tell until it is enough; calls that are interrupted by a kill are tried again by the router."""
         chance = random.Random(seed)
         try:
-            with opened(server.web, seed=11, retry=120.0, remember=10**9) as router:
+            with opened(server.web, seed=11, retry=600.0, remember=10**9) as router:
                 while not self.stop.is_set():
                     decisions = router.ask(chance.choice([1, 1, 2, 5]))
                     self.asked += [decision.id for decision in decisions]
@@ -85,7 +85,7 @@ def play(url: str, trials: int, seed: int = 1) -> tuple[int, int]:
     for thread in threads:
         thread.start()
     for trial in range(trials):
-        time.sleep(chance.uniform(0.05, 0.6))
+        time.sleep(chance.uniform(0.05, 1.5))
         server.kill()
         server = InProcess(url, port=port)
         if trial % 50 == 49:
@@ -93,7 +93,7 @@ def play(url: str, trials: int, seed: int = 1) -> tuple[int, int]:
     time.sleep(0.3)
     notes.stop.set()
     for thread in threads:
-        thread.join(120)
+        thread.join(600)
     server.stop()
     return check(url, notes)
 

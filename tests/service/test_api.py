@@ -12,7 +12,9 @@ import pytest
 from service import GAME, InThread, ask, opened, problem
 
 import holdfast as hf
+from holdfast.decisions.executor import Call
 from holdfast.service.api import OPERATIONS
+from holdfast.service.games import make_all
 from holdfast.service.openapi import document
 
 
@@ -295,3 +297,15 @@ def test_answers_are_of_the_types_that_the_document_says(web, one):
     elif kind is not None:
         typed = msgspec.json.decode(answer.body, type=kind)
         assert json.loads(msgspec.json.encode(typed)) == answer.json
+
+
+def test_a_call_that_fails_does_not_spoil_those_written_with_it():
+    router = hf.open("memory:", "game", hf.Exp3(arms=["a", "b"]), seed=1)
+
+    def fails(view, again):
+        raise ZeroDivisionError
+
+    calls = [router.ask_call(2, None), Call(fails), router.ask_call(1, None)]
+    first, error, last = make_all(router.executor, calls)
+    assert (len(first), type(error), len(last)) == (2, ZeroDivisionError, 1)
+    assert router.rounds == 3

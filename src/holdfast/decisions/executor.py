@@ -19,7 +19,7 @@ from holdfast.decisions.core import View
 from holdfast.decisions.setup import Setup, State
 from holdfast.decisions.stores.forks import ROUTER, drop_waiting_in_children, lock_across_forks
 from holdfast.decisions.stores.sql import ConnectionLost, Rounds, Store, Transaction, nested
-from holdfast.errors import BadStore, StoreError
+from holdfast.errors import BadStore, HoldfastError, StoreError
 from holdfast.policies.policy import Policy
 
 T = TypeVar("T")
@@ -75,32 +75,26 @@ class Executor:
 
     def execute(self, call: Call) -> Any:
         """Make one call, together with all that wait; its answer. A refusal is raised."""
-        answer = self.execute_all([call])[0]
-        if isinstance(answer, BaseException):
-            raise answer
-        return answer
-
-    def execute_all(self, calls: Sequence[Call]) -> list[Any]:
-        """Make calls, together with all that wait; for each its answer, or the error that it ended in."""
         if self._lock._is_owned():
             raise nested(self.store.url)
-        mine, deadline = [Waiting(call) for call in calls], time.monotonic() + self._timeout
-        self._queue.extend(mine)
+        mine, deadline = Waiting(call), time.monotonic() + self._timeout
+        self._queue.append(mine)
         try:
-            if not self._lock.acquire(timeout=self._timeout):
-                given_up = [self._give_up(one) for one in mine]
-                if not all(given_up):
-                    self._lock.acquire()  # some are being made: whoever makes them has a deadline
-            while not all(one.done for one in mine):
+            if not self._lock.acquire(timeout=self._timeout) and not self._give_up(mine):
+                self._lock.acquire()  # it is being made: whoever makes it has a deadline
+            while not mine.done:
                 self._run([self._queue.popleft() for _ in range(min(len(self._queue), MOST_TOGETHER))], deadline)
         except BaseException:
-            for one in mine:
-                self._give_up(one)
+            self._give_up(mine)
             raise
         finally:
             if self._lock._is_owned():
                 self._lock.release()
-        return [one.answer if one.error is None else one.error for one in mine]
+        if mine.error is not None:
+            raise mine.error
+        if isinstance(mine.answer, HoldfastError):
+            raise mine.answer
+        return mine.answer
 
     def _give_up(self, mine: Waiting) -> bool:
         """Take a call back, if nobody is making it."""

@@ -161,6 +161,7 @@ class RemoteRouter(Router):
         self._place = f"/v1/games/{quote(name, safe='')}"
         self._policy: tuple[dict[str, Any], Policy] | None = None
         self._seen = view
+        self._executor: Any = _Losses(self)
 
     def __repr__(self) -> str:
         view = self._view()
@@ -218,26 +219,20 @@ class RemoteRouter(Router):
         given = [Decision(**one) for one in self._call("POST", "/decisions", body)["decisions"]]
         return given[0] if n is None else given
 
-    def _tell(self, pairs: list[tuple[Any, Any]]) -> Answers:
-        answers: dict[int, Any] = {}
-        losses: list[tuple[int, dict[str, Any]]] = []
+    def tell_call(self, pairs: list[tuple[Any, Any]]) -> tuple[Any, dict[int, HoldfastError]]:
+        """What `_Losses.execute` sends, and by place those that are refused without asking the server."""
+        refused: dict[int, HoldfastError] = {}
+        losses: list[dict[str, Any]] = []
         for number, (id, loss) in enumerate(pairs):
             try:
                 if not isinstance(id, str):
                     raise InvalidParameter("id", RULE, id)
                 if not id.isascii():
                     raise UnknownDecision(id, RULE)
-                losses.append((number, {"id": id, "loss": real_number("loss", loss)}))
+                losses.append({"id": id, "loss": real_number("loss", loss)})
             except HoldfastError as error:
-                answers[number] = error
-        for first in range(0, len(losses), AT_ONCE):
-            some = losses[first : first + AT_ONCE]
-            verdicts = self._call("POST", "/losses", {"losses": [loss for _, loss in some]})["verdicts"]
-            for (number, loss), verdict in zip(some, verdicts, strict=True):
-                problem = verdict.get("problem")
-                refused = None if problem is None else error_from_json({**problem, "message": problem["detail"]})
-                answers[number] = refused or Receipt(loss["id"], verdict["new"])
-        return [answers[number] for number in range(len(pairs))]
+                refused[number] = error
+        return losses or None, refused
 
     def settle(self) -> int:
         """As `Router.settle`."""
@@ -296,6 +291,25 @@ class RemoteRouter(Router):
     def close(self) -> None:
         """Close the connections."""
         self._server.close()
+
+
+class _Losses:
+    """Sends losses, where a router with a store has its executor."""
+
+    def __init__(self, router: RemoteRouter) -> None:
+        self._call = router._call
+
+    def execute(self, losses: list[dict[str, Any]]) -> Answers:
+        """For each loss a receipt, or why it was refused."""
+        answers: Answers = []
+        for first in range(0, len(losses), AT_ONCE):
+            some = losses[first : first + AT_ONCE]
+            verdicts = self._call("POST", "/losses", {"losses": some})["verdicts"]
+            for loss, verdict in zip(some, verdicts, strict=True):
+                problem = verdict.get("problem")
+                refused = None if problem is None else error_from_json({**problem, "message": problem["detail"]})
+                answers.append(refused or Receipt(loss["id"], verdict["new"]))
+        return answers
 
 
 class RemoteHistory(History):

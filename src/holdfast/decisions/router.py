@@ -155,29 +155,29 @@ class Router:
         are errors (`holdfast.errors`). With a mapping or pairs of ids and losses, all are taken in one call and in
         this order; if some are refused the others count, and `SomeRefused` lists the reasons.
         """
-        if isinstance(id, str) or loss is not None:
-            answer = self._tell([(id, loss)])[0]
-            if isinstance(answer, HoldfastError):
-                raise answer
-            return answer
+        single = isinstance(id, str) or loss is not None
         try:
-            pairs = [(name, value) for name, value in (id.items() if isinstance(id, Mapping) else id)]
-        except (TypeError, ValueError):
+            pairs: list[Any] = [(id, loss)] if single else list(id.items() if isinstance(id, Mapping) else id)
+            call, refusals = self.tell_call(pairs)
+        except (TypeError, ValueError) as error:
+            if isinstance(error, HoldfastError):
+                raise
             rule = "must be the id of a decision, with its loss, or pairs of ids and losses"
             raise InvalidParameter("id", rule, id) from None
-        answers = self._tell(pairs)
+        answers: Answers = [] if call is None else self._executor.execute(call)
+        for number, reason in refusals.items():
+            answers.insert(number, reason)
         refused = [answer for answer in answers if isinstance(answer, HoldfastError)]
+        if single and refused:
+            raise refused[0]
         if refused:
             raise SomeRefused(len(answers), refused)
-        return answers  # type: ignore[return-value]  # no error is left
-
-    def _tell(self, pairs: list[tuple[Any, Any]]) -> Answers:
-        call, refused = self.tell_call(pairs)
-        return with_refused([] if call is None else self._executor.execute(call), refused)
+        return answers[0] if single else answers  # type: ignore[return-value]  # no error is left
 
     def tell_call(self, pairs: list[tuple[Any, Any]]) -> tuple[Call | None, dict[int, HoldfastError]]:
         """A report of losses, for the executor, and by place those that are refused without asking the store."""
         reports: list[Report] = []
+        rounds: list[tuple[int, int]] = []
         refused: dict[int, HoldfastError] = {}
         parse = self._executor.setup.ids.parse
         for number, (id, loss) in enumerate(pairs):
@@ -185,11 +185,11 @@ class Router:
                 place = parse(id)
                 value = loss if type(loss) is float and isfinite(loss) else real_number("loss", loss)
                 reports.append((id, *place, value))
+                rounds.append(place)
             except HoldfastError as error:
                 refused[number] = error
         if not reports:
             return None, refused
-        rounds = [(block, round) for _, block, round, _ in reports]
         return Call(partial(tell, reports=reports, now=checked_time(self._clock)), rounds), refused
 
     def settle(self) -> int:
@@ -290,13 +290,6 @@ class Router:
 
     def __exit__(self, *error: object) -> None:
         self.close()
-
-
-def with_refused(answers: Answers, refused: Mapping[int, HoldfastError]) -> Answers:
-    """The answers of the store, with those that were refused before in their places."""
-    for number, reason in refused.items():
-        answers.insert(number, reason)
-    return answers
 
 
 def checked_time(clock: Callable[[], float]) -> float:

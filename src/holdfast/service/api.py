@@ -21,7 +21,6 @@ from holdfast.decisions.core import View
 from holdfast.decisions.executor import Call
 from holdfast.decisions.history import History, Totals, totals_of
 from holdfast.decisions.ids import checked_name
-from holdfast.decisions.router import with_refused
 from holdfast.decisions.settings import written_patience
 from holdfast.errors import HoldfastError, InvalidParameter
 from holdfast.policies.policy import Policy
@@ -342,7 +341,10 @@ async def open_decisions(service: Service, request: Request, client: Client) -> 
 async def _tell(service: Service, name: str, pairs: list[tuple[Any, Any]]) -> list[Any]:
     async def tell(game: Game) -> list[Any]:
         call, refused = game.router.tell_call(pairs)
-        return with_refused([] if call is None else await game.make(call), refused)
+        answers: list[Any] = [] if call is None else await game.make(call)
+        for number, reason in refused.items():
+            answers.insert(number, reason)
+        return answers
 
     found: list[Any] = await service.games.with_game(name, tell)
     return found

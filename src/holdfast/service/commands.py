@@ -83,7 +83,9 @@ def list_tokens(file: TokensFile, as_json: AsJson = False) -> None:
     """List the tokens: id, role, games, when and what for."""
     from holdfast.service.tokens import TokenFile
 
-    found = TokenFile(file).known().values()
+    tokens = TokenFile(file)
+    tokens.check_there()
+    found = tokens.known().values()
     if as_json:
         print(json.dumps([{k: v for k, v in vars(one).items() if k != "hash"} for one in found]))
         return

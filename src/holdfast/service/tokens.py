@@ -84,6 +84,11 @@ class TokenFile:
             self._read = version
         return self._known
 
+    def check_there(self) -> None:
+        """An error where there is no file."""
+        if not self.path.exists():
+            raise InvalidParameter("file", "must be a file that `holdfast token make` wrote", str(self.path))
+
     def find(self, written: str) -> Token | None:
         """The token that somebody shows, if it is one."""
         _, _, rest = written.partition("hf_")
@@ -104,6 +109,7 @@ class TokenFile:
 
     def revoke(self, id: str) -> None:
         """Make a token worthless."""
+        self.check_there()
         with self._changing() as tokens:
             if id not in tokens:
                 raise InvalidParameter("id", "must be the id of a token, as `holdfast token list` shows it", id)
@@ -113,6 +119,8 @@ class TokenFile:
     @contextmanager
     def _changing(self) -> Iterator[dict[str, Token]]:
         """The tokens, which nobody else changes meanwhile."""
+        if not self.path.parent.is_dir():
+            raise InvalidParameter("file", "must lie in a folder that exists", str(self.path))
         with FileLock(f"{self.path}.lock", timeout=10):
             yield dict(self.known())
 
