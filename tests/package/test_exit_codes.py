@@ -126,7 +126,7 @@ def test_hints_lead_somewhere(url, asked):
     told = command_here("reproduce", "--with", "ucb1")
     assert told.stderr == "holdfast: --with must be one of adaptive; got 'ucb1'\n"
     code, message, _ = refused("store", "ask", url, "o", "--policy", "exp3", "--arms", "a,b", "--patience", "soon")
-    assert message.startswith("--patience must be rounds, such as 50, or a time, such as 30s")
+    assert message.startswith("--patience must be rounds, such as 50, a time, such as 30s")
 
 
 def test_every_error_has_an_exit_code_and_the_document_lists_them():

@@ -308,7 +308,7 @@ def pin(
     as_json: AsJson = False,
     allow: Allow = None,
 ) -> None:
-    """Hand out this arm only; the policy does not learn from these rounds."""
+    """Hand out this arm only; nothing is learnt meanwhile."""
     _operate(url, name, as_json, allow, lambda router: router.pin(_arm(router, arm), _end(until), reason))
 
 

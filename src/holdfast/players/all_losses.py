@@ -14,7 +14,6 @@ from holdfast.layouts import Array
 from holdfast.players.losses import announced_value, outside_range
 from holdfast.players.player import Player
 from holdfast.policies.policy import Policy
-from holdfast.regret import NO_ARM
 
 
 class AllLossesPlayer(Player, sees="all"):
@@ -92,9 +91,9 @@ class AllLossesPlayer(Player, sees="all"):
                 self._state.shut[:] = closed[0]
                 self._state.closed[: closed.size] = closed.ravel()
                 self._state.closed_rows[0] = len(closed)
-        previous = game.block.item(0) if game.begun else NO_ARM
         arm, self._left = game.begin(announced)
-        if arm != previous:
+        if arm != self._playing:
+            self._playing = arm
             self._switches += 1
         self._arm = arm if policy.arms is None else policy.arms[arm]
         return self._arm

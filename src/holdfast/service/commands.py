@@ -83,6 +83,8 @@ def list_tokens(file: TokensFile, as_json: AsJson = False) -> None:
     """List the tokens: id, role, games, when and what for."""
     from holdfast.service.tokens import TokenFile
 
+    if not file.exists():
+        raise InvalidParameter("file", "must be a file that `holdfast token make` wrote; there is none", None)
     found = TokenFile(file).known().values()
     if as_json:
         print(json.dumps([{k: v for k, v in vars(one).items() if k != "hash"} for one in found]))
