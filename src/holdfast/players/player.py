@@ -73,6 +73,10 @@ class Player:
         """A player of the kind that the policy needs."""
         return object.__new__(Player._kinds.get(policy.sees, Player) if isinstance(policy, Policy) else cls)
 
+    def __getnewargs__(self) -> tuple[Policy]:
+        """What a copy is made with."""
+        return (self.policy,)
+
     def __init__(self, policy: Policy, seed: object = None, replication: int = 0) -> None:
         self.policy = policy
         self._game = Game(policy, seed, replication)
