@@ -38,6 +38,8 @@ switches: the bill.
 SCHEMA = KEYS | {name: pl.Int64 if name == "switches" else pl.Float64 for name in MEASURES}
 MAY_BE_UNKNOWN = ("total_loss", "total_cost")
 """Not recorded before 0.3.0: null in a table that was written then."""
+MAY_BE_EXPECTED = {"switches": pl.Float64}
+"""Where expected costs were computed instead of sampled, switches are means."""
 OLDER_NAMES = {"cost": "regret_with_switching"}
 
 PROVENANCE, CHECKSUM, FORMAT, VERSION = "holdfast", "holdfast.checksum", "holdfast.format", 2
@@ -193,7 +195,7 @@ def _tidy(frame: pl.DataFrame) -> pl.DataFrame:
     frame = frame.rename(older)
     unknown = [pl.lit(None, pl.Float64).alias(name) for name in MAY_BE_UNKNOWN if name not in frame.columns]
     frame = frame.with_columns(unknown) if older else frame
-    if any(frame.schema.get(name) != kind for name, kind in SCHEMA.items()):
+    if any(frame.schema.get(name) not in (kind, MAY_BE_EXPECTED.get(name, kind)) for name, kind in SCHEMA.items()):
         raise BadSavedState("must be a file written by Result.write; this is another table")
     certain = [name for name in SCHEMA if name not in MAY_BE_UNKNOWN]
     if any(frame.select(certain).null_count().row(0)):

@@ -1,7 +1,7 @@
 """CSV files of losses: polars parses them; what it cannot parse is looked for line by line and named.
 
-A file begins with a line of names, has commas between columns and points in numbers. It may be gzipped and may begin
-with a byte order mark.
+A file begins with a line of names. It has commas between columns and points in numbers unless `CsvFormat` says
+otherwise. It may be gzipped and may begin with a byte order mark.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ import gzip
 import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, Self
 
 from holdfast.checks import one_of
 from holdfast.errors import InvalidParameter
@@ -26,28 +27,80 @@ FIRST_LINE = 2
 DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+")
 
 
-def read_csv(file: Path, index: str | None, numbers: Sequence[str] | None = None) -> pl.DataFrame:
-    """The columns of `numbers`, or all but `index`, as floats; others as numbers, times or text, whichever they are."""
+@dataclass(frozen=True)
+class CsvFormat:
+    """How a CSV file is written."""
+
+    separator: str = ","
+    decimal: str = "."
+    missing: bool = False
+    """Whether values may be missing."""
+
+    @classmethod
+    def of(cls, separator: object, decimal: object, *, missing: bool = False) -> Self:
+        """Checked."""
+        if separator == "\\t":  # as a shell gives it
+            separator = "\t"
+        if not isinstance(separator, str) or len(separator) != 1 or separator in '"\r\n':
+            raise InvalidParameter("separator", "must be one character such as ; or a tab", separator)
+        if decimal not in (".", ","):
+            raise InvalidParameter("decimal", "must be . or ,", decimal)
+        if decimal == separator:
+            raise InvalidParameter("decimal", "must not be what stands between columns; give separator=';'", decimal)
+        return cls(separator, str(decimal), missing)
+
+    def is_number(self, cell: str) -> bool:
+        """Whether a cell is a number as written in this format."""
+        return _is_number(cell.replace(",", ".") if self.decimal == "," and "." not in cell else cell)
+
+
+PLAIN = CsvFormat()
+
+
+def read_csv(
+    file: Path, index: str | None, numbers: Sequence[str] | None = None, form: CsvFormat = PLAIN
+) -> pl.DataFrame:
+    """The columns of `numbers`, or all but `index`, as floats; others as numbers, times or text, whichever they are.
+
+    Parameters
+    ----------
+    file
+        The path.
+    index
+        A column that is no number.
+    numbers
+        The columns that are.
+    form
+        How it is written.
+    """
     import polars as pl
 
-    names = _header(file)
+    names = _header(file, form)
     if index is not None:
         one_of("index", index, names)
     if len(names) - (index is not None) < 2:
-        rule = "must have at least two columns of losses, one per arm, with commas between them"
-        raise InvalidParameter("source", rule, ",".join(names))
+        between = {",": "commas", ";": "semicolons", "\t": "tabs"}.get(form.separator, repr(form.separator))
+        rule = f"must have at least two columns of losses, one per arm, with {between} between them"
+        raise InvalidParameter("source", rule, form.separator.join(names))
     free = [name for name in names if name == index or (numbers is not None and name not in numbers)]
     kinds = {name: pl.Float64 for name in names if name not in free}
     try:
-        frame = pl.read_csv(file, new_columns=names, schema_overrides=kinds, infer_schema=False)
+        frame = pl.read_csv(
+            file,
+            new_columns=names,
+            schema_overrides=kinds,
+            infer_schema=False,
+            separator=form.separator,
+            decimal_comma=form.decimal == ",",
+        )
     except pl.exceptions.PolarsError as error:
-        _diagnose(file, names, free)
+        _diagnose(file, names, free, form)
         reason = str(error).strip().partition("\n")[0]
         raise InvalidParameter("source", f"must be a .csv table ({reason})", str(file)) from None
     if frame.height and frame.tail(1).null_count().sum_horizontal().item() == frame.width:
         frame = frame.head(frame.height - _blank_lines_at_the_end(file))
     if sum(frame.null_count().row(0)):
-        _diagnose(file, names, free)
+        _diagnose(file, names, free, form)
     return frame.with_columns(_typed(frame[name]) for name in free)
 
 
@@ -57,23 +110,26 @@ def _opened(file: Path) -> IO[str]:
     return lines
 
 
-def _header(file: Path) -> list[str]:
-    """The names of the columns; an error where the first line has none, or has other than commas between them."""
+def _header(file: Path, form: CsvFormat) -> list[str]:
+    """The names of the columns; an error where the first line has none, or has something else between them."""
     with _opened(file) as lines:
         try:
             first = lines.readline(2**20)
-            lines.readline(2**20)
+            second = lines.readline(2**20)
         except UnicodeDecodeError as error:
             raise InvalidParameter("source", f"must be text in UTF-8; save it as such ({error})", str(file)) from None
     if not first.strip():
         raise InvalidParameter("source", "must be a .csv table; its first line is empty", str(file))
-    for mark, word in ((";", "semicolons"), ("\t", "tabs")):
-        if mark in first and "," not in first:
-            rule = f"must have commas between columns and points in numbers, not {word}; save it so"
+    for mark, word in ((";", "semicolons"), ("\t", "tabs"), (",", "commas")):
+        if mark in first and form.separator not in first:
+            written = "\\t" if mark == "\t" else mark
+            rule = f"has {word} between columns: give separator={written!r}"
+            if mark != "," and form.decimal == "." and DECIMAL_COMMA.search(second):
+                rule += " and decimal=','"
             raise InvalidParameter("source", rule, first.strip())
     if first.endswith("\r"):
         raise InvalidParameter("source", "must have lines that end in \\n or \\r\\n, not in \\r; save it so", str(file))
-    names = [name.strip() for name in next(csv.reader([first]))]
+    names = [name.strip() for name in next(csv.reader([first], delimiter=form.separator))]
     numbers = [name for name in names if _is_number(name)]
     if numbers:
         rule = "must have a header line of arm names before the first round"
@@ -102,10 +158,10 @@ def _blank_lines_at_the_end(file: Path) -> int:
     return blank
 
 
-def _diagnose(file: Path, names: Sequence[str], free: Sequence[str]) -> None:
+def _diagnose(file: Path, names: Sequence[str], free: Sequence[str], form: CsvFormat) -> None:
     """Look for the first line that is no round, and say what is wrong with it; `free` columns may hold anything."""
     with _opened(file) as lines:
-        rows = csv.reader(lines)
+        rows = csv.reader(lines, delimiter=form.separator)
         next(rows)
         for cells in rows:
             here = f"line {rows.line_num} of {file.name}"
@@ -114,21 +170,30 @@ def _diagnose(file: Path, names: Sequence[str], free: Sequence[str]) -> None:
                 raise InvalidParameter("source", rule, "")
             if len(cells) != len(names):
                 hint = "; are there decimal commas? Write 0.5, not 0,5" if len(cells) == 2 * len(names) else ""
+                if hint and form.separator != ",":
+                    hint = ""
                 rule = f"must have {len(names)} columns in every line, as in the first; {here} has {len(cells)}{hint}"
                 raise InvalidParameter("source", rule, ",".join(cells))
             for name, cell in zip(names, cells, strict=True):
-                if name not in free and not _is_number(cell):
-                    raise _not_a_number(cell, f"{here}, column {name!r}", name, rows.line_num == FIRST_LINE)
+                if name not in free and not form.is_number(cell) and not (form.missing and not cell.strip()):
+                    first_row = rows.line_num == FIRST_LINE
+                    raise _not_a_number(cell, f"{here}, column {name!r}", name, first_row, names, free)
 
 
-def _not_a_number(cell: str, place: str, name: str, at_once: bool) -> InvalidParameter:
+def _not_a_number(
+    cell: str, place: str, name: str, at_once: bool, names: Sequence[str], free: Sequence[str]
+) -> InvalidParameter:
     if not cell.strip():
         rule = f"must have a number in {place}; it is missing: fill it in, or leave out the row or the column"
     elif DECIMAL_COMMA.fullmatch(cell.strip()):
-        rule = f"must have points in its numbers, not commas, as in {place}; write {cell.strip().replace(',', '.')}"
+        rule = f"must have points in its numbers, not commas, as in {place}; give decimal=','"
+    elif at_once and free and len(names) == len(free) + 2:  # time, arm and loss?
+        (other,) = [column for column in names if column not in free and column != name]
+        long = f"{free[0]},{name},{other}"
+        rule = f"must have a number in {place}; if each row has the loss of one arm, give long={long!r}"
     else:
         rule = f"must have a number in {place}"
-        if at_once:  # all of the column may be like this
+        if at_once and not free:  # all of the column may be like this
             rule += f"; if the column has the times or names of the rounds, give index={name!r}"
     return InvalidParameter("source", rule, cell)
 
@@ -141,7 +206,10 @@ def _typed(column: pl.Series) -> pl.Series:
         lambda: column.cast(pl.Int64),
         lambda: column.cast(pl.Float64),
         lambda: column.str.to_datetime(),
+        lambda: column.str.to_datetime("%d.%m.%Y %H:%M"),
+        lambda: column.str.to_datetime("%d.%m.%Y %H:%M:%S"),
         lambda: column.str.to_date(),
+        lambda: column.str.to_date("%d.%m.%Y"),
     )
     for read in readings:
         with suppress(pl.exceptions.PolarsError):

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.checks import one_of
-from holdfast.data.csv_file import FIRST_LINE, read_csv
+from holdfast.data.csv_file import FIRST_LINE, PLAIN, CsvFormat, read_csv
 from holdfast.errors import InvalidParameter
 from holdfast.layouts import Array
 
@@ -112,17 +112,27 @@ class Trace:
         return f"{line}{file}{label}, column {self.arms[arm]!r}"
 
 
-def read_trace(source: object, *, index: str | None = None, arms: Sequence[str] | None = None) -> Trace:
+def read_trace(
+    source: object, *, index: str | None = None, arms: Sequence[str] | None = None, form: CsvFormat = PLAIN
+) -> Trace:
     """The table that `source` is, or that the file it names holds.
 
-    An array, a data frame (polars, pandas, Arrow), or the path of a file that ends as `SUFFIXES` says. `index` is the
-    column with the time or name of each round, which is no arm; times and numbers must not run backwards. `arms` names
-    the columns of an array, or chooses columns of a table that has names.
+    Parameters
+    ----------
+    source
+        An array, a data frame (polars, pandas, Arrow), or the path of a file that ends as `SUFFIXES` says.
+    index
+        The column with the time or name of each round, which is no arm; times and numbers must not run backwards.
+    arms
+        Names of the columns of an array, or the columns to take of a table that has names; others may hold anything.
+    form
+        How a CSV file is written.
     """
     if isinstance(source, (str, Path)):
-        trace = _from_file(Path(source), index)
+        trace = _from_file(Path(source), index, arms, form)
     elif (frame := _as_frame(source)) is not None:
-        trace = _from_frame(frame, index, f"{frame.shape[0]} x {frame.shape[1] - (index is not None)} table")
+        taken = _taken(frame, index, arms)
+        trace = _from_frame(taken, index, f"{taken.shape[0]} x {taken.shape[1] - (index is not None)} table")
     else:
         trace = _from_array(source, index)
     trace = trace if arms is None else _with_arms(trace, arms)
@@ -132,12 +142,12 @@ def read_trace(source: object, *, index: str | None = None, arms: Sequence[str] 
     return trace
 
 
-def read_frame(source: object, *, numbers: Sequence[str]) -> pl.DataFrame:
+def read_frame(source: object, *, numbers: Sequence[str], form: CsvFormat = PLAIN) -> pl.DataFrame:
     """A data frame of any make, or the one in a file, with its columns as they are; in a CSV file, those of `numbers`
     must be numbers."""
     if isinstance(source, (str, Path)):
         suffix = _suffix(Path(source), tuple(s for s in SUFFIXES if s != ".npy"))
-        return _frame_in(Path(source), suffix, None, numbers)
+        return _frame_in(Path(source), suffix, None, numbers, form)
     frame = _as_frame(source)
     if frame is None:
         raise InvalidParameter("source", "must be a data frame or the path of a file", type(source).__name__)
@@ -154,16 +164,29 @@ def _suffix(file: Path, known: Sequence[str]) -> str:
     return suffix
 
 
-def _frame_in(file: Path, suffix: str, index: str | None, numbers: Sequence[str] | None = None) -> pl.DataFrame:
+def _taken(frame: pl.DataFrame, index: str | None, arms: Sequence[str] | None) -> pl.DataFrame:
+    """Only the columns asked for."""
+    if arms is None or isinstance(arms, str) or not all(isinstance(name, str) for name in arms):
+        return frame  # refused later
+    if index is not None:
+        one_of("index", index, frame.columns)
+    for name in arms:
+        one_of("arms", name, [column for column in frame.columns if column != index])
+    return frame.select(*([] if index is None else [index]), *dict.fromkeys(arms))
+
+
+def _frame_in(
+    file: Path, suffix: str, index: str | None, numbers: Sequence[str] | None = None, form: CsvFormat = PLAIN
+) -> pl.DataFrame:
     import polars as pl
 
     with unreadable(file, suffix):
         if suffix in ARROW:
             return pl.read_ipc(file)
-        return pl.read_parquet(file) if suffix == ".parquet" else read_csv(file, index, numbers)
+        return pl.read_parquet(file) if suffix == ".parquet" else read_csv(file, index, numbers, form)
 
 
-def _from_file(file: Path, index: str | None) -> Trace:
+def _from_file(file: Path, index: str | None, arms: Sequence[str] | None, form: CsvFormat) -> Trace:
     suffix = _suffix(file, SUFFIXES)
     if suffix == ".npy":
         try:
@@ -171,8 +194,9 @@ def _from_file(file: Path, index: str | None) -> Trace:
         except (OSError, ValueError, EOFError) as error:
             raise InvalidParameter("source", f"must be the path of a .npy file ({error})", str(file)) from None
         return _from_array(array, index, str(file))
-    frame = _frame_in(file, suffix, index)
-    trace = _from_frame(frame, index, str(file))
+    wanted = arms if arms is not None and not isinstance(arms, str) else None
+    frame = _frame_in(file, suffix, index, wanted, form)
+    trace = _from_frame(_taken(frame, index, wanted), index, str(file))
     if trace.shape[1] == 1:
         only = trace.arms[0] if trace.arms else ""
         raise InvalidParameter("source", "must have at least two columns of losses, one per arm", f"only {only!r}")

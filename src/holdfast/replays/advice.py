@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from holdfast.number_format import number, short
 from holdfast.replays.cost_table import Amount, Standing
+from holdfast.replays.games import WITH_FORECASTS
 
 NOTABLE = 0.01
 """A saving below this part of a cost is called none worth the name."""
@@ -32,7 +33,14 @@ class Sentence:
 
 def advice(standing: Standing, parts: Mapping[str, Sequence[Standing]] | None = None) -> list[Sentence]:
     """All sentences about one λ. `parts` has the same λ on the halves and quarters, under those names."""
-    sentences = [about_staying(standing), about_cheapest(standing), *about_first(standing), about_hindsight(standing)]
+    sentences = [
+        about_staying(standing),
+        about_cheapest(standing),
+        *about_seeing(standing),
+        *about_forecasts(standing),
+        *about_first(standing),
+        about_hindsight(standing),
+    ]
     if parts:
         sentences.append(about_stability(standing, parts))
     return sentences
@@ -41,12 +49,12 @@ def advice(standing: Standing, parts: Mapping[str, Sequence[Standing]] | None = 
 def about_staying(standing: Standing) -> Sentence:
     """Does any policy beat the best fixed arm, and by how much?"""
     arm, base = standing.best_arm, standing.fixed_cost(standing.best_arm)
-    at, among = f"At λ = {standing.switching_cost:g}", len(standing.costs)
+    at, among = sentence_case(standing.at), len(standing.costs)
     excess = {name: standing.amount(name, among=among).less(base) for name in standing.ranking()}
     closest = min(excess, key=lambda name: excess[name].low)
     for name, amount in excess.items():
         if amount.sign < 0:
-            text = f"{at} {name} costs {_compared(amount, base)} than staying with {arm}, the best arm in hindsight."
+            text = f"{at} {name} costs {compared(amount, base)} than staying with {arm}, the best arm in hindsight."
             return Sentence(text, True, {"best_arm_cost": base, **_numbers(f"excess_of_{name}", amount)})
     numbers = {"best_arm_cost": base, **_numbers(f"excess_of_{closest}", excess[closest])}
     lowest = excess[closest].low
@@ -57,8 +65,8 @@ def about_staying(standing: Standing) -> Sentence:
         text = f"{none} staying with {arm}, the best arm in hindsight, by more than {100 * NOTABLE:g} %."
         return Sentence(text, True, numbers)
     text = (
-        f"{UNDECIDED} at λ = {standing.switching_cost:g}: whether any policy beats staying with {arm}, the best arm in "
-        f"hindsight. {closest} costs {_compared(excess[closest], base)} than that."
+        f"{UNDECIDED} {standing.at}: whether any policy beats staying with {arm}, the best arm in "
+        f"hindsight. {closest} costs {compared(excess[closest], base)} than that."
     )
     return Sentence(text, False, numbers)
 
@@ -74,8 +82,8 @@ def about_cheapest(standing: Standing) -> Sentence:
         "best_arm_cost": base,
         "random_arm_cost": random,
     }
-    to_arm = f"{_compared(over, base)} than staying with {standing.best_arm}, without knowing it beforehand"
-    to_random = f"{_compared(under, random)} than a random fixed choice"
+    to_arm = f"{compared(over, base)} than staying with {standing.best_arm}, without knowing it beforehand"
+    to_random = f"{compared(under, random)} than a random fixed choice"
     beside = f"{to_arm}, and {to_random}"
     if not rivals:
         only = f"{name} costs" if len(standing.costs) == 1 else f"Of the policies {name} costs least:"
@@ -84,10 +92,62 @@ def about_cheapest(standing: Standing) -> Sentence:
     for rival in rivals:
         numbers |= _numbers(f"{name}_less_{rival}", standing.difference(name, rival, among=others))
     text = (
-        f"{UNDECIDED} at λ = {standing.switching_cost:g}: which policy costs least. {name} has the lowest mean, "
-        f"{beside}, but {_listed(rivals)} may cost as little."
+        f"{UNDECIDED} {standing.at}: which policy costs least. {name} has the lowest mean, "
+        f"{beside}, but {listed_words(rivals)} may cost as little."
     )
     return Sentence(text, False, numbers)
+
+
+def about_seeing(standing: Standing) -> list[Sentence]:
+    """What is it worth to see the losses of all arms?"""
+    seeing, own = standing.ranking("all"), standing.ranking("own")
+    if not seeing or not own:
+        return []
+    best, other = next((name for name in seeing if name != WITH_FORECASTS), seeing[0]), own[0]
+    base = float(standing.costs[other].mean())
+    saved = standing.difference(best, other, among=len(own))
+    numbers = {"cost_of_cheapest_that_sees_own": base, **_numbers(f"{best}_less_{other}", saved)}
+    cheapest = f"{best} costs {compared(saved, base)} than {other}, the cheapest that sees its own arm only"
+    if not saved.decided:
+        return [
+            Sentence(
+                f"{UNDECIDED} {standing.at}: whether seeing all arms is worth anything. {cheapest}.", False, numbers
+            )
+        ]
+    worth = "is worth nothing" if saved.mean >= 0 else f"is worth {size(-saved.mean, base)}"
+    return [Sentence(f"Seeing the losses of all arms {worth}: {cheapest}.", True, numbers)]
+
+
+def about_forecasts(standing: Standing) -> list[Sentence]:
+    """What is looking ahead worth, on guesses from the record and on the user's forecasts? These numbers are exact."""
+    cost = standing.looking_ahead
+    if not cost:
+        return []
+    base, plan = standing.fixed_cost(standing.best_arm), standing.plan_cost
+    numbers = {f"cost_looking_ahead_{name}": value for name, value in cost.items()}
+    steps = {
+        "naive": "to take the next rounds to be like the last ones",
+        "seasonal": "to look for days and weeks in the record",
+        "given": "to have your forecasts",
+    }
+    said, before = [], cost["none"]
+    for name, words in steps.items():
+        if name in cost:
+            said.append(f"{words} {_saves(before - cost[name], base)}")
+            before = cost[name]
+    text = f"Looking ahead, one after the other: {listed_words(said)}."
+    if base > plan:
+        reached = (base - before) / (base - plan)
+        numbers["way_to_best_plan"] = reached
+        if reached > 0:
+            text += f" That is {100 * reached:.0f} % of the way from the best arm to the best plan."
+    return [Sentence(text, True, numbers)]
+
+
+def _saves(saved: float, base: float) -> str:
+    if abs(saved) < 5e-4 * abs(base):
+        return "changes nothing"
+    return f"saves {size(saved, base)}" if saved > 0 else f"costs {size(-saved, base)} more"
 
 
 def about_first(standing: Standing) -> list[Sentence]:
@@ -99,8 +159,8 @@ def about_first(standing: Standing) -> list[Sentence]:
     cost = standing.amount(name)
     over, under = cost.less(base), cost.less(random)
     text = (
-        f"{name} costs {_compared(over, base)} than staying with {standing.best_arm}, without knowing it beforehand, "
-        f"and {_compared(under, random)} than a random fixed choice."
+        f"{name} costs {compared(over, base)} than staying with {standing.best_arm}, without knowing it beforehand, "
+        f"and {compared(under, random)} than a random fixed choice."
     )
     numbers = {**_numbers(f"cost_of_{name}", cost), "best_arm_cost": base, "random_arm_cost": random}
     return [Sentence(text, over.decided and under.decided, numbers)]
@@ -112,12 +172,12 @@ def about_hindsight(standing: Standing) -> Sentence:
     saved, switches = base - plan, standing.references.plan_switches
     numbers = {"best_arm_cost": base, "best_plan_cost": plan, "best_plan_switches": float(switches)}
     numbers |= {f"plan_within_{m}_cost": cost for m, cost in standing.references.limited.items()}
-    at = f"At λ = {standing.switching_cost:g}"
+    at = sentence_case(standing.at)
     if saved <= 0:
         return Sentence(f"{at} the best plan in hindsight stays with {standing.best_arm} throughout.", True, numbers)
     count = f"{number(switches)} switches"
     within = [
-        f"{_size(base - cost, base)} with at most {m}"
+        f"{size(base - cost, base)} with at most {m}"
         for m, cost in sorted(standing.references.limited.items())
         if 1 < m < switches
     ]
@@ -125,8 +185,8 @@ def about_hindsight(standing: Standing) -> Sentence:
         text = f"{at} switching is hardly worth anything: the best plan in hindsight, with {count}, saves only"
     else:
         text = f"{at} the best plan in hindsight, with {count}, saves"
-    text += f" {_size(saved, base)} against staying with {standing.best_arm}"
-    text += f"; {_listed(within)} switches." if within else "."
+    text += f" {size(saved, base)} against staying with {standing.best_arm}"
+    text += f"; {listed_words(within)} switches." if within else "."
     return Sentence(text, True, numbers)
 
 
@@ -145,25 +205,30 @@ def about_stability(standing: Standing, parts: Mapping[str, Sequence[Standing]])
         left = f" ({open_} not decided)" if open_ else ""
         told.append(f"in {same} of {count} {part}{left}")
         steady = steady and same == count
-    arms_told = _listed([f"{numbers[f'{part}_same_best_arm']:g} of {len(parts[part])} {part}" for part in parts])
-    text = f"{name} costs least {_listed(told)}; {standing.best_arm} is the best arm in {arms_told}."
+    arms_told = listed_words([f"{numbers[f'{part}_same_best_arm']:g} of {len(parts[part])} {part}" for part in parts])
+    text = f"{name} costs least {listed_words(told)}; {standing.best_arm} is the best arm in {arms_told}."
     return Sentence(text, steady and not standing.rivals(), numbers)
 
 
-def _compared(difference: Amount, base: float) -> str:
+def sentence_case(words: str) -> str:
+    """With a capital at its beginning."""
+    return words[0].upper() + words[1:]
+
+
+def compared(difference: Amount, base: float) -> str:
     """“4.0 % more (3.1 to 4.9 %)”, or “between 2.0 % less and 1.0 % more (not decided)” around zero."""
     if not difference.decided:
-        ends = [f"{_size(abs(end), base)} {'more' if end > 0 else 'less'}" for end in (difference.low, difference.high)]
+        ends = [f"{size(abs(end), base)} {'more' if end > 0 else 'less'}" for end in (difference.low, difference.high)]
         return f"between {ends[0]} and {ends[1]} (not decided)"
     word = "more" if difference.mean >= 0 else "less"
     low, high = sorted((abs(difference.low), abs(difference.high)))
-    shown = _size(abs(difference.mean), base)
+    shown = size(abs(difference.mean), base)
     if low == high:
         return f"{shown} {word}"
-    return f"{shown} {word} ({_size(low, base, unit=False)} to {_size(high, base)})"
+    return f"{shown} {word} ({size(low, base, unit=False)} to {size(high, base)})"
 
 
-def _size(amount: float, base: float, *, unit: bool = True) -> str:
+def size(amount: float, base: float, *, unit: bool = True) -> str:
     """An amount in per cent of a positive `base`, to two digits; in the trace's own units otherwise."""
     if base <= 0:
         return short(amount)
@@ -172,7 +237,8 @@ def _size(amount: float, base: float, *, unit: bool = True) -> str:
     return f"{digits} %" if unit else digits
 
 
-def _listed(items: Sequence[str]) -> str:
+def listed_words(items: Sequence[str]) -> str:
+    """Words with commas between them, and "and" before the last."""
     *first, last = items
     return f"{', '.join(first)} and {last}" if first else last
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from holdfast.checks import written_range
-from holdfast.command_line import LIST, RANGE, Backend, Command, Scheduler, Workers, numbers, policy_names
+from holdfast.command_line import LIST, RANGE, Backend, Command, Scheduler, Workers, names, numbers, policy_names
 from holdfast.errors import InvalidParameter, printable
+
+TABLES = (".csv", ".parquet", ".arrow")
 
 
 def replay(
@@ -19,19 +21,47 @@ def replay(
         typer.Argument(help="Losses, a row per round and a column per arm: .csv, .csv.gz, .parquet, .arrow, .npy."),
     ],
     switching_cost: Annotated[
-        list[str], typer.Option(metavar=LIST, help="λ, what one switch costs, in the units of the losses.")
+        list[str],
+        typer.Option(
+            metavar="A,B",
+            help="λ, what one switch costs, in the units of the losses; or a file with a row and a column per arm.",
+        ),
     ],
+    sees: Annotated[
+        str, typer.Option(help='"own" if you see only the loss of the option you use; else policies that see all too.')
+    ] = "all",
+    forecasts: Annotated[
+        Path | None, typer.Option(help="What was forecast: a file with the columns issued, round and one per arm.")
+    ] = None,
+    period: Annotated[
+        list[str] | None, typer.Option(metavar=LIST, help="Rounds after which losses repeat, such as 24 for hours.")
+    ] = None,
     policies: Annotated[
         list[str] | None,
-        typer.Option(metavar=LIST, help="Ids, also ID:name=value,name=value; four well-chosen ones by default."),
+        typer.Option(metavar=LIST, help="Ids, also ID:name=value,name=value; a well-chosen set by default."),
     ] = None,
     replications: Annotated[int, typer.Option(help="Games of each policy at each λ.")] = 100,
     units: Annotated[
         str | None, typer.Option(metavar=RANGE, help="What one round can lose at least and at most; 0,1 by default.")
     ] = None,
+    unit: Annotated[str, typer.Option(metavar="NAME", help="What losses are counted in, for tables and axes.")] = "",
     rescale: Annotated[bool, typer.Option("--rescale", help="Take the units from the losses themselves.")] = False,
+    rewards: Annotated[bool, typer.Option("--rewards", help="The numbers are rewards: more is better.")] = False,
     index: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="The column with the times of the rounds.")
+    ] = None,
+    columns: Annotated[
+        list[str] | None, typer.Option(metavar=LIST, help="The columns of losses to take; all by default.")
+    ] = None,
+    long: Annotated[
+        str | None,
+        typer.Option(metavar="TIME,ARM,LOSS", help="Three columns, where each row has the loss of one arm."),
+    ] = None,
+    separator: Annotated[str, typer.Option(help="What stands between the columns of a CSV file.")] = ",",
+    decimal: Annotated[str, typer.Option(help="The decimal sign of a CSV file: . or ,")] = ".",
+    fill: Annotated[
+        str | None,
+        typer.Option(help="last: fill gaps with the last value known; ignore: play the rows as they are."),
     ] = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same numbers.")] = 0,
     out: Annotated[Path | None, typer.Option(help="A folder for report, pictures and tables.")] = None,
@@ -51,16 +81,20 @@ def replay(
         str | None, typer.Option(help='With --logged, the column of the block; "rounds" where each round was drawn.')
     ] = None,
     missing: Annotated[
-        float | None, typer.Option(help="With --logged, what a missing loss counts as, instead of what counted.")
+        str | None,
+        typer.Option(
+            help='"unavailable": an arm without a value is not available. With --logged, what a missing loss counts as.'
+        ),
     ] = None,
 ) -> None:
     """What would it have cost? Play policies on recorded losses."""
     from holdfast.replays.log_file import evaluate_log
     from holdfast.replays.run import replay as run
 
-    costs = numbers("--switching-cost", switching_cost)
     if logged:
-        columns = {
+        costs = numbers("--switching-cost", switching_cost)
+        worth = None if missing is None else numbers("--missing", [missing])[0]
+        of_log = {
             "arm": arm_column,
             "loss": loss_column,
             "probability": probability_column,
@@ -71,7 +105,7 @@ def replay(
             rule = "is not for --logged: a log has one arm per round, and only fixed arms can be evaluated from it"
             which = "--policies" if policies else "--rescale" if rescale else "--units"
             raise InvalidParameter(which, rule, policies or units or rescale)
-        found = evaluate_log(trace, columns, costs, missing)
+        found = evaluate_log(trace, of_log, costs, worth)
         print(found)
         if out is not None:
             print(f"\nThe report is {printable(found.write(out) / 'report.html')}")
@@ -79,11 +113,22 @@ def replay(
     made = run(
         trace,
         policy_names(policies) if policies else None,
-        switching_cost=costs,
+        switching_cost=_costs(switching_cost),
+        sees=sees,  # type: ignore[arg-type]  # checked there
+        forecasts=forecasts,
+        period=None if period is None else [int(each) for each in numbers("--period", period)],
         replications=replications,
         units=None if units is None else written_range("--units", units),
+        unit=unit,
         rescale=rescale,
+        rewards=rewards,
         index=index,
+        arms=names(columns) or None,
+        long=None if long is None else names([long]),
+        separator=separator,
+        decimal=decimal,
+        fill=fill,  # type: ignore[arg-type]
+        missing=missing,  # type: ignore[arg-type]
         seed=seed,
         out=out,
         resume=resume,
@@ -95,6 +140,12 @@ def replay(
     print(made)
     if out is not None:
         print(f"\nThe report is {printable(out / 'report.html')}")
+
+
+def _costs(given: list[str]) -> Any:
+    """Numbers, or the file of a table."""
+    only = Path(given[0])
+    return only if len(given) == 1 and only.suffix in TABLES else numbers("--switching-cost", given)
 
 
 def add_to(app: typer.Typer) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
+from typing import Literal
 
 import numpy as np
 
@@ -50,6 +51,12 @@ class GameTotals:
 
     losses: Array
     switches: Array
+    paid: Array | None = None
+    """What the switches cost, where each pair of arms has a cost of its own."""
+    sees: Literal["all", "own", "nothing"] = "own"
+    """The losses of all arms, that of the arm in play, or none."""
+    bounded: bool = False
+    """Whether its regret has a proven bound for any losses."""
 
     def __post_init__(self) -> None:
         if self.losses.shape != self.switches.shape or self.losses.ndim != 1 or len(self.losses) < 2:
@@ -58,7 +65,7 @@ class GameTotals:
 
     def costs(self, switching_cost: float) -> Array:
         """Losses plus λ for each switch."""
-        return self.losses + switching_cost * self.switches
+        return self.losses + (switching_cost * self.switches if self.paid is None else self.paid)
 
 
 @dataclass(frozen=True)
@@ -71,6 +78,9 @@ class References:
     plan_switches: int
     limited: Mapping[int, float]
     """The least cost of a plan with at most so many switches, the first play counted."""
+    plan_paid: float | None = None
+    """What the switches of the plan cost, where each pair of arms has a cost of its own; the first play then costs
+    nothing."""
 
 
 @dataclass(frozen=True)
@@ -82,9 +92,12 @@ class Standing:
     """
 
     switching_cost: float
+    """λ, or the largest cost of a pair of arms."""
     played: Mapping[str, GameTotals]
     references: References
     confidence: float = 0.95
+    looking_ahead: Mapping[str, float] = field(default_factory=dict)
+    """What a mixture of paths costs that look ahead by more and more means (`LOOKING_AHEAD`)."""
 
     @cached_property
     def costs(self) -> dict[str, Array]:
@@ -103,17 +116,32 @@ class Standing:
 
     def fixed_cost(self, arm: str) -> float:
         """Staying with one arm: its losses and the first play."""
-        return self.references.fixed_arms[arm] + self.switching_cost
+        return self.references.fixed_arms[arm] + self.first_play
+
+    @property
+    def first_play(self) -> float:
+        """What the first play costs: λ, or nothing where each pair of arms has a cost."""
+        return self.switching_cost if self.references.plan_paid is None else 0.0
+
+    @property
+    def at(self) -> str:
+        """At which switching cost, in words."""
+        if self.references.plan_paid is None:
+            return f"at λ = {self.switching_cost:g}"
+        return "with these switching costs"
 
     @property
     def random_fixed_cost(self) -> float:
         """The mean over arms of staying with one."""
-        return float(np.mean(list(self.references.fixed_arms.values()))) + self.switching_cost
+        return float(np.mean(list(self.references.fixed_arms.values()))) + self.first_play
 
     @property
     def plan_cost(self) -> float:
         """The best plan in hindsight."""
-        return self.references.plan_losses + self.switching_cost * self.references.plan_switches
+        paid = self.references.plan_paid
+        return self.references.plan_losses + (
+            self.switching_cost * self.references.plan_switches if paid is None else paid
+        )
 
     @property
     def marks(self) -> dict[str, float]:
@@ -134,9 +162,10 @@ class Standing:
         """What the first policy costs more than the second."""
         return Amount.of(self.costs[first] - self.costs[second], 1.0 - (1.0 - self.confidence) / among)
 
-    def ranking(self) -> list[str]:
-        """Policies by mean cost, cheapest first; of equals the one given first."""
-        return sorted(self.costs, key=lambda name: float(self.costs[name].mean()))
+    def ranking(self, *sees: str) -> list[str]:
+        """Policies by mean cost, cheapest first, of equals the one given first; of those that see so much, if given."""
+        names = [name for name, played in self.played.items() if not sees or played.sees in sees]
+        return sorted(names, key=lambda name: float(self.costs[name].mean()))
 
     def rivals(self) -> list[str]:
         """Policies that the cheapest is not decidedly cheaper than."""
@@ -148,7 +177,7 @@ class Standing:
         rows: list[dict[str, float | str]] = []
         for name, played in self.played.items():
             cost = self.amount(name)
-            row: dict[str, float | str] = {"policy": name, "switching_cost": self.switching_cost}
+            row: dict[str, float | str] = {"policy": name, "switching_cost": self.switching_cost, "sees": played.sees}
             row |= _columns("cost", cost)
             row |= _columns("losses", Amount.of(played.losses, self.confidence))
             row |= _columns("switches", Amount.of(played.switches, self.confidence))

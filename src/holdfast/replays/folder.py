@@ -14,18 +14,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 import holdfast
 from holdfast.environments import LossTable
 from holdfast.files import reported
 from holdfast.replays.cost_table import exact
 from holdfast.replays.games import COLUMNS, Piece, PieceRunner
-from holdfast.results import SCHEMA, Result
+from holdfast.results import Result
 from holdfast.runs.folder import TABLE, begin, check_resumable, earlier_record, read_piece
 from holdfast.runs.record import checksum, plain
 
-FORMAT, VERSION = "holdfast.replay", 1
+FORMAT, VERSION = "holdfast.replay", 2
 RECORD, PIECES = "record.json", "pieces"
 
 
@@ -84,7 +82,7 @@ class ReplayFolder:
             self._file(place),
             holds=lambda provenance: provenance.get("replay") == identity,
             rows=lambda provenance: runner.rows,
-            schema=pl.Schema(COLUMNS | SCHEMA),
+            schema=COLUMNS,
             say=say,
         )
 

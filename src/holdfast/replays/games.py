@@ -2,6 +2,9 @@
 
 A *piece* is one policy at one λ, on the whole trace and on each of its halves and quarters, every stretch played from
 its beginning by a policy that knows nothing yet.
+
+Most policies are played many times by `simulate`. Of one that mixes paths on the losses of all arms the expected cost
+is known exactly (`holdfast.replays.expected`), and it is played once.
 """
 
 from __future__ import annotations
@@ -18,9 +21,27 @@ from numpy.typing import NDArray
 from holdfast.checks import whole_number
 from holdfast.environments import LossTable
 from holdfast.errors import InvalidParameter
+from holdfast.layouts import Array
 from holdfast.policies import Policy
-from holdfast.policies.registry import entry_of
-from holdfast.results import Result
+from holdfast.policies.adaptive import AdaptiveTsallisSwitch
+from holdfast.policies.hedge_switch import AdaptiveHedgeSwitch
+from holdfast.policies.hold_forever import HoldForever
+from holdfast.policies.paths import (
+    FixedArm,
+    FoundSeason,
+    GivenForecast,
+    Path as HedgePath,
+    SeasonalPlan,
+    Smoothed,
+    WorkFunction,
+)
+from holdfast.policies.registry import entry_of, find_policy
+from holdfast.policies.switching_costs import CostTable
+from holdfast.policies.tsallis_switch import TsallisSwitch
+from holdfast.replays.cost_table import GameTotals
+from holdfast.replays.expected import expected_game
+from holdfast.replays.forecasts import Forecasts
+from holdfast.results import SCHEMA, Result
 from holdfast.rng import check_seed
 from holdfast.runs.record import plain
 from holdfast.simulation.backends import Backend
@@ -31,16 +52,35 @@ from holdfast.simulation.tasks import Task, arms_played
 from holdfast.studies.policies import study_policy
 
 WHOLE = "whole"
-COLUMNS = {"switching_cost": pl.Float64, "stretch": pl.String}
-"""What the table of a piece has before the columns of every result."""
+COLUMNS = pl.Schema({"switching_cost": pl.Float64, "stretch": pl.String} | SCHEMA | {"switches": pl.Float64})
+"""The table of a piece: that of every result, with λ and stretch before it, and switches that may be expected ones."""
 
-DEFAULT_POLICIES: tuple[dict[str, Any], ...] = (
+OWN_LOSS: tuple[dict[str, Any], ...] = (
     {"policy": "adaptive"},
     {"policy": "tsallis-switch"},
     {"policy": "follow-the-leader", "cooldown": 10, "name": "leader-cooldown-10"},
     {"policy": "hold-forever"},
 )
 """The adaptive policy, the paper's, what people write by hand, and one arm taken at random."""
+
+IN_SIGHT, WITH_FORECASTS = "hedge-switch", "hedge-forecasts"
+"""The mixture of paths on the losses of all arms, without and with the user's forecasts."""
+LONGEST_FORECAST = 48
+
+LOOKING_AHEAD: Mapping[str, tuple[type[HedgePath], ...]] = {
+    "none": (FixedArm, WorkFunction),
+    "naive": (Smoothed,),
+    "seasonal": (FoundSeason, SeasonalPlan),
+    "given": (GivenForecast,),
+}
+"""Kinds of paths: those that do not look ahead, that take the next rounds to be like the last ones, that look for days
+or weeks in the record, that have the user's forecasts."""
+
+WITH_BOUND = (AdaptiveHedgeSwitch, AdaptiveTsallisSwitch, TsallisSwitch)
+"""Policies whose regret has a proven bound for any losses."""
+
+ARMS_AT_ONCE = 2**24
+"""Arms of rounds that are in memory at a time."""
 
 PolicyLike = str | Mapping[str, Any] | Policy
 Stretches = Mapping[str, LossTable]
@@ -67,15 +107,38 @@ class Piece:
         return plain({"name": self.name, "policies": described, "code": dict(self.code)})
 
 
-def pieces_of(given: object, costs: Sequence[float], stretches: Stretches) -> list[Piece]:
-    """Every policy at every λ, checked: a policy by its id or table has λ, the arms, the rounds and the units filled
-    in; an object is played as it is, at every λ."""
-    entries = _entries(given)
+def all_losses(period: Any, forecasts: bool) -> list[dict[str, Any]]:
+    """The mixture of paths that sees all losses, without the user's forecasts and with them."""
+    common = {"policy": "hedge-switch", **({} if period is None else {"period": period})}
+    rounds = {WITH_FORECASTS: LONGEST_FORECAST, IN_SIGHT: 0} if forecasts else {IN_SIGHT: 0}
+    return [{**common, "forecast_rounds": most, "name": name} for name, most in rounds.items()]
+
+
+def pieces_of(
+    given: object, costs: Sequence[float], stretches: Stretches, *, pairs: CostTable | None, defaults: Sequence[Any]
+) -> list[Piece]:
+    """Every policy at every λ, checked.
+
+    Parameters
+    ----------
+    given
+        Policies: one by its id or table has λ, the arms, the rounds and the units filled in; an object is played as it
+        is, at every λ.
+    costs
+        Each λ.
+    stretches
+        The tables that they are to play.
+    pairs
+        The cost of each pair of arms, which policies get that take it; the others get λ, its largest entry.
+    defaults
+        The policies where none are given.
+    """
+    entries = list(defaults) if given is None else _entries(given)
     pieces = []
     for lam in costs:
         names: set[str] = set()
         for i, entry in enumerate(entries):
-            piece = _piece(f"policies[{i}]", entry, lam, stretches)
+            piece = _piece(f"policies[{i}]", entry, lam, stretches, pairs)
             if piece.name in names:
                 rule = "must have different names; give one with name=..."
                 raise InvalidParameter("policies", rule, piece.name)
@@ -85,8 +148,6 @@ def pieces_of(given: object, costs: Sequence[float], stretches: Stretches) -> li
 
 
 def _entries(given: object) -> list[Any]:
-    if given is None:
-        return list(DEFAULT_POLICIES)
     if isinstance(given, (str, Policy)) or (isinstance(given, Mapping) and "policy" in given):
         given = [given]
     if isinstance(given, Mapping):
@@ -104,7 +165,7 @@ def _renamed(name: str, entry: Any) -> Any:
     return {**table, "name": name} if isinstance(table, Mapping) else table
 
 
-def _piece(place: str, entry: Any, lam: float, stretches: Stretches) -> Piece:
+def _piece(place: str, entry: Any, lam: float, stretches: Stretches, pairs: CostTable | None) -> Piece:
     policies: dict[str, Policy] = {}
     name = ""
     code: dict[str, str] = {}
@@ -118,69 +179,193 @@ def _piece(place: str, entry: Any, lam: float, stretches: Stretches) -> Piece:
                 raise InvalidParameter(f"{error.parameter} of {name}", error.rule, error.value) from None
         else:
             table_of = dict(given) if isinstance(given, Mapping) else given
+            if pairs is not None and isinstance(table_of, dict) and _takes_pairs(table_of):
+                table_of.setdefault("switching_cost", pairs)
             name, policies[stretch], code = study_policy(
                 place, table_of, table, table.rounds, Costs.of(lam), Path.cwd()
             )
     return Piece(lam, name, policies, code)
 
 
+def _takes_pairs(entry: Mapping[str, Any]) -> bool:
+    return issubclass(find_policy(entry.get("policy"))[0], AdaptiveHedgeSwitch)
+
+
+def is_exact(policy: Policy) -> bool:
+    """Whether its expected cost is computed instead of sampled."""
+    return isinstance(policy, AdaptiveHedgeSwitch) and policy.announces is None
+
+
+def totals_of(policy: Policy, last: pl.DataFrame, pairs: CostTable | None) -> GameTotals:
+    """What a policy came to on one stretch, from the last rows of its games."""
+    losses, paid = last["total_loss"].to_numpy(), (last["total_cost"] - last["total_loss"]).to_numpy()
+    return GameTotals(
+        losses,
+        last["switches"].to_numpy(),
+        None if pairs is None else paid,
+        "nothing" if isinstance(policy, HoldForever) else policy.kernels.sees,
+        isinstance(policy, WITH_BOUND),
+    )
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """A part of the record: what its rounds lost, and what else was known of them."""
+
+    table: LossTable
+    losses: NDArray[Any]
+    """The same as they were given, a row per round."""
+    closed: NDArray[np.bool_] | None
+    """True where an arm was not available."""
+    forecasts: Forecasts | None
+
+
 @dataclass(frozen=True)
 class PieceRunner:
     """How pieces are played."""
 
-    stretches: Stretches
+    parts: Mapping[str, Stretch]
     replications: int
     seed: int
     marks: tuple[int, ...]
     """The rounds of the whole trace that are recorded; of the other stretches only the last is."""
     backend: Backend
+    pairs: CostTable | None = None
+    """What a switch costs from each arm to each other, where that is not the same."""
 
     @classmethod
-    def of(cls, stretches: Stretches, replications: object, seed: object, points: int, backend: Backend) -> PieceRunner:
+    def of(
+        cls,
+        parts: Mapping[str, Stretch],
+        replications: object,
+        seed: object,
+        points: int,
+        backend: Backend,
+        pairs: CostTable | None,
+    ) -> PieceRunner:
         """Checked: intervals need two replications."""
         count = whole_number("replications", replications, least=2, most=2**32)
-        marks = checkpoint_rounds(points, stretches[WHOLE].rounds)
-        return cls(stretches, count, check_seed(seed), marks, backend)
+        marks = checkpoint_rounds(points, parts[WHOLE].table.rounds)
+        return cls(parts, count, check_seed(seed), marks, backend, pairs)
+
+    @property
+    def stretches(self) -> Stretches:
+        """The table of each stretch."""
+        return {name: part.table for name, part in self.parts.items()}
 
     @property
     def rows(self) -> int:
         """Rows of a piece's table."""
-        return self.replications * (len(self.marks) + len(self.stretches) - 1)
+        return self.replications * (len(self.marks) + len(self.parts) - 1)
 
     def play(self, piece: Piece) -> Result:
         """All stretches in one table. What draws nothing is played once, and its rows repeated."""
         frames = []
         provenance: dict[str, Any] = {}
-        for stretch, table in self.stretches.items():
-            policy = piece.policies[stretch]
-            result = simulate(
-                {piece.name: policy},
-                table,
-                switching_cost=piece.switching_cost,
-                replications=1 if policy.deterministic else self.replications,
-                seed=self.seed,
-                checkpoints=self.marks if stretch == WHOLE else [table.rounds],
-                backend=self.backend,
-                progress=False,
-            )
-            provenance = provenance or {"versions": result.provenance["versions"]}
-            frame = result.frame
-            if policy.deterministic:
+        for name, part in self.parts.items():
+            policy = piece.policies[name]
+            marks = self.marks if name == WHOLE else (part.table.rounds,)
+            once = policy.deterministic or is_exact(policy)
+            if is_exact(policy):
+                frame = self._exact(piece, policy, part, marks)
+            elif self.pairs is not None:
+                frame = self._by_pairs(piece, policy, part, marks, 1 if once else self.replications)
+            else:
+                result = simulate(
+                    {piece.name: policy},
+                    part.table,
+                    switching_cost=piece.switching_cost,
+                    replications=1 if once else self.replications,
+                    seed=self.seed,
+                    checkpoints=marks,
+                    backend=self.backend,
+                    progress=False,
+                )
+                provenance = provenance or {"versions": result.provenance["versions"]}
+                frame = result.frame
+            if once:
                 again = [frame.with_columns(replication=pl.lit(i, pl.Int64)) for i in range(self.replications)]
                 frame = pl.concat(again)
-            keys = [pl.lit(piece.switching_cost, pl.Float64).alias("switching_cost"), pl.lit(stretch).alias("stretch")]
-            frames.append(frame.select(*keys, pl.all()))
+            keys = [pl.lit(piece.switching_cost, pl.Float64).alias("switching_cost"), pl.lit(name).alias("stretch")]
+            frames.append(frame.select(*keys, pl.all()).cast(dict(COLUMNS)))
         return Result(pl.concat(frames), provenance)
 
+    def _exact(self, piece: Piece, policy: Policy, part: Stretch, marks: Sequence[int]) -> pl.DataFrame:
+        """One row per mark: what the game costs on average."""
+        assert isinstance(policy, AdaptiveHedgeSwitch)
+        given = part.forecasts if policy.forecast_rounds else None
+        game = expected_game(policy, part.losses, marks, closed=part.closed, forecasts=given)
+        return _rows(piece.name, 0, marks, part.table, game.losses, game.switches, game.paid)
 
-# ---- which arms were held ----
+    def looking_ahead(self, pieces: Sequence[Piece]) -> dict[str, float]:
+        """What a mixture of the default paths costs on the whole trace with more and more kinds of them."""
+        mixed = [piece.policy for piece in pieces if is_exact(piece.policy)]
+        known = [policy for policy in mixed if isinstance(policy, AdaptiveHedgeSwitch) and policy.paths is None]
+        if not known:
+            return {}
+        part, policy = self.parts[WHOLE], max(known, key=lambda one: one.forecast_rounds)
+        given = part.forecasts if policy.forecast_rounds else None
+        found: dict[str, float] = {}
+        kinds: tuple[type[HedgePath], ...] = ()
+        for name, more in LOOKING_AHEAD.items():
+            kinds += more
+            if name == "given" and given is None:
+                continue
+            only = [i for i, path in enumerate(policy.mixed) if isinstance(path, kinds)]
+            game = expected_game(
+                policy, part.losses, [part.table.rounds], closed=part.closed, forecasts=given, only=only
+            )
+            found[name] = float(game.losses[-1] + game.paid[-1])
+        return found
+
+    def _by_pairs(self, piece: Piece, policy: Policy, part: Stretch, marks: Sequence[int], count: int) -> pl.DataFrame:
+        """Games whose switches cost what their pair of arms does."""
+        starts, costs = np.array([0, *marks[:-1]]), np.array(self.pairs)
+        frames = []
+        at_once = max(1, ARMS_AT_ONCE // part.table.rounds)
+        for first in range(0, count, at_once):
+            held = arms_played(self._task(piece, policy, part, first, min(at_once, count - first)))
+            for i, arms in enumerate(held):
+                losses = np.take_along_axis(part.losses, arms[:, None].astype(np.intp), axis=1)[:, 0]
+                moved = np.concatenate([[True], arms[1:] != arms[:-1]])
+                paid = np.concatenate([[0.0], costs[arms[:-1], arms[1:]]])
+                sums = (np.cumsum(np.add.reduceat(each, starts, dtype=np.float64)) for each in (losses, moved, paid))
+                frames.append(_rows(piece.name, first + i, marks, part.table, *sums))
+        return pl.concat(frames)
+
+    def _task(self, piece: Piece, policy: Policy, part: Stretch, first: int, count: int) -> Task:
+        rounds = part.table.rounds
+        costs = replace(Costs.of(piece.switching_cost, blocks=rounds), unit=part.table.unit)
+        return Task(piece.name, policy, part.table, rounds, costs, (rounds,), self.seed, first, count)
+
+    def arms(self, piece: Piece, replication: int) -> NDArray[np.int32]:
+        """The arm of each round of the whole trace in one replication."""
+        part, policy = self.parts[WHOLE], piece.policy
+        if isinstance(policy, AdaptiveHedgeSwitch) and is_exact(policy):
+            given = part.forecasts if policy.forecast_rounds else None
+            marks, seed = [part.table.rounds], self.seed
+            return expected_game(
+                policy, part.losses, marks, closed=part.closed, forecasts=given, seed=seed, name=piece.name
+            ).arms
+        held: NDArray[np.int32] = arms_played(self._task(piece, policy, part, replication, 1))[0]
+        return held
 
 
-def arms_held(
-    table: LossTable, name: str, policy: Policy, lam: float, *, seed: int, replication: int
-) -> NDArray[np.int32]:
-    """The arm of each round in one replication, as `simulate` plays it."""
-    costs = replace(Costs.of(lam, blocks=table.rounds), unit=table.unit)
-    task = Task(name, policy, table, table.rounds, costs, (table.rounds,), seed, replication, 1)
-    held: NDArray[np.int32] = arms_played(task)[0]
-    return held
+def _rows(
+    name: str, replication: int, marks: Sequence[int], table: LossTable, losses: Array, switches: Array, paid: Array
+) -> pl.DataFrame:
+    """Rows as `simulate` has them."""
+    regret = losses - np.array([table.expected(0, mark).min() for mark in marks])
+    return pl.DataFrame(
+        {
+            "policy": [name] * len(marks),
+            "replication": [replication] * len(marks),
+            "round": list(marks),
+            "pseudo_regret": regret,
+            "switches": switches.astype(np.float64),
+            "regret_with_switching": regret + paid,
+            "total_loss": losses,
+            "total_cost": losses + paid,
+        },
+        schema=dict(SCHEMA | {"switches": pl.Float64}),
+    )

@@ -85,8 +85,8 @@ def running_cost(replay: Replay, lam: float) -> LineChart:
     x, x_label = _time(replay, replay.running.rounds)
     running = replay.running
     arm = replay.standing(lam).best_arm
-    base = running.arm_losses[arm] + lam
-    plan = running.plan_losses[lam] + lam * running.plan_switches[lam]
+    base = running.arm_losses[arm] + replay.standing(lam).first_play
+    plan = running.plan_losses[lam] + running.plan_paid[lam]
     games = replay.result.frame.filter(pl.col("switching_cost") == lam, pl.col("stretch") == WHOLE)
     quantile = student_quantile(0.5 + replay.confidence / 2, replay.replications - 1)
     lines: tuple[list[Line], list[Line]] = [], []

@@ -18,10 +18,13 @@ from holdfast.errors import InvalidParameter
 from holdfast.files import claimed, write_whole
 from holdfast.layouts import Array
 from holdfast.number_format import number
+from holdfast.policies.switching_costs import CostTable
 from holdfast.replays.advice import Sentence, advice
 from holdfast.replays.cost_table import Standing
 from holdfast.replays.games import WHOLE
+from holdfast.replays.pair_plans import switching_paid
 from holdfast.replays.plans import Plan
+from holdfast.replays.recommendation import Recommendation, joint_recommendation, recommendation
 from holdfast.results import Result
 
 PARTS = {"halves": "half", "quarters": "quarter"}
@@ -58,6 +61,7 @@ class Running:
     arm_losses: Mapping[str, Array]
     plan_losses: Mapping[float, Array]
     plan_switches: Mapping[float, NDArray[np.int64]]
+    plan_paid: Mapping[float, Array]
 
     @classmethod
     def of(cls, table: NDArray[Any], marks: Sequence[int], arms: Sequence[str], plans: Mapping[float, Plan]) -> Running:
@@ -65,7 +69,7 @@ class Running:
         ends = np.array(marks, dtype=np.int64)
         starts = np.concatenate([[0], ends[:-1]])
         of_arms = np.array([table[a:b].sum(axis=0, dtype=np.float64) for a, b in zip(starts, ends, strict=True)])
-        losses, switches = {}, {}
+        losses, switches, paid = {}, {}, {}
         for lam, plan in plans.items():
             pieces = [
                 float(
@@ -75,13 +79,20 @@ class Running:
             ]
             losses[lam] = np.cumsum(pieces)
             switches[lam] = np.searchsorted(plan.runs()[0], ends)
+            paid[lam] = lam * switches[lam]
+            if isinstance(plan.switching_cost, tuple):
+                costs = np.array(plan.switching_cost)
+                paid[lam] = np.array([switching_paid(plan.arms[:end], costs) for end in ends])
         by_arm = np.cumsum(of_arms, axis=0)
-        return cls(ends, {arm: by_arm[:, i] for i, arm in enumerate(arms)}, losses, switches)
+        return cls(ends, {arm: by_arm[:, i] for i, arm in enumerate(arms)}, losses, switches, paid)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Replay:
-    """What policies would have cost on a trace, for every λ; made by `replay`. It prints as a table with advice."""
+    """What policies would have cost on a record, for every λ; made by `replay`. It prints as a table with advice.
+
+    ``str(found.recommendation)`` is what to do; ``found.write("report.html")`` the page.
+    """
 
     source: str
     """The file of the trace, or what else it was."""
@@ -108,6 +119,12 @@ class Replay:
     held: Mapping[tuple[float, str], Held]
     """By λ and policy, the arms of the replication in the middle by cost."""
     running: Running
+    pair_costs: CostTable | None = None
+    """What a switch costs from each arm to each other, where that was given; its largest entry is then the one λ."""
+    unit: str = ""
+    """What the losses are counted in."""
+    notes: tuple[str, ...] = ()
+    """What was filled in or taken for granted."""
 
     def standing(self, switching_cost: float | None = None, stretch: str = WHOLE) -> Standing:
         """All policies at one λ, on the whole trace or on a part of it."""
@@ -145,16 +162,25 @@ class Replay:
     @cached_property
     def advice_by_cost(self) -> dict[float, list[Sentence]]:
         """The advice for each λ."""
-        found = {}
-        for lam in self.switching_costs:
-            parts = {
-                many: [
-                    standing for (at, name), standing in self.standings.items() if at == lam and name.startswith(one)
-                ]
-                for many, one in PARTS.items()
-            }
-            found[lam] = advice(self.standings[lam, WHOLE], {name: some for name, some in parts.items() if some})
-        return found
+        return {lam: advice(self.standings[lam, WHOLE], self._parts(lam)) for lam in self.switching_costs}
+
+    def _parts(self, lam: float) -> dict[str, list[Standing]]:
+        """The halves and the quarters, where the record is long enough."""
+        parts = {
+            many: [standing for (at, name), standing in self.standings.items() if at == lam and name.startswith(one)]
+            for many, one in PARTS.items()
+        }
+        return {name: some for name, some in parts.items() if some}
+
+    @cached_property
+    def recommendation_by_cost(self) -> dict[float, Recommendation]:
+        """What to do at each λ."""
+        return {lam: recommendation(self.standings[lam, WHOLE], self._parts(lam)) for lam in self.switching_costs}
+
+    @property
+    def recommendation(self) -> Sentence:
+        """What to do, why, and when not."""
+        return joint_recommendation(self.recommendation_by_cost)
 
     @property
     def advice(self) -> list[Sentence]:
@@ -185,10 +211,14 @@ class Replay:
                 "rounds": self.rounds,
                 "arms": list(self.arms),
                 "units": list(self.units),
+                "unit": self.unit,
                 "index": self.index,
                 "first": None if self.labels is None else self.label(0),
                 "last": None if self.labels is None else self.label(-1),
             },
+            "recommendation": _plain_sentence(self.recommendation),
+            "notes": list(self.notes),
+            "pair_costs": None if self.pair_costs is None else [list(row) for row in self.pair_costs],
             "replications": self.replications,
             "seed": self.seed,
             "confidence": self.confidence,
@@ -205,10 +235,8 @@ class Replay:
             "worst_arm": standing.worst_arm,
             "marks": standing.marks,
             "best_plan": {"losses": self.plans[lam].losses, "switches": self.plans[lam].switches},
-            "advice": [
-                {"text": sentence.text, "decided": sentence.decided, "numbers": sentence.numbers}
-                for sentence in self.advice_by_cost[lam]
-            ],
+            "recommendation": _plain_sentence(self.recommendation_by_cost[lam].sentence()),
+            "advice": [_plain_sentence(sentence) for sentence in self.advice_by_cost[lam]],
         }
 
     def json(self) -> str:
@@ -234,3 +262,7 @@ class Replay:
         from holdfast.replays.terminal import as_text
 
         return as_text(self)
+
+
+def _plain_sentence(sentence: Sentence) -> dict[str, Any]:
+    return {"text": sentence.text, "decided": sentence.decided, "numbers": sentence.numbers}

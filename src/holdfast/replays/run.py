@@ -5,23 +5,41 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
+from numpy.typing import ArrayLike, NDArray
 
-from holdfast.checks import number_range, real_number
-from holdfast.data.traces import Trace, read_trace
+from holdfast.checks import number_range, one_of, real_number
+from holdfast.data.csv_file import CsvFormat
+from holdfast.data.records import Fill, Missing, Records, read_records
+from holdfast.data.traces import Trace
 from holdfast.environments import LossTable
 from holdfast.environments.environment import UNIT_RANGE
 from holdfast.errors import InvalidParameter
 from holdfast.files import claimed
-from holdfast.replays.cost_table import GameTotals, References, Standing, stretches
+from holdfast.policies.switching_costs import CostTable, checked_costs
+from holdfast.replays.cost_file import read_costs
+from holdfast.replays.cost_table import References, Standing, stretches
 from holdfast.replays.folder import ReplayFolder, described
-from holdfast.replays.games import WHOLE, Piece, PieceRunner, PolicyLike, arms_held, pieces_of
+from holdfast.replays.forecasts import Forecasts, read_forecasts
+from holdfast.replays.games import (
+    OWN_LOSS,
+    WHOLE,
+    Piece,
+    PieceRunner,
+    PolicyLike,
+    Stretch,
+    all_losses,
+    is_exact,
+    pieces_of,
+    totals_of,
+)
 from holdfast.replays.outputs import write_outputs
-from holdfast.replays.plans import LARGEST_LOSS, Plan, hindsight
+from holdfast.replays.plans import LARGEST_LOSS, Plan, best_plan, hindsight
 from holdfast.replays.result import Held, Replay, Running
 from holdfast.report.extra import need_matplotlib
 from holdfast.results import Result
@@ -41,12 +59,22 @@ def replay(
     losses: Any,
     policies: PolicyLike | Sequence[PolicyLike] | Mapping[str, PolicyLike] | None = None,
     *,
-    switching_cost: float | Sequence[float],
+    switching_cost: float | Sequence[float] | ArrayLike | str | Path | pl.DataFrame,
+    sees: Literal["all", "own"] = "all",
+    forecasts: Any = None,
+    period: int | Sequence[int] | None = None,
     replications: int = 100,
     units: tuple[float, float] | None = None,
+    unit: str = "",
     rescale: bool = False,
+    rewards: bool = False,
     index: str | None = None,
     arms: Sequence[str] | None = None,
+    long: Sequence[str] | None = None,
+    separator: str = ",",
+    decimal: str = ".",
+    fill: Fill | None = None,
+    missing: Missing | None = None,
     seed: object = 0,
     confidence: float = 0.95,
     backend: str | Backend = "threads",
@@ -57,10 +85,11 @@ def replay(
     progress: bool | None = None,
     echo: Say | None = None,
 ) -> Replay:
-    """What these policies would have cost, had they been played on recorded losses.
+    """What these policies would have cost, had they been played on recorded losses, and what to do about it.
 
-    Every policy sees the loss of the arm it holds and nothing else. Beside it stand the best and the worst fixed arm,
-    and the best plans in hindsight; and the same on each half and quarter of the trace, played anew.
+    Policies that see the losses of all arms are played beside those that see the loss of their own arm only. Beside
+    them stand the best and the worst fixed arm, and the best plans in hindsight; and the same on each half and quarter
+    of the record, played anew.
 
     Parameters
     ----------
@@ -70,17 +99,38 @@ def replay(
     policies
         Ids such as ``"adaptive"``, with parameters as ``"follow-the-leader:cooldown=5"``; tables such as
         ``{"policy": "exp3", "name": "mine"}``; or by name in a mapping. λ, the arms, the rounds and the units are
-        filled in. A policy object is played as it is, at every λ. Left out, four are played: the adaptive policy, the
-        paper's, follow-the-leader with a cooldown of 10 rounds, and one arm held forever that was taken at random.
+        filled in. A policy object is played as it is, at every λ. Left out, these are played: `AdaptiveHedgeSwitch`,
+        which sees the losses of all arms, with and without looking ahead; and of those that see their own arm's loss
+        only the adaptive policy, the paper's, follow-the-leader with a cooldown of 10 rounds, and one arm held forever
+        that was taken at random.
     switching_cost
-        λ, or several, in the units of the losses.
+        λ, or several, in the units of the losses; or a table with a row of costs for each arm to leave and a column for
+        each arm to go to. `AdaptiveHedgeSwitch` and the best plan use the table; the other policies take its largest
+        entry for λ, and pay what the table says. The first play then costs nothing. As a data frame or a file, its
+        first column names the arms to leave.
+    sees
+        ``"own"``, where only the loss of the arm in play is seen: then only such policies are played by default.
+    forecasts
+        A data frame or a file with the columns ``issued`` and ``round`` (numbers of rounds from 0, or times) and one
+        for each arm: what each was thought to lose, and from which round on that was known.
+    period
+        Rounds after which losses repeat, such as 24 for hours, where it is known; else it is looked for.
     replications
-        Games of each policy at each λ; at least 2. A policy that draws nothing is played once.
+        Games of each policy at each λ; at least 2. A policy that draws nothing is played once, and one whose expected
+        cost is computed, `AdaptiveHedgeSwitch`, has no interval.
     units, rescale
         The lowest and the highest loss that one round can have: (0, 1) unless given, or those of the trace with
-        `rescale`. Policies need them; all costs are in the units of the losses as they were given.
+        `rescale`. Policies need them; all costs, and λ, are in the units of the losses as they were given.
+    unit
+        What the losses are counted in, such as ``"g CO2"``, for tables and axes.
+    rewards
+        The numbers are rewards: more is better. A cost is then what was paid less what was earned.
     index, arms
         The column with the times of the rounds; names for the columns of an array, or the columns to take.
+    long, separator, decimal, fill, missing
+        Shapes of records, as `read_records` takes them: one row per time and arm, a CSV file with other than commas
+        and points, times and values that are missing. An arm that is not available in a round counts the highest loss
+        there; `AdaptiveHedgeSwitch` knows and never plays it.
     backend, workers, scheduler, seed, progress
         As in `simulate`.
     out, resume
@@ -96,41 +146,99 @@ def replay(
     >>> found.standing(0.5).best_arm, found.plans[0.5].switches < 500
     ('0', True)
     """
-    costs = _costs(switching_cost)
     share = checked_confidence(confidence)
+    one_of("sees", sees, ("all", "own"))
     chosen = find_backend(backend, workers=workers, scheduler=scheduler)
-    trace = _read(losses, index, arms)
-    table = LossTable.of(trace, _units(trace, units, rescale), index)
+    try:
+        records = read_records(
+            losses,
+            index=index,
+            arms=arms,
+            long=long,
+            separator=separator,
+            decimal=decimal,
+            fill=fill,
+            missing=missing,
+        )
+        trace, table, notes = _losses(records, units, rescale, rewards, index if long is None else next(iter(long)))
+    except InvalidParameter as error:
+        raise _of_losses(error) from None
     if table.n_arms < 2:
         raise InvalidParameter("losses", "must have at least two arms, or there is nothing to decide", table.n_arms)
+    form = CsvFormat.of(separator, decimal)
+    costs, pairs = _costs(switching_cost, table, notes, form)
+    if rescale:
+        low, high = table.units
+        shares = ", ".join(f"{lam / (high - low):.2g}" for lam in costs)
+        notes.append(
+            f"The losses run from {low:g} to {high:g}. λ is in the same units: {shares} of the difference between the "
+            "highest and the lowest."
+        )
+    given = None if forecasts is None else read_forecasts(forecasts, trace, form, negative=rewards)
     cuts = stretches(table.rounds)
-    runner = PieceRunner.of(
-        {name: table.part(*ends) for name, ends in cuts.items()}, replications, seed, POINTS, chosen
-    )
-    pieces = pieces_of(policies, costs, runner.stretches)
+    parts = {name: _part(table, trace, records.closed, given, *ends) for name, ends in cuts.items()}
+    runner = PieceRunner.of(parts, replications, seed, POINTS, chosen, pairs)
+    in_sight = all_losses(period, given is not None) if sees == "all" else []
+    pieces = pieces_of(policies, costs, runner.stretches, pairs=pairs, defaults=[*in_sight, *OWN_LOSS])
+    if given is not None and not any(getattr(piece.policy, "forecast_rounds", 0) for piece in pieces):
+        rule = "are used by AdaptiveHedgeSwitch only; play hedge-switch, or leave them out"
+        raise InvalidParameter("forecasts", rule, [piece.name for piece in pieces])
     say = echo or (lambda line: None)
     with ExitStack() as stack:
         folder = None
         if out is not None:
             need_matplotlib()
             place = stack.enter_context(claimed(out, "replaying"))
-            record = described(table, pieces, runner, _fingerprint(table))
+            record = described(table, pieces, runner, _fingerprint(table, runner))
             folder = ReplayFolder.admitted(place, record, resume)
             folder.begin()
         games = stack.enter_context(progress_bar(progress, sum(_games(piece, runner) for piece in pieces), "games"))
         result = _played(pieces, runner, folder, stack, games, say)
         made = _assembled(trace, table, cuts, costs, pieces, runner, result, share)
+        made = replace(made, unit=unit, notes=tuple(notes))
         if folder is not None:
             write_outputs(made, folder.path)
     return made
 
 
-def _read(losses: Any, index: str | None, arms: Sequence[str] | None) -> Trace:
-    """The trace with an array for its table; a data frame that was read from a file is let go."""
-    try:
-        return read_trace(losses, index=index, arms=arms).as_array()
-    except InvalidParameter as error:
-        raise _of_losses(error) from None
+def _losses(
+    records: Records, units: tuple[float, float] | None, rescale: bool, rewards: bool, index: str | None
+) -> tuple[Trace, LossTable, list[str]]:
+    """Losses within their units, the highest where an arm was not available; rewards with their sign turned."""
+    trace, notes = records.trace, [note[0].upper() + note[1:] + "." for note in records.notes]
+    if records.closed is not None:
+        lowest, highest = _units(replace(trace, table=_known(trace.table)), units, rescale)
+        worst = lowest if rewards else highest
+        trace = replace(trace, table=np.where(records.closed, worst, trace.table))
+        notes.append(
+            f"An arm that was not available counts {worst:g} in that round, the worst there is; policies that see all "
+            "losses know it and play another."
+        )
+    lowest, highest = _units(trace, units, rescale)
+    if rewards:
+        trace = replace(trace, table=-trace.table.astype(np.float64))
+        lowest, highest = -highest, -lowest
+        notes.append("The numbers are rewards: a cost is what was paid less what was earned, so lower is better.")
+    return trace, LossTable.of(trace, (lowest, highest), index), notes
+
+
+def _known(table: NDArray[Any]) -> NDArray[Any]:
+    """With some number of the table in place of those that are missing, for its range."""
+    known = table[~np.isnan(table)]
+    if not known.size:
+        raise InvalidParameter("source", "must have a number somewhere; all of them are missing", None)
+    return np.where(np.isnan(table), known[0], table)
+
+
+def _part(
+    table: LossTable, trace: Trace, closed: NDArray[np.bool_] | None, given: Forecasts | None, first: int, stop: int
+) -> Stretch:
+    shut = None
+    if closed is not None:
+        shut = closed[first:stop] & ~closed[first:stop].all(axis=1, keepdims=True)  # one must be played
+    return Stretch(
+        table.part(first, stop), trace.table[first:stop], shut, None if given is None else given.part(first, stop)
+    )
 
 
 def _of_losses(error: InvalidParameter) -> InvalidParameter:
@@ -142,33 +250,59 @@ def _units(trace: Trace, units: tuple[float, float] | None, rescale: bool) -> tu
     """What one round can lose, with every loss within it."""
     if units is not None and rescale:
         raise InvalidParameter("rescale", "must be left out where units are given", rescale)
-    try:
-        lowest, highest = trace.range()
-        if not rescale:
-            wanted = UNIT_RANGE if units is None else number_range("units", units)
-            if lowest < wanted[0] or highest > wanted[1]:
-                for _ in trace.checked_pieces(wanted):  # finds the first
-                    pass
-            return wanted
-    except InvalidParameter as error:
-        raise _of_losses(error) from None
+    lowest, highest = trace.range()
+    if not rescale:
+        wanted = UNIT_RANGE if units is None else number_range("units", units)
+        if lowest < wanted[0] or highest > wanted[1]:
+            for _ in trace.checked_pieces(wanted):  # finds the first
+                pass
+        return wanted
     if lowest == highest:
         raise InvalidParameter("rescale", "needs losses that differ; all of them are the same", lowest)
     return number_range("losses", (lowest, highest))
 
 
-def _costs(given: object) -> tuple[float, ...]:
-    """The switching costs as given, each once."""
+def _arms(table: LossTable) -> list[str]:
+    return list(table.arms or map(str, range(table.n_arms)))
+
+
+def _costs(
+    given: Any, table: LossTable, notes: list[str], form: CsvFormat
+) -> tuple[tuple[float, ...], CostTable | None]:
+    """The switching costs as given, each once; of a table its largest entry, and the table."""
+    if isinstance(given, (Path, pl.DataFrame)) or (isinstance(given, str) and Path(given).suffix):
+        given = read_costs(given if isinstance(given, pl.DataFrame) else Path(given), _arms(table), form)
+    if not isinstance(given, str) and np.ndim(given) == 2:
+        most = LARGEST_LOSS * (table.units[1] - table.units[0])
+        pairs, detour = checked_costs(given, table.n_arms, most)
+        largest = max(max(row) for row in pairs)
+        notes.append(
+            f"A switch costs from {min(c for i, row in enumerate(pairs) for j, c in enumerate(row) if i != j):g} to "
+            f"{largest:g}, depending on the pair of arms; the first play costs nothing. Policies that take one λ were "
+            f"given the largest, {largest:g}, and pay what the table says."
+        )
+        if detour is not None:
+            a, b, c = (_arms(table)[arm] for arm in detour)
+            notes.append(f"Switching from {a} to {c} costs more than by way of {b}: the cheapest ways were used.")
+        return (largest,), pairs
     several = list(given) if isinstance(given, (Sequence, np.ndarray)) and not isinstance(given, str) else [given]
     costs = tuple(real_number("switching_cost", cost, least=0, most=LARGEST_LOSS) for cost in several)
     if not costs or len(set(costs)) < len(costs):
         raise InvalidParameter("switching_cost", "must be a number or several different ones", given)
-    return costs
+    return costs, None
 
 
-def _fingerprint(table: LossTable) -> str:
-    """The same for the same losses, whatever file they came from."""
+def _fingerprint(table: LossTable, runner: PieceRunner) -> str:
+    """The same for the same losses, forecasts and costs, whatever file they came from."""
     digest = hashlib.sha256()
+    whole = runner.parts[WHOLE]
+    if whole.forecasts is not None:
+        for part in (whole.forecasts.known_at, whole.forecasts.rounds, whole.forecasts.losses):
+            digest.update(np.ascontiguousarray(part).data)
+    if whole.closed is not None:
+        digest.update(np.ascontiguousarray(whole.closed).data)
+    if runner.pairs is not None:
+        digest.update(repr(runner.pairs).encode())
     for first in range(0, len(table.sums), 2**16):
         digest.update(np.ascontiguousarray(table.sums[first : first + 2**16]).data)
     if table.labels is not None:
@@ -177,7 +311,9 @@ def _fingerprint(table: LossTable) -> str:
 
 
 def _games(piece: Piece, runner: PieceRunner) -> int:
-    return sum(1 if policy.deterministic else runner.replications for policy in piece.policies.values())
+    return sum(
+        1 if policy.deterministic or is_exact(policy) else runner.replications for policy in piece.policies.values()
+    )
 
 
 def _played(
@@ -197,15 +333,15 @@ def _played(
         found = {place: result for place, result in there.items() if result is not None}
     if len(found) < len(places):
         stack.enter_context(runner.backend)
-    reporting = PieceRunner(
-        runner.stretches, runner.replications, runner.seed, runner.marks, Reporting(runner.backend, advance)
-    )
+    reporting = replace(runner, backend=Reporting(runner.backend, advance))
     for place, piece in places.items():
         if place in found:
             advance(_games(piece, runner))
             continue
         try:
             found[place] = reporting.play(piece)
+            if is_exact(piece.policy) or runner.pairs is not None:  # not played by the backend
+                advance(_games(piece, runner))
         except KeyboardInterrupt:
             kept = f"; {len(found)} of {len(places)} pieces are kept, go on with --resume" if folder else ""
             say(f"interrupted{kept}")
@@ -227,11 +363,12 @@ def _assembled(
     confidence: float,
 ) -> Replay:
     """The replay of these games, measured against what can be known without playing."""
-    arms = tuple(table.arms or map(str, range(table.n_arms)))
+    arms = tuple(_arms(table))
     last = result.frame.filter(pl.col("round") == pl.col("round").max().over("stretch"))
+    policy_of = {(piece.switching_cost, piece.name): piece.policy for piece in pieces}
     played = {
-        (lam, stretch, policy): GameTotals(part["total_loss"].to_numpy(), part["switches"].cast(pl.Float64).to_numpy())
-        for (lam, stretch, policy), part in last.group_by("switching_cost", "stretch", "policy")
+        (lam, stretch, name): totals_of(policy_of[lam, name], part, runner.pairs)
+        for (lam, stretch, name), part in last.group_by("switching_cost", "stretch", "policy", maintain_order=True)
     }
     names = list(dict.fromkeys(piece.name for piece in pieces))
     standings: dict[tuple[float, str], Standing] = {}
@@ -240,16 +377,20 @@ def _assembled(
     for stretch, (first, stop) in cuts.items():
         whole = stretch == WHOLE
         found = hindsight(trace.table[first:stop], costs, LIMITS if whole else ())
+        free = found.free if runner.pairs is None else (best_plan(trace.table[first:stop], runner.pairs),)
         fixed = dict(zip(arms, table.part(first, stop).expected(0, stop - first).tolist(), strict=True))
         if whole:
-            plans, frontier = dict(zip(costs, found.free, strict=True)), found.least_losses
-        for lam, plan in zip(costs, found.free, strict=True):
-            limited = {limit: found.cost_within(limit, lam) for limit in LIMITS} if whole else {}
-            references = References(fixed, plan.losses, plan.switches, limited)
+            plans, frontier = dict(zip(costs, free, strict=True)), found.least_losses
+        for lam, plan in zip(costs, free, strict=True):
+            by_count = whole and runner.pairs is None
+            limited = {limit: found.cost_within(limit, lam) for limit in LIMITS} if by_count else {}
+            paid = None if runner.pairs is None else plan.cost - plan.losses
+            references = References(fixed, plan.losses, plan.switches, limited, paid)
             of_policies = {name: played[lam, stretch, name] for name in names}
-            standings[lam, stretch] = Standing(lam, of_policies, references, confidence)
+            ahead = runner.looking_ahead([piece for piece in pieces if piece.switching_cost == lam]) if whole else {}
+            standings[lam, stretch] = Standing(lam, of_policies, references, confidence, ahead)
     held = {
-        (piece.switching_cost, piece.name): _held(piece, table, runner, standings[piece.switching_cost, WHOLE])
+        (piece.switching_cost, piece.name): _held(piece, runner, standings[piece.switching_cost, WHOLE])
         for piece in pieces
     }
     return Replay(
@@ -270,12 +411,12 @@ def _assembled(
         least_losses=frontier,
         held=held,
         running=Running.of(trace.table, runner.marks, arms, plans),
+        pair_costs=runner.pairs,
     )
 
 
-def _held(piece: Piece, table: LossTable, runner: PieceRunner, standing: Standing) -> Held:
+def _held(piece: Piece, runner: PieceRunner, standing: Standing) -> Held:
     """The arms of the replication in the middle: as many cost less as cost more."""
     costs = standing.costs[piece.name]
     replication = int(np.argsort(costs, kind="stable")[(len(costs) - 1) // 2])
-    arms = arms_held(table, piece.name, piece.policy, piece.switching_cost, seed=runner.seed, replication=replication)
-    return Held.of(arms, replication)
+    return Held.of(runner.arms(piece, replication), replication)

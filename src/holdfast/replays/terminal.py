@@ -28,14 +28,28 @@ def as_text(replay: Replay) -> str:
     parts = [textwrap.fill(printable(head), WIDTH)]
     for lam in replay.switching_costs:
         parts.append(_table(replay.standings[lam, WHOLE]))
-        said = (printable(f"{'·' if sentence.decided else '?'} {sentence}") for sentence in replay.advice_by_cost[lam])
-        parts.append("\n".join(textwrap.fill(line, WIDTH, subsequent_indent="  ") for line in said))
+        said = [f"{'·' if sentence.decided else '?'} {sentence}" for sentence in replay.advice_by_cost[lam]]
+        parts.append(_filled(said))
+    if replay.notes:
+        parts.append(_filled([f"* {note}" for note in replay.notes]))
+    parts.append(_filled([f"What to do: {replay.recommendation}"]))
     return "\n\n".join(parts)
+
+
+def _filled(lines: Sequence[str]) -> str:
+    return "\n".join(textwrap.fill(printable(line), WIDTH, subsequent_indent="  ") for line in lines)
 
 
 def _table(standing: Standing) -> str:
     base, plan = standing.fixed_cost(standing.best_arm), standing.plan_cost
-    head = [f"λ = {standing.switching_cost:g}", "cost", "losses", "switches", "over arm", "over plan"]
+    head = [
+        standing.at.removeprefix("at ").removeprefix("with these "),
+        "cost",
+        "losses",
+        "switches",
+        "over arm",
+        "over plan",
+    ]
     rows = [head]
     for name in standing.ranking():
         cost, played = standing.amount(name), standing.played[name]
@@ -57,12 +71,12 @@ def _table(standing: Standing) -> str:
         "best plan": (plan, float(standing.references.plan_switches)),
     }
     for name, (value, switches) in marks.items():
-        losses = value - standing.switching_cost * switches
+        losses = standing.references.plan_losses if name == "best plan" else value - standing.first_play
         rows.append(
             [name, five_digits(value), five_digits(losses), number(switches), over(value, base), over(value, plan)]
         )
     for limit, value in sorted(standing.references.limited.items()):
-        if limit > 1:
+        if 1 < limit < standing.references.plan_switches:
             rows.append([f"plan, switches ≤ {limit}", five_digits(value), "", "", over(value, base), over(value, plan)])
     return aligned(rows, WIDTH)
 

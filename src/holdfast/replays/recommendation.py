@@ -1,0 +1,148 @@
+"""One recommendation: do this, because, unless. Decided by intervals, and said where they do not decide.
+
+What is compared is on this record. It recommends a policy where it is cheaper than staying with the best arm in
+hindsight by more than one per cent; staying, where nothing is and that arm was the best throughout; and otherwise the
+cheapest policy, since nobody knew beforehand which arm would be the best.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from holdfast.replays.advice import NOTABLE, Sentence, listed_words, sentence_case, size
+from holdfast.replays.cost_table import Standing
+
+NOT_SEEN = "you do not see what the other arms lose"
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """What to do at one λ."""
+
+    at: str
+    """At which switching cost, in words."""
+    action: str
+    because: str
+    """With braces where the `gains` stand."""
+    gains: tuple[str, ...]
+    unless: str
+    decided: bool
+    numbers: dict[str, float]
+
+    def sentence(self) -> Sentence:
+        """In one sentence."""
+        open_ = "" if self.decided else " This is close: the intervals do not decide it."
+        because = self.because.format(*self.gains)
+        text = f"{sentence_case(self.action)}, because {because}, unless {self.unless}.{open_}"
+        return Sentence(text, self.decided, self.numbers)
+
+
+def recommendation(
+    standing: Standing, parts: Mapping[str, Sequence[Standing]], sees: Sequence[str] = ("all", "own")
+) -> Recommendation:
+    """What to do at one λ.
+
+    Parameters
+    ----------
+    standing
+        All policies on the whole record.
+    parts
+        The same on its halves and quarters.
+    sees
+        Which policies may be recommended: those that see the losses of all arms, or of their own.
+    """
+    arm, base = standing.best_arm, standing.fixed_cost(standing.best_arm)
+    least = NOTABLE * abs(base)
+    names = standing.ranking(*sees)
+    same, of = _same_arm(standing, parts)
+    often = "throughout the record" if same == of else f"in {same} of {of} quarters only"
+    if not names:
+        because = f"it was the best {often} and nothing else was played"
+        return Recommendation(standing.at, f"stay with {arm}", _braced(because), (), "that changes", True, {})
+    name = names[0]
+    excess = standing.amount(name, among=len(names)).less(base)
+    numbers = {"excess": excess.mean, "excess_low": excess.low, "excess_high": excess.high, "best_arm_cost": base}
+    decided = excess.high < -least or excess.low > -least
+    gain, word = size(abs(excess.mean), base), "more" if excess.mean > 0 else "less"
+    beside, fallback = ("", ""), ""
+    if standing.played[name].sees == "all":
+        beside = _beside(standing, name)
+        fallback = f"{NOT_SEEN}: then {recommendation(standing, parts, ('own',)).action}"
+    if excess.mean >= -least and same == of:
+        saves = "nothing that was played costs less" if excess.mean >= 0 else "nothing that was played saves 1 %"
+        because = f"{saves} and it was the best {often}"
+        unless = f"another may become the best: then use {name}, which cost {gain} {word} without knowing it"
+        return Recommendation(standing.at, f"stay with {arm}", _braced(because), (), unless, decided, numbers)
+    because = f"it costs {{}} {word} than always using {_braced(arm)}, the best single choice in hindsight"
+    if excess.mean >= -least:
+        because += f" but {often}"
+    gains = tuple(filter(None, (gain, beside[1])))
+    unless = fallback or _no_bound(standing, name)
+    return Recommendation(standing.at, f"use {name}", because + beside[0], gains, unless, decided, numbers)
+
+
+def _braced(words: str) -> str:
+    """Names with braces in them, for `format`."""
+    return words.replace("{", "{{").replace("}", "}}")
+
+
+def _beside(standing: Standing, name: str) -> tuple[str, str]:
+    """Beside the cheapest policy that sees its own arm only: words with braces for the gain, and the gain."""
+    own = standing.ranking("own")
+    if not own or standing.difference(name, own[0], among=len(own)).sign >= 0:
+        return "", ""
+    other, base = own[0], float(standing.costs[own[0]].mean())
+    saved = base - float(standing.costs[name].mean())
+    return f", and {{}} less than {_braced(other)}, the cheapest that sees its own arm only", size(saved, base)
+
+
+def _no_bound(standing: Standing, name: str) -> str:
+    """A warning where the policy has no bound, with one that has."""
+    if standing.played[name].bounded:
+        return "the next rounds are nothing like this record"
+    bounded = [other for other in standing.ranking("own") if standing.played[other].bounded]
+    text = "the best arm may change suddenly, for which it has no guarantee"
+    if not bounded:
+        return text
+    base = float(standing.costs[name].mean())
+    extra = float(standing.costs[bounded[0]].mean()) - base
+    return f"{text}: {bounded[0]} has one and cost {size(abs(extra), base)} {'more' if extra > 0 else 'less'}"
+
+
+def _same_arm(standing: Standing, parts: Mapping[str, Sequence[Standing]]) -> tuple[int, int]:
+    """In how many quarters, or halves of a short record, the best arm of all was the best."""
+    finest = list(parts.values())[-1] if parts else [standing]
+    return sum(part.best_arm == standing.best_arm for part in finest), len(finest)
+
+
+def joint_recommendation(by_cost: Mapping[float, Recommendation]) -> Sentence:
+    """One recommendation for all λ: each action once, with the λ that it is for."""
+    ordered = [by_cost[lam] for lam in sorted(by_cost)]
+    decided = all(one.decided for one in ordered)
+    if len(ordered) == 1:
+        return ordered[0].sentence()
+    numbers = {f"{name} {one.at}": value for one in ordered for name, value in one.numbers.items()}
+    texts = []
+    for _, group in groupby(ordered, key=lambda one: one.action):
+        some = list(group)
+        texts.append(_of_group(some, alone=len(some) == len(ordered)))
+    close = [one.at.removeprefix("at ") for one in ordered if not one.decided]
+    if close:
+        texts.append(f"This is close, and not decided by the intervals, at {listed_words(close)}.")
+    return Sentence(" ".join(texts), decided, numbers)
+
+
+def _of_group(some: Sequence[Recommendation], *, alone: bool) -> str:
+    """Recommendations with the same action: the gains of each λ in one sentence where the reason is the same."""
+    first, last = some[0], some[-1]
+    lambdas = listed_words([one.at.removeprefix("at λ = ") for one in some])
+    same = len({one.because for one in some}) == 1
+    if same:
+        gains = [listed_words(one) for one in zip(*(one.gains for one in some), strict=True)]
+        because = f"at λ = {lambdas} {first.because.format(*gains)}"
+    else:
+        because = "; ".join(f"{one.at} {one.because.format(*one.gains)}" for one in (first, last))
+    head = "" if alone or same else f"at λ = {lambdas} "
+    return sentence_case(f"{head}{first.action}, because {because}, unless {first.unless}.")
