@@ -24,6 +24,11 @@ if TYPE_CHECKING:
 FIRST_LINE = 2
 """The line of the first round, after that of the names."""
 
+IF_MISSING = (
+    "it is missing: fill it in, or leave out the row or the column; a replay can do so with fill='last', or take the "
+    "arm for not available with missing='unavailable'"
+)
+
 DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+")
 
 
@@ -123,9 +128,12 @@ def _header(file: Path, form: CsvFormat) -> list[str]:
     for mark, word in ((";", "semicolons"), ("\t", "tabs"), (",", "commas")):
         if mark in first and form.separator not in first:
             written = "\\t" if mark == "\t" else mark
-            rule = f"has {word} between columns: give separator={written!r}"
-            if mark != "," and form.decimal == "." and DECIMAL_COMMA.search(second):
-                rule += " and decimal=','"
+            comma = mark != "," and form.decimal == "." and DECIMAL_COMMA.search(second)
+            expected = (
+                "commas between columns and points in numbers" if form == PLAIN else f"{form.separator} between columns"
+            )
+            rule = f"must have {expected}, not {word}; save it so, or replay it with separator={written!r}"
+            rule += " and decimal=','" if comma else ""
             raise InvalidParameter("source", rule, first.strip())
     if first.endswith("\r"):
         raise InvalidParameter("source", "must have lines that end in \\n or \\r\\n, not in \\r; save it so", str(file))
@@ -177,20 +185,21 @@ def _diagnose(file: Path, names: Sequence[str], free: Sequence[str], form: CsvFo
             for name, cell in zip(names, cells, strict=True):
                 if name not in free and not form.is_number(cell) and not (form.missing and not cell.strip()):
                     first_row = rows.line_num == FIRST_LINE
-                    raise _not_a_number(cell, f"{here}, column {name!r}", name, first_row, names, free)
+                    raise _not_a_number(cell, f"{here}, column {name!r}", name, first_row, names, free, form)
 
 
 def _not_a_number(
-    cell: str, place: str, name: str, at_once: bool, names: Sequence[str], free: Sequence[str]
+    cell: str, place: str, name: str, at_once: bool, names: Sequence[str], free: Sequence[str], form: CsvFormat
 ) -> InvalidParameter:
     if not cell.strip():
-        rule = f"must have a number in {place}; it is missing: fill it in, or leave out the row or the column"
+        rule = f"must have a number in {place}; {IF_MISSING}"
     elif DECIMAL_COMMA.fullmatch(cell.strip()):
-        rule = f"must have points in its numbers, not commas, as in {place}; give decimal=','"
+        rule = f"must have points in its numbers, not commas, as in {place}; write {cell.strip().replace(',', '.')}"
+        rule += ", or replay it with decimal=','" if form.separator != "," else ""
     elif at_once and free and len(names) == len(free) + 2:  # time, arm and loss?
         (other,) = [column for column in names if column not in free and column != name]
         long = f"{free[0]},{name},{other}"
-        rule = f"must have a number in {place}; if each row has the loss of one arm, give long={long!r}"
+        rule = f"must have a number in {place}; if each row has the loss of one arm, replay it with long={long!r}"
     else:
         rule = f"must have a number in {place}"
         if at_once and not free:  # all of the column may be like this

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from holdfast.checks import one_of
 from holdfast.data.csv_file import CsvFormat
-from holdfast.data.traces import Trace, read_frame, read_trace
+from holdfast.data.traces import Trace, label_text, read_frame, read_trace
 from holdfast.errors import InvalidParameter
 
 Fill = Literal["last", "ignore"]
@@ -33,6 +33,8 @@ class Records:
     """One row per round: the losses as an array, what was not available, and what was filled in."""
 
     trace: Trace
+    index: str | None = None
+    """The name of the column with the times."""
     closed: NDArray[np.bool_] | None = None
     """True where an arm was not available; its loss is NaN."""
     notes: tuple[str, ...] = ()
@@ -44,7 +46,7 @@ def read_records(
     *,
     index: str | None = None,
     arms: Sequence[str] | None = None,
-    long: Sequence[str] | None = None,
+    long: str | Sequence[str] | None = None,
     separator: str = ",",
     decimal: str = ".",
     fill: Fill | None = None,
@@ -80,10 +82,10 @@ def read_records(
     if missing is not None:
         one_of("missing", missing, ("unavailable",))
     form = CsvFormat.of(separator, decimal, missing=fill == "last" or missing is not None)
+    if long is not None and index is not None:
+        raise InvalidParameter("index", "must be left out with long=..., which names the times first", index)
     if long is not None:
-        if index is not None and list(long)[:1] != [index]:
-            raise InvalidParameter("index", "must be left out with long=..., which names the times first", index)
-        trace = _from_long(source, long, arms, form)
+        index, trace = _from_long(source, long, arms, form)
     else:
         trace = read_trace(source, index=index, arms=arms, form=form).as_array()
     notes: list[str] = []
@@ -93,19 +95,19 @@ def read_records(
     if missing is not None or fill == "last":
         unknown = np.isnan(trace.table) if trace.table.dtype.kind == "f" else None
     if unknown is None or not unknown.any():
-        return Records(trace, None, tuple(notes))
+        return Records(trace, index, None, tuple(notes))
     row, arm = (int(i) for i in np.argwhere(unknown)[0])
     count = int(unknown.sum())
     if missing is not None:
         notes.append(f"{_values(count)} missing, the first in {trace.place(row, arm)}: not available there")
-        return Records(trace, unknown, tuple(notes))
+        return Records(trace, index, unknown, tuple(notes))
     if unknown[0].any():
         rule = f"must have a number in {trace.place(0, int(unknown[0].argmax()))}; there is none before it to fill in"
         raise InvalidParameter("source", rule, None)
     last = np.maximum.accumulate(np.where(unknown, 0, np.arange(len(unknown))[:, None]), axis=0)
     filled = np.take_along_axis(trace.table, last, axis=0)
     notes.append(f"{_values(count)} missing, the first in {trace.place(row, arm)}: filled with the last one known")
-    return Records(replace(trace, table=filled), None, tuple(notes))
+    return Records(replace(trace, table=filled), index, None, tuple(notes))
 
 
 def _values(count: int) -> str:
@@ -115,11 +117,13 @@ def _values(count: int) -> str:
 # ---- long layout ----
 
 
-def _from_long(source: object, long: Sequence[str], arms: Sequence[str] | None, form: CsvFormat) -> Trace:
-    """One row per time and one column per arm, both in order of time or else as they first appear."""
+def _from_long(
+    source: object, long: str | Sequence[str], arms: Sequence[str] | None, form: CsvFormat
+) -> tuple[str, Trace]:
+    """The name of the column of times; one row per time and one column per arm, in order of time or as they appear."""
     import polars as pl
 
-    names = list(long) if not isinstance(long, str) else [long]
+    names = [name.strip() for name in long.split(",")] if isinstance(long, str) else list(long)
     if len(set(names)) != 3 or not all(isinstance(name, str) for name in names):
         raise InvalidParameter("long", "must be the names of three columns: time, arm and loss", long)
     time, arm, loss = names
@@ -148,7 +152,7 @@ def _from_long(source: object, long: Sequence[str], arms: Sequence[str] | None, 
         row, column = (int(i) for i in np.argwhere(np.isnan(trace.table))[0])
         rule = f"must have a loss for {kept[column]!r} at {_time(trace, row)}; {FILL_HINT}"
         raise InvalidParameter("source", rule, None)
-    return replace(trace, source=named)
+    return time, replace(trace, source=named)
 
 
 FILL_HINT = "give fill='last' to take the last one known, or missing='unavailable'"
@@ -193,11 +197,11 @@ def _regular(trace: Trace, fill: Fill | None, notes: list[str]) -> Trace:
         return trace
     if len(doubled):
         at = int(doubled[0])
-        notes.append(f"{len(doubled):,} doubled times, the first {_time(trace, at)}: the last row of each was taken")
+        notes.append(f"doubled times: {len(doubled):,}, the first {_time(trace, at)}; the last row of each was taken")
     if len(gaps):
         at = int(gaps[0])
         notes.append(
-            f"{int(missing[gaps].sum()):,} missing rows, the first after {_time(trace, at)}: the row before was "
+            f"missing rows: {int(missing[gaps].sum()):,}, the first after {_time(trace, at)}; the row before was "
             "repeated"
         )
     times = np.concatenate([np.maximum(missing, -1) + 1, [1]])  # how often each row is played: doubled ones not at all
@@ -213,10 +217,7 @@ def _at_line(trace: Trace, row: int) -> str:
 
 def _time(trace: Trace, row: int) -> str:
     assert trace.labels is not None
-    label = trace.labels[row]
-    if trace.labels.dtype.kind != "M":
-        return str(label)
-    return str(np.datetime_as_string(label, unit="m")).replace("T", " ")
+    return label_text(trace.labels, row)
 
 
 def _more(count: int) -> str:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.checks import one_of
-from holdfast.data.csv_file import FIRST_LINE, PLAIN, CsvFormat, read_csv
+from holdfast.data.csv_file import FIRST_LINE, IF_MISSING, PLAIN, CsvFormat, read_csv
 from holdfast.errors import InvalidParameter
 from holdfast.layouts import Array
 
@@ -97,7 +97,7 @@ class Trace:
         """The error for one loss that is missing or not within `units`."""
         what_to_do = "" if units != (0.0, 1.0) else "; give units=(lowest, highest) for losses in units of your own"
         if np.isnan(loss):
-            what_to_do = "; it is missing: fill it in, or leave out the row or the column"
+            what_to_do = f"; {IF_MISSING}"
         limits = "" if units == (-np.inf, np.inf) else f" from {units[0]:g} to {units[1]:g}"
         rule = f"must have a number{limits} in {self.place(row, arm)}{what_to_do}"
         return InvalidParameter("source", rule, loss)
@@ -106,10 +106,17 @@ class Trace:
         """Where a loss stands, as a user would look for it."""
         if self.arms is None:
             return f"row {row}, column {arm} (counted from 0)"
-        label = "" if self.labels is None else f" ({self.labels[row]})"
+        label = "" if self.labels is None else f" ({label_text(self.labels, row)})"
         line = f"row {row + 1}" if self.first_line is None else f"line {self.first_line + row}"
         file = f" of {Path(self.source).name}" if self.first_line is not None else ""
         return f"{line}{file}{label}, column {self.arms[arm]!r}"
+
+
+def label_text(labels: NDArray[Any], row: int) -> str:
+    """The time or name of a round, for reading."""
+    if labels.dtype.kind == "M":
+        return str(np.datetime_as_string(labels[row], unit="m")).replace("T", " ")
+    return str(labels[row])
 
 
 def read_trace(

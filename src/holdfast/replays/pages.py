@@ -1,21 +1,24 @@
-"""The report of a replay: what it says, then the tables and pictures, then how it was made."""
+"""The report of a replay: what to do, a picture of why, then the tables and pictures, then how it was made."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holdfast.number_format import counted, five_digits, mean_count, number
 from holdfast.replays.advice import Sentence
-from holdfast.replays.cost_table import Amount, Standing, exact
+from holdfast.replays.cost_table import Standing
 from holdfast.replays.games import WHOLE
 from holdfast.replays.pictures import cost_by_lambda, running_cost, tradeoff, which_arm
-from holdfast.replays.terminal import over
+from holdfast.replays.terminal import over, with_half
 from holdfast.report.html_parts import (
+    Bar,
     Column,
+    bars,
+    choice,
+    chosen,
     folded,
-    heading,
     line_chart,
     listed,
     mark,
@@ -30,42 +33,76 @@ from holdfast.report.page import Section, page
 if TYPE_CHECKING:
     from holdfast.replays.result import Replay
 
+SEES = {"all": "sees every arm's loss", "own": "sees its own arm's loss only", "nothing": "sees nothing"}
+
 
 def page_of(replay: Replay) -> str:
     """The page as text."""
-    name = Path(replay.source).name
-    span = "" if replay.labels is None else f", from {replay.label(0)} to {replay.label(-1)}"
-    lead = (
-        f"{counted(len(replay.policies), 'policy', 'policies')} played again on the recorded losses of {name}: "
-        f"{counted(replay.rounds, 'round')} of {counted(len(replay.arms), 'arm')}{span}."
-    )
+    said = replay.recommendation
+    action, because, rest = str(said).partition(", because ")
+    words = element("b", action), because, rest
+    answer = element("p", *([] if said.decided else [mark("partial", "")]), *words, class_="answer")
+    several = len(replay.switching_costs) > 1
+    chart = line_chart(cost_by_lambda(replay), "cost of each policy against λ")
     return page(
-        title="What would it have cost?",
-        lead=lead,
+        title="What should I do?",
+        lead=answer,
         opening=_opening(replay),
         sections=[
-            Section(
-                "Cost against λ", [line_chart(cost_by_lambda(replay), "cost of each policy against λ")], name="cost"
-            ),
-            *(_at(replay, lam) for lam in replay.switching_costs),
+            Section("Why", [_by_cost(replay, lambda lam: [_sentences(replay, lam)])], name="why"),
+            Section("Costs", [_by_cost(replay, lambda lam: [_table(replay, lam)])], name="costs"),
+            *([Section("Cost against λ", [chart], name="cost")] if several else []),
+            Section("Cost over time", [_by_cost(replay, lambda lam: _running(replay, lam))], name="running"),
+            Section("Which arm was held when", [_by_cost(replay, lambda lam: _held(replay, lam))], name="held"),
             _tradeoff(replay),
-            _stability(replay),
+            Section("On halves and quarters", _stability(replay), name="stability"),
             _made(replay),
         ],
     )
 
 
+def _by_cost(replay: Replay, parts: Callable[[float], Sequence[Html]]) -> Html:
+    """These parts for each λ, of which one is shown at a time."""
+    return chosen({_name(lam): parts(lam) for lam in replay.switching_costs}, "λ = {}")
+
+
+def _name(lam: float) -> str:
+    return f"{lam:g}"
+
+
 def _opening(replay: Replay) -> list[Html]:
-    parts: list[Html] = []
-    for lam, sentences in replay.advice_by_cost.items():
-        if len(replay.switching_costs) > 1:
-            parts.append(heading(f"λ = {lam:g}"))
-        parts.append(listed([_said(sentence) for sentence in sentences], "conclusions"))
-    note = (
-        f"Means of {replay.replications} replications with {replay.confidence:.0%} confidence intervals. All of it is "
-        "about this trace, not about the next one."
+    span = "" if replay.labels is None else f", from {replay.label(0)} to {replay.label(-1)}"
+    record = (
+        f"{Path(replay.source).name}: {counted(replay.rounds, 'round')} of {counted(len(replay.arms), 'arm')}{span}; "
+        f"means of {replay.replications} replications with {replay.confidence:.0%} confidence intervals, or exact "
+        "expected costs. All of it is about this record, not about the next one."
     )
-    return [*parts, paragraph(note, class_="caption")]
+    return [
+        choice("λ, the cost of a switch", [_name(lam) for lam in replay.switching_costs]),
+        _by_cost(replay, lambda lam: [_bars(replay.standing(lam))]),
+        paragraph(record, class_="caption"),
+        *(paragraph(note, class_="caption") for note in replay.notes),
+    ]
+
+
+def _bars(standing: Standing) -> Html:
+    """By how much each policy costs more or less than the best arm."""
+    base = standing.fixed_cost(standing.best_arm)
+    scale = 100.0 / base if base > 0 else 1.0
+    groups: dict[str, list[Bar]] = {}
+    for sees, words in SEES.items():
+        for name in standing.ranking(sees):
+            cost = standing.amount(name)
+            ends = (scale * (end - base) for end in (cost.mean, cost.low, cost.high))
+            groups.setdefault(words, []).append(Bar(name, *ends, over(cost.mean, base)))
+    excess = scale * (standing.plan_cost - base)
+    groups["knew everything beforehand"] = [Bar("best plan", excess, excess, excess, over(standing.plan_cost, base))]
+    zero = f"Cost {standing.at}, compared with always using {standing.best_arm}, the best single choice in hindsight."
+    return bars(groups, zero)
+
+
+def _sentences(replay: Replay, lam: float) -> Html:
+    return listed([_said(sentence) for sentence in replay.advice_by_cost[lam]], "conclusions")
 
 
 def _said(sentence: Sentence) -> Html:
@@ -73,83 +110,52 @@ def _said(sentence: Sentence) -> Html:
     return text if sentence.decided else joined(mark("partial", ""), text)
 
 
-def _at(replay: Replay, lam: float) -> Section:
-    standing = replay.standings[lam, WHOLE]
+def _running(replay: Replay, lam: float) -> list[Html]:
+    return [line_chart(running_cost(replay, lam), f"cost over time, {replay.standing(lam).at}")]
+
+
+def _held(replay: Replay, lam: float) -> list[Html]:
     held = (
-        "The best plan in hindsight on top; of each policy the game in the middle, as many having cost less as more. "
-        "Of stretches narrower than the screen can show, the arm held most."
+        "The best plan in hindsight on top; of each policy one game, the median by cost. Of stretches narrower than "
+        "the screen can show, the arm held most."
     )
-    return Section(
-        f"λ = {lam:g}",
-        [
-            _table(standing),
-            heading("Cost over time"),
-            line_chart(running_cost(replay, lam), f"cost over time at λ = {lam:g}"),
-            heading("Which arm was held when"),
-            paragraph(held, class_="caption"),
-            ribbon(which_arm(replay, lam)),
-        ],
-        name=f"lambda-{exact(lam)}",
-    )
+    return [paragraph(held, class_="caption"), ribbon(which_arm(replay, lam))]
 
 
-def _table(standing: Standing) -> Html:
+def _table(replay: Replay, lam: float) -> Html:
+    standing = replay.standing(lam)
     base, plan = standing.fixed_cost(standing.best_arm), standing.plan_cost
-    worst = standing.fixed_cost(standing.worst_arm)
+    total = f"total cost, {replay.unit}" if replay.unit else "total cost"
     columns = [
         Column("policy"),
-        *(
-            Column(name, numeric=True)
-            for name in (
-                "total cost",
-                "losses",
-                "switches",
-                "over the best arm",
-                "over the worst arm",
-                "over the best plan",
-            )
-        ),
+        Column(total, numeric=True),
+        Column("losses", numeric=True, minor=True),
+        Column("switches", numeric=True),
+        Column("over the best arm", numeric=True),
+        Column("over the best plan", numeric=True),
     ]
     rows: list[list[str]] = []
     for name in standing.ranking():
         cost, played = standing.amount(name), standing.played[name]
         means = five_digits(float(played.losses.mean())), mean_count(float(played.switches.mean()))
-        overs = [_over(cost, base), over(cost.mean, worst), over(cost.mean, plan)]
-        rows.append([name, _interval(cost), *means, *overs])
-    known = {
-        f"best arm: {standing.best_arm}": (base, 1),
-        f"worst arm: {standing.worst_arm}": (worst, 1),
-        "a random arm": (standing.random_fixed_cost, 1),
-        "best plan in hindsight": (plan, standing.references.plan_switches),
+        rows.append([name, with_half(cost), *means, over(cost.mean, base), over(cost.mean, plan)])
+    fixed = {
+        f"best arm: {standing.best_arm}": base,
+        f"worst arm: {standing.worst_arm}": standing.fixed_cost(standing.worst_arm),
+        "a random arm": standing.random_fixed_cost,
     }
-    for name, (value, count) in known.items():
-        losses_of = five_digits(value - standing.switching_cost * count)
-        rows.append(
-            [name, five_digits(value), losses_of, number(count), *(over(value, m) for m in (base, worst, plan))]
-        )
-    for limit, value in sorted(standing.references.limited.items()):
-        if limit > 1:
-            overs = [over(value, m) for m in (base, worst, plan)]
-            rows.append([f"plan, at most {limit} switches", five_digits(value), "", "", *overs])
+    known = [(name, value, five_digits(value - standing.first_play), "1") for name, value in fixed.items()]
+    references = standing.references
+    known.append(("best plan", plan, five_digits(references.plan_losses), number(references.plan_switches)))
+    for limit, value in sorted(references.limited.items()):
+        if 1 < limit < references.plan_switches:
+            known.append((f"best plan with at most {limit} switches", value, "", ""))
+    rows += [[name, five_digits(v), losses, count, over(v, base), over(v, plan)] for name, v, losses, count in known]
     caption = (
-        "In the units of the losses, with the interval of the mean in brackets. A policy that draws nothing has one "
-        "cost and no interval; with the columns in another order it may have another."
+        "In the units of the losses, ± half of the interval of the mean. A policy without an interval draws nothing, "
+        "or its expected cost is computed; what draws nothing may cost more or less with the columns in another order."
     )
     return table(columns, rows, caption=caption)
-
-
-def _interval(amount: Amount) -> Html:
-    if amount.low == amount.high:
-        return joined(five_digits(amount.mean))
-    ends = f" ({five_digits(amount.low)} to {five_digits(amount.high)})"
-    return joined(five_digits(amount.mean), element("span", ends, class_="sd"))
-
-
-def _over(cost: Amount, base: float) -> Html:
-    if cost.low == cost.high:
-        return joined(over(cost.mean, base))
-    ends = f" ({over(cost.low, base)} to {over(cost.high, base)})"
-    return joined(over(cost.mean, base), element("span", ends, class_="sd"))
 
 
 def _tradeoff(replay: Replay) -> Section:
@@ -161,19 +167,20 @@ def _tradeoff(replay: Replay) -> Section:
     return Section("Switches and losses", [paragraph(caption, class_="caption"), chart], name="tradeoff")
 
 
-def _stability(replay: Replay) -> Section:
+def _stability(replay: Replay) -> list[Html]:
     caption = (
-        "Every half and quarter of the trace played from its beginning: the mean cost of each policy there, in per "
+        "Every half and quarter of the record played from its beginning: the mean cost of each policy there, in per "
         "cent above the arm that was best there."
     )
-    parts: list[Html] = [paragraph(caption, class_="caption")]
     names = [name for name in dict.fromkeys(name for _, name in replay.standings) if name != WHOLE]
-    for lam in replay.switching_costs:
-        columns = [Column(f"λ = {lam:g}"), Column("best arm"), Column("cheapest policy")]
-        columns += [Column(policy, numeric=True) for policy in replay.policies]
+    columns = [Column("part"), Column("best arm"), Column("cheapest policy", minor=True)]
+    columns += [Column(policy, numeric=True) for policy in replay.policies]
+
+    def shown(lam: float) -> list[Html]:
         rows = [_stretch(name, replay.standings[lam, name], list(replay.policies)) for name in (WHOLE, *names)]
-        parts.append(table(columns, rows))
-    return Section("On halves and quarters", parts, name="stability")
+        return [table(columns, rows)]
+
+    return [paragraph(caption, class_="caption"), _by_cost(replay, shown)]
 
 
 def _stretch(name: str, standing: Standing, policies: Sequence[str]) -> list[str]:
@@ -185,14 +192,15 @@ def _stretch(name: str, standing: Standing, policies: Sequence[str]) -> list[str
 
 
 def _made(replay: Replay) -> Section:
+    first = "costs nothing" if replay.pair_costs else "counted as a switch, for policies, arms and plans alike"
     facts = {
-        "trace": replay.source,
+        "record": replay.source,
         "rounds": number(replay.rounds),
         "arms": ", ".join(replay.arms[:20]) + (" …" if len(replay.arms) > 20 else ""),
-        "losses of a round": f"{replay.units[0]:g} to {replay.units[1]:g}",
+        "losses of a round": f"{replay.units[0]:g} to {replay.units[1]:g} {replay.unit}".strip(),
         "replications": number(replay.replications),
         "seed": str(replay.seed),
-        "first play": "counted as a switch, for policies, arms and plans alike",
+        "first play": first,
     }
     settings = [
         joined(element("b", name), ": ", ", ".join(f"{key} {value}" for key, value in values.items()))

@@ -17,7 +17,7 @@ from holdfast.statistics import student_quantile
 if TYPE_CHECKING:
     from holdfast.replays.result import Replay
 
-PLAN, RANDOM = "best plan", "a random arm"
+PLAN = "best plan"
 MOST_COLOURS = 7
 """Arms of a ribbon that have a colour each; of more, those held least share one."""
 OTHERS = "other arms"
@@ -45,6 +45,17 @@ def best_arm_label(replay: Replay) -> str:
     return f"only {replay.standing().best_arm}"
 
 
+def drawn_policies(replay: Replay) -> list[str]:
+    """Policies that learn something. One that does not costs so much that the others could not be told apart."""
+    played = replay.standing().played
+    return [name for name in replay.policies if played[name].sees != "nothing"] or list(replay.policies)
+
+
+def costs_in(replay: Replay, words: str) -> str:
+    """The label of an axis of costs."""
+    return f"{words}, {replay.unit}" if replay.unit else words
+
+
 def cost_by_lambda(replay: Replay) -> LineChart:
     """Total cost against λ, and by how much it is above the best fixed arm."""
     costs = np.array(sorted(replay.switching_costs))
@@ -57,20 +68,19 @@ def cost_by_lambda(replay: Replay) -> LineChart:
             return _above(np.array(values), base) if relative else np.array(values)
 
         of_policies = []
-        for name in replay.policies:
+        for name in drawn_policies(replay):
             amounts = [standing.amount(name) for standing in standings]
             mean, low, high = (scaled([getattr(a, end) for a in amounts]) for end in ("mean", "low", "high"))
             of_policies.append(Line(name, costs, mean, low, high, joined=joined))
         marks = {
             PLAN: [standing.plan_cost for standing in standings],
             best_arm_label(replay): base.tolist(),
-            RANDOM: [standing.random_fixed_cost for standing in standings],
         }
         return (*of_policies, *(Line(name, costs, scaled(values), joined=joined) for name, values in marks.items()))
 
     relative = "above the best fixed arm, %" if (base > 0).all() else "above the best fixed arm"
     panels = (
-        Panel("total cost", lines(False), "linear", from_zero=False),
+        Panel(costs_in(replay, "total cost"), lines(False), "linear", from_zero=False),
         Panel(relative, lines(True), "linear"),
     )
     return LineChart((ChartRow("", panels),), "", "λ, the cost of a switch")
@@ -91,7 +101,7 @@ def running_cost(replay: Replay, lam: float) -> LineChart:
     quantile = student_quantile(0.5 + replay.confidence / 2, replay.replications - 1)
     lines: tuple[list[Line], list[Line]] = [], []
     lesses = np.zeros_like(base), base
-    for name in replay.policies:
+    for name in drawn_policies(replay):
         table = (
             games.filter(pl.col("policy") == name)
             .group_by("round")
@@ -105,8 +115,8 @@ def running_cost(replay: Replay, lam: float) -> LineChart:
     for place, less in zip(lines, lesses, strict=True):
         place += [Line(PLAN, x, plan - less), Line(best_arm_label(replay), x, base - less)]
     panels = (
-        Panel("cost so far", tuple(lines[0]), "linear"),
-        Panel(f"cost so far above staying with {arm}", tuple(lines[1]), "linear"),
+        Panel(costs_in(replay, "cost so far"), tuple(lines[0]), "linear"),
+        Panel(costs_in(replay, f"cost so far above staying with {arm}"), tuple(lines[1]), "linear"),
     )
     return LineChart((ChartRow("", panels),), "", x_label)
 
@@ -124,7 +134,7 @@ def tradeoff(replay: Replay) -> LineChart:
         switches, losses = ([float(getattr(one, what).mean()) for one in played] for what in ("switches", "losses"))
         lines.append(Line(name, switches, losses, joined=False))
     lines.append(Line(PLAN, x, y))
-    panel = Panel("total loss", tuple(lines), "linear", from_zero=False)
+    panel = Panel(costs_in(replay, "total loss"), tuple(lines), "linear", from_zero=False)
     return one_panel(panel, x_label="switches", x_scale="log")
 
 
@@ -135,7 +145,14 @@ def which_arm(replay: Replay, lam: float) -> Ribbon:
     ticks = np.linspace(0, replay.rounds - 1, min(MOST_TICKS, replay.rounds)).astype(int)
     arms, numbers = _coloured(replay, held)
     shown = {name: numbers[band] for name, band in held.items()}
-    return Ribbon(arms, shown, tuple(replay.label(int(at)) for at in ticks))
+    labels = [replay.label(int(at)) for at in ticks]
+    if len({label.partition(" ")[0] for label in labels}) == len(labels):
+        labels = [label.partition(" ")[0] for label in labels] if _dated(replay) else labels
+    return Ribbon(arms, shown, tuple(labels))
+
+
+def _dated(replay: Replay) -> bool:
+    return replay.labels is not None and replay.labels.dtype.kind == "M"
 
 
 def _coloured(replay: Replay, held: dict[str, Any]) -> tuple[list[str], NDArray[np.int64]]:

@@ -69,7 +69,7 @@ def recommendation(
     beside, fallback = ("", ""), ""
     if standing.played[name].sees == "all":
         beside = _beside(standing, name)
-        fallback = f"{NOT_SEEN}: then {recommendation(standing, parts, ('own',)).action}"
+        fallback = f"{NOT_SEEN}: then {recommendation(standing, parts, ('own',)).action}{_or_bounded(standing)}"
     if excess.mean >= -least and same == of:
         saves = "nothing that was played costs less" if excess.mean >= 0 else "nothing that was played saves 1 %"
         because = f"{saves} and it was the best {often}"
@@ -96,6 +96,13 @@ def _beside(standing: Standing, name: str) -> tuple[str, str]:
     other, base = own[0], float(standing.costs[own[0]].mean())
     saved = base - float(standing.costs[name].mean())
     return f", and {{}} less than {_braced(other)}, the cheapest that sees its own arm only", size(saved, base)
+
+
+def _or_bounded(standing: Standing) -> str:
+    """A policy with a bound, where the cheapest that sees its own arm only has none."""
+    own = standing.ranking("own")
+    bounded = [name for name in own if standing.played[name].bounded]
+    return f", or {bounded[0]}, which has a guarantee" if bounded and bounded[0] != own[0] else ""
 
 
 def _no_bound(standing: Standing, name: str) -> str:

@@ -14,6 +14,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 import holdfast
+from holdfast.data.traces import label_text
 from holdfast.errors import InvalidParameter
 from holdfast.files import claimed, write_whole
 from holdfast.layouts import Array
@@ -140,9 +141,7 @@ class Replay:
         """The time or name of a round, counted from 0, or else its number from 1."""
         if self.labels is None:
             return number(at % self.rounds + 1)
-        if self.labels.dtype.kind == "M":
-            return str(np.datetime_as_string(self.labels[at], unit="m")).replace("T", " ")
-        return str(self.labels[at])
+        return label_text(self.labels, at)
 
     @cached_property
     def frame(self) -> pl.DataFrame:

@@ -70,7 +70,7 @@ def replay(
     rewards: bool = False,
     index: str | None = None,
     arms: Sequence[str] | None = None,
-    long: Sequence[str] | None = None,
+    long: str | Sequence[str] | None = None,
     separator: str = ",",
     decimal: str = ".",
     fill: Fill | None = None,
@@ -160,7 +160,7 @@ def replay(
             fill=fill,
             missing=missing,
         )
-        trace, table, notes = _losses(records, units, rescale, rewards, index if long is None else next(iter(long)))
+        trace, table, notes = _losses(records, units, rescale, rewards)
     except InvalidParameter as error:
         raise _of_losses(error) from None
     if table.n_arms < 2:
@@ -202,7 +202,7 @@ def replay(
 
 
 def _losses(
-    records: Records, units: tuple[float, float] | None, rescale: bool, rewards: bool, index: str | None
+    records: Records, units: tuple[float, float] | None, rescale: bool, rewards: bool
 ) -> tuple[Trace, LossTable, list[str]]:
     """Losses within their units, the highest where an arm was not available; rewards with their sign turned."""
     trace, notes = records.trace, [note[0].upper() + note[1:] + "." for note in records.notes]
@@ -217,9 +217,9 @@ def _losses(
     lowest, highest = _units(trace, units, rescale)
     if rewards:
         trace = replace(trace, table=-trace.table.astype(np.float64))
-        lowest, highest = -highest, -lowest
+        lowest, highest = 0.0 - highest, 0.0 - lowest  # no minus zero
         notes.append("The numbers are rewards: a cost is what was paid less what was earned, so lower is better.")
-    return trace, LossTable.of(trace, (lowest, highest), index), notes
+    return trace, LossTable.of(trace, (lowest, highest), records.index), notes
 
 
 def _known(table: NDArray[Any]) -> NDArray[Any]:

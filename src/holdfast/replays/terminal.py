@@ -24,6 +24,7 @@ def as_text(replay: Replay) -> str:
     head = (
         f"{replay.source}: {number(replay.rounds)} rounds of {len(replay.arms)} arms{span}; "
         f"{replay.replications} replications, ± half of the {replay.confidence:.0%} interval"
+        f"{f'; costs in {replay.unit}' if replay.unit else ''}"
     )
     parts = [textwrap.fill(printable(head), WIDTH)]
     for lam in replay.switching_costs:
@@ -57,7 +58,7 @@ def _table(standing: Standing) -> str:
         rows.append(
             [
                 name,
-                _with_half(cost),
+                with_half(cost),
                 five_digits(means[0]),
                 number(means[1]),
                 over(cost.mean, base),
@@ -94,7 +95,8 @@ def aligned(rows: Sequence[Sequence[str]], width: int) -> str:
     return "\n".join(lines)
 
 
-def _with_half(amount: Amount) -> str:
+def with_half(amount: Amount) -> str:
+    """The mean ± half of its interval."""
     half = (amount.high - amount.low) / 2
     if half == 0.0:
         return five_digits(amount.mean)

@@ -28,6 +28,10 @@ from holdfast.report.palette import Look, looks
 SIGNS = {"good": "✓", "partial": "◐", "bad": "✗"}
 """The mark of each kind of outcome, distinguished by shape as well as by colour."""
 
+CLASSES = {"number": "numeric", "minor": "minor"}
+MOST_ROWS_TOGETHER = 20
+"""Rows of a table that is not divided between two sheets of paper."""
+
 _FINE = re.compile(r"(\d\.\d\d)\d+")
 
 
@@ -37,6 +41,24 @@ class Column:
 
     label: str
     numeric: bool = False
+    minor: bool = False
+    """Left out where the screen is narrow."""
+
+    @property
+    def classes(self) -> str | None:
+        """Of its cells."""
+        return " ".join(name for name in ("number", "minor") if getattr(self, CLASSES[name])) or None
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One line of `bars`: a number with its interval, beside zero, and how it is written."""
+
+    label: str
+    value: float
+    low: float
+    high: float
+    shown: str
 
 
 def paragraph(*words: str, class_: str | None = None) -> Html:
@@ -102,18 +124,19 @@ def table(
             for row, name in zip(rows, names, strict=True)
         ),
     )
-    shown = element("table", head, body, class_="stacked" if stacked else None)
+    together = "together" if len(rows) <= MOST_ROWS_TOGETHER else None
+    shown = element("table", head, body, class_="stacked" if stacked else together)
     return joined(paragraph(caption, class_="caption") if caption else Html(""), _scrolling(shown))
 
 
 def _head(column: Column) -> Html:
-    return element("th", column.label, scope="col", class_="number" if column.numeric else None)
+    return element("th", column.label, scope="col", class_=column.classes)
 
 
 def _cell(column: Column, cell: str, place: int) -> Html:
     if place == 0:
         return element("th", cell, scope="row")
-    return element("td", cell, class_="number" if column.numeric else None)
+    return element("td", cell, class_=column.classes)
 
 
 def _scrolling(contents: Html) -> Html:
@@ -122,7 +145,82 @@ def _scrolling(contents: Html) -> Html:
     return joined(hint, element("div", contents, class_="box", tabindex=0, role="region", aria_label="table"))
 
 
+# ---- one of several at a time ----
+
+
+def choice(words: str, names: Sequence[str]) -> Html:
+    """Buttons that choose which of the parts made by `chosen` are shown; nothing where there is one name.
+
+    Without scripts, and on paper, all parts are shown one after the other.
+    """
+    if len(names) < 2:
+        return Html("")
+    buttons = (
+        element("button", name, type="button", data_chooses=name, aria_pressed="true" if i == 0 else "false")
+        for i, name in enumerate(names)
+    )
+    group = element("span", *buttons, class_="buttons", role="group", aria_label=words)
+    return element("div", element("span", words, class_="heading"), group, class_="choice controls")
+
+
+def chosen(parts: Mapping[str, Sequence[Html]], title: str = "{}") -> Html:
+    """Parts by name, of which the one chosen is shown; each has its name for a heading where there are several."""
+    return joined(
+        *(
+            element(
+                "div",
+                *([heading(title.format(name))] if len(parts) > 1 else []),
+                *some,
+                class_="chosen" if i == 0 else "chosen other",
+                data_choice=name,
+            )
+            for i, (name, some) in enumerate(parts.items())
+        )
+    )
+
+
 # ---- charts ----
+
+
+def bars(groups: Mapping[str, Sequence[Bar]], zero: str) -> Html:
+    """Numbers beside zero, in groups under a heading: to the left what is less, to the right what is more.
+
+    Drawn without a script. `zero` says what zero is.
+    """
+    rows = [bar for group in groups.values() for bar in group]
+    least = min(0.0, *(bar.low for bar in rows))
+    most = max(0.0, *(bar.high for bar in rows))
+    span = (most - least) or 1.0
+
+    def at(value: float) -> str:
+        return f"{100 * (value - least) / span:.2f}%"
+
+    def width(first: float, second: float) -> str:
+        return f"{100 * abs(second - first) / span:.2f}%"
+
+    def drawn(bar: Bar) -> Html:
+        colour = "better" if bar.value < 0 else "worse"
+        box = element(
+            "span", class_=f"bar {colour}", style=f"left:{at(min(bar.value, 0.0))};width:{width(0.0, bar.value)}"
+        )
+        whisker = element("span", class_="whisker", style=f"left:{at(bar.low)};width:{width(bar.low, bar.high)}")
+        line = element("span", class_="zero", style=f"left:{at(0.0)}")
+        track = element(
+            "span", line, box, *([whisker] if bar.high > bar.low else []), class_="track", aria_hidden="true"
+        )
+        return element(
+            "div",
+            element("dt", bar.label),
+            element("dd", track, element("span", bar.shown, class_="shown")),
+            class_="line",
+        )
+
+    parts = [
+        joined(element("p", name, class_="above"), element("dl", *map(drawn, group)))
+        for name, group in groups.items()
+        if group
+    ]
+    return element("div", *parts, element("p", zero, class_="note"), class_="bars")
 
 
 def line_chart(chart: LineChart, what: str) -> Html:

@@ -160,6 +160,17 @@
     }
   }
 
+  // ---- one of several at a time ----
+
+  const choices = document.querySelectorAll("[data-chooses]");
+  for (const button of choices) {
+    button.addEventListener("click", () => {
+      const name = button.dataset.chooses;
+      choices.forEach((other) => other.setAttribute("aria-pressed", String(other.dataset.chooses === name)));
+      document.querySelectorAll(".chosen").forEach((part) => part.classList.toggle("other", part.dataset.choice !== name));
+    });
+  }
+
   // ---- tables that are wider than the page ----
 
   const cut = new ResizeObserver((entries) => {

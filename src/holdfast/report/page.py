@@ -45,7 +45,19 @@ def write_page(
 
 
 def page(*, title: str, lead: str = "", opening: Sequence[Html] = (), sections: Sequence[Section] = ()) -> str:
-    """The page as text: the lead under its title, the parts it opens with, then the sections."""
+    """The page as text: the lead under its title, the parts it opens with, then the sections.
+
+    Parameters
+    ----------
+    title
+        Its heading.
+    lead
+        The words under it; `Html` stands there as it is.
+    opening
+        Parts before the first section.
+    sections
+        The sections, each with a place in the navigation.
+    """
     body = joined(*(_section(section) for section in sections))
     begin = joined(*opening)
     plotting = 'class="chart"' in body or 'class="chart"' in begin
@@ -55,7 +67,7 @@ def page(*, title: str, lead: str = "", opening: Sequence[Html] = (), sections: 
         js=_resource("page.js"),
         plotting=f"<script>{_resource(PLOTTING)}</script>" if plotting else "",
         contents=joined(*(element("li", element("a", s.title, href=f"#{s.anchor}")) for s in sections)),
-        lead=element("p", lead, class_="lead") if lead else "",
+        lead=lead if isinstance(lead, Html) else element("p", lead, class_="lead") if lead else "",
         opening=begin,
         sections=body,
     )
