@@ -2,10 +2,13 @@
 
 import inspect
 import json
+import re
+from itertools import pairwise
 
 import numpy as np
 import polars as pl
 import pytest
+from statistics_of_samples import assert_mean
 
 import holdfast as hf
 from holdfast.policies import POLICIES, make_policy
@@ -210,12 +213,9 @@ def test_policies_in_every_form():
     assert made.policies["object"]["switching_cost"] == 1.0
     text = "tsallis-switch:switching_cost=1"
     assert list(hf.replay(LOSSES, text, switching_cost=2.0, replications=2).policies) == [text]
-    assert list(hf.replay(LOSSES, switching_cost=2.0, replications=2).policies) == [
-        "adaptive",
-        "tsallis-switch",
-        "leader-cooldown-10",
-        "hold-forever",
-    ]
+    own = ["adaptive", "tsallis-switch", "leader-cooldown-10", "hold-forever"]
+    assert list(hf.replay(LOSSES, switching_cost=2.0, replications=2).policies) == ["hedge-switch", *own]
+    assert list(hf.replay(LOSSES, switching_cost=2.0, replications=2, sees="own").policies) == own
 
 
 @pytest.mark.parametrize(
@@ -236,6 +236,9 @@ def test_policies_in_every_form():
         ({"policies": []}, "policies must be ids such as"),
         ({"policies": [hf.Exp3(7)]}, "n_arms of exp3 must be 3"),
         ({"index": "time"}, "index must be left out"),
+        ({"sees": "mine"}, "sees must be one of 'all', 'own'"),
+        ({"switching_cost": [[0, 1], [1, 0]]}, "switching_cost must be a table of 3 x 3 numbers"),
+        ({"forecasts": pl.DataFrame({"issued": [0]})}, "forecasts must have the columns issued, round"),
         ({"seed": "x"}, "seed"),
         ({"backend": "gpu"}, "backend must be one of"),
     ],
@@ -337,10 +340,125 @@ def test_costs_that_are_not_positive_have_no_per_cent(losses, tmp_path):
     assert json.loads(made.json())["rows"]
     made.write(tmp_path / "all")
     page = (tmp_path / "all" / "report.html").read_text()
-    assert "above the best fixed arm" in page
+    assert "always using" in page
+    assert not re.search(r'class="shown">[^<]*%', page)
     assert "above the best fixed arm, %" not in page
 
 
 def test_one_arm_is_nothing_to_decide():
     with pytest.raises(hf.InvalidParameter, match="losses must have at least two arms"):
         hf.replay(np.zeros((10, 1)), switching_cost=0.3)
+
+
+# ---- policies that see all losses, forecasts, closed arms, a cost per pair ----
+
+DAYS = 240
+HOURS = np.arange(DAYS)
+SWINGS = 0.5 + 0.4 * np.column_stack([np.sin(HOURS / 4), np.cos(HOURS / 4), np.zeros(DAYS)])
+COSTS = [[0.0, 0.25, 1.0], [0.25, 0.0, 0.5], [1.0, 0.5, 0.0]]
+EXACT = "hedge-switch:forecast_rounds=0"
+
+
+def forecast_of(table, every=8, ahead=24):
+    rows = [(t, r) for t in range(0, len(table), every) for r in range(t, min(t + ahead, len(table)))]
+    columns = {"issued": [t for t, _ in rows], "round": [r for _, r in rows]}
+    return pl.DataFrame(columns | {str(i): [float(table[r, i]) for _, r in rows] for i in range(table.shape[1])})
+
+
+def test_the_expected_cost_is_computed_and_has_no_interval():
+    made = hf.replay(SWINGS, [EXACT, "exp3"], switching_cost=[0.0, 0.5], replications=3)
+    for lam in (0.0, 0.5):
+        amount = made.standing(lam).amount(EXACT)
+        assert amount.low == amount.mean == amount.high
+    several = hf.simulate(
+        [hf.AdaptiveHedgeSwitch(3, switching_cost=0.5, forecast_rounds=0)],
+        hf.LossTable(SWINGS),
+        switching_cost=0.5,
+        replications=400,
+    )
+    costs = several.frame.filter(pl.col("round") == DAYS)["total_cost"].to_numpy()
+    assert_mean(costs, made.standing(0.5).amount(EXACT).mean, sees=2.0)
+    row = made.frame.filter(pl.col("policy") == EXACT, pl.col("stretch") == "whole", pl.col("switching_cost") == 0.5)
+    assert row["cost"][0] == pytest.approx(row["losses"][0] + 0.5 * row["switches"][0])
+    assert row["sees"][0] == "all"
+
+
+@pytest.mark.slow
+def test_what_good_forecasts_are_worth_is_said():
+    made = hf.replay(SWINGS, switching_cost=0.25, replications=3, forecasts=forecast_of(SWINGS))
+    assert list(made.policies)[:2] == ["hedge-forecasts", "hedge-switch"]
+    standing = made.standing()
+    ahead = standing.looking_ahead
+    assert list(ahead) == ["none", "naive", "seasonal", "given"]
+    assert ahead["given"] == pytest.approx(standing.amount("hedge-forecasts").mean, rel=1e-12)
+    assert ahead["seasonal"] == pytest.approx(standing.amount("hedge-switch").mean, rel=1e-9)
+    assert ahead["given"] < ahead["none"]
+    assert any("to have your forecasts saves" in str(sentence) for sentence in made.advice)
+    assert str(made.recommendation).startswith("Use hedge-forecasts, because it costs")
+    assert str(made).replace("\n  ", " ").endswith(str(made.recommendation))
+    with pytest.raises(hf.InvalidParameter, match=r"^forecasts are used by AdaptiveHedgeSwitch only"):
+        hf.replay(SWINGS, ["exp3"], switching_cost=0.25, replications=3, forecasts=forecast_of(SWINGS))
+
+
+def test_a_cost_for_each_pair_is_what_policies_pay():
+    made = hf.replay(SWINGS, [EXACT, "exp3", "adaptive"], switching_cost=COSTS, replications=3, seed=3)
+    assert made.switching_costs == (1.0,)
+    for name in ("exp3", "adaptive"):
+        policy = make_policy({"policy": name, "n_arms": 3} | ({"switching_cost": 1.0} if name == "adaptive" else {}))
+        for replication in range(3):
+            arms = game(policy, SWINGS, 3, replication)
+            paid = sum(COSTS[a][b] for a, b in pairwise(arms.tolist()))
+            expected = SWINGS[np.arange(DAYS), arms].sum() + paid
+            assert made.standing().costs[name][replication] == pytest.approx(expected, rel=1e-12)
+    plan = hf.best_plan(SWINGS, COSTS)
+    standing = made.standing()
+    assert (standing.plan_cost, made.plans[1.0].arms.tolist()) == (pytest.approx(plan.cost), plan.arms.tolist())
+    assert standing.fixed_cost("2") == pytest.approx(SWINGS[:, 2].sum())
+    assert made.running.plan_paid[1.0][-1] == pytest.approx(plan.cost - plan.losses)
+    assert "were given the largest, 1, and pay what the table says" in made.notes[0]
+    assert "With these switching costs" in str(made)
+    assert json.loads(made.json())["pair_costs"] == COSTS
+
+
+def test_costs_of_pairs_from_a_file(tmp_path):
+    (tmp_path / "costs.csv").write_text("from,b,a\na,0.25,0\nb,0,0.5\n")
+    made = hf.replay(SWINGS[:, :2], ["exp3"], arms=["a", "b"], switching_cost=tmp_path / "costs.csv", replications=2)
+    assert made.pair_costs == ((0.0, 0.25), (0.5, 0.0))
+    (tmp_path / "costs.csv").write_text("from,b,a\na,0.25,0\nc,0,0.5\n")
+    with pytest.raises(hf.InvalidParameter, match=r"^switching_cost must have .*there is no row 'b'"):
+        hf.replay(SWINGS[:, :2], ["exp3"], arms=["a", "b"], switching_cost=tmp_path / "costs.csv", replications=2)
+
+
+def test_an_arm_without_a_value_is_not_available():
+    holed = SWINGS.copy()
+    holed[::3, 0] = np.nan
+    holed[7] = np.nan  # nothing is available: whatever is played costs the most
+    made = hf.replay(holed, [EXACT, "exp3"], switching_cost=0.1, replications=2, missing="unavailable")
+    arms = made.held[0.1, EXACT].each_round()
+    rounds = np.delete(np.arange(DAYS), 7)
+    assert not np.isnan(holed[rounds, arms[rounds]]).any()
+    assert made.standing().fixed_cost("0") == pytest.approx(np.nan_to_num(holed[:, 0], nan=1.0).sum() + 0.1)
+    assert "not available counts 1 in that round" in " ".join(made.notes)
+
+
+def test_rewards_are_losses_with_their_sign_turned():
+    earned = hf.replay(SWINGS, ["exp3", EXACT], switching_cost=0.1, replications=2, rewards=True)
+    lost = hf.replay(-SWINGS, ["exp3", EXACT], switching_cost=0.1, replications=2, units=(-1, 0))
+    assert earned.units == (-1.0, 0.0)
+    assert earned.frame.equals(lost.frame)
+    assert earned.standing().best_arm == str(SWINGS.sum(axis=0).argmax())
+    with pytest.raises(hf.InvalidParameter, match=r"^losses must have a number from 0 to 0\.5 in row 0"):
+        hf.replay(SWINGS, ["exp3"], switching_cost=0.1, rewards=True, units=(0, 0.5))
+
+
+def test_rescaling_says_what_the_cost_of_a_switch_is_a_share_of():
+    made = hf.replay(8 * SWINGS, ["exp3"], switching_cost=0.8, replications=2, rescale=True)
+    assert "λ is in the same units: 0.12 of the difference" in made.notes[0]
+
+
+def test_the_unit_is_on_axes_and_in_tables(tmp_path):
+    made = hf.replay(SWINGS, ["exp3"], switching_cost=0.8, replications=2, unit="kg CO2")
+    assert "costs in kg CO2" in " ".join(str(made).split())
+    page = made.write(tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "total cost, kg CO2" in page
+    assert "cost so far, kg CO2" in page

@@ -108,6 +108,50 @@ def test_mistakes_in_options(tmp_path, options, message):
     assert run.stderr.count("\n") == 1
 
 
+GERMAN = "Zeit;Nord;Süd\n" + "".join(
+    f"{d:02}.01.2026 00:00;" + f"{d % 5 / 4};{(d * 3) % 7 / 8}\n".replace(".", ",") for d in range(1, 29)
+)
+
+
+def test_shapes_of_records(tmp_path):
+    """A German file, a long one, a cost for each pair of arms and forecasts, as the shell gives them."""
+    (tmp_path / "de.csv").write_text(GERMAN, encoding="utf-8")
+    (tmp_path / "t.csv").write_text(GOOD)
+    rows = [line.split(",") for line in GOOD.splitlines()[1:]]
+    long = "".join(f"{time},{arm},{loss}\n" for time, *pair in rows for arm, loss in zip("ab", pair, strict=True))
+    (tmp_path / "long.csv").write_text("when,which,lost\n" + long)
+    (tmp_path / "costs.csv").write_text("from,a,b\na,0,0.25\nb,0.5,0\n")
+    ahead = "".join(f"{t},{t + h},0.5,0.25\n" for t in range(0, 28, 7) for h in range(7))
+    (tmp_path / "forecasts.csv").write_text("issued,round,a,b\n" + ahead)
+    quick = ("--policies", "exp3", "--replications", "3", "--switching-cost")
+    wide = command_here("replay", str(tmp_path / "t.csv"), "--index", "time", *quick, "0.25")
+    for options in (
+        ("de.csv", "--index", "Zeit", "--separator", ";", "--decimal", ",", *quick, "0.25"),
+        ("long.csv", "--long", "when,which,lost", *quick, "0.25"),
+    ):
+        run = command_here("replay", str(tmp_path / options[0]), *options[1:])
+        assert run.returncode == 0, run.stderr
+        table = [line for line in run.stdout.splitlines() if line.startswith("exp3 ")]
+        assert table == [line for line in wide.stdout.splitlines() if line.startswith("exp3 ")]
+    costs = ("--index", "time", *quick, str(tmp_path / "costs.csv"))
+    run = command_here("replay", str(tmp_path / "t.csv"), *costs)
+    assert "A switch costs from 0.25 to 0.5" in run.stdout
+    seeing = ("--policies", "hedge-switch", "--switching-cost", "0.25", "--replications", "3")
+    forecasts = ("--forecasts", str(tmp_path / "forecasts.csv"), "--columns", "a,b", "--index", "time")
+    run = command_here("replay", str(tmp_path / "t.csv"), *seeing, *forecasts)
+    assert run.returncode == 0, run.stderr
+    assert "to have your forecasts" in " ".join(run.stdout.split())
+    assert "What to do: " in run.stdout
+    gap = GOOD.splitlines()
+    (tmp_path / "gap.csv").write_text("\n".join(gap[:5] + gap[7:]) + "\n")
+    run = command_here("replay", str(tmp_path / "gap.csv"), "--index", "time", *quick, "0.25")
+    assert run.returncode == 2
+    assert "a row for each day; 2 are missing between line 5 (2026-01-04 00:00) and line 6" in run.stderr
+    assert "give --fill 'last' to repeat the row before" in run.stderr
+    run = command_here("replay", str(tmp_path / "gap.csv"), "--index", "time", "--fill", "last", *quick, "0.25")
+    assert "* Missing rows: 2, the first after 2026-01-04 00:00" in run.stdout
+
+
 # ---- logs ----
 
 

@@ -24,10 +24,7 @@ if TYPE_CHECKING:
 FIRST_LINE = 2
 """The line of the first round, after that of the names."""
 
-IF_MISSING = (
-    "it is missing: fill it in, or leave out the row or the column; a replay can do so with fill='last', or take the "
-    "arm for not available with missing='unavailable'"
-)
+IF_MISSING = "it is missing: fill it in, or leave out the row or the column"
 
 DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+")
 
@@ -40,9 +37,11 @@ class CsvFormat:
     decimal: str = "."
     missing: bool = False
     """Whether values may be missing."""
+    if_missing: str = IF_MISSING
+    """What to do where one is and may not be."""
 
     @classmethod
-    def of(cls, separator: object, decimal: object, *, missing: bool = False) -> Self:
+    def of(cls, separator: object, decimal: object, *, missing: bool = False, if_missing: str = IF_MISSING) -> Self:
         """Checked."""
         if separator == "\\t":  # as a shell gives it
             separator = "\t"
@@ -52,7 +51,7 @@ class CsvFormat:
             raise InvalidParameter("decimal", "must be . or ,", decimal)
         if decimal == separator:
             raise InvalidParameter("decimal", "must not be what stands between columns; give separator=';'", decimal)
-        return cls(separator, str(decimal), missing)
+        return cls(separator, str(decimal), missing, if_missing)
 
     def is_number(self, cell: str) -> bool:
         """Whether a cell is a number as written in this format."""
@@ -130,7 +129,9 @@ def _header(file: Path, form: CsvFormat) -> list[str]:
             written = "\\t" if mark == "\t" else mark
             comma = mark != "," and form.decimal == "." and DECIMAL_COMMA.search(second)
             expected = (
-                "commas between columns and points in numbers" if form == PLAIN else f"{form.separator} between columns"
+                "commas between columns and points in numbers"
+                if form.separator == ","
+                else f"{form.separator} between columns"
             )
             rule = f"must have {expected}, not {word}; save it so, or replay it with separator={written!r}"
             rule += " and decimal=','" if comma else ""
@@ -192,11 +193,11 @@ def _not_a_number(
     cell: str, place: str, name: str, at_once: bool, names: Sequence[str], free: Sequence[str], form: CsvFormat
 ) -> InvalidParameter:
     if not cell.strip():
-        rule = f"must have a number in {place}; {IF_MISSING}"
+        rule = f"must have a number in {place}; {form.if_missing}"
     elif DECIMAL_COMMA.fullmatch(cell.strip()):
         rule = f"must have points in its numbers, not commas, as in {place}; write {cell.strip().replace(',', '.')}"
         rule += ", or replay it with decimal=','" if form.separator != "," else ""
-    elif at_once and free and len(names) == len(free) + 2:  # time, arm and loss?
+    elif at_once and len(free) == 1 and len(names) == 3:  # time, arm and loss?
         (other,) = [column for column in names if column not in free and column != name]
         long = f"{free[0]},{name},{other}"
         rule = f"must have a number in {place}; if each row has the loss of one arm, replay it with long={long!r}"

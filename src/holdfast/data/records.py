@@ -25,6 +25,9 @@ Missing = Literal["unavailable"]
 REGULAR = 0.9
 """Times are regular, so that gaps are seen, where so many of their steps are the same."""
 
+FILL_HINT = "give fill='last' to take the last one known, or missing='unavailable' where the arm was not"
+IF_MISSING = f"it is missing: fill it in, or {FILL_HINT}"
+
 UNITS_OF_TIME = (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1))
 
 
@@ -81,14 +84,14 @@ def read_records(
         one_of("fill", fill, ("last", "ignore"))
     if missing is not None:
         one_of("missing", missing, ("unavailable",))
-    form = CsvFormat.of(separator, decimal, missing=fill == "last" or missing is not None)
+    form = CsvFormat.of(separator, decimal, missing=fill == "last" or missing is not None, if_missing=IF_MISSING)
     if long is not None and index is not None:
         raise InvalidParameter("index", "must be left out with long=..., which names the times first", index)
     if long is not None:
         index, trace = _from_long(source, long, arms, form)
     else:
         trace = read_trace(source, index=index, arms=arms, form=form).as_array()
-    notes: list[str] = []
+    trace, notes = replace(trace, if_missing=IF_MISSING), list[str]()
     if trace.labels is not None and trace.labels.dtype.kind == "M" and fill != "ignore":
         trace = _regular(trace, fill, notes)
     unknown = None
@@ -153,9 +156,6 @@ def _from_long(
         rule = f"must have a loss for {kept[column]!r} at {_time(trace, row)}; {FILL_HINT}"
         raise InvalidParameter("source", rule, None)
     return time, replace(trace, source=named)
-
-
-FILL_HINT = "give fill='last' to take the last one known, or missing='unavailable'"
 
 
 def _line(source: object, row: int) -> str:

@@ -47,6 +47,8 @@ class Trace:
     """The path of a file, or what else it was."""
     first_line: int | None = None
     """The line of a CSV file with the first round."""
+    if_missing: str = IF_MISSING
+    """What to do where a loss is missing."""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -97,7 +99,7 @@ class Trace:
         """The error for one loss that is missing or not within `units`."""
         what_to_do = "" if units != (0.0, 1.0) else "; give units=(lowest, highest) for losses in units of your own"
         if np.isnan(loss):
-            what_to_do = f"; {IF_MISSING}"
+            what_to_do = f"; {self.if_missing}"
         limits = "" if units == (-np.inf, np.inf) else f" from {units[0]:g} to {units[1]:g}"
         rule = f"must have a number{limits} in {self.place(row, arm)}{what_to_do}"
         return InvalidParameter("source", rule, loss)

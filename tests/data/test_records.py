@@ -1,0 +1,184 @@
+"""Records in the shapes people have them: German CSV files, long tables, gaps, doubled times, missing values."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+import holdfast as hf
+from holdfast.data.records import read_records
+
+HOURS = 60
+VALUES = np.random.default_rng(2).integers(0, 101, size=(HOURS, 2)) / 100
+
+
+def german(rows=range(HOURS)):
+    lines = ["Stunde;Nord;Süd"]
+    for i in rows:
+        numbers = ";".join(f"{value:.2f}".replace(".", ",") for value in VALUES[i])
+        lines.append(f"{1 + i // 24:02d}.01.2026 {i % 24:02d}:00;{numbers}")
+    return lines
+
+
+@pytest.fixture
+def read(tmp_path):
+    def reading(lines, **options):
+        (tmp_path / "t.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        return read_records(tmp_path / "t.csv", **options)
+
+    return reading
+
+
+GERMAN = {"index": "Stunde", "separator": ";", "decimal": ","}
+
+
+def test_a_german_file(read):
+    found = read(german(), **GERMAN)
+    assert found.trace.arms == ("Nord", "Süd")
+    assert found.trace.table.tolist() == VALUES.tolist()
+    assert str(found.trace.labels[25]).startswith("2026-01-02T01:00")
+    assert found.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "message"),
+    [
+        ({}, {"index": "Stunde"}, "not semicolons; save it so, or replay it with separator=';' and decimal=','"),
+        ({}, {**GERMAN, "decimal": "."}, "line 2 of t.csv, column 'Nord'; write .* or replay it with decimal=','"),
+        ({7: "01.01.2026 06:00;k.A.;0,5"}, GERMAN, "must have a number in line 8 of t.csv, column 'Nord'; got 'k.A.'"),
+        ({7: "01.01.2026 06:00;0,5"}, GERMAN, "3 columns in every line, as in the first; line 8 of t.csv has 2"),
+        (
+            {7: "01.01.2026 06:00;;0,5"},
+            GERMAN,
+            "line 8 of t.csv, column 'Nord'; it is missing: fill it in, or give fill='last'",
+        ),
+        ({}, {**GERMAN, "separator": ",,"}, "separator must be one character"),
+        ({}, {**GERMAN, "separator": ","}, "decimal must not be what stands between columns"),
+        ({}, {**GERMAN, "decimal": "'"}, r"decimal must be \. or ,"),
+        ({}, {**GERMAN, "fill": "mean"}, "fill must be one of 'last', 'ignore'"),
+        ({}, {**GERMAN, "missing": "0"}, "missing must be one of 'unavailable'|missing must be 'unavailable'"),
+    ],
+)
+def test_mistakes_have_their_line_and_column(read, change, options, message):
+    lines = german()
+    for line, text in change.items():
+        lines[line] = text
+    with pytest.raises(hf.InvalidParameter, match=message):
+        read(lines, **options)
+
+
+def test_tabs(read):
+    found = read([line.replace(";", "\t").replace(",", ".") for line in german()], index="Stunde", separator="\\t")
+    assert found.trace.table.tolist() == VALUES.tolist()
+
+
+def test_a_gap_is_refused_filled_or_ignored(read):
+    rows = [*range(7), *range(12, HOURS)]
+    with pytest.raises(
+        hf.InvalidParameter, match=r"a row for each hour; 5 are missing between line 8 \(2026-01-01 06:00\)"
+    ):
+        read(german(rows), **GERMAN)
+    filled = read(german(rows), **GERMAN, fill="last")
+    assert filled.trace.table.tolist() == VALUES[[*range(7), *[6] * 5, *range(12, HOURS)]].tolist()
+    assert (np.diff(filled.trace.labels) == np.timedelta64(1, "h")).all()
+    assert filled.notes == ("missing rows: 5, the first after 2026-01-01 06:00; the row before was repeated",)
+    assert len(read(german(rows), **GERMAN, fill="ignore").trace.table) == HOURS - 5
+
+
+def test_a_doubled_time_is_refused_or_its_last_row_taken(read):
+    lines = german()
+    lines.insert(8, lines[7].replace(lines[7].split(";")[1], "0,77"))
+    with pytest.raises(
+        hf.InvalidParameter, match=r"each time once; line 8 and line 9 have the same; .*got '2026-01-01 06:00'"
+    ):
+        read(lines, **GERMAN)
+    filled = read(lines, **GERMAN, fill="last")
+    assert len(filled.trace.table) == HOURS
+    assert filled.trace.table[6, 0] == 0.77
+    assert filled.notes[0].startswith("doubled times: 1, the first 2026-01-01 06:00")
+
+
+def test_gaps_and_doubled_times_together(read):
+    """A clock that is set back in autumn and put forward in spring: each hour once."""
+    rows = [*range(10), *range(11, 40), 39, *range(40, HOURS)]
+    filled = read(german(rows), **GERMAN, fill="last")
+    assert filled.trace.table.tolist() == VALUES[[*range(10), 9, *range(11, HOURS)]].tolist()
+    assert len(filled.notes) == 2
+
+
+def test_times_that_are_not_regular_have_no_gaps(read):
+    days = [1, 2, 5, 6, 7, 8, 9, 12, 13, 14]  # no weekends
+    assert len(read(["day,a,b", *(f"2026-01-{d:02},0.5,0.25" for d in days)], index="day").trace.table) == 10
+
+
+def test_missing_values_are_filled_or_not_available(read):
+    lines = german()
+    lines[7] = "01.01.2026 06:00;;0,5"
+    lines[8] = "01.01.2026 07:00;;0,5"
+    filled = read(lines, **GERMAN, fill="last")
+    assert filled.trace.table[6:8, 0].tolist() == [VALUES[5, 0]] * 2
+    assert filled.notes == (
+        "2 values were missing, the first in line 8 of t.csv (2026-01-01 06:00), column 'Nord': "
+        "filled with the last one known",
+    )
+    shut = read(lines, **GERMAN, missing="unavailable")
+    assert np.argwhere(shut.closed).tolist() == [[6, 0], [7, 0]]
+    lines[1] = "01.01.2026 00:00;;0,5"
+    with pytest.raises(hf.InvalidParameter, match=r"line 2 of t.csv .*there is none before it to fill in"):
+        read(lines, **GERMAN, fill="last")
+
+
+# ---- long ----
+
+LONG = [
+    f"2026-01-{1 + i // 24:02d}T{i % 24:02d}:00,{arm},{VALUES[i, j]}"
+    for i in range(HOURS)
+    for j, arm in enumerate(("east", "west"))
+]
+HEAD = "time,region,loss"
+BROKEN = LONG[4].rpartition(",")[0] + ",x"
+
+
+def test_a_long_table_is_the_wide_one(read):
+    for lines in (LONG, sorted(LONG, reverse=True)):  # times are put in order
+        found = read([HEAD, *lines], long=("time", "region", "loss"), arms=["east", "west"])
+        assert found.trace.table.tolist() == VALUES.tolist()
+        assert found.index == "time"
+    assert read([HEAD, *LONG], long="time,region,loss").trace.arms == ("east", "west")
+    frame = pl.DataFrame({"t": [1, 1, 2, 2], "who": ["a", "b"] * 2, "x": [0.1, 0.2, 0.3, 0.4]})
+    assert read_records(frame, long=("t", "who", "x")).trace.table.tolist() == [[0.1, 0.2], [0.3, 0.4]]
+
+
+@pytest.mark.parametrize(
+    ("lines", "options", "message"),
+    [
+        (LONG, {"index": "time"}, "column 'region'; if each row has .*, replay it with long='time,region,loss'"),
+        (LONG, {"long": ("time", "region", "los")}, "did you mean 'loss'"),
+        (LONG, {"long": ("time", "region")}, "long must be the names of three columns: time, arm and loss"),
+        (LONG, {"long": ("time", "region", "loss"), "index": "time"}, "index must be left out with long="),
+        ([*LONG[:4], LONG[3], *LONG[4:]], {"long": "time,region,loss"}, "line 5 and line 6 both have one"),
+        ([*LONG[:4], *LONG[5:]], {"long": "time,region,loss"}, "loss for .east. at 2026-01-01 02:00; give fill="),
+        ([*LONG[:4], BROKEN, *LONG[5:]], {"long": "time,region,loss"}, "line 6 of t.csv, column 'loss'"),
+    ],
+)  # fmt: skip
+def test_mistakes_in_long_tables(read, lines, options, message):
+    with pytest.raises(hf.InvalidParameter, match=message):
+        read([HEAD, *lines], **options)
+
+
+def test_a_long_table_with_holes(read):
+    lines = [HEAD, *LONG[:4], *LONG[5:]]
+    assert read(lines, long="time,region,loss", fill="last").trace.table[2, 0] == VALUES[1, 0]
+    assert np.argwhere(read(lines, long="time,region,loss", missing="unavailable").closed).tolist() == [[2, 0]]
+
+
+# ---- columns ----
+
+
+def test_columns_by_name_may_stand_beside_others(read):
+    lines = ["id,a,note,b", *(f"r{i},0.{i},hello,0.5" for i in range(1, 9))]
+    assert read(lines, arms=["b", "a"]).trace.table[0].tolist() == [0.5, 0.1]
+    assert read(lines, index="id", arms=["a", "b"]).trace.labels[0] == "r1"
+    with pytest.raises(hf.InvalidParameter, match="arms must be one of 'id', 'a', 'note', 'b'; got 'c'"):
+        read(lines, arms=["a", "c"])
+    with pytest.raises(hf.InvalidParameter, match="column 'note'; got 'hello'"):
+        read(lines, arms=["a", "note"])

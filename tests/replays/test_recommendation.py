@@ -1,0 +1,127 @@
+"""What a replay recommends, on made-up numbers: do this, because, unless."""
+
+import numpy as np
+import pytest
+
+from holdfast.replays.advice import about_forecasts, about_seeing
+from holdfast.replays.cost_table import GameTotals, References, Standing
+from holdfast.replays.recommendation import joint_recommendation, recommendation
+
+ARMS = {"CISO": 110.0, "NYISO": 99.0, "PJM": 190.0}
+
+
+def standing(costs, *, lam=1.0, arms=ARMS, ahead=None):
+    """Policies by name: (mean cost, deviation, what it sees, whether it has a bound)."""
+    played = {
+        name: GameTotals(mean - lam + deviation * np.linspace(-1.7, 1.7, 50), np.ones(50), None, sees, bounded)
+        for name, (mean, deviation, sees, bounded) in costs.items()
+    }
+    return Standing(lam, played, References(arms, 80.0, 10, {}), looking_ahead=ahead or {})
+
+
+def quarters(*best):
+    """Four quarters with these best arms."""
+    return {"quarters": [standing({}, arms={**ARMS, arm: 1.0}) for arm in best]}
+
+
+STEADY, CHANGING = quarters(*["NYISO"] * 4), quarters("NYISO", "CISO", "NYISO", "CISO")
+OWN = {
+    "adaptive": (104.0, 1.0, "own", True),
+    "leader": (101.0, 0.0, "own", False),
+    "random": (130.0, 5.0, "nothing", False),
+}
+
+
+def test_a_policy_that_sees_all_and_saves():
+    said = recommendation(standing({"hedge": (88.0, 0.0, "all", True), **OWN}), CHANGING)
+    assert said.decided
+    assert str(said.sentence()) == (
+        "Use hedge, because it costs 12 % less than always using NYISO, the best single choice in hindsight, and 13 "
+        "% less than leader, the cheapest that sees its own arm only, unless you do not see what the other arms "
+        "lose: then use leader, or adaptive, which has a guarantee."
+    )
+
+
+def test_who_does_not_see_the_others_stays_where_one_arm_is_the_best_throughout():
+    said = recommendation(standing({"hedge": (88.0, 0.0, "all", True), **OWN}), STEADY)
+    assert said.unless.startswith("you do not see what the other arms lose: then stay with NYISO")
+    alone = recommendation(standing(OWN), STEADY)
+    assert str(alone.sentence()) == (
+        "Stay with NYISO, because nothing that was played costs less and it was the best throughout the record, "
+        "unless another may become the best: then use leader, which cost 1.0 % more without knowing it."
+    )
+    assert alone.decided
+
+
+def test_where_the_best_arm_changes_a_policy_is_recommended_that_costs_a_little_more():
+    said = recommendation(standing(OWN), CHANGING)
+    assert str(said.sentence()) == (
+        "Use leader, because it costs 1.0 % more than always using NYISO, the best single choice in hindsight but in "
+        "2 of 4 quarters only, unless the best arm may change suddenly, for which it has no guarantee: adaptive has "
+        "one and cost 3.0 % more."
+    )
+    bounded = recommendation(standing({"adaptive": OWN["adaptive"]}), CHANGING)
+    assert bounded.unless == "the next rounds are nothing like this record"
+
+
+def test_what_the_intervals_do_not_decide_is_said():
+    said = recommendation(standing({"adaptive": (98.0, 20.0, "own", True)}), CHANGING)
+    assert not said.decided
+    assert str(said.sentence()).endswith("This is close: the intervals do not decide it.")
+
+
+def test_a_random_arm_is_never_recommended():
+    said = recommendation(standing({"random": (50.0, 1.0, "nothing", False)}), STEADY)
+    assert said.action == "stay with NYISO"
+
+
+def test_one_recommendation_for_all_costs():
+    by_cost = {
+        lam: recommendation(standing({"hedge": (mean, 0.0, "all", True), **OWN}, lam=lam), CHANGING)
+        for lam, mean in ((0.1, 80.0), (1.0, 90.0))
+    }
+    text = str(joint_recommendation(by_cost))
+    assert text.startswith("Use hedge, because at λ = 0.1 and 1 it costs 19 % and 10 % less than always using NYISO,")
+    assert text.count("unless") == 1
+
+
+def test_different_actions_are_said_with_their_costs():
+    by_cost = {
+        0.1: recommendation(standing({"hedge": (80.0, 0.0, "all", True), **OWN}, lam=0.1), STEADY),
+        1.0: recommendation(standing({"hedge": (100.0, 0.0, "all", True), **OWN}), STEADY),
+    }
+    text = str(joint_recommendation(by_cost))
+    assert text.startswith("Use hedge, because at λ = 0.1 it costs 19 % less")
+    assert "Stay with NYISO, because at λ = 1 nothing that was played costs less" in text
+
+
+def test_a_name_with_braces():
+    arms = {"{0}": 99.0, "b": 190.0}
+    costs = {"hedge": (80.0, 0.0, "all", True), "{}": (104.0, 1.0, "own", True)}
+    assert "than always using {0}, the best" in str(recommendation(standing(costs, arms=arms), {}).sentence())
+
+
+def test_what_seeing_all_arms_is_worth():
+    (said,) = about_seeing(standing({"hedge": (88.0, 0.0, "all", True), "adaptive": (104.0, 1.0, "own", True)}))
+    assert said.decided
+    assert str(said).startswith(
+        "Seeing the losses of all arms is worth 15 %: hedge costs 15 % less (15 to 16 %) than adaptive"
+    )
+    (open_,) = about_seeing(standing({"hedge": (104.0, 0.0, "all", True), "adaptive": (104.1, 9.0, "own", True)}))
+    assert not open_.decided
+    assert str(open_).startswith("Not decided at λ = 1: whether seeing all arms is worth anything.")
+    (nothing,) = about_seeing(standing({"hedge": (120.0, 0.0, "all", True), "adaptive": (104.0, 1.0, "own", True)}))
+    assert str(nothing).startswith("Seeing the losses of all arms is worth nothing: hedge costs 15 % more")
+    assert about_seeing(standing(OWN)) == []
+
+
+def test_what_looking_ahead_is_worth():
+    ahead = {"none": 98.0, "naive": 96.0, "seasonal": 96.01, "given": 93.0}
+    (said,) = about_forecasts(standing(OWN, ahead=ahead))
+    assert str(said) == (
+        "Looking ahead, one after the other: to take the next rounds to be like the last ones saves 2.0 %, to look "
+        "for days and weeks in the record changes nothing and to have your forecasts saves 3.0 %. That is 70 % of "
+        "the way from the best arm to the best plan."
+    )
+    assert said.numbers["way_to_best_plan"] == pytest.approx(0.7)
+    assert about_forecasts(standing(OWN)) == []
