@@ -1,9 +1,13 @@
-"""Make the tables and pictures of docs/replay.md anew from the two traces: python scripts/replay_document.py TRACES
+"""Make the tables, sentences and pictures of docs/replay.md anew from real records.
 
-TRACES is the folder with `carbon_us_hourly.parquet` and `llm_mmlupro.parquet`; labels of rounds are under `rounds/`.
+    python scripts/replay_document.py TRACES
+
+TRACES is the folder with `carbon_us_hourly.parquet` and `llm_mmlupro.parquet`; labels of rounds are under `rounds/`,
+forecasts under `forecasts/`.
 """
 
 import sys
+import textwrap
 from pathlib import Path
 
 import polars as pl
@@ -39,12 +43,25 @@ def table(found: hf.Replay) -> str:
     return "\n".join(lines)
 
 
+def said(found: hf.Replay) -> str:
+    """The recommendation, and what seeing all arms and looking ahead is worth at the λ in the middle."""
+    middle = found.switching_costs[len(found.switching_costs) // 2]
+    worth = [str(one) for one in found.advice_by_cost[middle] if str(one).startswith(("Seeing", "Looking"))]
+    items = [f"**{found.recommendation}**", *(f"At λ = {middle:g}: {text}" for text in worth)]
+    return "\n".join(textwrap.fill(f"- {text}", 120, subsequent_indent="  ") for text in items)
+
+
 def main(traces: Path) -> None:
-    """Replay both, then write the pictures and the page."""
+    """Replay all three, then write the pictures and the page."""
     names = ("rounds/carbon_us_hourly.parquet", "carbon_us_hourly.parquet")
     hours = pl.concat([pl.read_parquet(traces / name) for name in names], how="horizontal")
     carbon = hf.replay(hours, switching_cost=[0.1, 0.35, 1.0], index="utc")
-    models = hf.replay(traces / "llm_mmlupro.parquet", switching_cost=[0.05, 0.5, 2.0])
+    forecast = hf.replay(
+        traces / "forecasts/carbon_us_forecast.parquet",
+        switching_cost=[0.1, 0.35, 1.0],
+        forecasts=traces / "forecasts/carbon_us_forecast.forecasts.parquet",
+    )
+    models = hf.replay(traces / "llm_mmlupro.parquet", switching_cost=[0.05, 0.5, 2.0], sees="own")
     charts = {
         "replay-carbon-cost": (cost_by_lambda(carbon), "Cost against λ"),
         "replay-carbon-held": (which_arm(carbon, 0.35), "Which arm was held when, λ = 0.35"),
@@ -54,10 +71,10 @@ def main(traces: Path) -> None:
     for name, (chart, title) in charts.items():
         write_whole(PAGE.parent / "figures" / f"{name}.png", rendered(chart, ("png",), title=title, dpi=110)["png"])
     text = PAGE.read_text(encoding="utf-8")
-    for name, found in (("carbon", carbon), ("llm", models)):
-        begin, end = f"<!-- table {name} -->\n", f"<!-- end of table {name} -->"
+    for name, found in (("carbon", carbon), ("forecasts", forecast), ("llm", models)):
+        begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
         head, tail = text.split(begin)[0], text.split(end)[1]
-        text = "\n".join([head + begin, table(found), "", end + tail])
+        text = "\n".join([head + begin, table(found), "", said(found), "", end + tail])
     write_whole(PAGE, text.encode())
 
 
