@@ -24,7 +24,7 @@ from operator import attrgetter
 from threading import local
 from typing import Any, ClassVar, NamedTuple, get_type_hints
 
-from holdfast.decisions.models import MOST_TIME, Ask, Block, Change, Events, Game, Head, Loss
+from holdfast.decisions.models import MOST_TIME, Ask, Block, Change, Events, Game, Head, Loss, Seen
 from holdfast.errors import BadStore, StoreError
 
 SCHEMA_TABLE = "holdfast_schema"
@@ -67,6 +67,9 @@ SCHEMA = (
     """CREATE TABLE holdfast_losses (
         game BIGINT NOT NULL, block BIGINT NOT NULL, round BIGINT NOT NULL, loss {float} NOT NULL,
         at {float} NOT NULL, late BIGINT NOT NULL, PRIMARY KEY (game, block, round)) {compact}""",
+    """CREATE TABLE holdfast_seen (
+        game BIGINT NOT NULL, block BIGINT NOT NULL, round BIGINT NOT NULL, at {float} NOT NULL,
+        losses TEXT NOT NULL, PRIMARY KEY (game, block, round)) {compact}""",
     """CREATE TABLE holdfast_changes (
         id {serial}, game BIGINT NOT NULL, at {float} NOT NULL, kind TEXT NOT NULL, detail TEXT NOT NULL,
         reason TEXT)""",
@@ -81,6 +84,7 @@ TABLES: dict[type, str] = {
     Block: "holdfast_blocks",
     Ask: "holdfast_asks",
     Loss: "holdfast_losses",
+    Seen: "holdfast_seen",
     Change: "holdfast_changes",
 }
 
@@ -272,8 +276,15 @@ class Transaction(ABC):
 
     def losses(self, first: int, last: int) -> list[Loss]:
         """The losses of blocks from `first` to `last`, in order."""
+        return self._between(Loss, first, last)
+
+    def seen(self, first: int, last: int) -> list[Seen]:
+        """The losses of all arms in the rounds of blocks from `first` to `last`, in order."""
+        return self._between(Seen, first, last)
+
+    def _between(self, kind: Any, first: int, last: int) -> list[Any]:
         where = "WHERE game = ? AND block BETWEEN ? AND ? ORDER BY block, round"
-        return [row_of(Loss, values) for values in self.fetch(select(Loss) + where, self.game, first, last)]
+        return [row_of(kind, values) for values in self.fetch(select(kind) + where, self.game, first, last)]
 
     def of_open_blocks(self, kind: Any) -> list[Any]:
         """All asks, or all losses, of the blocks that are not settled, in order."""
@@ -314,7 +325,12 @@ class Transaction(ABC):
             self.write(f"UPDATE holdfast_blocks SET {sets} WHERE game = ? AND number = ?", rows)
         if events.begun:
             self.write(insert(Block), [(game, *b) for b in events.begun.values()])
-        for kind, added in ((Ask, events.asks), (Loss, events.losses), (Change, events.changes)):
+        for kind, added in (
+            (Ask, events.asks),
+            (Loss, events.losses),
+            (Seen, events.seen),
+            (Change, events.changes),
+        ):
             if added:
                 self.write(insert(kind), [(game, *row) for row in added])
         for number in (events.forgotten, events.removed):
@@ -325,6 +341,7 @@ class Transaction(ABC):
                     )
         if events.removed:
             self.write("DELETE FROM holdfast_blocks WHERE game = ? AND number = ?", [(game, n) for n in events.removed])
+            self.write("DELETE FROM holdfast_seen WHERE game = ? AND block = ?", [(game, n) for n in events.removed])
         if events.game is not None:
             columns = ("policy", "arms", "settings", "availability", "settings_version")
             sets = ", ".join(f"{name} = ?" for name in columns)
