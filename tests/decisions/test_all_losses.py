@@ -69,7 +69,7 @@ def test_what_is_refused_changes_nothing(place: Place):
         router.observe(LOSSES[0])
     with pytest.raises(OutOfTurn, match="cannot begin its next block"):
         router.ask()
-    rest = {arm: 0.5 for arm in ARMS if arm != decision.arm}
+    rest: dict[int | str, float] = {arm: 0.5 for arm in ARMS if arm != decision.arm}
     for given, said in (
         ({"losses": rest}, "must have that of the arm that was played"),
         ({"losses": {**rest, decision.arm: 1.5}}, f"loss of '{decision.arm}' of one round must be from 0 to 1"),
