@@ -355,7 +355,7 @@ def test_one_arm_is_nothing_to_decide():
 DAYS = 240
 HOURS = np.arange(DAYS)
 SWINGS = 0.5 + 0.4 * np.column_stack([np.sin(HOURS / 4), np.cos(HOURS / 4), np.zeros(DAYS)])
-COSTS = [[0.0, 0.25, 1.0], [0.25, 0.0, 0.5], [1.0, 0.5, 0.0]]
+COSTS = [[0.0, 0.25, 0.75], [0.25, 0.0, 0.5], [0.75, 0.5, 0.0]]
 EXACT = "hedge-switch:forecast_rounds=0"
 
 
@@ -402,9 +402,9 @@ def test_what_good_forecasts_are_worth_is_said():
 
 def test_a_cost_for_each_pair_is_what_policies_pay():
     made = hf.replay(SWINGS, [EXACT, "exp3", "adaptive"], switching_cost=COSTS, replications=3, seed=3)
-    assert made.switching_costs == (1.0,)
+    assert made.switching_costs == (0.75,)
     for name in ("exp3", "adaptive"):
-        policy = make_policy({"policy": name, "n_arms": 3} | ({"switching_cost": 1.0} if name == "adaptive" else {}))
+        policy = make_policy({"policy": name, "n_arms": 3} | ({"switching_cost": 0.75} if name == "adaptive" else {}))
         for replication in range(3):
             arms = game(policy, SWINGS, 3, replication)
             paid = sum(COSTS[a][b] for a, b in pairwise(arms.tolist()))
@@ -412,10 +412,10 @@ def test_a_cost_for_each_pair_is_what_policies_pay():
             assert made.standing().costs[name][replication] == pytest.approx(expected, rel=1e-12)
     plan = hf.best_plan(SWINGS, COSTS)
     standing = made.standing()
-    assert (standing.plan_cost, made.plans[1.0].arms.tolist()) == (pytest.approx(plan.cost), plan.arms.tolist())
+    assert (standing.plan_cost, made.plans[0.75].arms.tolist()) == (pytest.approx(plan.cost), plan.arms.tolist())
     assert standing.fixed_cost("2") == pytest.approx(SWINGS[:, 2].sum())
-    assert made.running.plan_paid[1.0][-1] == pytest.approx(plan.cost - plan.losses)
-    assert "were given the largest, 1, and pay what the table says" in made.notes[0]
+    assert made.running.plan_paid[0.75][-1] == pytest.approx(plan.cost - plan.losses)
+    assert "were given the largest, 0.75, and pay what the table says" in made.notes[0]
     assert "With these switching costs" in str(made)
     assert json.loads(made.json())["pair_costs"] == COSTS
 
@@ -453,7 +453,7 @@ def test_rewards_are_losses_with_their_sign_turned():
 
 def test_rescaling_says_what_the_cost_of_a_switch_is_a_share_of():
     made = hf.replay(8 * SWINGS, ["exp3"], switching_cost=0.8, replications=2, rescale=True)
-    assert "λ is in the same units: 0.12 of the difference" in made.notes[0]
+    assert "λ is in the same units: 0.13 of the difference" in made.notes[0]
 
 
 def test_the_unit_is_on_axes_and_in_tables(tmp_path):
