@@ -3,8 +3,8 @@
     python benchmarks/replay.py [--largest 1e7]
 
 One pass is `table.sum()`, which reads every loss once. A replay is of the default policies with 100 replications at
-λ = 1, on the whole table, its halves and quarters, with all plans; CPU seconds are those of all threads together. The
-last lines are of processes of their own: the largest table loaded from a file, or mapped, and the peak memory of the
+λ = 1, on the whole table, its halves and quarters, with all plans; CPU seconds are those of all threads together. Then
+the expected cost of `hedge-switch`, in one compiled pass and by a player that is asked and told in Python. The last lines are of processes of their own: the largest table loaded from a file, or mapped, and the peak memory of the
 process above what it had before, in tables (on Linux): with the pages of mapped files, which the system can take back,
 and without.
 """
@@ -20,6 +20,7 @@ import numpy as np
 from clock import seconds
 
 import holdfast as hf
+from holdfast.replays.expected import expected_game
 from holdfast.replays.plans import hindsight
 
 LAMBDAS = (0.1, 0.35, 1.0)
@@ -81,6 +82,31 @@ def replay_line(rounds: int, n_arms: int, table: np.ndarray) -> None:
     )
 
 
+def expected_line(n_arms: int) -> None:
+    """Expected cost of a policy that sees all losses: one pass, and a player round by round."""
+    table = np.random.default_rng(2).random((20_000, n_arms))
+    policy = hf.AdaptiveHedgeSwitch(n_arms, switching_cost=1.0, forecast_rounds=0)
+
+    def by_player() -> float:
+        player, before, cost = policy.player(seed=1), np.zeros(n_arms), 0.0
+        for row in table:
+            player.ask()
+            now = player.probabilities.copy()
+            cost += now @ row + np.maximum(now - before, 0.0).sum()
+            before = now
+            player.tell(row)
+        return cost
+
+    game = expected_game(policy, table, [len(table)])
+    assert np.isclose(game.losses[-1] + game.paid[-1], by_player())
+    one, other = seconds(lambda: expected_game(policy, table, [len(table)]), 3), seconds(by_player, 1)
+    print(
+        f"expected cost of hedge-switch, {n_arms} arms: {1e9 * one / len(table):.0f} ns per round, by a player "
+        f"{1e9 * other / len(table):.0f} ns: {other / one:.1f} times as long",
+        flush=True,
+    )
+
+
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     arguments.add_argument("--largest", type=float, default=1e7)
@@ -97,6 +123,9 @@ def main() -> None:
     print("|---|---|---|---|---|---|---|")
     for rounds, n_arms in sizes:
         replay_line(rounds, n_arms, rng.random((rounds, n_arms)))
+    print()
+    expected_line(8)
+    expected_line(16)
     table = rng.random((largest, 16))
     began = time.perf_counter()
     hf.replay(table, switching_cost=LAMBDAS)

@@ -10,7 +10,8 @@ is known exactly (`holdfast.replays.expected`), and it is played once.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,7 @@ from holdfast.policies.registry import entry_of, find_policy
 from holdfast.policies.switching_costs import CostTable
 from holdfast.policies.tsallis_switch import TsallisSwitch
 from holdfast.replays.cost_table import GameTotals
-from holdfast.replays.expected import expected_game
+from holdfast.replays.expected import ExpectedGame, expected_game
 from holdfast.replays.forecasts import Forecasts
 from holdfast.results import SCHEMA, Result
 from holdfast.rng import check_seed
@@ -232,6 +233,8 @@ class PieceRunner:
     backend: Backend
     pairs: CostTable | None = None
     """What a switch costs from each arm to each other, where that is not the same."""
+    drawn: dict[tuple[str, float], NDArray[np.int32]] = field(default_factory=dict, compare=False)
+    """The arms that were drawn while expected costs were computed, by policy and λ."""
 
     @classmethod
     def of(
@@ -262,14 +265,14 @@ class PieceRunner:
         """All stretches in one table. What draws nothing is played once, and its rows repeated."""
         frames = []
         provenance: dict[str, Any] = {}
+        exact = self._exact(piece) if is_exact(piece.policy) else {}
         for name, part in self.parts.items():
             policy = piece.policies[name]
-            marks = self.marks if name == WHOLE else (part.table.rounds,)
-            once = policy.deterministic or is_exact(policy)
-            if is_exact(policy):
-                frame = self._exact(piece, policy, part, marks)
+            once = policy.deterministic or name in exact
+            if name in exact:
+                frame = exact[name]
             elif self.pairs is not None:
-                frame = self._by_pairs(piece, policy, part, marks, 1 if once else self.replications)
+                frame = self._by_pairs(piece, policy, part, self._marks(name), 1 if once else self.replications)
             else:
                 result = simulate(
                     {piece.name: policy},
@@ -277,7 +280,7 @@ class PieceRunner:
                     switching_cost=piece.switching_cost,
                     replications=1 if once else self.replications,
                     seed=self.seed,
-                    checkpoints=marks,
+                    checkpoints=self._marks(name),
                     backend=self.backend,
                     progress=False,
                 )
@@ -290,12 +293,31 @@ class PieceRunner:
             frames.append(frame.select(*keys, pl.all()).cast(dict(COLUMNS)))
         return Result(pl.concat(frames), provenance)
 
-    def _exact(self, piece: Piece, policy: Policy, part: Stretch, marks: Sequence[int]) -> pl.DataFrame:
-        """One row per mark: what the game costs on average."""
+    def _marks(self, name: str) -> tuple[int, ...]:
+        return self.marks if name == WHOLE else (self.parts[name].table.rounds,)
+
+    def _exact(self, piece: Piece) -> dict[str, pl.DataFrame]:
+        """For each stretch one row per mark: what the game costs on average."""
+
+        def rows(name: str) -> pl.DataFrame:
+            game = self._expected(piece.policies[name], name, self._marks(name), piece.name)
+            if name == WHOLE:
+                self.drawn[piece.name, piece.switching_cost] = game.arms
+            table = self.parts[name].table
+            return _rows(piece.name, 0, self._marks(name), table, game.losses, game.switches, game.paid)
+
+        with ThreadPoolExecutor() as pool:  # the kernels let go of the interpreter
+            return dict(zip(self.parts, pool.map(rows, self.parts), strict=True))
+
+    def _expected(
+        self, policy: Policy, name: str, marks: Sequence[int], label: str, only: Sequence[int] | None = None
+    ) -> ExpectedGame:
         assert isinstance(policy, AdaptiveHedgeSwitch)
+        part = self.parts[name]
         given = part.forecasts if policy.forecast_rounds else None
-        game = expected_game(policy, part.losses, marks, closed=part.closed, forecasts=given)
-        return _rows(piece.name, 0, marks, part.table, game.losses, game.switches, game.paid)
+        return expected_game(
+            policy, part.losses, marks, closed=part.closed, forecasts=given, only=only, seed=self.seed, name=label
+        )
 
     def looking_ahead(self, pieces: Sequence[Piece]) -> dict[str, float]:
         """What a mixture of the default paths costs on the whole trace with more and more kinds of them."""
@@ -303,20 +325,18 @@ class PieceRunner:
         known = [policy for policy in mixed if isinstance(policy, AdaptiveHedgeSwitch) and policy.paths is None]
         if not known:
             return {}
-        part, policy = self.parts[WHOLE], max(known, key=lambda one: one.forecast_rounds)
-        given = part.forecasts if policy.forecast_rounds else None
-        found: dict[str, float] = {}
-        kinds: tuple[type[HedgePath], ...] = ()
-        for name, more in LOOKING_AHEAD.items():
-            kinds += more
-            if name == "given" and given is None:
-                continue
-            only = [i for i, path in enumerate(policy.mixed) if isinstance(path, kinds)]
-            game = expected_game(
-                policy, part.losses, [part.table.rounds], closed=part.closed, forecasts=given, only=only
-            )
-            found[name] = float(game.losses[-1] + game.paid[-1])
-        return found
+        policy = max(known, key=lambda one: one.forecast_rounds)
+        forecasts = policy.forecast_rounds and self.parts[WHOLE].forecasts is not None
+        kinds = list(LOOKING_AHEAD.values())[: None if forecasts else -1]
+
+        def cost(count: int) -> float:
+            mixed = tuple(kind for some in kinds[:count] for kind in some)
+            only = [i for i, path in enumerate(policy.mixed) if isinstance(path, mixed)]
+            game = self._expected(policy, WHOLE, self.marks[-1:], "", only)
+            return float(game.losses[-1] + game.paid[-1])
+
+        with ThreadPoolExecutor() as pool:
+            return dict(zip(LOOKING_AHEAD, pool.map(cost, range(1, len(kinds) + 1)), strict=False))
 
     def _by_pairs(self, piece: Piece, policy: Policy, part: Stretch, marks: Sequence[int], count: int) -> pl.DataFrame:
         """Games whose switches cost what their pair of arms does."""
@@ -340,14 +360,10 @@ class PieceRunner:
 
     def arms(self, piece: Piece, replication: int) -> NDArray[np.int32]:
         """The arm of each round of the whole trace in one replication."""
-        part, policy = self.parts[WHOLE], piece.policy
-        if isinstance(policy, AdaptiveHedgeSwitch) and is_exact(policy):
-            given = part.forecasts if policy.forecast_rounds else None
-            marks, seed = [part.table.rounds], self.seed
-            return expected_game(
-                policy, part.losses, marks, closed=part.closed, forecasts=given, seed=seed, name=piece.name
-            ).arms
-        held: NDArray[np.int32] = arms_played(self._task(piece, policy, part, replication, 1))[0]
+        if is_exact(piece.policy):
+            found = self.drawn.get((piece.name, piece.switching_cost))
+            return found if found is not None else self._expected(piece.policy, WHOLE, self.marks[-1:], piece.name).arms
+        held: NDArray[np.int32] = arms_played(self._task(piece, piece.policy, self.parts[WHOLE], replication, 1))[0]
         return held
 
 
