@@ -2,9 +2,10 @@
 
     python benchmarks/replay.py [--largest 1e7]
 
-One pass is `table.sum()`, which reads every loss once. A replay is of the default policies with 100 replications at
-λ = 1, on the whole table, its halves and quarters, with all plans; CPU seconds are those of all threads together. Then
-the expected cost of `hedge-switch`, in one compiled pass and by a player that is asked and told in Python. The last lines are of processes of their own: the largest table loaded from a file, or mapped, and the peak memory of the
+One pass is `table.sum()`, which reads every loss once. A replay is of the default policies with 100 replications at λ
+= 1, on the whole table, its halves and quarters, with all plans; CPU seconds are those of all threads together. Then
+the expected cost of `hedge-switch`, in one compiled pass and by a player that is asked and told in Python. The last
+lines are of processes of their own: the largest table loaded from a file, or mapped, and the peak memory of the
 process above what it had before, in tables (on Linux): with the pages of mapped files, which the system can take back,
 and without.
 """

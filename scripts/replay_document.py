@@ -60,6 +60,7 @@ def main(traces: Path) -> None:
         traces / "forecasts/carbon_us_forecast.parquet",
         switching_cost=[0.1, 0.35, 1.0],
         forecasts=traces / "forecasts/carbon_us_forecast.forecasts.parquet",
+        period=24,
     )
     models = hf.replay(traces / "llm_mmlupro.parquet", switching_cost=[0.05, 0.5, 2.0], sees="own")
     charts = {
