@@ -28,6 +28,7 @@ OUTSIDE_QUOTES, OUTSIDE_BRACKETS = re.compile(r',(?=(?:[^"]*"[^"]*")*[^"]*$)'), 
 
 PARAMETERS = {
     "n_arms": "arms",
+    "arms": "columns",
     "losses": "trace",
     "source": "trace",
     "log": "trace",

@@ -28,7 +28,7 @@ def replay(
         ),
     ],
     sees: Annotated[
-        str, typer.Option(help='"own" if you see only the loss of the option you use; else policies that see all too.')
+        str, typer.Option(help='"own" if you see only what the option you use costs, "all" if you see every one.')
     ] = "all",
     forecasts: Annotated[
         Path | None, typer.Option(help="What was forecast: a file with the columns issued, round and one per arm.")
@@ -87,7 +87,7 @@ def replay(
         ),
     ] = None,
 ) -> None:
-    """What would it have cost? Play policies on recorded losses."""
+    """What would it have cost, and what should I do? Play policies on recorded losses."""
     from holdfast.replays.log_file import evaluate_log
     from holdfast.replays.run import replay as run
 
@@ -101,10 +101,21 @@ def replay(
             "block": block_column,
             "time": index,
         }
-        if policies or rescale or units:
-            rule = "is not for --logged: a log has one arm per round, and only fixed arms can be evaluated from it"
-            which = "--policies" if policies else "--rescale" if rescale else "--units"
-            raise InvalidParameter(which, rule, policies or units or rescale)
+        of_tables = {
+            "--policies": policies,
+            "--rescale": rescale,
+            "--units": units,
+            "--forecasts": forecasts,
+            "--period": period,
+            "--rewards": rewards,
+            "--columns": columns,
+            "--long": long,
+            "--fill": fill,
+        }
+        for option, given in of_tables.items():
+            if given:
+                rule = "is not for --logged: a log has one arm per round, and only fixed arms can be evaluated from it"
+                raise InvalidParameter(option, rule, given)
         found = evaluate_log(trace, of_log, costs, worth)
         print(found)
         if out is not None:
