@@ -36,6 +36,24 @@ if TYPE_CHECKING:
 SEES = {"all": "sees every arm's loss", "own": "sees its own arm's loss only", "nothing": "sees nothing"}
 
 
+COSTS = (
+    "In the units of the losses, ± half of the interval of the mean. A policy without an interval draws nothing, or "
+    "its expected cost is computed; what draws nothing may cost more or less with the columns in another order."
+)
+HELD = (
+    "The best plan in hindsight on top; of each policy one game, the median by cost. Of stretches narrower than the "
+    "screen can show, the arm held most."
+)
+TRADEOFF = (
+    "Each policy at each λ: how often it switched and what it lost. The line joins the least losses possible with at "
+    "most 1, 2, … 10 switches, and those of the best plan for each λ."
+)
+STABILITY = (
+    "Every half and quarter of the record played from its beginning: the mean cost of each policy there, in per cent "
+    "above the arm that was best there."
+)
+
+
 def page_of(replay: Replay) -> str:
     """The page as text."""
     said = replay.recommendation
@@ -43,6 +61,13 @@ def page_of(replay: Replay) -> str:
     words = element("b", action), because, rest
     answer = element("p", *([] if said.decided else [mark("partial", "")]), *words, class_="answer")
     several = len(replay.switching_costs) > 1
+
+    def running(lam: float) -> list[Html]:
+        return [line_chart(running_cost(replay, lam), f"cost over time, {replay.standing(lam).at}")]
+
+    def held(lam: float) -> list[Html]:
+        return [ribbon(which_arm(replay, lam))]
+
     chart = line_chart(cost_by_lambda(replay), "cost of each policy against λ")
     return page(
         title="What should I do?",
@@ -50,15 +75,19 @@ def page_of(replay: Replay) -> str:
         opening=_opening(replay),
         sections=[
             Section("Why", [_by_cost(replay, lambda lam: [_sentences(replay, lam)])], name="why"),
-            Section("Costs", [_by_cost(replay, lambda lam: [_table(replay, lam)])], name="costs"),
+            Section("Costs", [_caption(COSTS), _by_cost(replay, lambda lam: [_table(replay, lam)])], name="costs"),
             *([Section("Cost against λ", [chart], name="cost")] if several else []),
-            Section("Cost over time", [_by_cost(replay, lambda lam: _running(replay, lam))], name="running"),
-            Section("Which arm was held when", [_by_cost(replay, lambda lam: _held(replay, lam))], name="held"),
+            Section("Cost over time", [_by_cost(replay, running)], name="running"),
+            Section("Which arm was held when", [_caption(HELD), _by_cost(replay, held)], name="held"),
             _tradeoff(replay),
             Section("On halves and quarters", _stability(replay), name="stability"),
             _made(replay),
         ],
     )
+
+
+def _caption(words: str) -> Html:
+    return paragraph(words, class_="caption")
 
 
 def _by_cost(replay: Replay, parts: Callable[[float], Sequence[Html]]) -> Html:
@@ -80,8 +109,8 @@ def _opening(replay: Replay) -> list[Html]:
     return [
         choice("λ, the cost of a switch", [_name(lam) for lam in replay.switching_costs]),
         _by_cost(replay, lambda lam: [_bars(replay.standing(lam))]),
-        paragraph(record, class_="caption"),
-        *(paragraph(note, class_="caption") for note in replay.notes),
+        _caption(record),
+        *map(_caption, replay.notes),
     ]
 
 
@@ -110,18 +139,6 @@ def _said(sentence: Sentence) -> Html:
     return text if sentence.decided else joined(mark("partial", ""), text)
 
 
-def _running(replay: Replay, lam: float) -> list[Html]:
-    return [line_chart(running_cost(replay, lam), f"cost over time, {replay.standing(lam).at}")]
-
-
-def _held(replay: Replay, lam: float) -> list[Html]:
-    held = (
-        "The best plan in hindsight on top; of each policy one game, the median by cost. Of stretches narrower than "
-        "the screen can show, the arm held most."
-    )
-    return [paragraph(held, class_="caption"), ribbon(which_arm(replay, lam))]
-
-
 def _table(replay: Replay, lam: float) -> Html:
     standing = replay.standing(lam)
     base, plan = standing.fixed_cost(standing.best_arm), standing.plan_cost
@@ -130,7 +147,7 @@ def _table(replay: Replay, lam: float) -> Html:
         Column("policy"),
         Column(total, numeric=True),
         Column("losses", numeric=True, minor=True),
-        Column("switches", numeric=True),
+        Column("switches", numeric=True, minor=True),
         Column("over the best arm", numeric=True),
         Column("over the best plan", numeric=True),
     ]
@@ -151,27 +168,15 @@ def _table(replay: Replay, lam: float) -> Html:
         if 1 < limit < references.plan_switches:
             known.append((f"best plan with at most {limit} switches", value, "", ""))
     rows += [[name, five_digits(v), losses, count, over(v, base), over(v, plan)] for name, v, losses, count in known]
-    caption = (
-        "In the units of the losses, ± half of the interval of the mean. A policy without an interval draws nothing, "
-        "or its expected cost is computed; what draws nothing may cost more or less with the columns in another order."
-    )
-    return table(columns, rows, caption=caption)
+    return table(columns, rows)
 
 
 def _tradeoff(replay: Replay) -> Section:
-    caption = (
-        "Each policy at each λ: how often it switched and what it lost. The line joins the least losses possible with "
-        "at most 1, 2, … 10 switches, and those of the best plan for each λ."
-    )
     chart = line_chart(tradeoff(replay), "switches against losses, with the frontier of best plans")
-    return Section("Switches and losses", [paragraph(caption, class_="caption"), chart], name="tradeoff")
+    return Section("Switches and losses", [_caption(TRADEOFF), chart], name="tradeoff")
 
 
 def _stability(replay: Replay) -> list[Html]:
-    caption = (
-        "Every half and quarter of the record played from its beginning: the mean cost of each policy there, in per "
-        "cent above the arm that was best there."
-    )
     names = [name for name in dict.fromkeys(name for _, name in replay.standings) if name != WHOLE]
     columns = [Column("part"), Column("best arm"), Column("cheapest policy", minor=True)]
     columns += [Column(policy, numeric=True) for policy in replay.policies]
@@ -180,7 +185,7 @@ def _stability(replay: Replay) -> list[Html]:
         rows = [_stretch(name, replay.standings[lam, name], list(replay.policies)) for name in (WHOLE, *names)]
         return [table(columns, rows)]
 
-    return [paragraph(caption, class_="caption"), _by_cost(replay, shown)]
+    return [_caption(STABILITY), _by_cost(replay, shown)]
 
 
 def _stretch(name: str, standing: Standing, policies: Sequence[str]) -> list[str]:
