@@ -119,9 +119,9 @@ def test_what_looking_ahead_is_worth():
     ahead = {"none": 98.0, "naive": 96.0, "seasonal": 96.01, "given": 93.0}
     (said,) = about_forecasts(standing(OWN, ahead=ahead))
     assert str(said) == (
-        "Looking ahead, one after the other: to take the next rounds to be like the last ones saves 2.0 %, to look "
-        "for days and weeks in the record changes nothing and to have your forecasts saves 3.0 %. That is 70 % of "
-        "the way from the best arm to the best plan."
+        "Looking ahead, step by step: expecting the next rounds to be like the last ones saves 2.0 %, looking for days "
+        "and weeks in the record changes nothing and using your forecasts saves 3.0 %. That is 70 % of the way from the "
+        "best arm to the best plan."
     )
     assert said.numbers["way_to_best_plan"] == pytest.approx(0.7)
     assert about_forecasts(standing(OWN)) == []

@@ -393,7 +393,7 @@ def test_what_good_forecasts_are_worth_is_said():
     assert ahead["given"] == pytest.approx(standing.amount("hedge-forecasts").mean, rel=1e-12)
     assert ahead["seasonal"] == pytest.approx(standing.amount("hedge-switch").mean, rel=1e-9)
     assert ahead["given"] < ahead["none"]
-    assert any("to have your forecasts saves" in str(sentence) for sentence in made.advice)
+    assert any("using your forecasts saves" in str(sentence) for sentence in made.advice)
     assert str(made.recommendation).startswith("Use hedge-forecasts, because it costs")
     assert str(made).replace("\n  ", " ").endswith(str(made.recommendation))
     with pytest.raises(hf.InvalidParameter, match=r"^forecasts are used by AdaptiveHedgeSwitch only"):

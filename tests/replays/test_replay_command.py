@@ -140,7 +140,7 @@ def test_shapes_of_records(tmp_path):
     forecasts = ("--forecasts", str(tmp_path / "forecasts.csv"), "--columns", "a,b", "--index", "time")
     run = command_here("replay", str(tmp_path / "t.csv"), *seeing, *forecasts)
     assert run.returncode == 0, run.stderr
-    assert "to have your forecasts" in " ".join(run.stdout.split())
+    assert "using your forecasts" in " ".join(run.stdout.split())
     assert "What to do: " in run.stdout
     gap = GOOD.splitlines()
     (tmp_path / "gap.csv").write_text("\n".join(gap[:5] + gap[7:]) + "\n")

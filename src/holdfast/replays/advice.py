@@ -126,16 +126,16 @@ def about_forecasts(standing: Standing) -> list[Sentence]:
     base, plan = standing.fixed_cost(standing.best_arm), standing.plan_cost
     numbers = {f"cost_looking_ahead_{name}": value for name, value in cost.items()}
     steps = {
-        "naive": "to take the next rounds to be like the last ones",
-        "seasonal": "to look for days and weeks in the record",
-        "given": "to have your forecasts",
+        "naive": "expecting the next rounds to be like the last ones",
+        "seasonal": "looking for days and weeks in the record",
+        "given": "using your forecasts",
     }
     said, before = [], cost["none"]
     for name, words in steps.items():
         if name in cost:
             said.append(f"{words} {_saves(before - cost[name], base)}")
             before = cost[name]
-    text = f"Looking ahead, one after the other: {listed_words(said)}."
+    text = f"Looking ahead, step by step: {listed_words(said)}."
     if base > plan:
         reached = (base - before) / (base - plan)
         numbers["way_to_best_plan"] = reached
