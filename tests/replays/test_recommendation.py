@@ -120,8 +120,8 @@ def test_what_looking_ahead_is_worth():
     (said,) = about_forecasts(standing(OWN, ahead=ahead))
     assert str(said) == (
         "Looking ahead, step by step: expecting the next rounds to be like the last ones saves 2.0 %, looking for days "
-        "and weeks in the record changes nothing and using your forecasts saves 3.0 %. That is 70 % of the way from the "
-        "best arm to the best plan."
+        "and weeks in the record changes nothing and using your forecasts saves 3.0 %. That is 70 % of the way from "
+        "the best arm to the best plan."
     )
     assert said.numbers["way_to_best_plan"] == pytest.approx(0.7)
     assert about_forecasts(standing(OWN)) == []
