@@ -14,6 +14,7 @@ import polars as pl
 
 import holdfast as hf
 from holdfast.files import write_whole
+from holdfast.replays.advice import listed_words
 from holdfast.replays.pictures import cost_by_lambda, running_cost, tradeoff, which_arm
 from holdfast.report import rendered
 
@@ -48,7 +49,20 @@ def said(found: hf.Replay) -> str:
     middle = found.switching_costs[len(found.switching_costs) // 2]
     worth = [str(one) for one in found.advice_by_cost[middle] if str(one).startswith(("Seeing", "Looking"))]
     items = [f"**{found.recommendation}**", *(f"At λ = {middle:g}: {text}" for text in worth)]
+    seeing = [found.standing(lam).ranking("all")[:1] for lam in found.switching_costs]
+    if all(seeing):
+        items.append(f"Of the way from the best arm to the best plan it comes {listed_words(_ways(found))}.")
     return "\n".join(textwrap.fill(f"- {text}", 120, subsequent_indent="  ") for text in items)
+
+
+def _ways(found: hf.Replay) -> list[str]:
+    """How far the cheapest policy that sees all arms comes from the best arm to the best plan, at each λ."""
+    ways = []
+    for lam in found.switching_costs:
+        standing = found.standing(lam)
+        base, cost = standing.fixed_cost(standing.best_arm), standing.amount(standing.ranking("all")[0]).mean
+        ways.append(f"{100 * (base - cost) / (base - standing.plan_cost):.0f} %")
+    return ways
 
 
 def main(traces: Path) -> None:

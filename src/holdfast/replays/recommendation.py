@@ -73,7 +73,10 @@ def recommendation(
     if excess.mean >= -least and same == of:
         saves = "nothing that was played costs less" if excess.mean >= 0 else "nothing that was played saves 1 %"
         because = f"{saves} and it was the best {often}"
-        unless = f"another may become the best: then use {name}, which cost {gain} {word} without knowing it"
+        safe = next((other for other in names if standing.played[other].bounded), name)
+        unless = (
+            f"another may become the best: then use {safe}{', which has a guarantee' * standing.played[safe].bounded}"
+        )
         return Recommendation(standing.at, f"stay with {arm}", _braced(because), (), unless, decided, numbers)
     because = f"it costs {{}} {word} than always using {_braced(arm)}, the best single choice in hindsight"
     if excess.mean >= -least:
@@ -113,9 +116,7 @@ def _no_bound(standing: Standing, name: str) -> str:
     text = "the best arm may change suddenly, for which it has no guarantee"
     if not bounded:
         return text
-    base = float(standing.costs[name].mean())
-    extra = float(standing.costs[bounded[0]].mean()) - base
-    return f"{text}: {bounded[0]} has one and cost {size(abs(extra), base)} {'more' if extra > 0 else 'less'}"
+    return f"{text}: {bounded[0]} has one"
 
 
 def _same_arm(standing: Standing, parts: Mapping[str, Sequence[Standing]]) -> tuple[int, int]:
