@@ -89,7 +89,7 @@ def read_forecasts(source: Any, trace: Trace, form: CsvFormat = PLAIN, *, negati
     found = Forecasts.of(when, what, -table if negative else table)
     if not (found.rounds < trace.shape[0]).any():
         rule = f"must be about the rounds 0 to {trace.shape[0] - 1} of the record, or about its times"
-        raise InvalidParameter("forecasts", rule, f"{ROUND} from {frame[ROUND].min()} to {frame[ROUND].max()}")
+        raise InvalidParameter("forecasts", rule, f"{ROUND} from {frame[ROUND].min()!s} to {frame[ROUND].max()!s}")
     return found
 
 

@@ -290,7 +290,7 @@ class PieceRunner:
                 again = [frame.with_columns(replication=pl.lit(i, pl.Int64)) for i in range(self.replications)]
                 frame = pl.concat(again)
             keys = [pl.lit(piece.switching_cost, pl.Float64).alias("switching_cost"), pl.lit(name).alias("stretch")]
-            frames.append(frame.select(*keys, pl.all()).cast(dict(COLUMNS)))
+            frames.append(frame.select(*keys, pl.all()).cast(COLUMNS))
         return Result(pl.concat(frames), provenance)
 
     def _marks(self, name: str) -> tuple[int, ...]:

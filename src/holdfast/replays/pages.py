@@ -122,8 +122,8 @@ def _bars(standing: Standing) -> Html:
     for sees, words in SEES.items():
         for name in standing.ranking(sees):
             cost = standing.amount(name)
-            ends = (scale * (end - base) for end in (cost.mean, cost.low, cost.high))
-            groups.setdefault(words, []).append(Bar(name, *ends, over(cost.mean, base)))
+            mean, low, high = (scale * (end - base) for end in (cost.mean, cost.low, cost.high))
+            groups.setdefault(words, []).append(Bar(name, mean, low, high, over(cost.mean, base)))
     excess = scale * (standing.plan_cost - base)
     groups["knew everything beforehand"] = [Bar("best plan", excess, excess, excess, over(standing.plan_cost, base))]
     zero = f"Cost {standing.at}, compared with always using {standing.best_arm}, the best single choice in hindsight."

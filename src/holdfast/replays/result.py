@@ -70,7 +70,8 @@ class Running:
         ends = np.array(marks, dtype=np.int64)
         starts = np.concatenate([[0], ends[:-1]])
         of_arms = np.array([table[a:b].sum(axis=0, dtype=np.float64) for a, b in zip(starts, ends, strict=True)])
-        losses, switches, paid = {}, {}, {}
+        losses, switches = {}, {}
+        paid: dict[float, Array] = {}
         for lam, plan in plans.items():
             pieces = [
                 float(
@@ -80,7 +81,7 @@ class Running:
             ]
             losses[lam] = np.cumsum(pieces)
             switches[lam] = np.searchsorted(plan.runs()[0], ends)
-            paid[lam] = lam * switches[lam]
+            paid[lam] = np.float64(lam) * switches[lam]
             if isinstance(plan.switching_cost, tuple):
                 costs = np.array(plan.switching_cost)
                 paid[lam] = np.array([switching_paid(plan.arms[:end], costs) for end in ends])
