@@ -38,7 +38,9 @@ def as_text(replay: Replay) -> str:
 
 
 def _filled(lines: Sequence[str]) -> str:
-    return "\n".join(textwrap.fill(printable(line), WIDTH, subsequent_indent="  ") for line in lines)
+    return "\n".join(
+        textwrap.fill(printable(line), WIDTH, subsequent_indent="  ", break_on_hyphens=False) for line in lines
+    )
 
 
 def _table(standing: Standing) -> str:
