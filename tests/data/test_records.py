@@ -110,6 +110,23 @@ def test_times_that_are_not_regular_have_no_gaps(read):
     assert len(read(["day,a,b", *(f"2026-01-{d:02},0.5,0.25" for d in days)], index="day").trace.table) == 10
 
 
+def test_numbers_that_are_skipped_or_doubled_are_said(read):
+    rows = [f"{number},0.5,0.25" for number in (*range(20), 19, *range(25, 60))]
+    found = read(["id,a,b", *rows], index="id")
+    assert len(found.trace.table) == 56
+    assert found.notes == (
+        "numbers of rounds that are doubled: 1, the first 19; the rows were played as they are",
+        "numbers of rounds that are missing: 5, the first after 19; the rows were played as they are",
+    )
+
+
+def test_one_row_and_doubled_times_alone(read):
+    assert len(read(["t,a,b", "2026-01-01,0.5,0.25"], index="t").trace.table) == 1
+    with pytest.raises(hf.InvalidParameter, match="each time once"):
+        read(["t,a,b", *["2026-01-01,0.5,0.25"] * 3], index="t")
+    assert len(read(["t,a,b", *["2026-01-01,0.5,0.25"] * 3], index="t", fill="last").trace.table) == 1
+
+
 def test_missing_values_are_filled_or_not_available(read):
     lines = german()
     lines[7] = "01.01.2026 06:00;;0,5"

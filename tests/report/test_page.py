@@ -24,7 +24,7 @@ from holdfast.report import (
     table,
     write_page,
 )
-from holdfast.report.html_parts import code, folded, heading, listed, mark, pairs, paragraph
+from holdfast.report.html_parts import Bar, bars, choice, chosen, code, folded, heading, listed, mark, pairs, paragraph
 from holdfast.report.markup import Html, element, plain_powers, raised
 
 ODD = "<script>alert(1)</script> & \"quotes\" 'too' $dollar"
@@ -193,3 +193,26 @@ def test_nothing_half_written(tmp_path):
     with pytest.raises(HoldfastError, match="none"):
         write_page(tmp_path / "none" / "report.html", title="x")
     assert [p.name for p in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_bars_stand_left_and_right_of_zero_on_one_scale():
+    drawn = bars(
+        {"seen": [Bar("<a>", -10.0, -10.0, -10.0, "−10 %")], "": [Bar("b", 30.0, 20.0, 30.0, "+30 %")]}, "zero"
+    )
+    assert "&lt;a&gt;" in drawn
+    assert drawn.count('style="left:25.00%"') == 2  # zero, a quarter of the way from −10 to 30
+    assert 'class="bar better" style="left:0.00%;width:25.00%"' in drawn
+    assert 'class="bar worse" style="left:25.00%;width:75.00%"' in drawn
+    assert drawn.count('class="whisker" style="left:75.00%;width:25.00%"') == 1
+    assert "width:0.00%" in bars({"": [Bar("a", 0.0, 0.0, 0.0, "0")]}, "zero")
+
+
+def test_one_of_several_parts_is_chosen():
+    parts = {"0.1": [paragraph("first")], "<1>": [paragraph("second")]}
+    shown = chosen(parts, "λ = {}")
+    assert shown.count('class="chosen"') == 1
+    assert shown.count('class="chosen other"') == 1
+    assert "<h3>λ = &lt;1&gt;</h3>" in shown
+    assert 'data-chooses="&lt;1&gt;" aria-pressed="false"' in choice("λ", list(parts))
+    assert choice("λ", ["0.1"]) == ""
+    assert "<h3>" not in chosen({"0.1": [paragraph("alone")]})

@@ -94,6 +94,8 @@ def read_records(
     trace, notes = replace(trace, if_missing=IF_MISSING), list[str]()
     if trace.labels is not None and trace.labels.dtype.kind == "M" and fill != "ignore":
         trace = _regular(trace, fill, notes)
+    elif trace.labels is not None and trace.labels.dtype.kind in "iu":
+        notes += _skipped(trace)
     unknown = None
     if missing is not None or fill == "last":
         unknown = np.isnan(trace.table) if trace.table.dtype.kind == "f" else None
@@ -165,19 +167,36 @@ def _line(source: object, row: int) -> str:
 # ---- times ----
 
 
+def _steps(times: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.int64], int]:
+    """The rows that the next repeats, those that a gap follows, how many rows are missing after each, and the step."""
+    steps = np.diff(times)
+    sizes, counts = np.unique(steps[steps > 0], return_counts=True)
+    step = int(sizes[counts.argmax()]) if len(sizes) else 0
+    regular = step > 0 and counts.max() >= REGULAR * counts.sum()
+    missing = np.rint(steps / step).astype(np.int64) - 1 if regular else np.where(steps == 0, -1, 0)
+    return np.flatnonzero(steps == 0), np.flatnonzero(missing > 0), missing, step
+
+
+def _skipped(trace: Trace) -> list[str]:
+    """Numbers may be anything, so what they skip or repeat is said and not refused."""
+    assert trace.labels is not None
+    doubled, gaps, missing, _ = _steps(trace.labels.astype(np.int64))
+    said = []
+    if len(doubled):
+        said.append(f"numbers of rounds that are doubled: {len(doubled):,}, the first {_time(trace, int(doubled[0]))}")
+    if len(gaps):
+        said.append(
+            f"numbers of rounds that are missing: {int(missing[gaps].sum()):,}, the first after "
+            f"{_time(trace, int(gaps[0]))}"
+        )
+    return [f"{words}; the rows were played as they are" for words in said]
+
+
 def _regular(trace: Trace, fill: Fill | None, notes: list[str]) -> Trace:
     """Each time once and none left out, where times are regular."""
     labels = trace.labels
     assert labels is not None
-    steps = np.diff(labels.astype("datetime64[us]").astype(np.int64))
-    if len(steps) == 0:
-        return trace
-    doubled = np.flatnonzero(steps == 0)
-    sizes, counts = np.unique(steps[steps > 0], return_counts=True)
-    step = int(sizes[counts.argmax()]) if len(sizes) else 0
-    regular = step > 0 and counts.max() >= REGULAR * counts.sum()
-    missing = np.rint(steps / step).astype(np.int64) - 1 if regular else np.zeros_like(steps)
-    gaps = np.flatnonzero(missing > 0)
+    doubled, gaps, missing, step = _steps(labels.astype("datetime64[us]").astype(np.int64))
     if len(doubled) and fill is None:
         at = int(doubled[0])
         rule = (

@@ -31,8 +31,9 @@ def rendered_pictures(replay: Replay, kinds: tuple[str, ...] = ("png", "svg"), d
         "tradeoff": (tradeoff(replay), "Switches and losses"),
     }
     for lam in replay.switching_costs:
-        charts[f"running-{exact(lam)}"] = running_cost(replay, lam), f"Cost over time, λ = {lam:g}"
-        charts[f"held-{exact(lam)}"] = which_arm(replay, lam), f"Which arm was held when, λ = {lam:g}"
+        at = replay.standing(lam).at.removeprefix("at ")
+        charts[f"running-{exact(lam)}"] = running_cost(replay, lam), f"Cost over time, {at}"
+        charts[f"held-{exact(lam)}"] = which_arm(replay, lam), f"Which arm was held when, {at}"
     return {
         f"{name}.{kind}": data
         for name, (chart, title) in charts.items()

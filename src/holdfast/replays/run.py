@@ -211,8 +211,8 @@ def _losses(
         worst = lowest if rewards else highest
         trace = replace(trace, table=np.where(records.closed, worst, trace.table))
         notes.append(
-            f"An arm that was not available counts {worst:g} in that round, the worst there is, for fixed arms, plans and "
-            "policies that see their own arm only; hedge-switch knows and plays another."
+            f"An arm that was not available counts {worst:g} in that round, the worst there is, for fixed arms, plans "
+            "and policies that see their own arm only; hedge-switch knows and plays another."
         )
     lowest, highest = _units(trace, units, rescale)
     if rewards:
