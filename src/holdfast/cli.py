@@ -49,7 +49,7 @@ UsageError: type[Any] = typer.BadParameter.__bases__[0]  # Typer has its own cop
 
 UNWRITTEN, USAGE, INTERRUPTED = 1, 2, store_commands.INTERRUPTED
 EXIT_CODES: dict[type[HoldfastError], int] = {
-    errors.UnknownPlayer: 3,
+    errors.UnknownGame: 3,
     errors.UnknownDecision: 3,
     errors.AlreadyTold: 4,
     errors.OtherSettings: 4,

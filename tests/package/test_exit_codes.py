@@ -61,7 +61,7 @@ def test_refusals_by_kind(url, asked):
     assert (code, content["error"], content["parameter"]) == (2, "InvalidParameter", "LOSS")
     assert message.startswith("LOSS of one round must be from -1 to 1")
     code, _, content = refused("store", "show", url, "job")
-    assert (code, content["error"], content["known"]) == (3, "UnknownPlayer", ["jobs"])
+    assert (code, content["error"], content["known"]) == (3, "UnknownGame", ["jobs"])
     changed = ("store", "ask", url, "jobs", *BEGIN[:3], "east,north", "--switching-cost", "0.5")
     code, message, content = refused(*changed)
     assert (code, content["error"]) == (4, "OtherSettings")

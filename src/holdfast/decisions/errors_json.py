@@ -14,7 +14,7 @@ import json
 from typing import Any
 
 from holdfast import errors
-from holdfast.errors import HoldfastError, InvalidParameter, OtherSettings, SomeRefused, UnknownPlayer
+from holdfast.errors import HoldfastError, InvalidParameter, OtherSettings, SomeRefused, UnknownGame
 
 FIELDS: dict[type[HoldfastError], tuple[str, ...]] = {
     InvalidParameter: ("parameter", "rule", "value"),
@@ -22,7 +22,7 @@ FIELDS: dict[type[HoldfastError], tuple[str, ...]] = {
     errors.AlreadyTold: ("id", "recorded", "loss"),
     errors.TooLate: ("id", "loss", "settled", "reason"),
     errors.Forgotten: ("id", "reason"),
-    UnknownPlayer: ("name", "known"),
+    UnknownGame: ("name", "known"),
     OtherSettings: ("name", "differences", "hints"),
 }
 """What each error is made of; all others are made of their message."""
