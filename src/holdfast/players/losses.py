@@ -71,7 +71,7 @@ def rounded_sum(parts: Any, used: int) -> float:
 
 
 def announced_value(policy: Policy, given: Mapping[str, float | None]) -> tuple[float, tuple[float, float]]:
-    """What is announced to the policy at the start of a block, in normalised units, and the range of the block's losses."""
+    """What the policy must know when a block begins, in normalised units, and the range of the block's losses."""
     wanted = policy.announces
     for name, value in given.items():
         if value is not None and name != wanted:
