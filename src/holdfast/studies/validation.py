@@ -19,7 +19,7 @@ RULES = {
 """What a value must be, for the mistakes that only the type of a field shows."""
 
 
-def validated(model: type[M], given: dict[str, Any], what: str, under: str = "") -> M:
+def validated(model: type[M], given: dict[str, Any], what: str) -> M:
     """`given` as a `model`, or an error about the first mistake in it; a wrong name comes before a missing one."""
     try:
         return model.model_validate(given)
@@ -27,15 +27,15 @@ def validated(model: type[M], given: dict[str, Any], what: str, under: str = "")
         errors = invalid.errors()
         error = next((e for e in errors if e["type"] == "extra_forbidden"), errors[0])
     name = str(error["loc"][0])
-    field, value, context = f"{under}{name}", error["input"], error.get("ctx", {})
+    value, context = error["input"], error.get("ctx", {})
     if error["type"] == "extra_forbidden":
-        raise InvalidParameter(field, f"is not a field of {what}{nearest(name, model.model_fields)}", value)
+        raise InvalidParameter(name, f"is not a field of {what}{nearest(name, model.model_fields)}", value)
     if error["type"] == "missing":
-        raise HoldfastError(f"{field} must be given")
+        raise HoldfastError(f"{name} must be given")
     cause = context.get("error")
     if isinstance(cause, InvalidParameter):  # from one of our own checks; it may know the place in a list
-        place = under + cause.parameter if cause.parameter.startswith(name) else field
+        place = cause.parameter if cause.parameter.startswith(name) else name
         raise InvalidParameter(place, cause.rule, cause.value)
     if "expected" in context:
-        raise InvalidParameter(field, f"must be {context['expected']}", value)
-    raise InvalidParameter(field, RULES.get(error["type"], f"is wrong: {error['msg']}"), value)
+        raise InvalidParameter(name, f"must be {context['expected']}", value)
+    raise InvalidParameter(name, RULES.get(error["type"], f"is wrong: {error['msg']}"), value)

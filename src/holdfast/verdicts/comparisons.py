@@ -199,13 +199,13 @@ class Computed:
     """A part that needs no sample: an inequality between two formulas."""
 
     what: str
-    is_so: bool
+    holds: bool
     value: float
     shown: str
 
     def answer(self, confidence: float) -> Answer:
         """As computed."""
-        return Answer(self.what, "yes" if self.is_so else "no", f"{self.what}: {self.shown}", self.value, None, None, 0)
+        return Answer(self.what, "yes" if self.holds else "no", f"{self.what}: {self.shown}", self.value, None, None, 0)
 
 
 def share_interval(count: int, runs: int, confidence: float) -> tuple[float, float]:
