@@ -146,6 +146,7 @@ def test_a_wrong_password_fails_at_once(form, guarded, heard):
     assert time.monotonic() - begun < 15
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["in front of the host", "user as an option too"])
 def test_every_command(form, guarded, heard, tmp_path, monkeypatch):
     monkeypatch.setattr(executor, "WAIT", 40.0)  # longer than a command tries: there is no second attempt
