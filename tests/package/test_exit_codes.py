@@ -15,8 +15,9 @@ from commands import command_here, holdfast_command
 
 import holdfast as hf
 from holdfast import errors
-from holdfast.cli import EXIT_CODES, app, as_json
+from holdfast.cli import EXIT_CODES, app
 from holdfast.decisions import executor
+from holdfast.decisions.errors_json import error_to_json
 
 pytestmark = pytest.mark.slow
 
@@ -140,7 +141,7 @@ def test_every_error_has_an_exit_code_and_the_document_lists_them():
 
 def test_errors_within_errors_are_json():
     told = errors.AlreadyTold("a-1", recorded=0.25, loss=0.5)
-    content = as_json(errors.SomeRefused(2, [told]))
+    content = error_to_json(errors.SomeRefused(2, [told]))
     assert content["told"] == 2
     assert content["refused"][0]["error"] == "AlreadyTold"
     assert json.dumps(content)
