@@ -11,10 +11,10 @@ from types import ModuleType
 from typing import Any
 
 NAMES = {
-    "holdfast.UnknownPlayer": "holdfast.errors.UnknownGame",
-    "holdfast.decisions.Fleet": "holdfast.players.fleet.Fleet",
+    "holdfast.UnknownPlayer": "holdfast.UnknownGame",
+    "holdfast.decisions.Fleet": "holdfast.Fleet",
     "holdfast.errors.UnknownPlayer": "holdfast.errors.UnknownGame",
-    "holdfast.kernels.uniform_abreast": "holdfast.rng.next_uniform",
+    "holdfast.kernels.uniform_abreast": "holdfast.kernels.next_uniform",
 }
 MODULES = {
     "holdfast.adaptive_claims": "holdfast.evidence.adaptive_claims",
