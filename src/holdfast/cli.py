@@ -21,6 +21,7 @@ from holdfast import errors
 from holdfast.checks import whole_number
 from holdfast.command_line import LIST, Backend, Command, Scheduler, Workers, numbers
 from holdfast.decisions import commands as store_commands
+from holdfast.decisions.errors_json import error_to_json
 from holdfast.decisions.stores.address import NotShown, parse_address
 from holdfast.errors import HoldfastError, InvalidParameter, printable
 from holdfast.evidence import commands as arena_commands
@@ -49,7 +50,7 @@ UsageError: type[Any] = typer.BadParameter.__bases__[0]  # Typer has its own cop
 
 UNWRITTEN, USAGE, INTERRUPTED = 1, 2, store_commands.INTERRUPTED
 EXIT_CODES: dict[type[HoldfastError], int] = {
-    errors.UnknownPlayer: 3,
+    errors.UnknownGame: 3,
     errors.UnknownDecision: 3,
     errors.AlreadyTold: 4,
     errors.OtherSettings: 4,
@@ -231,7 +232,7 @@ def main() -> None:
 
 def _say(code: int, error: HoldfastError) -> int:
     if "--json" in sys.argv:
-        print(_without_secrets(json.dumps({**as_json(error), "exit_code": code})), file=sys.stderr)
+        print(_without_secrets(json.dumps({**error_to_json(error), "exit_code": code})), file=sys.stderr)
     else:
         print(f"holdfast: {printable(' '.join(_without_secrets(str(error)).splitlines()))}", file=sys.stderr)
     return code
@@ -246,28 +247,6 @@ def _say_usage(error: Any) -> int:
         text = f"{text.rstrip('.')}; a list is written with commas"
     see = f" (see {where.command_path} --help)" if where is not None else ""
     return _say(USAGE, HoldfastError(f"{text.rstrip('.')}{see}"))
-
-
-def as_json(error: HoldfastError) -> dict[str, Any]:
-    """An error as JSON carries it: its kind, its message and its attributes.
-
-    >>> as_json(errors.AlreadyTold("a-1-0-x", recorded=0.25, loss=0.5))["recorded"]
-    0.25
-    """
-    known = next(kind for kind in type(error).__mro__ if kind.__module__ == errors.__name__)
-    fields = {name: _plain(value) for name, value in vars(error).items() if not name.startswith("_")}
-    return {"error": known.__name__, "message": str(error), **fields}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, HoldfastError):
-        return as_json(value)
-    if isinstance(value, (list, tuple)):
-        return [_plain(part) for part in value]
-    try:
-        return json.loads(json.dumps(value))
-    except (TypeError, ValueError):
-        return repr(value)
 
 
 def _without_secrets(text: str) -> str:

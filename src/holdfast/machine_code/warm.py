@@ -15,11 +15,11 @@ from holdfast.simulation.game import SIDE_BY_SIDE
 from holdfast.simulation.run import simulate
 
 SIMULATED = ("adaptive", "tsallis-switch", "tsallis-inf", "exp3")
-"""The policies whose simulation is compiled when nobody says which."""
+"""The policies whose simulation is compiled by default."""
 
 HORIZON = 100
 NEEDED = {"n_arms": 2, "switching_cost": 1.0, "horizon": HORIZON}
-"""Any values will do: they are no part of the code."""
+"""Any values: they are not part of the code."""
 
 
 def warm(
@@ -33,7 +33,7 @@ def warm(
     Parameters
     ----------
     policies
-        Names of policies that will be asked and told; all by default.
+        Names of policies that will decide; all by default.
     simulated
         Names of policies that will be simulated with `Bernoulli` losses on threads; by default the adaptive one,
         Tsallis-Switch, Tsallis-INF and EXP3, as far as they are among `policies`.

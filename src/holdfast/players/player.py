@@ -1,6 +1,6 @@
 """Online play: one game in progress, two verbs.
 
-The object checks what it is told and counts; every number that decides comes from the policy's kernels.
+The object checks what it is given and counts; every number that decides comes from the policy's kernels.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class Player:
 
     @property
     def rounds(self) -> int:
-        """Rounds told so far."""
+        """Rounds whose losses were reported."""
         return self._rounds
 
     @property
@@ -151,15 +151,15 @@ class Player:
             The arms that can be played now; all of them if not given. While the arm of the block is not among them, the
             next best is played, and the block learns what that one lost.
         """
-        told = {"switching_cost": switching_cost, "loss_bound": loss_bound}
+        given = {"switching_cost": switching_cost, "loss_bound": loss_bound}
         out = None if available is None else self._unavailable(available)
         if self._left:
             if (switching_cost is not None or loss_bound is not None) and self.policy.announces is None:
-                announced_value(self.policy, told)
+                announced_value(self.policy, given)
             if out is self._out is None:
                 return self._arm
         else:
-            announced, self._bounds = announced_value(self.policy, told)
+            announced, self._bounds = announced_value(self.policy, given)
             _, self._left = self._game.begin(announced)
         self._out = out
         arm = int(self._game.block.item(0))
