@@ -5,12 +5,11 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable, Iterable
 
-import polars as pl
-
 from holdfast.checks import one_of
 from holdfast.errors import printable
+from holdfast.extras import pl
 from holdfast.number_format import with_error
-from holdfast.result_files import MEASURES
+from holdfast.regret import MEASURES
 
 WIDTH = 80
 LONGEST_NAME = 32

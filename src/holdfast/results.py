@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 from holdfast.checks import one_of, whole_number
 from holdfast.errors import InvalidParameter
+from holdfast.extras import pl
 from holdfast.number_format import number
 from holdfast.result_files import KEYS, MEASURES, SCHEMA, read_result, write_result
 from holdfast.result_text import Summary, as_latex, as_markdown, as_text

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 import holdfast
 from holdfast.errors import InvalidParameter
+from holdfast.extras import pl
 from holdfast.files import claimed, write_whole
 from holdfast.layouts import Array
 from holdfast.number_format import number

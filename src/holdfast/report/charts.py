@@ -18,10 +18,10 @@ from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
-from holdfast.results import MEASURES
+from holdfast.extras import pl
+from holdfast.regret import MEASURES
 
 Scale = Literal["auto", "linear", "log"]
 

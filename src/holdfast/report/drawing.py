@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from holdfast.extras import need
 from holdfast.files import write_whole
 from holdfast.number_format import number, short
 from holdfast.report.charts import LineChart, Panel, Ribbon, Scale
-from holdfast.report.extra import need_matplotlib
 from holdfast.report.palette import Look, looks
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def _printed(figure: Figure, kind: str, dpi: int) -> bytes:
 @contextmanager
 def styled() -> Iterator[None]:
     """Matplotlib with our settings inside the block, and its own after it."""
-    need_matplotlib()
+    need("matplotlib")
     import matplotlib
 
     with matplotlib.rc_context(_STYLE):
@@ -93,7 +93,7 @@ def styled() -> Iterator[None]:
 
 def draw_chart(chart: LineChart, title: str = "") -> Figure:
     """The chart as a matplotlib figure, with its legend below."""
-    need_matplotlib()
+    need("matplotlib")
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -121,7 +121,7 @@ def draw_chart(chart: LineChart, title: str = "") -> Figure:
 
 def draw_ribbon(what: Ribbon, title: str = "") -> Figure:
     """The bands as a matplotlib figure, one below the other, with the arms' colours above."""
-    need_matplotlib()
+    need("matplotlib")
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
     from matplotlib.patches import Patch

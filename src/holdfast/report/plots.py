@@ -8,19 +8,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import polars as pl
 
 from holdfast.checks import one_of
 from holdfast.errors import InvalidParameter
+from holdfast.extras import need, pl
 from holdfast.files import write_whole
 from holdfast.number_format import counted, with_error
+from holdfast.regret import MEASURES
 from holdfast.report.charts import DRAWN, ChartRow, LineChart, Scale, result_chart
 from holdfast.report.drawing import KINDS, draw_chart, draw_panel, rendered, styled
-from holdfast.report.extra import need_matplotlib
 from holdfast.report.html_parts import Column, line_chart, table
 from holdfast.report.page import Section, page
 from holdfast.report.palette import looks
-from holdfast.results import MEASURES, Result
+from holdfast.results import Result
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -97,7 +97,7 @@ def _figure(chart: LineChart, title: str) -> Figure:
 
 def _on_axes(chart: LineChart, axes: Any, scale: str) -> Any:
     """On one pair of axes for each panel, in the order of the rows."""
-    need_matplotlib()
+    need("matplotlib")
     given = list(np.ravel(np.asarray(axes, dtype=object)))
     panels = [panel for row in chart.rows for panel in row.panels]
     if len(given) != len(panels):

@@ -9,6 +9,7 @@ import typer
 
 from holdfast.command_line import LIST, Backend, Command, Scheduler, Workers, add_old_form, names
 from holdfast.errors import printable
+from holdfast.extras import need
 
 PLOT = "plot.html"
 
@@ -22,6 +23,7 @@ def run(
     resume: Annotated[bool, typer.Option("--resume", help="Skip what is on disk already.")] = False,
 ) -> None:
     """Run your own experiment, described in a TOML file."""
+    need("pydantic")
     from holdfast.studies.run import run_study
 
     done = run_study(study, out, backend=backend, scheduler=scheduler, workers=workers, resume=resume, echo=print)
