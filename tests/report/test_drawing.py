@@ -150,7 +150,7 @@ def test_without_matplotlib_it_says_what_to_install():
         "class Hidden(importlib.abc.MetaPathFinder):\n"
         "    def find_spec(self, name, path=None, target=None):\n"
         "        if name.split('.')[0] == 'matplotlib':\n"
-        "            raise ModuleNotFoundError(name)\n"
+        "            raise ModuleNotFoundError(name, name=name)\n"
         "sys.meta_path.insert(0, Hidden())\n"
         "import holdfast.report as report\n"
         "chart = report.one_panel(report.Panel('y', (report.Line('a', [1, 2], [1.0, 2.0]),)))\n"
