@@ -74,9 +74,9 @@ def test_on_axes_of_ones_own():
 
 
 def test_a_flattened_column_is_logarithmic_in_all_rows(charts):
-    assert [charts["adversarial"].flattened(i) for i in range(3)] == [True, True, False]
-    assert not charts["ties"].flattened(0)
-    assert charts["two rows"].flattened(0)
+    assert [charts["adversarial"].logarithmic(i) for i in range(3)] == [True, True, False]
+    assert not charts["ties"].logarithmic(0)
+    assert charts["two rows"].logarithmic(0)
 
 
 def test_a_policy_looks_the_same_everywhere():

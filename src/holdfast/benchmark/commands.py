@@ -17,7 +17,7 @@ def run(
     policy: Annotated[str, typer.Option(help="Your policy, module:Class; or one of the package by its name.")],
     track: Annotated[str | None, typer.Option(help="own or all; by default that of what the policy sees.")] = None,
     out: Annotated[Path | None, typer.Option(help="A file for the result as JSON: the same on every machine.")] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="A first look: 8 replications instead of 96.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="A first look: 8 replications instead of 64.")] = False,
     workers: Workers = None,
 ) -> None:
     """Rank a policy against frozen results of others."""

@@ -123,7 +123,7 @@ def run_benchmark(
     track
         ``"own"`` or ``"all"``; by default that of what the policy sees.
     quick
-        Eight replications instead of 96: a first look.
+        Eight replications instead of 64: a first look.
     workers
         Threads; all cores by default. The numbers do not depend on it.
     echo

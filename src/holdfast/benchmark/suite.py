@@ -27,7 +27,7 @@ from holdfast.environments import (
 
 VERSION = 1
 SEED = 1_000_003
-REPLICATIONS = 96
+REPLICATIONS = 64
 QUICK = 8
 """Replications of a first look: the first of all, so its games are among those of a whole run."""
 CONFIDENCE = 0.95
@@ -113,7 +113,7 @@ TRACKS: Mapping[str, Track] = {
         Track(
             "all",
             "the losses of all arms are seen after each round",
-            _settings(20_000),
+            _settings(10_000),
             {
                 "hedge-switch": {"policy": "hedge-switch"},
                 "adaptive": {"policy": "adaptive"},

@@ -234,3 +234,8 @@ class Replay:
         from holdfast.replays.terminal import as_text
 
         return as_text(self)
+
+    def _repr_html_(self) -> str:
+        from holdfast.replays.terminal import as_html
+
+        return as_html(self)

@@ -102,7 +102,7 @@ def rendered(
     size
         One of `SIZES`.
     """
-    with styled(latex="pgf" in kinds):
+    with styled(size, latex="pgf" in kinds):
         figure = draw_ribbon(chart, title, size) if isinstance(chart, Ribbon) else draw_chart(chart, title, size)
         # The layout is solved once, not once for each format, and without drawing anything for it.
         figure.get_layout_engine().execute(figure)  # type: ignore[union-attr]  # a constrained one
@@ -171,7 +171,8 @@ def draw_chart(chart: LineChart, title: str = "", size: str = "screen") -> Figur
         lowest[-1].set_xlabel(chart.x_label)
     if title:
         figure.suptitle(title, fontsize=12 * scale, fontweight="bold")
-    _legend(figure, chart.series_label, look, sheet.text - 0.5, scale)
+    heading = chart.series_label if sheet.width is None else ""  # a paper's caption says it
+    _legend(figure, heading, look, sheet.text - 0.5, scale)
     return figure
 
 
@@ -290,7 +291,7 @@ def _along(axes: Axes, panel: Panel, x_scale: str) -> None:
 
 def _threshold(chart: LineChart, column: int) -> float | None:
     """A power of ten below which no line of the column ends, or None where a linear axis is enough."""
-    if not chart.flattened(column):
+    if not chart.logarithmic(column):
         return None
     panels = [row.panels[column] for row in chart.rows if column < len(row.panels)]
     ends = [abs(float(line.y[-1])) for panel in panels for line in panel.lines if line.y.size]
