@@ -20,7 +20,7 @@ CELLS = {
     " switching_cost=0.1, replications=4)\nresult",
     "final": "result.final()",
     "plot": "result.plot(measures='switches', size='column')",
-    "replay": "hf.replay([[0.1, 0.9], [0.2, 0.8]] * 20, switching_costs=[0.1], policies=['exp3'], replications=4)",
+    "replay": "hf.replay([[0.1, 0.9], [0.2, 0.8]] * 20, switching_cost=0.1, policies=['exp3'], replications=4)",
 }
 
 
@@ -78,5 +78,5 @@ def test_a_long_table_says_how_much_is_left_out() -> None:
 
 
 def test_a_player_that_does_not_know_its_probabilities_is_shown_without() -> None:
-    for policy in (hf.ThompsonSampling(2), hf.TsallisSwitch(2, switching_cost="announced")):
+    for policy in (hf.ThompsonSampling(2), hf.VaryingTsallisSwitch(2)):
         assert "<table>" not in policy.player(seed=1)._repr_html_()
