@@ -1,7 +1,7 @@
 """Run what README.md shows with the Holdfast that is installed: `noxfile.py` does, in environments that have nothing else.
 
-    python scripts/readme_commands.py --decide    # what needs no extra
-    python scripts/readme_commands.py             # all of it
+python scripts/readme_commands.py --decide    # what needs no extra
+python scripts/readme_commands.py             # all of it
 """
 
 import re
@@ -51,7 +51,9 @@ def _run(command: list[str], folder: str) -> None:
     began = time.perf_counter()
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=600)
     shown = "README's programs" if command[0] == sys.executable else shlex.join(command)
-    print(f"{time.perf_counter() - began:6.1f} s  {'ok    ' if done.returncode == 0 else 'FAILED'}  {shown}", flush=True)
+    print(
+        f"{time.perf_counter() - began:6.1f} s  {'ok    ' if done.returncode == 0 else 'FAILED'}  {shown}", flush=True
+    )
     if done.returncode != 0:
         sys.exit(done.stdout[-2000:] + done.stderr[-2000:])
 

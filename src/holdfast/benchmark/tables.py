@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Sequence
 
 from holdfast.benchmark.run import Standing, frozen_rivals
@@ -17,12 +18,13 @@ WIDTHS = {"policy": 34, "setting": 22}
 def lines(standing: Standing) -> Iterator[str]:
     """The ranking, then each setting."""
     track = standing.track
-    yield (
-        f"Suite {VERSION}, track {track.name!r}: {track.what}; {counted(len(track.settings), 'setting')}, "
-        f"T = {number(track.settings[0].horizon)}, {counted(standing.replications, 'replication')}"
+    head = (
+        f"Suite {VERSION}, track {track.name!r}: {track.what}. {counted(len(track.settings), 'setting')}, "
+        f"T = {number(track.settings[0].horizon)}, {counted(standing.replications, 'replication')}. Score: regret with "
+        "switching as a share of Theorem 1's bound, mean over the settings; less is better. All comparisons together "
+        "are wrong with a probability of at most 5 %."
     )
-    yield "Score: regret with switching as a share of Theorem 1's bound, mean over settings;"
-    yield "less is better. All comparisons together are wrong with probability 5 % at most."
+    yield textwrap.fill(head, 80)
     yield ""
     yield f"rank  {'policy':{WIDTHS['policy']}}{'score':>17}  {'it is'}"
     for place, name in enumerate(standing.ranking, 1):
@@ -33,19 +35,22 @@ def lines(standing: Standing) -> Iterator[str]:
     place = f"rank {best}" if best == worst else f"rank {best} to {worst}: not decided"
     yield f"{printable(standing.policy)}: {place}, of {len(standing.everyone)}"
     yield ""
-    head = "".join(f"{word:>13}" for word in VERDICTS)
-    yield f"{'setting':{WIDTHS['setting']}}{'cost':>14}{head}  (than how many)"
+    yield f"{'setting':{WIDTHS['setting']}}{'cost':>16}{_counts(VERDICTS)}  than rivals"
     for setting in track.settings:
         mean, low, high = interval(standing.costs[setting.name])
         others = [rival for rival in standing.rivals if rival != standing.policy]
         found = [standing.verdict(rival, setting.name) for rival in others]
-        counts = "".join(f"{found.count(verdict):13}" for verdict in VERDICTS)
-        yield f"{_cut(setting.name, WIDTHS['setting'])}{f'{mean:.0f} ± {(high - low) / 2:.0f}':>14}{counts}"
+        counts = _counts([str(found.count(verdict)) for verdict in VERDICTS])
+        yield f"{_cut(setting.name, WIDTHS['setting'])}{f'{mean:.0f} ± {(high - low) / 2:.0f}':>16}{counts}"
 
 
 def _seen_from(verdict: str) -> str:
     """What the rival is, where the policy is `verdict`."""
     return {"better": "worse", "worse": "better"}.get(verdict, verdict)
+
+
+def _counts(cells: Sequence[str]) -> str:
+    return "".join(f"{cell:>{width}}" for cell, width in zip(cells, (8, 13, 7), strict=True))
 
 
 def _cut(name: str, width: int) -> str:
