@@ -1,4 +1,4 @@
-"""Run what README.md shows with the Holdfast that is installed: `noxfile.py` does, in environments that have nothing else.
+"""Run what README.md shows, with the Holdfast that is installed; `noxfile.py` does it in empty environments.
 
 python scripts/readme_commands.py --decide    # what needs no extra
 python scripts/readme_commands.py             # all of it
