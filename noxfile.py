@@ -1,5 +1,7 @@
 """``make test-versions``: the core suite with the oldest and the newest dependencies that pyproject.toml allows."""
 
+from pathlib import Path
+
 import nox
 
 nox.options.default_venv_backend = "uv"
@@ -20,6 +22,7 @@ CORE = (
     "tests/decisions/test_model.py",
 )
 WITH_PROCESSES = ("tests/package/test_cli.py", "tests/simulation/test_dask.py", "tests/service/test_api.py")
+RESOLUTION = {"oldest": "lowest-direct", "newest": "highest"}
 TOOLS = ("hypothesis", "mpmath", "pytest", "pytest-xdist", "scipy")
 
 
@@ -27,8 +30,7 @@ TOOLS = ("hypothesis", "mpmath", "pytest", "pytest-xdist", "scipy")
 @nox.parametrize("dependencies", ["oldest", "newest"])
 def core(session: nox.Session, dependencies: str) -> None:
     """Policies, players, simulation, numerics and decisions; commands, Dask and the service."""
-    resolution = "lowest-direct" if dependencies == "oldest" else "highest"
-    session.install("--resolution", resolution, ".[dask,report,serve,store]")
+    session.install("--resolution", RESOLUTION[dependencies], ".[all]")
     session.install(*TOOLS)  # what is installed already stays
     session.run("uv", "pip", "freeze", external=True)
     pytest = ("pytest", "--numprocesses", "2", "--dist", "loadfile")
@@ -37,3 +39,15 @@ def core(session: nox.Session, dependencies: str) -> None:
         return
     session.run(*pytest, "-m", "not slow", *CORE)
     session.run(*pytest, *WITH_PROCESSES)
+
+
+@nox.session(python=["3.11", "3.12", "3.13", "3.14"])
+@nox.parametrize("dependencies", ["oldest", "newest"])
+def wheel(session: nox.Session, dependencies: str) -> None:
+    """The wheel in an empty environment: what README.md shows of deciding, and with the extra `all` the rest."""
+    folder = session.create_tmp()
+    session.run("uv", "build", "--wheel", "--out-dir", folder, external=True)
+    file = max(Path(folder).glob("holdfast-*.whl"))
+    for extra, options in (("", ["--decide"]), ("[all]", [])):
+        session.install("--resolution", RESOLUTION[dependencies], f"holdfast{extra} @ {file.as_uri()}")
+        session.run("python", "scripts/readme_commands.py", *options)

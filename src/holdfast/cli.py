@@ -18,6 +18,7 @@ import typer
 
 import holdfast
 from holdfast import errors
+from holdfast.benchmark import commands as benchmark_commands
 from holdfast.checks import whole_number
 from holdfast.command_line import LIST, Backend, Command, Scheduler, Workers, numbers
 from holdfast.decisions import commands as store_commands
@@ -44,6 +45,7 @@ app = typer.Typer(
 )
 study = typer.Typer(help="Run and draw your own experiments.", **PLAIN)
 token = typer.Typer(help="Make, list and revoke tokens of `holdfast serve`.", **PLAIN)
+benchmark = typer.Typer(help="Rank a policy on a fixed suite of settings.", **PLAIN)
 store = typer.Typer(help="Make decisions: ask which option to use, tell what it cost.", **PLAIN)
 
 UsageError: type[Any] = typer.BadParameter.__bases__[0]  # Typer has its own copy of click, and older versions do not
@@ -160,6 +162,8 @@ replay_commands.add_to(app)
 app.add_typer(study, name="study")
 study_commands.add_to(study, old_forms=app)
 arena_commands.add_to(app)
+app.add_typer(benchmark, name="benchmark")
+benchmark_commands.add_to(benchmark)
 machine_code_commands.add_to(app)
 paper_commands.add_to(app)
 for command in (bounds, claims):

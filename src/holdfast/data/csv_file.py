@@ -12,13 +12,11 @@ import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 from holdfast.checks import one_of
 from holdfast.errors import InvalidParameter
-
-if TYPE_CHECKING:
-    import polars as pl
+from holdfast.extras import pl
 
 FIRST_LINE = 2
 """The line of the first round, after that of the names."""
@@ -28,8 +26,6 @@ DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+")
 
 def read_csv(file: Path, index: str | None, numbers: Sequence[str] | None = None) -> pl.DataFrame:
     """The columns of `numbers`, or all but `index`, as floats; others as numbers, times or text, whichever they are."""
-    import polars as pl
-
     names = _header(file)
     if index is not None:
         one_of("index", index, names)
@@ -135,8 +131,6 @@ def _not_a_number(cell: str, place: str, name: str, at_once: bool) -> InvalidPar
 
 def _typed(column: pl.Series) -> pl.Series:
     """Labels as whole numbers, numbers, times, dates, or else text."""
-    import polars as pl
-
     readings: tuple[Callable[[], pl.Series], ...] = (
         lambda: column.cast(pl.Int64),
         lambda: column.cast(pl.Float64),

@@ -93,6 +93,15 @@ class Player:
         held = f", holding {self._arm!r} for {self._left} more" if self._left else ""
         return f"<Player of {self.policy.label}: {self._rounds} rounds, {self._switches} switches{held}>"
 
+    def _repr_html_(self) -> str:
+        from holdfast.report.notebook import bar, view
+
+        rows = []
+        if self.policy.knows_probabilities and (self._left or self.policy.announces is None):
+            names = self.policy.arms or range(self.policy.n_arms)
+            rows = [[str(arm), bar(share)] for arm, share in zip(names, self.probabilities, strict=True)]
+        return view(repr(self).strip("<>"), ["arm", "probability"], rows)
+
     @property
     def rounds(self) -> int:
         """Rounds whose losses were reported."""

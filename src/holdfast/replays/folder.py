@@ -14,10 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 import holdfast
 from holdfast.environments import LossTable
+from holdfast.extras import pl
 from holdfast.files import reported
 from holdfast.replays.cost_table import exact
 from holdfast.replays.games import COLUMNS, Piece, PieceRunner

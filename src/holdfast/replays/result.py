@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 import holdfast
 from holdfast.errors import InvalidParameter
+from holdfast.extras import pl
 from holdfast.files import claimed, write_whole
 from holdfast.layouts import Array
 from holdfast.number_format import number
@@ -234,3 +234,8 @@ class Replay:
         from holdfast.replays.terminal import as_text
 
         return as_text(self)
+
+    def _repr_html_(self) -> str:
+        from holdfast.replays.terminal import as_html
+
+        return as_html(self)

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 from holdfast.checks import number_range, real_number
 from holdfast.data.traces import Trace, read_trace
 from holdfast.environments import LossTable
 from holdfast.environments.environment import UNIT_RANGE
 from holdfast.errors import InvalidParameter
+from holdfast.extras import need, pl
 from holdfast.files import claimed
 from holdfast.replays.cost_table import GameTotals, References, Standing, stretches
 from holdfast.replays.folder import ReplayFolder, described
@@ -23,7 +23,6 @@ from holdfast.replays.games import WHOLE, Piece, PieceRunner, PolicyLike, arms_h
 from holdfast.replays.outputs import write_outputs
 from holdfast.replays.plans import LARGEST_LOSS, Plan, hindsight
 from holdfast.replays.result import Held, Replay, Running
-from holdfast.report.extra import need_matplotlib
 from holdfast.results import Result
 from holdfast.simulation.backends import Backend, Reporting, find_backend
 from holdfast.simulation.progress import progress_bar
@@ -112,7 +111,7 @@ def replay(
     with ExitStack() as stack:
         folder = None
         if out is not None:
-            need_matplotlib()
+            need("matplotlib")
             place = stack.enter_context(claimed(out, "replaying"))
             record = described(table, pieces, runner, _fingerprint(table))
             folder = ReplayFolder.admitted(place, record, resume)

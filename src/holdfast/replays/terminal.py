@@ -10,6 +10,8 @@ from holdfast.errors import printable
 from holdfast.number_format import five_digits, number, percent, short
 from holdfast.replays.cost_table import Amount, Standing
 from holdfast.replays.games import WHOLE
+from holdfast.report.markup import element
+from holdfast.report.notebook import view
 from holdfast.result_text import shortened, terminal_columns
 
 if TYPE_CHECKING:
@@ -20,20 +22,36 @@ WIDTH = 80
 
 def as_text(replay: Replay) -> str:
     """All of it."""
-    span = "" if replay.labels is None else f", {replay.label(0)} to {replay.label(-1)}"
-    head = (
-        f"{replay.source}: {number(replay.rounds)} rounds of {len(replay.arms)} arms{span}; "
-        f"{replay.replications} replications, ± half of the {replay.confidence:.0%} interval"
-    )
-    parts = [textwrap.fill(printable(head), WIDTH)]
+    parts = [textwrap.fill(printable(_head(replay)), WIDTH)]
     for lam in replay.switching_costs:
-        parts.append(_table(replay.standings[lam, WHOLE]))
-        said = (printable(f"{'·' if sentence.decided else '?'} {sentence}") for sentence in replay.advice_by_cost[lam])
+        parts.append(aligned(_table(replay.standings[lam, WHOLE]), WIDTH))
+        said = (printable(line) for line in _said(replay, lam))
         parts.append("\n".join(textwrap.fill(line, WIDTH, subsequent_indent="  ") for line in said))
     return "\n\n".join(parts)
 
 
-def _table(standing: Standing) -> str:
+def as_html(replay: Replay) -> str:
+    """All of it, for a notebook."""
+    parts = [element("p", _head(replay))]
+    for lam in replay.switching_costs:
+        head, *rows = _table(replay.standings[lam, WHOLE])
+        parts.append(view("", head, rows, _said(replay, lam)))
+    return element("div", *parts)
+
+
+def _said(replay: Replay, lam: float) -> list[str]:
+    return [f"{'·' if sentence.decided else '?'} {sentence}" for sentence in replay.advice_by_cost[lam]]
+
+
+def _head(replay: Replay) -> str:
+    span = "" if replay.labels is None else f", {replay.label(0)} to {replay.label(-1)}"
+    return (
+        f"{replay.source}: {number(replay.rounds)} rounds of {len(replay.arms)} arms{span}; "
+        f"{replay.replications} replications, ± half of the {replay.confidence:.0%} interval"
+    )
+
+
+def _table(standing: Standing) -> list[list[str]]:
     base, plan = standing.fixed_cost(standing.best_arm), standing.plan_cost
     head = [f"λ = {standing.switching_cost:g}", "cost", "losses", "switches", "over arm", "over plan"]
     rows = [head]
@@ -64,7 +82,7 @@ def _table(standing: Standing) -> str:
     for limit, value in sorted(standing.references.limited.items()):
         if limit > 1:
             rows.append([f"plan, switches ≤ {limit}", five_digits(value), "", "", over(value, base), over(value, plan)])
-    return aligned(rows, WIDTH)
+    return rows
 
 
 def aligned(rows: Sequence[Sequence[str]], width: int) -> str:
