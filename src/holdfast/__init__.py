@@ -11,6 +11,9 @@ from __future__ import annotations
 import ast as _ast
 import importlib as _importlib
 import pkgutil as _pkgutil
+import sys as _sys
+
+from holdfast.old_names import MovedModules as _MovedModules, old_name as _old_name
 
 __version__ = "0.3.0"
 
@@ -30,7 +33,7 @@ __all__ = sorted(_MODULES.keys() - {"open"})  # a star import must not hide the 
 def __getattr__(name: str) -> object:
     """Load a public name at its first use: importing the package costs nothing that is not used."""
     if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return _old_name(__name__, name)
     module = _MODULES[name]
     if module == __name__:
         value: object = _importlib.import_module(f"{module}.{name}")
@@ -42,3 +45,6 @@ def __getattr__(name: str) -> object:
 
 def __dir__() -> list[str]:
     return sorted([*_MODULES, "__version__"])
+
+
+_sys.meta_path.append(_MovedModules())

@@ -40,7 +40,7 @@ from holdfast.errors import (
     StoreError as StoreError,
     TooLate as TooLate,
     UnknownDecision as UnknownDecision,
-    UnknownPlayer as UnknownPlayer,
+    UnknownGame as UnknownGame,
 )
 from holdfast.players import AllLossesPlayer as AllLossesPlayer, Player as Player
 from holdfast.policies import (

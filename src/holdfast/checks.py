@@ -114,7 +114,7 @@ def class_at(parameter: str, address: str, base: type[T]) -> type[T]:
 
 
 def address_of(thing: Any) -> str:
-    """What a policy or an environment is found again by: its id, or ``"module:Class"`` for anyone's own."""
+    """What a policy or an environment is found again by: its id, or ``"module:Class"`` for a user's class."""
     kind = type(thing)
     ours = kind.__module__.partition(".")[0] == __name__.partition(".")[0]
     return str(thing.id) if ours else f"{kind.__module__}:{kind.__qualname__}"

@@ -18,9 +18,11 @@ import typer
 
 import holdfast
 from holdfast import errors
+from holdfast.benchmark import commands as benchmark_commands
 from holdfast.checks import whole_number
 from holdfast.command_line import LIST, Backend, Command, Scheduler, Workers, numbers
 from holdfast.decisions import commands as store_commands
+from holdfast.decisions.errors_json import error_to_json
 from holdfast.decisions.stores.address import NotShown, parse_address
 from holdfast.errors import HoldfastError, InvalidParameter, printable
 from holdfast.evidence import commands as arena_commands
@@ -43,13 +45,14 @@ app = typer.Typer(
 )
 study = typer.Typer(help="Run and draw your own experiments.", **PLAIN)
 token = typer.Typer(help="Make, list and revoke tokens of `holdfast serve`.", **PLAIN)
+benchmark = typer.Typer(help="Rank a policy on a fixed suite of settings.", **PLAIN)
 store = typer.Typer(help="Make decisions: ask which option to use, tell what it cost.", **PLAIN)
 
 UsageError: type[Any] = typer.BadParameter.__bases__[0]  # Typer has its own copy of click, and older versions do not
 
 UNWRITTEN, USAGE, INTERRUPTED = 1, 2, store_commands.INTERRUPTED
 EXIT_CODES: dict[type[HoldfastError], int] = {
-    errors.UnknownPlayer: 3,
+    errors.UnknownGame: 3,
     errors.UnknownDecision: 3,
     errors.AlreadyTold: 4,
     errors.OtherSettings: 4,
@@ -159,6 +162,8 @@ replay_commands.add_to(app)
 app.add_typer(study, name="study")
 study_commands.add_to(study, old_forms=app)
 arena_commands.add_to(app)
+app.add_typer(benchmark, name="benchmark")
+benchmark_commands.add_to(benchmark)
 machine_code_commands.add_to(app)
 paper_commands.add_to(app)
 for command in (bounds, claims):
@@ -231,7 +236,7 @@ def main() -> None:
 
 def _say(code: int, error: HoldfastError) -> int:
     if "--json" in sys.argv:
-        print(_without_secrets(json.dumps({**as_json(error), "exit_code": code})), file=sys.stderr)
+        print(_without_secrets(json.dumps({**error_to_json(error), "exit_code": code})), file=sys.stderr)
     else:
         print(f"holdfast: {printable(' '.join(_without_secrets(str(error)).splitlines()))}", file=sys.stderr)
     return code
@@ -246,28 +251,6 @@ def _say_usage(error: Any) -> int:
         text = f"{text.rstrip('.')}; a list is written with commas"
     see = f" (see {where.command_path} --help)" if where is not None else ""
     return _say(USAGE, HoldfastError(f"{text.rstrip('.')}{see}"))
-
-
-def as_json(error: HoldfastError) -> dict[str, Any]:
-    """An error as JSON carries it: its kind, its message and its attributes.
-
-    >>> as_json(errors.AlreadyTold("a-1-0-x", recorded=0.25, loss=0.5))["recorded"]
-    0.25
-    """
-    known = next(kind for kind in type(error).__mro__ if kind.__module__ == errors.__name__)
-    fields = {name: _plain(value) for name, value in vars(error).items() if not name.startswith("_")}
-    return {"error": known.__name__, "message": str(error), **fields}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, HoldfastError):
-        return as_json(value)
-    if isinstance(value, (list, tuple)):
-        return [_plain(part) for part in value]
-    try:
-        return json.loads(json.dumps(value))
-    except (TypeError, ValueError):
-        return repr(value)
 
 
 def _without_secrets(text: str) -> str:

@@ -6,14 +6,14 @@
     ├── BadSavedState      (also a ValueError)    saved data that is damaged, foreign or from the future
     ├── MissingExtra       (also an ImportError)  an optional dependency or device is not there
     ├── BackendLost        (also a ConnectionError)  the machines that play are gone; `result` has what was finished
-    ├── DecisionError                             a loss that cannot be taken
-    │   ├── UnknownDecision  (also a LookupError)   an id that this player never gave out
+    ├── DecisionError                             a loss that cannot be recorded
+    │   ├── UnknownDecision  (also a LookupError)   an id that this game never issued
     │   ├── AlreadyTold      (also a ValueError)    another loss is recorded under this id
     │   ├── TooLate          (also a ValueError)    its block was settled without it
-    │   └── Forgotten        (also a LookupError)   its block was settled so long ago that its losses are gone
-    ├── SomeRefused                               of several losses told at once, some were refused
-    ├── UnknownPlayer      (also a LookupError)   no player of this name in the store
-    ├── OtherSettings      (also a ValueError)    a player is there, with other settings
+    │   └── Forgotten        (also a LookupError)   individual losses of its block are no longer stored
+    ├── SomeRefused                               of several losses in one call, some were refused
+    ├── UnknownGame        (also a LookupError)   no game of this name in the store
+    ├── OtherSettings      (also a ValueError)    the game exists with different settings
     └── StoreError         (also an OSError)      a store that cannot be read or written now
         └── BadStore                              or at all: damaged, foreign or from the future
 
@@ -26,6 +26,8 @@ import difflib
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Any
+
+from holdfast.old_names import old_name
 
 HINT = "; did you mean "
 
@@ -68,7 +70,7 @@ class BackendLost(HoldfastError, ConnectionError):
 
 
 class DecisionError(HoldfastError):
-    """A loss that cannot be taken; `id` is the decision's."""
+    """A loss that cannot be recorded; `id` is the decision's."""
 
     id: str
 
@@ -77,7 +79,7 @@ class DecisionError(HoldfastError):
 
 
 class UnknownDecision(DecisionError, LookupError):
-    """An id that this player never gave out."""
+    """An id that this game never issued."""
 
     def __init__(self, id: str, reason: str) -> None:
         self.id, self.reason = id, reason
@@ -101,15 +103,15 @@ class TooLate(DecisionError, ValueError):
 
 
 class Forgotten(DecisionError, LookupError):
-    """Whether this loss was told before cannot be known any more."""
+    """Individual losses of the decision's block are no longer stored, so a repeated loss cannot be recognised."""
 
     def __init__(self, id: str, reason: str) -> None:
         self.id, self.reason = id, reason
-        super().__init__(f"decision {id} is no longer known one by one: {reason}")
+        super().__init__(f"individual losses of the block of decision {id} are no longer stored: {reason}")
 
 
 class SomeRefused(HoldfastError):
-    """Of several losses told at once some were refused (`refused`, one error for each); the others are recorded."""
+    """Some losses of one call were refused (`refused`, one error for each); the others are recorded."""
 
     def __init__(self, told: int, refused: Sequence[HoldfastError]) -> None:
         self.told, self.refused = told, list(refused)
@@ -120,27 +122,27 @@ class SomeRefused(HoldfastError):
         return type(self), (self.told, self.refused)
 
 
-class UnknownPlayer(HoldfastError, LookupError):
-    """No player of this name in the store."""
+class UnknownGame(HoldfastError, LookupError):
+    """No game of this name in the store."""
 
     def __init__(self, name: str, known: Sequence[str]) -> None:
         self.name, self.known = name, list(known)
         there = f"it has {', '.join(map(repr, self.known[:8]))}{', …' if len(self.known) > 8 else ''}"
-        there = there if self.known else "it has none; give a policy to begin one"
-        super().__init__(f"name must be a player of the store: {there}; got {name!r}{nearest(name, self.known)}")
+        there = there if self.known else "it has none; give a policy to start one"
+        super().__init__(f"name must be a game of the store: {there}; got {name!r}{nearest(name, self.known)}")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.name, self.known)
 
 
 class OtherSettings(HoldfastError, ValueError):
-    """The player is there, with other settings; `differences` says for each what is stored and what was given."""
+    """The game exists with different settings; `differences` has what is stored and what was given for each."""
 
     def __init__(self, name: str, differences: dict[str, Any], hints: Sequence[str] = ()) -> None:
         self.name, self.differences, self.hints = name, differences, list(hints)
         shown = "; ".join(f"{key} is {_shown(was)}, given {_shown(given)}" for key, (was, given) in differences.items())
         hint = f" (to change it: {', '.join(self.hints)})" if self.hints else ""
-        super().__init__(f"player {name!r} goes on with its own settings: {shown}{hint}")
+        super().__init__(f"game {name!r} exists with different settings: {shown}{hint}")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.name, self.differences, self.hints)
@@ -176,3 +178,8 @@ def nearest(name: object, known: Iterable[str]) -> str:
     """``"; did you mean 'exp3'?"`` when something close to `name` is known, else nothing."""
     close = difflib.get_close_matches(str(name), list(islice(known, MOST_COMPARED)), n=1, cutoff=0.6)
     return f"{HINT}{close[0]!r}?" if close else ""
+
+
+def __getattr__(name: str) -> Any:
+    """A name that has changed."""
+    return old_name(__name__, name)

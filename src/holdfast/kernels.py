@@ -8,7 +8,6 @@ names two kernels with their state, block and parameters. `next_uniform(streams,
 `docs/new_policy.md` and `docs/new_environment.md` use nothing else.
 """
 
-import warnings
 from typing import Any
 
 from holdfast._numba.compile import COMPILED, kernel
@@ -27,6 +26,7 @@ from holdfast.layouts import (
     Whole,
     several,
 )
+from holdfast.old_names import old_name
 from holdfast.policies.policy import Kernels
 from holdfast.rng import next_uniform, uniform
 from holdfast.schedules import whole_rounds
@@ -55,8 +55,5 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """`uniform_abreast`, as `next_uniform` was called, for one more release."""
-    if name == "uniform_abreast":
-        warnings.warn("uniform_abreast is called next_uniform now", DeprecationWarning, stacklevel=2)
-        return next_uniform
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    """A name that has changed."""
+    return old_name(__name__, name)

@@ -20,6 +20,20 @@ from holdfast.errors import InvalidParameter
 NO_ARM = -1
 """J_0: what was played before the first round."""
 
+MEASURES = {
+    "pseudo_regret": "pseudo-regret",
+    "switches": "switches",
+    "regret_with_switching": "regret with switching",
+    "total_loss": "total loss",
+    "total_cost": "total cost",
+}
+"""What is recorded of a game at each checkpoint, and its name in words.
+
+`regret_with_switching` is the paper's RS(t, λ), the pseudo-regret plus the cost of the switches. `total_loss` is the
+expected loss of the arms played, for a table of losses what they really lost; `total_cost` adds the cost of the
+switches: the bill.
+"""
+
 
 @kernel
 def is_switch(previous: int, arm: int) -> bool:

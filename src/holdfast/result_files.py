@@ -14,27 +14,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-import polars as pl
-
 from holdfast.errors import BadSavedState, HoldfastError, InvalidParameter
+from holdfast.extras import pl
 from holdfast.files import reason, write_whole
+from holdfast.regret import MEASURES
 
 T = TypeVar("T")
 
 KEYS = {"policy": pl.String, "replication": pl.Int64, "round": pl.Int64}
-MEASURES = {
-    "pseudo_regret": "pseudo-regret",
-    "switches": "switches",
-    "regret_with_switching": "regret with switching",
-    "total_loss": "total loss",
-    "total_cost": "total cost",
-}
-"""What is recorded of a game at each checkpoint, and its name in words.
-
-`regret_with_switching` is the paper's RS(t, λ), the pseudo-regret plus the cost of the switches. `total_loss` is the
-expected loss of the arms played, for a table of losses what they really lost; `total_cost` adds the cost of the
-switches: the bill.
-"""
 SCHEMA = KEYS | {name: pl.Int64 if name == "switches" else pl.Float64 for name in MEASURES}
 MAY_BE_UNKNOWN = ("total_loss", "total_cost")
 """Not recorded before 0.3.0: null in a table that was written then."""

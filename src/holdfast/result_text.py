@@ -5,12 +5,11 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable, Iterable
 
-import polars as pl
-
 from holdfast.checks import one_of
 from holdfast.errors import printable
+from holdfast.extras import pl
 from holdfast.number_format import with_error
-from holdfast.result_files import MEASURES
+from holdfast.regret import MEASURES
 
 WIDTH = 80
 LONGEST_NAME = 32
@@ -31,10 +30,16 @@ class Summary(pl.DataFrame):
 
     __repr__ = __str__
 
+    def _repr_html_(self) -> str:
+        from holdfast.report.notebook import view
+
+        head, *body = rows_of(self, MEASURES, with_error)
+        return view("mean ± standard error", head, body)
+
 
 def as_text(summary: pl.DataFrame) -> str:
     """A line for each policy; measures that do not fit beside the others follow below."""
-    head, *body = _cells(summary, MEASURES, with_error)
+    head, *body = rows_of(summary, MEASURES, with_error)
     body = [[*(shortened(cell) for cell in row[: -len(MEASURES)]), *row[-len(MEASURES) :]] for row in body]
     labels = len(head) - len(MEASURES)
     widths = [max(map(terminal_columns, column)) for column in zip(head, *body, strict=True)]
@@ -56,7 +61,7 @@ def as_text(summary: pl.DataFrame) -> str:
 
 def as_markdown(summary: pl.DataFrame, measures: Iterable[str]) -> str:
     """A table for a README, an issue or a notebook."""
-    head, *body = _cells(summary, measures, with_error)
+    head, *body = rows_of(summary, measures, with_error)
     numbers = len(list(measures))
     lines = [head, ["---"] * (len(head) - numbers) + ["---:"] * numbers, *body]
     return "\n".join("| " + " | ".join(cell.replace("|", r"\|") for cell in line) + " |" for line in lines)
@@ -64,7 +69,7 @@ def as_markdown(summary: pl.DataFrame, measures: Iterable[str]) -> str:
 
 def as_latex(summary: pl.DataFrame, measures: Iterable[str]) -> str:
     """A ``tabular`` that needs no package."""
-    head, *body = _cells(summary, measures, lambda mean, error: f"${with_error(mean, error)}$")
+    head, *body = rows_of(summary, measures, lambda mean, error: f"${with_error(mean, error)}$")
     numbers = len(list(measures))
     lines = [r"\begin{tabular}{" + "l" * (len(head) - numbers) + "r" * numbers + "}", r"\hline"]
     lines += [" & ".join(map(_escaped, head)) + r" \\", r"\hline"]
@@ -74,7 +79,7 @@ def as_latex(summary: pl.DataFrame, measures: Iterable[str]) -> str:
     return "\n".join([*lines, r"\hline", r"\end{tabular}"])
 
 
-def _cells(summary: pl.DataFrame, measures: Iterable[str], shown: Callable[[float, float | None], str]) -> Rows:
+def rows_of(summary: pl.DataFrame, measures: Iterable[str], shown: Callable[[float, float | None], str]) -> Rows:
     """The head and a row for each policy; columns in which all rows agree, such as the round, are left out."""
     names = [one_of("measures", measure, MEASURES) for measure in measures]
     own = {f"{name}_{part}" for name in MEASURES for part in ("mean", "sd", "se")}

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 from holdfast.checks import one_of, whole_number
 from holdfast.errors import InvalidParameter
-from holdfast.number_format import number
+from holdfast.extras import pl
+from holdfast.number_format import number, with_error
 from holdfast.result_files import KEYS, MEASURES, SCHEMA, read_result, write_result
-from holdfast.result_text import Summary, as_latex, as_markdown, as_text
+from holdfast.result_text import Summary, as_latex, as_markdown, as_text, rows_of
 from holdfast.statistics import Comparison, checked_confidence, interval
 
 __all__ = ["KEYS", "MEASURES", "SCHEMA", "Comparison", "Result", "rows"]
@@ -75,12 +75,22 @@ class Result:
 
     def __repr__(self) -> str:
         final = self.final()
+        return f"<{self._said(final)}>" if final.is_empty() else f"<{self._said(final)}>\n{as_text(final)}"
+
+    def _repr_html_(self) -> str:
+        from holdfast.report.notebook import view
+
+        final = self.final()
+        head, *body = rows_of(final, MEASURES, with_error)
+        return view(self._said(final), head, body)
+
+    def _said(self, final: Summary) -> str:
         if final.is_empty():
-            return "<Result without rows>"
+            return "Result without rows"
         alike = {name: number(final[name][0]) for name in ("replications", "round") if final[name].n_unique() == 1}
         games = f", {alike['replications']} replications" if "replications" in alike else ""
         at = f"at round {alike['round']}" if "round" in alike else "at the last round"
-        return f"<Result: {number(self.frame.height)} rows{games}; {at}, mean ± standard error>\n{as_text(final)}"
+        return f"Result: {number(self.frame.height)} rows{games}; {at}, mean ± standard error"
 
     @property
     def policies(self) -> list[str]:
@@ -182,22 +192,30 @@ class Result:
         *,
         measures: Sequence[str] | str = ("pseudo_regret", "switches", "regret_with_switching"),
         scale: str = "auto",
+        band: str = "sd",
+        size: str = "screen",
         axes: Any = None,
         title: str = "",
     ) -> Any:
         """Draw means over the rounds with bands of one standard deviation, a panel per measure.
 
-        A study's grid becomes rows of panels. Needs the extra ``report``. Returns a matplotlib figure, the given axes,
-        or the path.
+        A study's grid becomes rows of panels. Needs the extra ``report``. Returns a matplotlib figure, which a notebook
+        shows as a picture, the given axes, or the path.
 
         Parameters
         ----------
         path
-            A file to write: ``.png``, ``.svg``, ``.pdf``, or an interactive page, ``.html``.
+            A file to write: ``.png``, ``.svg``, ``.pdf`` (with TrueType fonts), ``.pgf`` (for LaTeX, in the paper's own
+            fonts; needs LaTeX), or an interactive page, ``.html``.
         measures
             Columns of the result, one panel each.
         scale
             ``"linear"``, ``"log"``, or ``"auto"``: logarithmic where a linear axis would flatten half of the lines.
+        band
+            ``"sd"``: one standard deviation around the mean; ``"mean"``: the 95 % confidence interval of the mean;
+            ``"quantiles"``: the median, and from the 10 % to the 90 % quantile; ``"none"``.
+        size
+            ``"screen"``; ``"column"``, 3.25 inches wide, for one column of a paper; ``"page"``, 6.75 inches, for both.
         axes
             Matplotlib axes to draw on, one for each measure.
         title
@@ -205,7 +223,7 @@ class Result:
         """
         from holdfast.report.plots import plot_result  # the one import that points up: pyproject.toml says why
 
-        return plot_result(self, path, measures=measures, scale=scale, axes=axes, title=title)
+        return plot_result(self, path, measures=measures, scale=scale, band=band, size=size, axes=axes, title=title)
 
     def write(self, path: str | Path) -> Path:
         """Write the table as the suffix says: ``.parquet``, ``.csv``, or ``.arrow`` (also ``.ipc`` and ``.feather``).

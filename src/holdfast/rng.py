@@ -47,7 +47,7 @@ def check_seed(seed: object) -> int:
     if isinstance(seed, np.random.Generator):
         return int(seed.integers(2**63))
     try:
-        if isinstance(seed, bool):
+        if isinstance(seed, (bool, np.bool_)):
             raise TypeError
         number = operator.index(seed)  # type: ignore[arg-type]  # a TypeError is what we ask for
     except TypeError:

@@ -44,7 +44,7 @@ def test_ask_and_tell_from_the_shell(url):
         run("ask", url, "other", "--arms", "a,b")
     spaced = ("--policy", "exp3", "--arms", "east, west")
     assert {run("ask", url, "spaced", *spaced).split(" ", 1)[1].strip("\n") for _ in range(20)} == {"east", "west"}
-    with pytest.raises(hf.UnknownPlayer, match="'jobs'"):
+    with pytest.raises(hf.UnknownGame, match="'jobs'"):
         run("ask", url, "job")
 
 
@@ -131,7 +131,7 @@ def test_several_games_are_shown_side_by_side(url):
     assert "tsallis-switch" in shown
     assert "mail" not in shown
     assert [game["name"] for game in json.loads(run("show", url, "search", "chat", "--json"))] == ["search", "chat"]
-    with pytest.raises(hf.UnknownPlayer, match="serch"):
+    with pytest.raises(hf.UnknownGame, match="serch"):
         run("show", url, "chat", "serch")
 
 

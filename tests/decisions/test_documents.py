@@ -90,7 +90,7 @@ def test_deciding_loads_nothing_heavy(folder):
     program = example("import holdfast as hf\n\nrouter = hf.open") + "import sys\nprint(*sys.modules)"
     loaded = set(run(folder, sys.executable, "-c", program).split())
     assert "sqlite3" in loaded
-    assert not loaded & {"polars", "psycopg", "typer", "matplotlib", "pydantic"}
+    assert not loaded & {"polars", "psycopg", "typer", "matplotlib"}
 
 
 def test_block_lengths_as_the_text_says():

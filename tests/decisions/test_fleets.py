@@ -32,7 +32,7 @@ def test_the_games_of_a_fleet_go_on_as_players_of_a_store_and_back(place, name):
     router.ask()
     with pytest.raises(hf.OutOfTurn, match="'device 5' has open decisions"):
         hf.fleet_from_store(store, ["device 5"])
-    with pytest.raises(hf.UnknownPlayer):
+    with pytest.raises(hf.UnknownGame):
         hf.fleet_from_store(store, ["device 99"])
 
 

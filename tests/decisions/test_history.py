@@ -116,6 +116,7 @@ def test_names_creating_and_deleting(place):
         router.ask()
 
 
+@pytest.mark.slow
 def test_sqlite_reads_no_more_of_a_long_game_than_of_a_short_one(folder):
     """Counted in steps of its machine: with single losses forgotten, requests repeated, blocks left open."""
     router = hf.open(f"sqlite:///{folder}/g.db", "game", hf.Exp3(3), seed=1, remember=50, patience=20)

@@ -26,6 +26,7 @@ def play_elsewhere(url):
     subprocess.run([sys.executable, "-c", code, url], check=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["closed", "forgotten"])
 def test_what_was_written_to_a_lost_log_never_reaches_the_file(folder, monkeypatch, ending):
     """The log is lost between the check before a transaction and the one after it; others have gone on since."""

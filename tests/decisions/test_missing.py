@@ -37,6 +37,7 @@ def played(place, name, lost, seed, rounds=300, **options):
     return router, np.where(gone, 1.0, losses).sum(axis=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lost", LOST)
 def test_the_log_estimates_what_arms_cost_though_losses_are_missing(lost):
     """95 % intervals of each arm hold the truth in at least 90 % of 72 estimates."""

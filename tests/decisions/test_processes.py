@@ -295,7 +295,7 @@ def test_files_that_are_no_store(tmp_path):
     for url in ("sqlite://", "sqlite:///", "mysql://x", "", 7, "router.db"):
         with pytest.raises(hf.InvalidParameter, match="url must be"):
             hf.open(url, "game", SWITCH)
-    with pytest.raises(hf.UnknownPlayer, match="it has none"):
+    with pytest.raises(hf.UnknownGame, match="it has none"):
         hf.open(f"sqlite:///{tmp_path}/nothing.db", "game")
     assert not (tmp_path / "nothing.db").exists()
 

@@ -110,7 +110,7 @@ def test_every_call_and_refusal(form, guarded, heard, tmp_path):
     refused(heard, hf.InvalidParameter, lambda: router.tell(id, 7))
     refused(heard, hf.UnknownDecision, lambda: router.tell(id[:-1] + "x", 0.5))
     refused(heard, hf.errors.SomeRefused, lambda: router.tell({id: 7.0, "x": 0.5}))
-    refused(heard, hf.UnknownPlayer, lambda: hf.open(url, "nobody"))
+    refused(heard, hf.UnknownGame, lambda: hf.open(url, "nobody"))
     refused(heard, hf.OtherSettings, lambda: hf.open(url, "game", SWITCH))
     refused(heard, TypeError, lambda: pickle.dumps(router))
     refused(heard, hf.InvalidParameter, lambda: backup(url, tmp_path / "copy"))
@@ -146,6 +146,7 @@ def test_a_wrong_password_fails_at_once(form, guarded, heard):
     assert time.monotonic() - begun < 15
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["in front of the host", "user as an option too"])
 def test_every_command(form, guarded, heard, tmp_path, monkeypatch):
     monkeypatch.setattr(executor, "WAIT", 40.0)  # longer than a command tries: there is no second attempt

@@ -301,7 +301,7 @@ def test_patience_is_no_number_of_seconds(place):
     for name in ("", "x" * 201, "a\nb", 5):
         with pytest.raises(hf.InvalidParameter, match="name must be a name"):
             place.open(name, SWITCH)
-    with pytest.raises(hf.UnknownPlayer, match="it has none"):
+    with pytest.raises(hf.UnknownGame, match="it has none"):
         place.open("new")
 
 

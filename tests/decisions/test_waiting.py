@@ -217,7 +217,7 @@ def test_a_clock_that_gives_no_time_is_refused(place, now):
 def test_a_clock_in_milliseconds_or_nanoseconds_is_refused_at_the_opening(place, now):
     with pytest.raises(hf.InvalidParameter, match="clock must give seconds since 1970, not milliseconds or nano"):
         place.open(policy=SWITCH, clock=lambda: now)
-    with pytest.raises(hf.UnknownPlayer):
+    with pytest.raises(hf.UnknownGame):
         place.open()
 
 

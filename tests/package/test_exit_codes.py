@@ -15,8 +15,9 @@ from commands import command_here, holdfast_command
 
 import holdfast as hf
 from holdfast import errors
-from holdfast.cli import EXIT_CODES, app, as_json
+from holdfast.cli import EXIT_CODES, app
 from holdfast.decisions import executor
+from holdfast.decisions.errors_json import error_to_json
 
 pytestmark = pytest.mark.slow
 
@@ -61,7 +62,7 @@ def test_refusals_by_kind(url, asked):
     assert (code, content["error"], content["parameter"]) == (2, "InvalidParameter", "LOSS")
     assert message.startswith("LOSS of one round must be from -1 to 1")
     code, _, content = refused("store", "show", url, "job")
-    assert (code, content["error"], content["known"]) == (3, "UnknownPlayer", ["jobs"])
+    assert (code, content["error"], content["known"]) == (3, "UnknownGame", ["jobs"])
     changed = ("store", "ask", url, "jobs", *BEGIN[:3], "east,north", "--switching-cost", "0.5")
     code, message, content = refused(*changed)
     assert (code, content["error"]) == (4, "OtherSettings")
@@ -140,7 +141,7 @@ def test_every_error_has_an_exit_code_and_the_document_lists_them():
 
 def test_errors_within_errors_are_json():
     told = errors.AlreadyTold("a-1", recorded=0.25, loss=0.5)
-    content = as_json(errors.SomeRefused(2, [told]))
+    content = error_to_json(errors.SomeRefused(2, [told]))
     assert content["told"] == 2
     assert content["refused"][0]["error"] == "AlreadyTold"
     assert json.dumps(content)

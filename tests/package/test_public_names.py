@@ -13,7 +13,7 @@ import pytest
 
 import holdfast
 
-HEAVY = ("matplotlib", "polars", "dask", "distributed", "numba.cuda", "numba_cuda", "pydantic")
+HEAVY = ("matplotlib", "polars", "dask", "distributed", "numba.cuda", "numba_cuda")
 
 
 def modules() -> list[str]:

@@ -200,14 +200,12 @@ def test_the_former_names_still_work():
     from holdfast import kernels
     from holdfast.simulation.backends.threads import Threads
 
-    renamed = pytest.warns(DeprecationWarning, match="is called (side_by_side|next_uniform) now")
+    renamed = pytest.warns(DeprecationWarning, match="is called side_by_side now")
     with renamed:
         former = kernels.Kernels(EXP3.choose, EXP3.observe, EXP3.state, EXP3.block, abreast=True)  # type: ignore[call-arg]
     assert former.side_by_side
     with renamed:
         assert former.abreast
-    with renamed:
-        assert kernels.uniform_abreast is kernels.next_uniform
     with renamed:
 
         class Former(Threads):

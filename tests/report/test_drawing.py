@@ -74,9 +74,9 @@ def test_on_axes_of_ones_own():
 
 
 def test_a_flattened_column_is_logarithmic_in_all_rows(charts):
-    assert [charts["adversarial"].flattened(i) for i in range(3)] == [True, True, False]
-    assert not charts["ties"].flattened(0)
-    assert charts["two rows"].flattened(0)
+    assert [charts["adversarial"].logarithmic(i) for i in range(3)] == [True, True, False]
+    assert not charts["ties"].logarithmic(0)
+    assert charts["two rows"].logarithmic(0)
 
 
 def test_a_policy_looks_the_same_everywhere():
@@ -150,7 +150,7 @@ def test_without_matplotlib_it_says_what_to_install():
         "class Hidden(importlib.abc.MetaPathFinder):\n"
         "    def find_spec(self, name, path=None, target=None):\n"
         "        if name.split('.')[0] == 'matplotlib':\n"
-        "            raise ModuleNotFoundError(name)\n"
+        "            raise ModuleNotFoundError(name, name=name)\n"
         "sys.meta_path.insert(0, Hidden())\n"
         "import holdfast.report as report\n"
         "chart = report.one_panel(report.Panel('y', (report.Line('a', [1, 2], [1.0, 2.0]),)))\n"

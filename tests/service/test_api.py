@@ -34,7 +34,7 @@ def test_settings_are_checked_in_the_words_of_the_library(web):
     assert "must be one of Holdfast's own" in foreign["detail"]
     problem(web("PUT", "/v1/games/x", {**GAME, "patience": "soon"}), 422, hf.InvalidParameter)
     problem(web("PUT", "/v1/games/x", {**GAME, "colour": "red"}), 422)
-    problem(web("GET", "/v1/games/x"), 404, hf.UnknownPlayer)
+    problem(web("GET", "/v1/games/x"), 404, hf.UnknownGame)
 
 
 def test_a_name_may_have_any_printable_sign(web):
@@ -119,8 +119,8 @@ def test_a_game_is_deleted_only_by_its_name(web, game):
     problem(web("DELETE", game), 422, hf.InvalidParameter)
     problem(web("DELETE", f"{game}?confirm=other"), 422, hf.InvalidParameter)
     assert web("DELETE", f"{game}?confirm={name}").status == 204
-    problem(web("GET", game), 404, hf.UnknownPlayer)
-    problem(web("POST", f"{game}/decisions"), 404, hf.UnknownPlayer)
+    problem(web("GET", game), 404, hf.UnknownGame)
+    problem(web("POST", f"{game}/decisions"), 404, hf.UnknownGame)
     assert web("PUT", game, GAME).status == 201
     assert len(ask(web, game)) == 1
 
@@ -133,7 +133,7 @@ def test_a_game_made_anew_elsewhere_is_found(tmp_path):
         ask(web, "/v1/games/g", 5)
         router = hf.open(url, "g")
         router.store.delete(router.executor.setup.game.id)
-        problem(web("POST", "/v1/games/g/decisions"), 404, hf.UnknownPlayer)
+        problem(web("POST", "/v1/games/g/decisions"), 404, hf.UnknownGame)
         hf.open(url, "g", hf.Exp3(arms=["x", "y"]))
         (decision,) = ask(web, "/v1/games/g")
         assert decision["arm"] in ("x", "y")
@@ -174,7 +174,7 @@ def test_the_log_is_exported_in_three_formats(web, game):
     assert csv["loss"].to_list() == [line["loss"] for line in lines] == parquet["loss"].to_list()
     assert csv["arm"].to_list() == [line["arm"] for line in lines] == parquet["arm"].to_list()
     problem(web("GET", f"{game}/export?format=xml"), 422, hf.InvalidParameter)
-    problem(web("GET", "/v1/games/nobody/export"), 404, hf.UnknownPlayer)
+    problem(web("GET", "/v1/games/nobody/export"), 404, hf.UnknownGame)
 
 
 def test_replay_says_what_each_arm_would_have_cost(web, game):
@@ -203,7 +203,7 @@ def test_events_tell_what_changes(web, game):
     assert b"content-type: text/event-stream" in found
     sent = [json.loads(line[6:]) for line in found.split(b"\n") if line.startswith(b"data: ")]
     assert [one["rounds"] for one in sent] == [1, 2]
-    problem(web("GET", "/v1/games/nobody/events"), 404, hf.UnknownPlayer)
+    problem(web("GET", "/v1/games/nobody/events"), 404, hf.UnknownGame)
 
 
 def test_health_and_readiness(tmp_path):

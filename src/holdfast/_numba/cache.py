@@ -1,6 +1,6 @@
 """A folder of files by key, of limited size, that only its owner can have written to.
 
-Machine code is loaded into the process, so a file is believed only if it, and the folder, belong to the user and nobody
+Machine code is loaded into the process, so a file is trusted only if it, and the folder, belong to the user and nobody
 else may write to them. A cache that is full, damaged, read-only, someone else's or not there costs time and nothing
 else.
 """

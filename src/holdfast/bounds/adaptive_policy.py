@@ -146,12 +146,8 @@ def adaptive(*, n_arms: int, switching_cost: float, horizon: float, constants: G
 
     Parameters
     ----------
-    n_arms
-        K, the number of arms.
-    switching_cost
-        λ, what one switch costs.
-    horizon
-        T, the number of rounds.
+    n_arms, switching_cost, horizon
+        K arms, λ for each switch, T rounds.
     constants
         The policy's constants; those it has by default.
 
@@ -178,18 +174,10 @@ def adaptive_certificate(
 
     Parameters
     ----------
-    n_arms
-        K, the number of arms.
-    paid
-        What switches have cost.
-    V
-        The policy's V.
-    V_most
-        The policy's V_most.
-    W
-        The policy's W: one number per arm, or their largest.
-    cut
-        The policy's `cut`.
+    n_arms, paid
+        K, and what switches have cost.
+    V, V_most, W, cut
+        The policy's own numbers; W is one number per arm, or their largest.
 
     >>> adaptive_certificate(n_arms=4, paid=3.0, V=25.0, V_most=36.0, W=[0.0, 1.5, 0.0, 2.0], cut=1.0)
     38.0
@@ -214,10 +202,8 @@ def adaptive_constrained(
 
     Parameters
     ----------
-    n_arms
-        K, the number of arms.
-    horizon
-        T, the number of rounds.
+    n_arms, horizon
+        K arms, T rounds.
     gaps
         Δ_i of the other arms: one number for all, or one for each.
     switching_cost
@@ -260,12 +246,8 @@ def adaptive_varying(*, n_arms: int, costs: Costs, horizon: float, constants: Gu
 
     Parameters
     ----------
-    n_arms
-        K, the number of arms.
-    costs
-        λ_1, λ_2, …, by the round.
-    horizon
-        T, the number of rounds.
+    n_arms, costs, horizon
+        K arms, λ_t for a block begun at round t, T rounds.
     constants
         The policy's constants; those it has by default.
     """

@@ -18,12 +18,8 @@ def blocks(*, n_arms: int, switching_cost: float, horizon: float) -> float:
 
     Parameters
     ----------
-    n_arms
-        K, the number of arms.
-    switching_cost
-        λ, what one switch costs.
-    horizon
-        T, the number of rounds.
+    n_arms, switching_cost, horizon
+        K arms, λ for each switch, T rounds.
     """
     K, lam, T = inputs.arms(n_arms), inputs.cost(switching_cost), float(inputs.rounds(horizon))
     if lam == 0:
@@ -47,14 +43,10 @@ def theorem_1(
 
     Parameters
     ----------
-    n_arms
-        K, the number of arms.
-    switching_cost
-        λ, what one switch costs.
-    horizon
-        T, the number of rounds.
+    n_arms, switching_cost, horizon
+        K arms, λ for each switch, T rounds.
     constants
-        Which constants: those of the paper as printed, or as corrected in ``docs/errata.md``.
+        "corrected" (``docs/errata.md``), or "printed" as in the paper.
     """
     inputs.choice("constants", constants, ("corrected", "printed", "tight"))
     K, lam, T = inputs.arms(n_arms), inputs.cost(switching_cost), float(inputs.rounds(horizon))
@@ -74,12 +66,8 @@ def theorem_1_constrained(*, n_arms: int, switching_cost: float, horizon: float,
 
     Parameters
     ----------
-    n_arms
-        K, the number of arms.
-    switching_cost
-        λ, what one switch costs.
-    horizon
-        T, the number of rounds.
+    n_arms, switching_cost, horizon
+        K arms, λ for each switch, T rounds.
     gaps
         Δ_i of the suboptimal arms: a list, or one number for all.
     """
@@ -100,12 +88,8 @@ def lower_bound(*, n_arms: int, switching_cost: float, horizon: float) -> float:
 
     Parameters
     ----------
-    n_arms
-        K, the number of arms.
-    switching_cost
-        λ, what one switch costs.
-    horizon
-        T, the number of rounds.
+    n_arms, switching_cost, horizon
+        K arms, λ for each switch, T rounds.
     """
     K, lam, T = inputs.arms(n_arms, least=2), inputs.cost(switching_cost), float(inputs.rounds(horizon))
     if max(K, 6) > T:

@@ -17,10 +17,8 @@ def mixture_overhead(n_paths: int, switching_cost: float, spread: float, delta: 
 
     Parameters
     ----------
-    n_paths
-        N, the number of paths.
-    switching_cost
-        λ, for losses from 0 to 1; with a table of costs its largest entry.
+    n_paths, switching_cost
+        N paths, λ for losses from 0 to 1; with a table of costs its largest entry.
     spread
         W = Σ v_t with v_t = Var_p(c_t) + λ·E_p|c_t − E_p c_t|: how much the costs of the paths differed.
     delta
@@ -43,10 +41,8 @@ def mixture_excess(n_paths: int, switching_cost: float, best_cost: float, *, rou
 
     Parameters
     ----------
-    n_paths
-        N, the number of paths.
-    switching_cost
-        λ, for losses from 0 to 1; with a table of costs its largest entry.
+    n_paths, switching_cost
+        N paths, λ for losses from 0 to 1; with a table of costs its largest entry.
     best_cost
         L*, the cost of the best path, its switches included.
     rounds

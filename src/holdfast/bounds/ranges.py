@@ -24,12 +24,8 @@ def theorem_2(*, n_arms: int, learning_rates: ArrayLike, ranges: ArrayLike) -> f
 
     Parameters
     ----------
-    n_arms
-        K, the number of arms.
-    learning_rates
-        η_1, …, η_T, which must not increase.
-    ranges
-        b_1, …, b_T, or one b for all rounds.
+    n_arms, learning_rates, ranges
+        K; η_1, …, η_T, which must not increase; b_1, …, b_T, or one b for all rounds.
     """
     K = inputs.arms(n_arms)
     eta, b = _rates_and_ranges(learning_rates, ranges)
@@ -54,16 +50,12 @@ def theorem_2_constrained(
 
     Parameters
     ----------
-    n_arms
-        K, the number of arms.
-    learning_rates
-        η_1, …, η_T, which must not increase.
-    ranges
-        b_1, …, b_T, or one b for all rounds.
+    n_arms, learning_rates, ranges
+        K; η_1, …, η_T, which must not increase; b_1, …, b_T, or one b for all rounds.
     gaps
         Δ_i of the suboptimal arms: a list, or one number for all.
     constants
-        Which constants: those of the paper as printed, or as corrected in ``docs/errata.md``.
+        "corrected" (``docs/errata.md``), or "printed" as in the paper.
     """
     inputs.choice("constants", constants)
     K = inputs.arms(n_arms, least=2)
@@ -97,10 +89,8 @@ def corollary_3(*, n_arms: int, horizon: float, loss_bound: float = 1.0) -> floa
 
     Parameters
     ----------
-    n_arms
-        K, the number of arms.
-    horizon
-        T, the number of rounds.
+    n_arms, horizon
+        K arms, T rounds.
     loss_bound
         B, the largest loss of one round.
     """
@@ -119,16 +109,14 @@ def corollary_3_constrained(
 
     Parameters
     ----------
-    n_arms
-        K, the number of arms.
-    horizon
-        T, the number of rounds.
+    n_arms, horizon
+        K arms, T rounds.
     gaps
         Δ_i of the suboptimal arms: a list, or one number for all.
     loss_bound
         B, the largest loss of one round.
     constants
-        Which constants: those of the paper as printed, or as corrected in ``docs/errata.md``.
+        "corrected" (``docs/errata.md``), or "printed" as in the paper.
     """
     inputs.choice("constants", constants)
     K, T = inputs.arms(n_arms, least=2), inputs.rounds(horizon)
@@ -148,10 +136,8 @@ def tsallis_inf(*, n_arms: int, horizon: float, estimator: Estimator = "importan
 
     Parameters
     ----------
-    n_arms
-        K, the number of arms.
-    horizon
-        T, the number of rounds.
+    n_arms, horizon
+        K arms, T rounds.
     estimator
         The policy's own: importance-weighted or reduced-variance.
     """
@@ -177,10 +163,8 @@ def tsallis_inf_constrained(
 
     Parameters
     ----------
-    n_arms
-        K, the number of arms.
-    horizon
-        T, the number of rounds.
+    n_arms, horizon
+        K arms, T rounds.
     gaps
         Δ_i of the suboptimal arms: a list, or one number for all.
     estimator

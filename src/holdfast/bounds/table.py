@@ -52,12 +52,8 @@ def applicable(
 
     Parameters
     ----------
-    n_arms
-        K, the number of arms.
-    switching_cost
-        λ, what one switch costs.
-    horizon
-        T, the number of rounds.
+    n_arms, switching_cost, horizon
+        K arms, λ for each switch, T rounds.
     gaps
         Δ_i of the suboptimal arms: a list, or one number for all.
     best_arms

@@ -104,12 +104,8 @@ def theorem_4(*, n_arms: int, costs: Costs, horizon: float) -> float:
 
     Parameters
     ----------
-    n_arms
-        K, the number of arms.
-    costs
-        λ_n as a function of n = 1, 2, …, as a sequence, or one number for all blocks.
-    horizon
-        T, the number of rounds.
+    n_arms, costs, horizon
+        K arms, λ_n for block n, T rounds.
     """
     K = inputs.arms(n_arms)
     blocks, total = theorem_4_blocks(K, costs, inputs.rounds(horizon, COUNTABLE))
@@ -129,16 +125,12 @@ def theorem_4_constrained(
 
     Parameters
     ----------
-    n_arms
-        K, the number of arms.
-    costs
-        λ_n as a function of n = 1, 2, …, as a sequence, or one number for all blocks.
-    horizon
-        T, the number of rounds.
+    n_arms, costs, horizon
+        K arms, λ_n for block n, T rounds.
     gaps
         Δ_i of the suboptimal arms: a list, or one number for all.
     constants
-        Which constants: those of the paper as printed, or as corrected in ``docs/errata.md``.
+        "corrected" (``docs/errata.md``), or "printed" as in the paper.
     """
     inputs.choice("constants", constants)
     K, T = inputs.arms(n_arms, least=2), inputs.rounds(horizon, COUNTABLE)
@@ -168,16 +160,12 @@ def corollary_5(*, n_arms: int, alpha: float, horizon: float, gaps: Gaps, consta
 
     Parameters
     ----------
-    n_arms
-        K, the number of arms.
-    alpha
-        α in λ_n = n^α.
-    horizon
-        T, the number of rounds.
+    n_arms, alpha, horizon
+        K arms, λ_n = n^α, T rounds.
     gaps
         Δ_i of the suboptimal arms: a list, or one number for all.
     constants
-        Which constants: those of the paper as printed, or as corrected in ``docs/errata.md``.
+        "corrected" (``docs/errata.md``), or "printed" as in the paper.
     """
     inputs.choice("constants", constants)
     K, T = inputs.arms(n_arms, least=2), inputs.rounds(horizon)
@@ -268,7 +256,7 @@ def lemma_8(*, costs: Costs, elsewhere: ArrayLike, constants: Constants = "corre
     elsewhere
         P(I_n ≠ j) for n = 1, …, N.
     constants
-        Which constants: those of the paper as printed, or as corrected in ``docs/errata.md``.
+        "corrected" (``docs/errata.md``), or "printed" as in the paper.
     """
     inputs.choice("constants", constants)
     away = inputs.sequence("elsewhere", elsewhere)

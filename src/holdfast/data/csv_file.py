@@ -13,13 +13,11 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Self
+from typing import IO, Any, Self
 
 from holdfast.checks import one_of
 from holdfast.errors import InvalidParameter
-
-if TYPE_CHECKING:
-    import polars as pl
+from holdfast.extras import pl
 
 FIRST_LINE = 2
 """The line of the first round, after that of the names."""
@@ -77,8 +75,6 @@ def read_csv(
     form
         How it is written.
     """
-    import polars as pl
-
     names = _header(file, form)
     if index is not None:
         one_of("index", index, names)
@@ -210,8 +206,6 @@ def _not_a_number(
 
 def _typed(column: pl.Series) -> pl.Series:
     """Labels as whole numbers, numbers, times, dates, or else text."""
-    import polars as pl
-
     readings: tuple[Callable[[], pl.Series], ...] = (
         lambda: column.cast(pl.Int64),
         lambda: column.cast(pl.Float64),

@@ -6,10 +6,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-import polars as pl
-
 from holdfast.data.traces import read_frame
 from holdfast.errors import InvalidParameter, nearest
+from holdfast.extras import pl
 
 STATUSES = ("told", "late", "missing", "open", "forced")
 """What can have become of the loss of a round; ``forced``: an operator chose the arm."""

@@ -18,6 +18,7 @@ from holdfast.checks import one_of
 from holdfast.data.csv_file import CsvFormat
 from holdfast.data.traces import Trace, label_text, read_frame, read_trace
 from holdfast.errors import InvalidParameter
+from holdfast.extras import pl
 
 Fill = Literal["last", "ignore"]
 Missing = Literal["unavailable"]
@@ -126,8 +127,6 @@ def _from_long(
     source: object, long: str | Sequence[str], arms: Sequence[str] | None, form: CsvFormat
 ) -> tuple[str, Trace]:
     """The name of the column of times; one row per time and one column per arm, in order of time or as they appear."""
-    import polars as pl
-
     names = [name.strip() for name in long.split(",")] if isinstance(long, str) else list(long)
     if len(set(names)) != 3 or not all(isinstance(name, str) for name in names):
         raise InvalidParameter("long", "must be the names of three columns: time, arm and loss", long)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,11 +19,8 @@ from numpy.typing import NDArray
 from holdfast.checks import one_of
 from holdfast.data.csv_file import FIRST_LINE, IF_MISSING, PLAIN, CsvFormat, read_csv
 from holdfast.errors import InvalidParameter
+from holdfast.extras import pl
 from holdfast.layouts import Array
-
-if TYPE_CHECKING:
-    import polars as pl
-
 
 ROWS_AT_ONCE = 2**16
 
@@ -187,8 +184,6 @@ def _taken(frame: pl.DataFrame, index: str | None, arms: Sequence[str] | None) -
 def _frame_in(
     file: Path, suffix: str, index: str | None, numbers: Sequence[str] | None = None, form: CsvFormat = PLAIN
 ) -> pl.DataFrame:
-    import polars as pl
-
     with unreadable(file, suffix):
         if suffix in ARROW:
             return pl.read_ipc(file)
@@ -215,8 +210,6 @@ def _from_file(file: Path, index: str | None, arms: Sequence[str] | None, form: 
 @contextmanager
 def unreadable(file: Path, suffix: str) -> Iterator[None]:
     """One line instead of what polars raises over a damaged file; its panics are no Exceptions."""
-    import polars as pl
-
     try:
         yield
     except InvalidParameter:
@@ -235,8 +228,6 @@ def unreadable(file: Path, suffix: str) -> Iterator[None]:
 
 def _as_frame(source: Any) -> pl.DataFrame | None:
     """A data frame of any make as one of polars, or None."""
-    import polars as pl
-
     if isinstance(source, pl.DataFrame):
         return source
     make = type(source).__module__.partition(".")[0]
@@ -258,8 +249,6 @@ def _as_frame(source: Any) -> pl.DataFrame | None:
 
 def _of_pandas(column: Any) -> Any:
     """A column as polars takes it: objects as the times, dates or numbers that they are, or else as text."""
-    import polars as pl
-
     values = column.to_numpy()
     if values.dtype.kind != "O":
         return values
@@ -281,8 +270,6 @@ def _refuse_twins(names: Sequence[str], where: str) -> None:
 
 def _from_frame(frame: pl.DataFrame, index: str | None, source: str) -> Trace:
     """Columns of numbers, and one with labels if `index` names it."""
-    import polars as pl
-
     labels = None
     if index is not None:
         labels = _labels(frame[one_of("index", index, frame.columns)], source)
@@ -317,15 +304,11 @@ def _labels(column: pl.Series, source: str) -> NDArray[Any]:
 
 
 def _as_floats(frame: pl.DataFrame) -> Array:
-    import polars as pl
-
     return frame.select(pl.all().cast(pl.Float64).fill_null(float("nan"))).to_numpy()
 
 
 def _smallest_float(kind: pl.DataType) -> type[np.floating[Any]]:
     """float32 where it holds every number of the column."""
-    import polars as pl
-
     return np.float32 if kind in (pl.Float32, pl.Boolean, pl.Int8, pl.UInt8, pl.Int16, pl.UInt16) else np.float64
 
 

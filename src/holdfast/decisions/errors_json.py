@@ -14,7 +14,7 @@ import json
 from typing import Any
 
 from holdfast import errors
-from holdfast.errors import HoldfastError, InvalidParameter, OtherSettings, SomeRefused, UnknownPlayer
+from holdfast.errors import HoldfastError, InvalidParameter, OtherSettings, SomeRefused, UnknownGame
 
 FIELDS: dict[type[HoldfastError], tuple[str, ...]] = {
     InvalidParameter: ("parameter", "rule", "value"),
@@ -22,7 +22,7 @@ FIELDS: dict[type[HoldfastError], tuple[str, ...]] = {
     errors.AlreadyTold: ("id", "recorded", "loss"),
     errors.TooLate: ("id", "loss", "settled", "reason"),
     errors.Forgotten: ("id", "reason"),
-    UnknownPlayer: ("name", "known"),
+    UnknownGame: ("name", "known"),
     OtherSettings: ("name", "differences", "hints"),
 }
 """What each error is made of; all others are made of their message."""
@@ -30,9 +30,8 @@ FIELDS: dict[type[HoldfastError], tuple[str, ...]] = {
 
 def error_to_json(error: HoldfastError) -> dict[str, Any]:
     """An error as JSON carries it: its kind, its message, and what it is made of."""
-    kind = type(error)
-    known = kind if kind in FIELDS or hasattr(errors, kind.__name__) else errors.StoreError
-    content: dict[str, Any] = {"error": known.__name__, "message": str(error)}
+    kind = next(kind for kind in type(error).__mro__ if kind.__module__ == errors.__name__)
+    content: dict[str, Any] = {"error": kind.__name__, "message": str(error)}
     if isinstance(error, SomeRefused):
         return content | {"told": error.told, "refused": [error_to_json(one) for one in error.refused]}
     return content | {name: _plain(getattr(error, name)) for name in FIELDS.get(kind, ())}

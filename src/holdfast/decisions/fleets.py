@@ -13,7 +13,7 @@ from holdfast.decisions.open_game import fresh_game
 from holdfast.decisions.settings import Settings
 from holdfast.decisions.stores import Store, store_at
 from holdfast.decisions.stores.sql import Fresh
-from holdfast.errors import InvalidParameter, OutOfTurn, UnknownPlayer
+from holdfast.errors import InvalidParameter, OutOfTurn, UnknownGame
 from holdfast.players.fleet import Fleet, FleetGame
 from holdfast.policies.policy import Policy
 
@@ -95,7 +95,7 @@ def fleet_from_store(url: str | Store, names: Sequence[str], *, policy: Policy |
     for i, name in enumerate(names):
         found = store.find(name)
         if found is None:
-            raise UnknownPlayer(name, store.names())
+            raise UnknownGame(name, store.names())
         with store.transaction(found.id, writing=False) as transaction:
             setup = setup_of(found, policy)
             game, head, blocks = stored_state(setup, transaction).learner, transaction.head, transaction.blocks("open")

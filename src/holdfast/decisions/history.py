@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from holdfast.checks import whole_number
 from holdfast.decisions.codec import undamaged
@@ -19,10 +19,8 @@ from holdfast.decisions.settings import long_wait
 from holdfast.decisions.setup import ArmSums, Part, Setup, parts_of, players_of
 from holdfast.decisions.stores.sql import Transaction
 from holdfast.errors import BadStore, InvalidParameter
+from holdfast.extras import pl
 from holdfast.files import whole_file
-
-if TYPE_CHECKING:
-    import polars as pl
 
 AT_ONCE = 1000
 """Blocks read, or removed, in one transaction."""
@@ -134,14 +132,10 @@ class History:
         that of playing it. Where single losses are no longer stored, each round of the block has its mean, and `single`
         is false.
         """
-        import polars as pl
-
         return pl.concat(self.log_parts())
 
     def log_parts(self) -> Iterator[pl.DataFrame]:
         """The log in parts, in order; the first is empty."""
-        import polars as pl
-
         setup = self._executor.setup
         arm = pl.Int64 if setup.policy.arms is None else pl.String
         types = (pl.Float64, arm, pl.Float64, pl.Float64, pl.Int64, pl.Boolean, pl.String)
@@ -205,7 +199,6 @@ class History:
 
 def frame_of(blocks: Iterable[Block], names: Sequence[int | str]) -> pl.DataFrame:
     """One row per block; `names` are those of all arms."""
-    import polars as pl
 
     def name_of(block: Block) -> int | str:
         if block.arm >= len(names):
@@ -326,7 +319,5 @@ def _arm_totals(setup: Setup, arm: int, sums: ArmSums, unsettled: list[tuple[Par
 
 def _with_times(frame: pl.DataFrame, *columns: str) -> pl.DataFrame:
     """Seconds since 1970 as times in UTC, whole microseconds."""
-    import polars as pl
-
     micro = [(pl.col(name) * 1e6).round().cast(pl.Int64).cast(pl.Datetime("us", "UTC")) for name in columns]
     return frame.with_columns(micro)

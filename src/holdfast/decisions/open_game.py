@@ -19,7 +19,7 @@ from holdfast.decisions.settings import Settings, given_settings
 from holdfast.decisions.setup import ArmSums, State
 from holdfast.decisions.stores import Store, store_at
 from holdfast.decisions.stores.sql import Fresh
-from holdfast.errors import InvalidParameter, UnknownPlayer
+from holdfast.errors import InvalidParameter, UnknownGame
 from holdfast.players.game import Game as Learner
 from holdfast.policies.policy import Policy
 from holdfast.scales import Scale
@@ -173,7 +173,7 @@ def _found(store: Store, name: str, fresh: Fresh | None, deadline: float) -> Gam
     game = store.find(name, deadline)
     if game is None:
         if fresh is None:
-            raise UnknownPlayer(name, store.names(deadline))
+            raise UnknownGame(name, store.names(deadline))
         game = store.create([fresh], deadline)[0]
     return game
 

@@ -19,7 +19,7 @@ from collections.abc import Collection, Iterator, Mapping
 from datetime import timedelta
 from functools import partial
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any, NoReturn, Unpack
+from typing import Any, NoReturn, Unpack
 from urllib.parse import quote, urlsplit
 
 import numpy as np
@@ -35,13 +35,11 @@ from holdfast.decisions.models import Block, Decision, Receipt
 from holdfast.decisions.router import MOST_AT_ONCE, AskOptions, Outcomes, Router, receipts_of, reported_pairs
 from holdfast.decisions.settings import Settings
 from holdfast.errors import HoldfastError, InvalidParameter, OutOfTurn, StoreError, UnknownDecision
+from holdfast.extras import pl
 from holdfast.layouts import Array
 from holdfast.players.document import described
 from holdfast.policies.policy import Policy
 from holdfast.policies.registry import make_policy
-
-if TYPE_CHECKING:
-    import polars as pl
 
 AT_ONCE = 5000
 """Losses in one request."""
@@ -419,8 +417,6 @@ class RemoteHistory(History):
     @property
     def log(self) -> pl.DataFrame:
         """One row per loss that counted."""
-        import polars as pl
-
         path = f"{self._router._place}/export?format=parquet"
         return pl.read_parquet(io.BytesIO(self._router._server.call("GET", path)))
 

@@ -113,6 +113,14 @@ class Router:
             f"{head.switches} switches, holding {self._arm(head)!r} for {head.rounds - head.handed} more>"
         )
 
+    def _repr_html_(self) -> str:
+        from holdfast.report.notebook import view
+
+        arms = self.history.totals.arms
+        means = ("–" if arm.mean is None else f"{arm.mean:.4g}" for arm in arms)
+        rows = [[str(arm.arm), str(arm.rounds), mean] for arm, mean in zip(arms, means, strict=True)]
+        return view(repr(self).strip("<>"), ["arm", "rounds", "mean loss"], rows)
+
     def __reduce__(self) -> NoReturn:
         raise TypeError(
             "a Router cannot be pickled: send the url and the name, and open it there with "

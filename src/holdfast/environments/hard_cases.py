@@ -80,10 +80,8 @@ class Corrupted(HardCase):
         Δ, at most ½.
     stretches
         Into how many equal runs of rounds the corruption is cut.
-    shuffled
-        Rotate the arms by a random number of places, drawn anew in each replication.
-    noise
-        Whether a loss is a coin with the mean as its probability, or the mean itself.
+    shuffled, noise
+        As in `PiecewiseConstant`.
 
     >>> Corrupted(3, 1000, corrupted=100).means.tolist()
     [[0.5, 0.3, 0.5], [0.3, 0.5, 0.5]]
@@ -127,10 +125,8 @@ class Drifting(HardCase):
         Half of the spread of the means, at most ½.
     steps
         Phases of equal length.
-    shuffled
-        Rotate the arms by a random number of places, drawn anew in each replication.
-    noise
-        Whether a loss is a coin with the mean as its probability, or the mean itself.
+    shuffled, noise
+        As in `PiecewiseConstant`.
 
     >>> Drifting(2, 1000, gap=0.1, steps=3).means.round(3).tolist()
     [[0.4, 0.6], [0.5, 0.5], [0.6, 0.4]]
@@ -169,10 +165,8 @@ class Seasonal(HardCase):
         Together at most ½.
     lag
         How far the seasons of the arms are apart: 0 for one season, 1 for arms spread over the whole of it.
-    shuffled
-        Rotate the arms by a random number of places, drawn anew in each replication.
-    noise
-        Whether a loss is a coin with the mean as its probability, or the mean itself.
+    shuffled, noise
+        As in `PiecewiseConstant`.
 
     >>> Seasonal(2, 10_000, period=2400).starts[:3].tolist()
     [0.0, 100.0, 200.0]
@@ -216,10 +210,8 @@ class ChangingBest(HardCase):
         Δ, at most ½.
     changes
         How often the best arm changes, at equal distances.
-    shuffled
-        Rotate the arms by a random number of places, drawn anew in each replication.
-    noise
-        Whether a loss is a coin with the mean as its probability, or the mean itself.
+    shuffled, noise
+        As in `PiecewiseConstant`.
 
     >>> ChangingBest(3, 900, changes=2).means.tolist()
     [[0.3, 0.5, 0.5], [0.5, 0.3, 0.5], [0.5, 0.5, 0.3]]
@@ -257,10 +249,8 @@ class UnseenTurn(HardCase):
         K and T.
     gap, drop
         At most ½, and `drop` the larger.
-    noise
-        False for losses that equal their means.
-    shuffled
-        Rotate the arms by a random number of places, drawn anew in each replication.
+    shuffled, noise
+        As in `PiecewiseConstant`.
 
     >>> UnseenTurn(3, 900, noise=False).expected(299, 301).tolist()
     [0.8, 1.0, 0.7]
@@ -302,10 +292,8 @@ class JumpingLevels(HardCase):
         Δ, at most ½.
     seed
         Of the levels: they are the same in every replication.
-    noise
-        False, unless given.
-    shuffled
-        Rotate the arms by a random number of places, drawn anew in each replication.
+    shuffled, noise
+        As in `PiecewiseConstant`, but without noise unless given.
 
     >>> world = JumpingLevels(3, 2000, stretch=500, gap=0.1)
     >>> len(world.starts), world.gaps.round(12).tolist()[0]

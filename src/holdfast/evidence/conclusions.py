@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import polars as pl
-
 from holdfast.evidence.contestants import PAPER
 from holdfast.evidence.findings import ArenaFindings
+from holdfast.extras import pl
 from holdfast.number_format import counted, three_digits
 
 OWN = "adaptive"

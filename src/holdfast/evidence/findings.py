@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-import polars as pl
-
 from holdfast.evidence.settings import ArenaSettings
 from holdfast.evidence.worlds import World
+from holdfast.extras import pl
 
 KNOWS_T = "†"
 """The mark of policies that know T."""

@@ -20,10 +20,10 @@ import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import polars as pl
 
 from holdfast.evidence.contestants import PAPER, knows_horizon
 from holdfast.evidence.worlds import World
+from holdfast.extras import pl
 from holdfast.layouts import Array
 from holdfast.policies import Policy
 from holdfast.results import Result

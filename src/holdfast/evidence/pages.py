@@ -8,13 +8,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 from holdfast.evidence.conclusions import conclusions
 from holdfast.evidence.contestants import PAPER
 from holdfast.evidence.findings import KNOWS_T, ArenaFindings
 from holdfast.evidence.measures import FLOOR
 from holdfast.evidence.worlds import GROUPS, World
+from holdfast.extras import pl
 from holdfast.number_format import number, three_digits
 from holdfast.report.charts import ChartRow, HeatMap, Line, LineChart, Panel
 from holdfast.report.html_parts import Column, folded, heading, heat_map, line_chart, listed, pairs, paragraph, table

@@ -28,7 +28,7 @@ from holdfast.results import Result
 from holdfast.runs.outputs import Outputs
 from holdfast.runs.record import document
 from holdfast.simulation.backends import Backend
-from holdfast.studies.run import StudyRun, play_study
+from holdfast.studies.run import StudyRun, run_study
 
 GAMES, TABLE, DOCUMENT, PAGE = "games", "arena.parquet", "arena.json", "arena.html"
 FORMAT, VERSION = "holdfast.arena", 1
@@ -94,7 +94,7 @@ def run_arena(
     place = Path(out)
     with claimed(place, "playing an arena"):
         Outputs(place, "an arena").refuse_foreign((TABLE, DOCUMENT, PAGE))
-    run = play_study(
+    run = run_study(
         study,
         place / GAMES,
         backend=backend,

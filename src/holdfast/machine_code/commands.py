@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from holdfast._numba import cache as disk
+from holdfast.command_line import LIST, names
 
 cache = typer.Typer(
     rich_markup_mode=None, invoke_without_command=True, help="Show the folder of machine code and what it holds."
@@ -35,11 +36,11 @@ def clear() -> None:
 
 def warm(
     policies: Annotated[
-        str | None, typer.Option(help="Policies to ask and tell: names with commas; all by default.")
+        list[str] | None, typer.Option(metavar=LIST, help="Policies that will decide; all by default.")
     ] = None,
     simulated: Annotated[
-        str | None,
-        typer.Option(help="Policies to simulate: names with commas, '' for none; the main ones by default."),
+        list[str] | None,
+        typer.Option(metavar=LIST, help="Policies to simulate, '' for none; the main ones by default."),
     ] = None,
 ) -> None:
     """Compile beforehand, as for the image of a container.
@@ -49,12 +50,10 @@ def warm(
     """
     from holdfast.machine_code.warm import warm as compile_beforehand
 
-    compile_beforehand(_names(policies), _names(simulated), echo=print)
+    compile_beforehand(
+        None if policies is None else names(policies), None if simulated is None else names(simulated), echo=print
+    )
     _print_folder()
-
-
-def _names(text: str | None) -> list[str] | None:
-    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
 
 
 def _print_folder() -> None:

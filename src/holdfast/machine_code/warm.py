@@ -8,18 +8,17 @@ from typing import Any
 
 from holdfast.checks import one_of
 from holdfast.environments import Bernoulli
+from holdfast.extras import installed
 from holdfast.players import AllLossesPlayer
 from holdfast.policies.policy import Policy
 from holdfast.policies.registry import POLICIES, make_policy
-from holdfast.simulation.game import SIDE_BY_SIDE
-from holdfast.simulation.run import simulate
 
 SIMULATED = ("adaptive", "tsallis-switch", "tsallis-inf", "exp3")
-"""The policies whose simulation is compiled when nobody says which."""
+"""The policies whose simulation is compiled by default."""
 
 HORIZON = 100
 NEEDED = {"n_arms": 2, "switching_cost": 1.0, "horizon": HORIZON}
-"""Any values will do: they are no part of the code."""
+"""Any values: they are not part of the code."""
 
 
 def warm(
@@ -33,10 +32,11 @@ def warm(
     Parameters
     ----------
     policies
-        Names of policies that will be asked and told; all by default.
+        Names of policies that will decide; all by default.
     simulated
         Names of policies that will be simulated with `Bernoulli` losses on threads; by default the adaptive one,
-        Tsallis-Switch, Tsallis-INF and EXP3, as far as they are among `policies`.
+        Tsallis-Switch, Tsallis-INF and EXP3, as far as they are among `policies`; none where the extra ``simulate``
+        is not installed.
     echo
         Called with a line for each thing that is ready.
 
@@ -45,7 +45,8 @@ def warm(
     exp3: ask and tell
     """
     online = [one_of("policies", name, POLICIES) for name in (POLICIES if policies is None else policies)]
-    chosen = [name for name in SIMULATED if name in online] if simulated is None else simulated
+    usual = SIMULATED if installed("polars") else ()
+    chosen = [name for name in usual if name in online] if simulated is None else simulated
     offline = [one_of("simulated", name, POLICIES) for name in chosen]
     for name in online:
         _play_online(_any(name))
@@ -74,6 +75,9 @@ def _play_online(policy: Policy) -> None:
 
 
 def _simulate(policy: Policy) -> None:
+    from holdfast.simulation.game import SIDE_BY_SIDE
+    from holdfast.simulation.run import simulate  # needs an extra that games alone do not
+
     simulate(
         policy,
         Bernoulli.with_gap(policy.n_arms, 0.1),

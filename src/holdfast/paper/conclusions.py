@@ -1,4 +1,4 @@
-"""What a run teaches, in sentences that are computed: numbers and words follow from the tables."""
+"""What a run shows, as a written summary: numbers and words follow from the tables."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def _against_base(findings: PaperFindings) -> str:
         )
         if _order(base, own) == "lower":
             lower[name] = float(base.mean() / own.mean())
-    said = "Where losses are stochastic, the better BaSE, which is told the horizon, ends below Tsallis-Switch in "
+    said = "Where losses are stochastic, the better BaSE, which knows the horizon, ends below Tsallis-Switch in "
     if not lower:
         return f"{said}none of {len(tables)} settings."
     shares = ", ".join(f"{100 * share:.0f} % of it in {name}" for name, share in lower.items())

@@ -246,7 +246,7 @@ def _provenance(findings: PaperFindings) -> Section:
     parts = [part for result in findings.tables.values() for part in _parts(result.provenance)]
     versions = {name: str(version) for part in parts for name, version in part.get("versions", {}).items()}
     names = [] if len(findings.figures) == len(FIGURES) else [figure.name for figure in findings.figures]
-    told = {
+    facts = {
         "command": command_of(names, settings),
         "replications": f"{settings.replications} in the figures; {settings.judged} behind the verdicts, of which the "
         f"figures show the first; {settings.probed} in runs of up to {number(settings.long_horizon)} rounds",
@@ -256,7 +256,7 @@ def _provenance(findings: PaperFindings) -> Section:
         **versions,
         "machine": f"{platform.system()} {platform.machine()}",
     }
-    return Section("How this page was made", [pairs(told)], name="provenance")
+    return Section("How this page was made", [pairs(facts)], name="provenance")
 
 
 def _parts(provenance: dict[str, object]) -> list[dict[str, dict[str, str]]]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import holdfast
 from holdfast.errors import BadSavedState, HoldfastError
+from holdfast.extras import need
 from holdfast.files import claimed, reason, write_whole
 from holdfast.number_format import counted
 from holdfast.paper.figures import chosen
@@ -17,7 +18,6 @@ from holdfast.paper.games import Figure
 from holdfast.paper.pages import chart_of, write_report
 from holdfast.paper.tables import JUDGED, Table, play_table, read_table, tables_of, write_tables
 from holdfast.report.drawing import KINDS, write_images
-from holdfast.report.extra import need_matplotlib
 from holdfast.results import Result
 from holdfast.runs.outputs import Outputs
 from holdfast.runs.record import document
@@ -89,7 +89,7 @@ def reproduce(
     echo, verbose
         Called with each message; with `verbose` also for each table that was played.
     """
-    need_matplotlib()
+    need("matplotlib")
     asked = chosen(figures)
     settings = RunSettings(replications, horizon, n_arms, seed, tuple(further))
     where = find_backend(backend, workers=workers, scheduler=scheduler)

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
+from holdfast.extras import pl
 from holdfast.paper.games import Figure, Matches, play
 from holdfast.paper.probes import PROBES
 from holdfast.results import Result

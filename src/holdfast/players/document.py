@@ -72,7 +72,7 @@ def opened(data: object) -> dict[str, Any]:
 
 
 def described(policy: Policy) -> dict[str, Any]:
-    """A policy in a document: its settings, without its functions, whose names stand beside them."""
+    """A policy in a document: its settings, without its functions, whose names are kept with them."""
     settings = policy.settings()
     functions = sorted(name for name, value in settings.items() if callable(value))
     return {"policy": {k: v for k, v in settings.items() if k not in functions}, "functions": functions}
@@ -156,11 +156,11 @@ def checked(content: Mapping[str, Any], policy: Policy) -> Saved:
     )
     must_be(last_arm is None or last_arm not in out, "the last arm must not be out")
     must_be(block is None or block["arm"] in (last_arm, *out), "the last arm must be that of the block")
-    told = whole_number("rounds", content["rounds"], least=0, most=most)
+    rounds = whole_number("rounds", content["rounds"], least=0, most=most)
     switches = whole_number("switches", content["switches"], least=0, most=most)  # an outage may add some to a block
     ended = begun - (block is not None)
     held = 0 if block is None else int(block["rounds"]) - left
-    must_be(told - held >= ended, f"{ended} blocks have at least as many rounds; told {told}")
+    must_be(rounds - held >= ended, f"{ended} blocks have at least as many rounds; got {rounds}")
     must_be((switches >= 1) == (begun >= 1), "the first play is a switch")
     stream = content["stream"]
     must_be(
@@ -172,7 +172,7 @@ def checked(content: Mapping[str, Any], policy: Policy) -> Saved:
     )
     bounds, pieces = _losses(content, policy, held)
     policy.check_saved(state, block)
-    return Saved(state, block, last_arm, out, begun, stream, bounds, left, pieces, told, switches)
+    return Saved(state, block, last_arm, out, begun, stream, bounds, left, pieces, rounds, switches)
 
 
 def rehearse(game: Game, saved: Saved) -> None:
@@ -196,7 +196,7 @@ def rehearse(game: Game, saved: Saved) -> None:
 
 
 def _losses(content: Mapping[str, Any], policy: Policy, held: int) -> tuple[tuple[float, float], list[float]]:
-    """The range of one round's loss, and numbers that add up to the losses told in the block so far."""
+    """The range of one round's loss, and numbers that add up to the losses reported in the block so far."""
     low, high = (real_number("bounds", bound) for bound in content["bounds"])
     if policy.announces == "loss_bound" and (low, high) != policy.bounds:
         must_be(low == 0.0 and 1 / LARGEST <= high <= LARGEST, "bounds must be 0 and an announced loss_bound")
@@ -206,7 +206,7 @@ def _losses(content: Mapping[str, Any], policy: Policy, held: int) -> tuple[tupl
     total = math.fsum(pieces)
     slack = 1e-9 * max(abs(low), abs(high), 1e-300) * max(held, 1)
     must_be(held * low - slack <= total <= held * high + slack, f"{held} rounds cannot have lost {total:g}")
-    must_be(held > 0 or not pieces, "before a round of the block is told there are no pieces")
+    must_be(held > 0 or not pieces, "before the first loss of the block there are no pieces")
     return (low, high), pieces
 
 

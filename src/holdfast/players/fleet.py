@@ -46,7 +46,7 @@ class FleetGame(NamedTuple):
     game: Game
     """A copy; its `block` is the current one."""
     left: int
-    """Rounds of the block whose losses are not told; 0 between blocks."""
+    """Rounds of the block whose losses are not reported yet; 0 between blocks."""
     rounds: int
     switches: int
     losses: Sequence[float]
@@ -112,7 +112,7 @@ class Fleet:
 
     @property
     def rounds(self) -> Ints:
-        """Rounds told so far, per game."""
+        """Rounds whose losses were reported, per game."""
         with self._lock:
             return np.array(self._games.rounds)
 
@@ -158,9 +158,9 @@ class Fleet:
 
         def ask_some(first: int, last: int) -> int:
             some = slice(first, last)
-            told = announced if len(announced) == 1 else announced[some]
+            given = announced if len(announced) == 1 else announced[some]
             return int(
-                self._ask(self._packed, self._games, self.policy.n_arms, chosen[some], told, arms[some], blocks[some])
+                self._ask(self._packed, self._games, self.policy.n_arms, chosen[some], given, arms[some], blocks[some])
             )
 
         if any(status == BROKEN for status in self._spread(ask_some, len(chosen))):
@@ -313,8 +313,8 @@ class Fleet:
         costs = np.atleast_1d(np.asarray(switching_cost, dtype=np.float64)) if _numbers(switching_cost) else None
         if costs is None or costs.shape not in ((1,), (count,)):
             raise InvalidParameter("switching_cost", f"must be one number, or {count}", switching_cost)
-        told = {cost: announced_value(self.policy, {"switching_cost": cost})[0] for cost in np.unique(costs).tolist()}
-        return np.array([told[cost] for cost in costs.tolist()])
+        values = {cost: announced_value(self.policy, {"switching_cost": cost})[0] for cost in np.unique(costs).tolist()}
+        return np.array([values[cost] for cost in costs.tolist()])
 
     def _spread(self, work: Callable[[int, int], int], count: int) -> list[int]:
         """`work` on pieces of 0 … count, on threads where there is enough of it."""

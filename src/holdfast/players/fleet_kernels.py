@@ -36,11 +36,11 @@ class Games(NamedTuple):
     streams: Any
     blocks: Any
     parts: Any
-    """Sum of the losses told in the block."""
+    """Sum of the losses reported in the block."""
     used: Any
     """How many numbers of `parts` are in use."""
     left: Any
-    """Rounds of the block whose losses are not told."""
+    """Rounds of the block whose losses are not reported yet."""
     begun: Any
     rounds: Any
     switches: Any

@@ -1,4 +1,4 @@
-"""Losses in the user's units: which may be told, what is announced, and what a policy's kernels are given.
+"""Losses in the user's units: which are valid, what is announced, and what a policy's kernels are given.
 
 They are added up without rounding: a few numbers have exactly the sum of all that were added (Shewchuk 1997). In plain
 Python by `math.fsum`; compiled, for fleets, in a fixed number of places.
@@ -70,15 +70,15 @@ def rounded_sum(parts: Any, used: int) -> float:
     return high
 
 
-def announced_value(policy: Policy, told: Mapping[str, float | None]) -> tuple[float, tuple[float, float]]:
-    """What the policy is told at the start of a block, in normalised units, and the range of the block's losses."""
+def announced_value(policy: Policy, given: Mapping[str, float | None]) -> tuple[float, tuple[float, float]]:
+    """What the policy must know when a block begins, in normalised units, and the range of the block's losses."""
     wanted = policy.announces
-    for name, value in told.items():
+    for name, value in given.items():
         if value is not None and name != wanted:
             raise InvalidParameter(name, f"is not announced to {policy.label}", value)
     if wanted is None:
         return 0.0, policy.bounds
-    value = told[wanted]
+    value = given[wanted]
     if value is None:
         raise InvalidParameter(wanted, f"must be announced when a block begins: ask({wanted}=...)", None)
     if wanted == "loss_bound":

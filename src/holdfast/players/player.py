@@ -1,6 +1,6 @@
 """Online play: one game in progress, two verbs.
 
-The object checks what it is told and counts; every number that decides comes from the policy's kernels.
+The object checks what it is given and counts; every number that decides comes from the policy's kernels.
 """
 
 from __future__ import annotations
@@ -93,9 +93,18 @@ class Player:
         held = f", holding {self._arm!r} for {self._left} more" if self._left else ""
         return f"<Player of {self.policy.label}: {self._rounds} rounds, {self._switches} switches{held}>"
 
+    def _repr_html_(self) -> str:
+        from holdfast.report.notebook import bar, view
+
+        rows = []
+        if self.policy.knows_probabilities and (self._left or self.policy.announces is None):
+            names = self.policy.arms or range(self.policy.n_arms)
+            rows = [[str(arm), bar(share)] for arm, share in zip(names, self.probabilities, strict=True)]
+        return view(repr(self).strip("<>"), ["arm", "probability"], rows)
+
     @property
     def rounds(self) -> int:
-        """Rounds told so far."""
+        """Rounds whose losses were reported."""
         return self._rounds
 
     @property
@@ -151,15 +160,15 @@ class Player:
             The arms that can be played now; all of them if not given. While the arm of the block is not among them, the
             next best is played, and the block learns what that one lost.
         """
-        told = {"switching_cost": switching_cost, "loss_bound": loss_bound}
+        given = {"switching_cost": switching_cost, "loss_bound": loss_bound}
         out = None if available is None else self._unavailable(available)
         if self._left:
             if (switching_cost is not None or loss_bound is not None) and self.policy.announces is None:
-                announced_value(self.policy, told)
+                announced_value(self.policy, given)
             if out is self._out is None:
                 return self._arm
         else:
-            announced, self._bounds = announced_value(self.policy, told)
+            announced, self._bounds = announced_value(self.policy, given)
             _, self._left = self._game.begin(announced)
         self._out = out
         arm = int(self._game.block.item(0))

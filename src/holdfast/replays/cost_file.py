@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from holdfast.checks import one_of
 from holdfast.data.csv_file import PLAIN, CsvFormat
 from holdfast.data.traces import read_frame
 from holdfast.errors import InvalidParameter
+from holdfast.extras import pl
 from holdfast.layouts import Array
 
 

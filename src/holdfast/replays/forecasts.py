@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from holdfast.data.csv_file import PLAIN, CsvFormat
 from holdfast.data.traces import Trace, read_frame
 from holdfast.errors import InvalidParameter
+from holdfast.extras import pl
 from holdfast.layouts import Array
 
 ISSUED, ROUND = "issued", "round"

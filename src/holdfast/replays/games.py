@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from holdfast.checks import whole_number
 from holdfast.environments import LossTable
 from holdfast.errors import InvalidParameter
+from holdfast.extras import pl
 from holdfast.layouts import Array
 from holdfast.policies import Policy
 from holdfast.policies.adaptive import AdaptiveTsallisSwitch

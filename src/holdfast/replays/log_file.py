@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 import holdfast
 from holdfast.checks import real_number
 from holdfast.data.log_file import read_log_columns
 from holdfast.errors import HoldfastError, InvalidParameter, printable
+from holdfast.extras import pl
 from holdfast.files import claimed
 from holdfast.number_format import five_digits, number
 from holdfast.replays.cost_table import exact

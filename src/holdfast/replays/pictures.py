@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
+from holdfast.extras import pl
 from holdfast.replays.cost_table import exact
 from holdfast.replays.games import WHOLE
 from holdfast.report.charts import ChartRow, Line, LineChart, Panel, Ribbon, one_panel

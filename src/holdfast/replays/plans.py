@@ -18,6 +18,7 @@ from holdfast.errors import InvalidParameter
 from holdfast.policies.switching_costs import CostTable, checked_costs
 from holdfast.replays.dynamic_program import NO_LAYER, Programme, add_up, memory_needed
 from holdfast.replays.pair_plans import cheapest_arms, switching_paid
+from holdfast.report.notebook import view
 
 LARGEST_LOSS = 1e100
 """Losses beyond this could overflow in a sum."""
@@ -59,6 +60,12 @@ class Plan:
             f"<Plan of {len(self.arms)} rounds: cost {self.cost:.6g} = losses {self.losses:.6g} "
             f"+ {one}{self.switches} switches>"
         )
+
+    def _repr_html_(self) -> str:
+        starts, arms = self.runs()
+        rounds = np.diff(starts, append=len(self.arms))
+        rows = [[str(arm), str(start + 1), str(n)] for arm, start, n in zip(arms, starts, rounds, strict=True)]
+        return view(repr(self).strip("<>"), ["arm", "from round", "rounds"], rows)
 
 
 @dataclass(frozen=True, eq=False)

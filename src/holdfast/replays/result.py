@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 import holdfast
 from holdfast.data.traces import label_text
 from holdfast.errors import InvalidParameter
+from holdfast.extras import pl
 from holdfast.files import claimed, write_whole
 from holdfast.layouts import Array
 from holdfast.number_format import number
@@ -262,6 +262,11 @@ class Replay:
         from holdfast.replays.terminal import as_text
 
         return as_text(self)
+
+    def _repr_html_(self) -> str:
+        from holdfast.replays.terminal import as_html
+
+        return as_html(self)
 
 
 def _plain_sentence(sentence: Sentence) -> dict[str, Any]:

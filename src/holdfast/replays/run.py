@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from holdfast.checks import number_range, one_of, real_number
@@ -20,6 +19,7 @@ from holdfast.data.traces import Trace
 from holdfast.environments import LossTable
 from holdfast.environments.environment import UNIT_RANGE
 from holdfast.errors import InvalidParameter
+from holdfast.extras import need, pl
 from holdfast.files import claimed
 from holdfast.policies.switching_costs import CostTable, checked_costs
 from holdfast.replays.cost_file import read_costs
@@ -41,7 +41,6 @@ from holdfast.replays.games import (
 from holdfast.replays.outputs import write_outputs
 from holdfast.replays.plans import LARGEST_LOSS, Plan, best_plan, hindsight
 from holdfast.replays.result import Held, Replay, Running
-from holdfast.report.extra import need_matplotlib
 from holdfast.results import Result
 from holdfast.simulation.backends import Backend, Reporting, find_backend
 from holdfast.simulation.progress import progress_bar
@@ -187,7 +186,7 @@ def replay(
     with ExitStack() as stack:
         folder = None
         if out is not None:
-            need_matplotlib()
+            need("matplotlib")
             place = stack.enter_context(claimed(out, "replaying"))
             record = described(table, pieces, runner, _fingerprint(table, runner))
             folder = ReplayFolder.admitted(place, record, resume)

@@ -10,6 +10,8 @@ from holdfast.errors import printable
 from holdfast.number_format import five_digits, number, percent, short
 from holdfast.replays.cost_table import Amount, Standing
 from holdfast.replays.games import WHOLE
+from holdfast.report.markup import element
+from holdfast.report.notebook import view
 from holdfast.result_text import shortened, terminal_columns
 
 if TYPE_CHECKING:
@@ -20,17 +22,10 @@ WIDTH = 80
 
 def as_text(replay: Replay) -> str:
     """All of it."""
-    span = "" if replay.labels is None else f", {replay.label(0)} to {replay.label(-1)}"
-    head = (
-        f"{replay.source}: {number(replay.rounds)} rounds of {len(replay.arms)} arms{span}; "
-        f"{replay.replications} replications, ± half of the {replay.confidence:.0%} interval"
-        f"{f'; costs in {replay.unit}' if replay.unit else ''}"
-    )
-    parts = [textwrap.fill(printable(head), WIDTH)]
+    parts = [textwrap.fill(printable(_head(replay)), WIDTH)]
     for lam in replay.switching_costs:
-        parts.append(_table(replay.standings[lam, WHOLE]))
-        said = [f"{'·' if sentence.decided else '?'} {sentence}" for sentence in replay.advice_by_cost[lam]]
-        parts.append(_filled(said))
+        parts.append(aligned(_table(replay.standings[lam, WHOLE]), WIDTH))
+        parts.append(_filled(_said(replay, lam)))
     if replay.notes:
         parts.append(_filled([f"* {note}" for note in replay.notes]))
     parts.append(_filled([f"What to do: {replay.recommendation}"]))
@@ -43,7 +38,29 @@ def _filled(lines: Sequence[str]) -> str:
     )
 
 
-def _table(standing: Standing) -> str:
+def as_html(replay: Replay) -> str:
+    """All of it, for a notebook."""
+    parts = [element("p", element("b", str(replay.recommendation))), element("p", _head(replay))]
+    for lam in replay.switching_costs:
+        head, *rows = _table(replay.standings[lam, WHOLE])
+        parts.append(view("", head, rows, _said(replay, lam)))
+    return element("div", *parts)
+
+
+def _said(replay: Replay, lam: float) -> list[str]:
+    return [f"{'·' if sentence.decided else '?'} {sentence}" for sentence in replay.advice_by_cost[lam]]
+
+
+def _head(replay: Replay) -> str:
+    span = "" if replay.labels is None else f", {replay.label(0)} to {replay.label(-1)}"
+    return (
+        f"{replay.source}: {number(replay.rounds)} rounds of {len(replay.arms)} arms{span}; "
+        f"{replay.replications} replications, ± half of the {replay.confidence:.0%} interval"
+        f"{f'; costs in {replay.unit}' if replay.unit else ''}"
+    )
+
+
+def _table(standing: Standing) -> list[list[str]]:
     base, plan = standing.fixed_cost(standing.best_arm), standing.plan_cost
     head = [
         standing.at.removeprefix("at ").removeprefix("with these "),
@@ -81,7 +98,7 @@ def _table(standing: Standing) -> str:
     for limit, value in sorted(standing.references.limited.items()):
         if 1 < limit < standing.references.plan_switches:
             rows.append([f"plan, switches ≤ {limit}", five_digits(value), "", "", over(value, base), over(value, plan)])
-    return aligned(rows, WIDTH)
+    return rows
 
 
 def aligned(rows: Sequence[Sequence[str]], width: int) -> str:

@@ -12,18 +12,30 @@ the tables that `simulate` gives. `HeatMap` and `Ribbon` stand alone.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
-from holdfast.results import MEASURES
+from holdfast.extras import pl
+from holdfast.regret import MEASURES
+from holdfast.statistics import student_quantile
 
 Scale = Literal["auto", "linear", "log"]
+
+Band = Literal["sd", "mean", "quantiles", "none"]
+BANDS: Mapping[Band, str] = {
+    "sd": "means, with bands of one standard deviation to either side",
+    "mean": "means, with bands of their 95 % confidence intervals",
+    "quantiles": "medians, with bands from the 10 % to the 90 % quantile",
+    "none": "means",
+}
+"""What a line and its band are."""
 
 DRAWN = ("pseudo_regret", "switches", "regret_with_switching")
 """The measures that a chart of a result shows unless others are asked for."""
@@ -106,10 +118,16 @@ class LineChart:
             for line in panel.lines
         )
 
-    def flattened(self, column: int) -> bool:
-        """Whether the panels of this column need a logarithmic axis: all of them get the same."""
+    def logarithmic(self, column: int) -> bool:
+        """Whether the panels of this column get a logarithmic axis, on screen and on paper: all of them the same.
+
+        Never unasked where a line ends at or below zero, which has no place there.
+        """
         panels = [row.panels[column] for row in self.rows if column < len(row.panels)]
-        return any(panel.scale == "log" or (panel.scale == "auto" and _flattened(panel)) for panel in panels)
+        if any(panel.scale == "log" for panel in panels):
+            return True
+        ends = [float(line.y[-1]) for panel in panels for line in panel.lines if line.y.size]
+        return min(ends, default=0.0) > 0 and any(panel.scale == "auto" and _flattened(panel) for panel in panels)
 
 
 @dataclass(frozen=True)
@@ -173,48 +191,84 @@ def one_panel(
     return LineChart((ChartRow("", (panel,)),), series_label, x_label, x_scale)
 
 
-def chart_row(frame: pl.DataFrame, label: str = "", measures: Sequence[str] = DRAWN) -> ChartRow:
-    """A row of panels from a result's table, one per measure: the mean of each policy and one standard deviation.
+def chart_row(frame: pl.DataFrame, label: str = "", measures: Sequence[str] = DRAWN, band: Band = "sd") -> ChartRow:
+    """A row of panels from a result's table. With one replication there is no band.
 
-    With one replication there is no band.
+    Parameters
+    ----------
+    frame
+        The table.
+    label
+        Above the row.
+    measures
+        Its columns that are drawn, a panel each.
+    band
+        One of `BANDS`.
     """
+    values = [pl.col(measure).cast(pl.Float64) for measure in measures]
+    found = {"mean": pl.Expr.mean, "sd": pl.Expr.std}
+    if band == "quantiles":
+        shares = {"q10": 0.1, "q50": 0.5, "q90": 0.9}
+        found = {name: partial(pl.Expr.quantile, quantile=at, interpolation="linear") for name, at in shares.items()}
+    columns = [make(value).name.suffix(f"_{what}") for value in values for what, make in found.items()]
     table = (
         frame.with_columns(pl.col("policy").cast(pl.String))
         .group_by("policy", "round", maintain_order=True)
-        .agg(
-            *(pl.col(m).cast(pl.Float64).mean().alias(f"{m}_mean") for m in measures),
-            *(pl.col(m).cast(pl.Float64).std(ddof=1).alias(f"{m}_sd") for m in measures),
-        )
+        .agg(pl.len().alias("n"), *columns)
         .sort("round", maintain_order=True)
     )
     parts = {policy: table.filter(pl.col("policy") == policy) for policy in in_order(_as_they_come(frame["policy"]))}
     return ChartRow(
         label,
         tuple(
-            Panel(MEASURES.get(measure, measure), tuple(_line(p, part, measure) for p, part in parts.items()))
+            Panel(MEASURES.get(measure, measure), tuple(_line(p, part, measure, band) for p, part in parts.items()))
             for measure in measures
         ),
     )
 
 
 def result_chart(
-    tables: Mapping[str, pl.DataFrame], *, series_label: str = "policy", measures: Sequence[str] = DRAWN
+    tables: Mapping[str, pl.DataFrame],
+    *,
+    series_label: str = "policy",
+    measures: Sequence[str] = DRAWN,
+    band: Band = "sd",
 ) -> LineChart:
-    """A chart of one or more result tables, a row each, by their labels."""
-    return LineChart(tuple(chart_row(frame, label, measures) for label, frame in tables.items()), series_label)
+    """A chart of one or more result tables.
+
+    Parameters
+    ----------
+    tables
+        Each is a row of panels, by its label.
+    series_label
+        What the lines are.
+    measures
+        Columns of the tables, a panel each.
+    band
+        One of `BANDS`.
+    """
+    return LineChart(tuple(chart_row(frame, label, measures, band) for label, frame in tables.items()), series_label)
 
 
 def _as_they_come(labels: pl.Series) -> list[str]:
     return [str(label) for label in labels.unique(maintain_order=True)]
 
 
-def _line(policy: str, part: pl.DataFrame, measure: str) -> Line:
-    mean = part[f"{measure}_mean"].to_numpy()
-    sd = part[f"{measure}_sd"].fill_null(np.nan).to_numpy()
-    rounds = part["round"].cast(pl.Int64).to_numpy()
-    if not np.isfinite(sd).any():
-        return Line(policy, rounds, mean)
-    return Line(policy, rounds, mean, mean - sd, mean + sd)
+def _line(policy: str, part: pl.DataFrame, measure: str, band: Band) -> Line:
+    def column(what: str) -> NDArray[np.float64]:
+        return part[f"{measure}_{what}"].fill_null(np.nan).to_numpy()
+
+    rounds, n = part["round"].cast(pl.Int64).to_numpy(), part["n"].to_list()
+    if band == "quantiles":
+        middle, low, high = column("q50"), column("q10"), column("q90")
+    else:
+        middle, half = column("mean"), column("sd")
+        if band == "mean":
+            half = half * [student_quantile(0.975, k - 1) / math.sqrt(k) if k > 1 else np.nan for k in n]
+        low, high = middle - half, middle + half
+    if band == "none" or max(n, default=1) == 1 or not np.isfinite(low).any():
+        return Line(policy, rounds, middle)
+    return Line(policy, rounds, middle, low, high)
 
 
 def _flattened(panel: Panel) -> bool:

@@ -7,18 +7,21 @@ linear near zero and logarithmic above, and the label of the axis says so.
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from holdfast.errors import MissingExtra
+from holdfast.extras import need
 from holdfast.files import write_whole
 from holdfast.number_format import number, short
 from holdfast.report.charts import LineChart, Panel, Ribbon, Scale
-from holdfast.report.extra import need_matplotlib
 from holdfast.report.palette import Look, looks
 
 if TYPE_CHECKING:
@@ -27,28 +30,51 @@ if TYPE_CHECKING:
 
 KINDS = ("png", "svg", "pdf")
 
+
+@dataclass(frozen=True)
+class Size:
+    """How a figure fits where it is shown: lengths in inches, text in points."""
+
+    width: float | None
+    """None: as wide as its panels need."""
+    row: float
+    """The height of a row of panels."""
+    columns: int
+    """Panels side by side at most."""
+    text: float
+
+
+SIZES = {
+    "screen": Size(None, 2.6, 1000, 9.5),
+    "column": Size(3.25, 1.9, 1, 8.0),
+    "page": Size(6.75, 2.0, 3, 8.0),
+}
+"""For a screen, for one column of a paper of two, and for both: the widths of ICML's and most conferences' pages."""
+
 WIDEST = 1000
 """Steps of a ribbon: more would be narrower than a pixel."""
 
 _INK, _QUIET, _GRID = "#222222", "#666666", "#e6e6e6"
 _STYLE: dict[Any, Any] = {
+    "pdf.fonttype": 42,  # TrueType: conferences refuse matplotlib's Type 3
+    "ps.fonttype": 42,
+    "pgf.rcfonts": False,  # the fonts of the paper
     "svg.hashsalt": "holdfast",  # else the ids in an SVG are drawn at random
     "text.parse_math": False,  # a dollar in a label is a dollar
     "axes.unicode_minus": True,
     "font.family": "DejaVu Sans",  # ships with matplotlib: the same bytes on every machine
-    "font.size": 9.5,
     "axes.edgecolor": _QUIET,
     "axes.labelcolor": _INK,
     "axes.linewidth": 0.7,
     "text.color": _INK,
     "xtick.color": _QUIET,
     "ytick.color": _QUIET,
-    "xtick.labelsize": 8.5,
-    "ytick.labelsize": 8.5,
 }
 _STEPS = [1, 2, 2.5, 5, 10]
 # Without these, files would carry the time they were made.
-_UNDATED: dict[str, dict[str, None]] = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
+_UNDATED: dict[str, dict[str, None]] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
+LATEX = ("pdflatex", "lualatex", "xelatex")
+"""What can measure the text of a figure for LaTeX, in the order it is looked for."""
 
 
 def write_images(chart: LineChart | Ribbon, folder: Path, name: str, title: str = "") -> tuple[Path, ...]:
@@ -59,11 +85,25 @@ def write_images(chart: LineChart | Ribbon, folder: Path, name: str, title: str 
 
 
 def rendered(
-    chart: LineChart | Ribbon, kinds: Sequence[str] = KINDS, *, title: str = "", dpi: int = 130
+    chart: LineChart | Ribbon, kinds: Sequence[str] = KINDS, *, title: str = "", dpi: int = 130, size: str = "screen"
 ) -> dict[str, bytes]:
-    """The chart as the bytes of files of these kinds."""
-    with styled():
-        figure = draw_ribbon(chart, title) if isinstance(chart, Ribbon) else draw_chart(chart, title)
+    """The chart as the bytes of files of these kinds.
+
+    Parameters
+    ----------
+    chart
+        What is drawn.
+    kinds
+        ``"png"``, ``"svg"``, ``"pdf"``, and ``"pgf"`` for LaTeX.
+    title
+        Above it.
+    dpi
+        Dots per inch of a PNG.
+    size
+        One of `SIZES`.
+    """
+    with styled(size, latex="pgf" in kinds):
+        figure = draw_ribbon(chart, title, size) if isinstance(chart, Ribbon) else draw_chart(chart, title, size)
         # The layout is solved once, not once for each format, and without drawing anything for it.
         figure.get_layout_engine().execute(figure)  # type: ignore[union-attr]  # a constrained one
         figure.set_layout_engine("none")
@@ -77,59 +117,77 @@ def _printed(figure: Figure, kind: str, dpi: int) -> bytes:
     buffer = BytesIO()
     figure.set_dpi(dpi)  # for each file: an SVG leaves its own
     canvas: Any = get_registered_canvas_class(kind)
-    getattr(canvas(figure), f"print_{kind}")(buffer, metadata=_UNDATED[kind])
+    options = {} if kind == "pgf" else {"metadata": _UNDATED.get(kind, {})}
+    getattr(canvas(figure), f"print_{kind}")(buffer, **options)
     return buffer.getvalue()
 
 
 @contextmanager
-def styled() -> Iterator[None]:
-    """Matplotlib with our settings inside the block, and its own after it."""
-    need_matplotlib()
+def styled(size: str = "screen", *, latex: bool = False) -> Iterator[None]:
+    """Matplotlib with our settings inside the block, and its own after it; `latex` where LaTeX must measure text."""
+    need("matplotlib")
     import matplotlib
 
-    with matplotlib.rc_context(_STYLE):
+    text = SIZES[size].text
+    points = {"font.size": text, "xtick.labelsize": text - 1, "ytick.labelsize": text - 1}
+    program: dict[Any, Any] = {}
+    if latex:
+        found = next(filter(shutil.which, LATEX), None)
+        if found is None:
+            raise MissingExtra(f"a figure for LaTeX needs one of {', '.join(LATEX)} on the path")
+        program = {"pgf.texsystem": found, "axes.unicode_minus": False}
+    with matplotlib.rc_context(_STYLE | points | program):
         yield
 
 
-def draw_chart(chart: LineChart, title: str = "") -> Figure:
-    """The chart as a matplotlib figure, with its legend below."""
-    need_matplotlib()
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+def draw_chart(chart: LineChart, title: str = "", size: str = "screen") -> Figure:
+    """The chart as a matplotlib figure, with its legend below; call it inside `styled`."""
+    need("matplotlib")
+    from holdfast.report.figure import ShownFigure
 
-    look = looks(chart.series)
-    columns = max((len(row.panels) for row in chart.rows), default=1)
-    width = {1: 6.0, 2: 8.5}.get(columns, 3.5 * columns)
-    figure = Figure(figsize=(width, 1.15 + 2.6 * max(len(chart.rows), 1)), layout="constrained")
-    FigureCanvasAgg(figure)
-    figure.get_layout_engine().set(w_pad=0.12, h_pad=0.06)  # type: ignore[union-attr, call-arg]  # a constrained one
-    axes = figure.subplots(max(len(chart.rows), 1), columns, squeeze=False)
-    thresholds = [_threshold(chart, column) for column in range(columns)]
-    for row, panels in zip(chart.rows, axes, strict=False):
-        panels[0].set_title(row.label, loc="left", fontsize=9.5, fontweight="bold")
-        for column, panel in enumerate(row.panels):
-            draw_panel(panels[column], panel, look, threshold=thresholds[column], x_scale=chart.x_scale)
-        for unused in panels[len(row.panels) :]:
+    look, sheet = looks(chart.series), SIZES[size]
+    rows = [
+        (row.label if first == 0 else "", list(enumerate(row.panels))[first : first + sheet.columns])
+        for row in chart.rows
+        for first in range(0, max(len(row.panels), 1), sheet.columns)
+    ]
+    columns = max((len(panels) for _, panels in rows), default=1)
+    width = sheet.width or {1: 6.0, 2: 8.5}.get(columns, 3.5 * columns)
+    scale = sheet.text / SIZES["screen"].text
+    figure = ShownFigure(figsize=(width, 1.15 * scale + sheet.row * max(len(rows), 1)), layout="constrained")
+    figure.get_layout_engine().set(w_pad=0.12 * scale, h_pad=0.06)  # type: ignore[union-attr, call-arg]  # a constrained one
+    axes = figure.subplots(max(len(rows), 1), columns, squeeze=False)
+    thresholds = [
+        _threshold(chart, column) for column in range(max((len(row.panels) for row in chart.rows), default=0))
+    ]
+    for (label, panels), places in zip(rows, axes, strict=False):
+        places[0].set_title(label, loc="left", fontsize=sheet.text, fontweight="bold")
+        for place, (column, panel) in zip(places, panels, strict=False):
+            draw_panel(place, panel, look, threshold=thresholds[column], x_scale=chart.x_scale, line=1.6 * scale)
+        for unused in places[len(panels) :]:
             unused.set_visible(False)
-    for panel in axes[-1]:
-        panel.set_xlabel(chart.x_label)
+    for places in axes.T:
+        lowest = [place for place in places if place.get_visible()]
+        lowest[-1].set_xlabel(chart.x_label)
     if title:
-        figure.suptitle(title, fontsize=12, fontweight="bold")
-    _legend(figure, chart.series_label, look)
+        figure.suptitle(title, fontsize=12 * scale, fontweight="bold")
+    heading = chart.series_label if sheet.width is None else ""  # a paper's caption says it
+    _legend(figure, heading, look, sheet.text - 0.5, scale)
     return figure
 
 
-def draw_ribbon(what: Ribbon, title: str = "") -> Figure:
-    """The bands as a matplotlib figure, one below the other, with the arms' colours above."""
-    need_matplotlib()
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+def draw_ribbon(what: Ribbon, title: str = "", size: str = "screen") -> Figure:
+    """The bands as a matplotlib figure, one below the other, with the arms' colours above; call it inside `styled`."""
+    need("matplotlib")
     from matplotlib.patches import Patch
 
-    look = list(looks(what.arms).items())
+    from holdfast.report.figure import ShownFigure
+
+    look, sheet = list(looks(what.arms).items()), SIZES[size]
+    scale = sheet.text / SIZES["screen"].text
+    width = sheet.width or 8.5
     names = list(what.held)
-    figure = Figure(figsize=(8.5, 1.3 + 0.34 * len(names)), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = ShownFigure(figsize=(width, scale * (1.3 + 0.34 * len(names))), layout="constrained")
     axes = figure.subplots()
     for place, name in enumerate(names):
         changes, arms, steps = what.stretches(name, WIDEST)
@@ -144,9 +202,11 @@ def draw_ribbon(what: Ribbon, title: str = "") -> Figure:
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
     if title:
-        figure.suptitle(title, fontsize=12, fontweight="bold")
+        figure.suptitle(title, fontsize=12 * scale, fontweight="bold")
     handles = [Patch(color=style.light, label=arm) for arm, style in look]
-    figure.legend(handles=handles, loc="outside lower center", ncols=min(len(handles), 7), frameon=False, fontsize=9)
+    across = max(1, min(len(handles), int(7 * width / 8.5)))
+    text = sheet.text - 0.5
+    figure.legend(handles=handles, loc="outside lower center", ncols=across, frameon=False, fontsize=text)
     return figure
 
 
@@ -158,19 +218,21 @@ def draw_panel(
     threshold: float | None = None,
     scale: Scale = "auto",
     x_scale: str = "linear",
+    line: float = 1.6,
 ) -> None:
     """Draw the lines, bands and points of a panel on these axes, which may be anybody's.
 
     `scale` "log" takes a plain logarithmic axis; otherwise `threshold` is where a logarithmic scale begins, if at all.
+    `line` is the width of lines in points.
     """
-    for order, line in enumerate(panel.lines):
+    for order, series in enumerate(panel.lines):
         # A hundred points are as smooth as the print, and keep the files small.
-        thin, style = line.thin(even=80, log=20), look[line.series]
+        thin, style = series.thin(even=80, log=20), look[series.series]
         if thin.low is not None and thin.high is not None:
             axes.fill_between(thin.x, thin.low, thin.high, color=style.light, alpha=0.16, linewidth=0)
-        stroke = _stroke(style) | {"label": line.series}
-        if not line.joined:
-            axes.plot(thin.x, thin.y, **{**stroke, "linestyle": "none", "markersize": 6})
+        stroke = _stroke(style, line) | {"label": series.series}
+        if not series.joined:
+            axes.plot(thin.x, thin.y, **{**stroke, "linestyle": "none", "markersize": 3.75 * line})
             continue
         # Each line starts its markers a little later, so that those of neighbours do not cover each other.
         axes.plot(thin.x, thin.y, markevery=(0.04 + 0.02 * order, 0.16), **stroke)
@@ -229,7 +291,7 @@ def _along(axes: Axes, panel: Panel, x_scale: str) -> None:
 
 def _threshold(chart: LineChart, column: int) -> float | None:
     """A power of ten below which no line of the column ends, or None where a linear axis is enough."""
-    if not chart.flattened(column):
+    if not chart.logarithmic(column):
         return None
     panels = [row.panels[column] for row in chart.rows if column < len(row.panels)]
     ends = [abs(float(line.y[-1])) for panel in panels for line in panel.lines if line.y.size]
@@ -237,13 +299,13 @@ def _threshold(chart: LineChart, column: int) -> float | None:
     return float(10 ** np.floor(np.log10(min(above)))) if above else None
 
 
-def _stroke(style: Look) -> dict[str, Any]:
+def _stroke(style: Look, width: float) -> dict[str, Any]:
     return {
         "color": style.light,
-        "linewidth": 1.6,
+        "linewidth": width,
         "linestyle": (0, style.dash) if style.dash else "-",
         "marker": style.marker.matplotlib,
-        "markersize": 4,
+        "markersize": 2.5 * width,
     }
 
 
@@ -251,16 +313,16 @@ def _tick(value: float) -> str:
     return number(value) if float(value).is_integer() else short(value, 6)
 
 
-def _legend(figure: Figure, title: str, look: Mapping[str, Look]) -> None:
+def _legend(figure: Figure, title: str, look: Mapping[str, Look], text: float, scale: float) -> None:
     from matplotlib.lines import Line2D
 
-    handles = [Line2D([], [], **_stroke(style)) for style in look.values()]
+    handles = [Line2D([], [], **_stroke(style, 1.6 * scale)) for style in look.values()]
     labels = list(look)
     if title:  # a first entry without a line is the heading, on the line of the entries
         handles.insert(0, Line2D([], [], linestyle="none"))
         labels.insert(0, f"{title}:")
     # An entry is as wide as its line and its longest label, at about 0.075 inches for a letter of nine points.
-    entry = 0.7 + 0.075 * max(map(len, labels), default=0)
+    entry = scale * (0.7 + 0.075 * max(map(len, labels), default=0))
     fit = int((figure.get_figwidth() - 0.3) // entry)
     figure.legend(
         handles,
@@ -270,5 +332,5 @@ def _legend(figure: Figure, title: str, look: Mapping[str, Look]) -> None:
         frameon=False,
         handlelength=3.4,
         columnspacing=1.4,
-        fontsize=9,
+        fontsize=text,
     )

@@ -339,7 +339,7 @@ def _data(chart: LineChart, look: Mapping[str, Look]) -> dict[str, object]:
         "rows": [
             [
                 {
-                    "log": _log(chart, column),
+                    "log": chart.logarithmic(column),
                     "fromZero": panel.from_zero,
                     "lines": [plain(line) for line in panel.lines],
                 }
@@ -348,13 +348,6 @@ def _data(chart: LineChart, look: Mapping[str, Look]) -> dict[str, object]:
             for row in chart.rows
         ],
     }
-
-
-def _log(chart: LineChart, column: int) -> bool:
-    """Whether a column is logarithmic unasked: never where a line ends below zero, which has no place there."""
-    panels = [row.panels[column] for row in chart.rows if column < len(row.panels)]
-    ends = [float(line.y[-1]) for panel in panels for line in panel.lines if line.y.size]
-    return chart.flattened(column) and min(ends, default=0.0) > 0
 
 
 def _list(values: np.ndarray) -> list[float | None]:

@@ -8,19 +8,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import polars as pl
 
 from holdfast.checks import one_of
 from holdfast.errors import InvalidParameter
+from holdfast.extras import need, pl
 from holdfast.files import write_whole
 from holdfast.number_format import counted, with_error
-from holdfast.report.charts import DRAWN, ChartRow, LineChart, Scale, result_chart
-from holdfast.report.drawing import KINDS, draw_chart, draw_panel, rendered, styled
-from holdfast.report.extra import need_matplotlib
+from holdfast.regret import MEASURES
+from holdfast.report.charts import BANDS, DRAWN, ChartRow, LineChart, Scale, result_chart
+from holdfast.report.drawing import KINDS, SIZES, draw_chart, draw_panel, rendered, styled
 from holdfast.report.html_parts import Column, line_chart, table
 from holdfast.report.page import Section, page
 from holdfast.report.palette import looks
-from holdfast.results import MEASURES, Result
+from holdfast.results import Result
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -30,8 +30,20 @@ MOST_ROWS = 40
 """Combinations of a grid drawn one below the other."""
 
 
-def chart_of(result: Result, measures: Sequence[str] | str = DRAWN, scale: str = "auto") -> LineChart:
-    """The chart of a result: a column of panels per measure, a row per combination of its grid."""
+def chart_of(result: Result, measures: Sequence[str] | str = DRAWN, scale: str = "auto", band: str = "sd") -> LineChart:
+    """The chart of a result: a column of panels per measure, a row per combination of its grid.
+
+    Parameters
+    ----------
+    result
+        What was simulated.
+    measures
+        Columns of the result, one panel each.
+    scale
+        Of the values: ``"auto"``, ``"linear"`` or ``"log"``.
+    band
+        One of `BANDS`.
+    """
     named = [measures] if isinstance(measures, str) else list(measures)
     if not named:
         raise InvalidParameter("measures", f"must be some of {', '.join(map(repr, MEASURES))}", measures)
@@ -41,6 +53,7 @@ def chart_of(result: Result, measures: Sequence[str] | str = DRAWN, scale: str =
             rule = "must be ones that were recorded; this is a table of before 0.3.0"
             raise InvalidParameter("measures", rule, measure)
     one_of("scale", scale, SCALES)
+    one_of("band", band, BANDS)
     if result.frame.is_empty():
         raise InvalidParameter("result", "must have rows to draw", "none")
     frames = {"": result.frame}
@@ -50,7 +63,7 @@ def chart_of(result: Result, measures: Sequence[str] | str = DRAWN, scale: str =
             rule = f"must not have more than {MOST_ROWS} combinations in its grid to draw; filter its frame"
             raise InvalidParameter("result", rule, len(groups))
         frames = {_combination(result.grid, values): frame for values, frame in groups.items()}
-    chart = result_chart(frames, measures=named)
+    chart = result_chart(frames, measures=named, band=band)  # type: ignore[arg-type]  # checked
     return replace(chart, rows=tuple(_scaled(row, scale) for row in chart.rows))  # type: ignore[arg-type]  # checked
 
 
@@ -69,35 +82,46 @@ def plot_result(
     *,
     measures: Sequence[str] | str = DRAWN,
     scale: str = "auto",
+    band: str = "sd",
+    size: str = "screen",
     axes: Any = None,
     title: str = "",
 ) -> Any:
-    """A figure; or `axes` drawn on and returned; or the file that `path` names, written and returned."""
-    chart = chart_of(result, measures, scale)
+    """A figure; or `axes` drawn on and returned; or the file that `path` names, written and returned.
+
+    Parameters
+    ----------
+    result
+        What was simulated.
+    path, measures, scale, band, size, axes, title
+        As `Result.plot` has them.
+    """
+    chart = chart_of(result, measures, scale, band)
+    one_of("size", size, SIZES)
     if axes is not None:
         if path is not None:
             raise InvalidParameter("path", "must be left out where axes are given", str(path))
         return _on_axes(chart, axes, scale)
     if path is None:
-        return _figure(chart, title)
+        return _figure(chart, title, size)
     file = Path(path)
     suffix = file.suffix.lower()
     if suffix == ".html":
-        return write_whole(file, _page(result, chart, title).encode())
-    if suffix.removeprefix(".") not in KINDS:
-        rule = f"must end in .html, {', '.join(f'.{kind}' for kind in KINDS[:-1])} or .{KINDS[-1]}"
+        return write_whole(file, _page(result, chart, title, band).encode())
+    if suffix.removeprefix(".") not in (*KINDS, "pgf"):
+        rule = f"must end in .html, {', '.join(f'.{kind}' for kind in KINDS)} or .pgf"
         raise InvalidParameter("path", rule, str(path))
-    return write_whole(file, rendered(chart, (suffix[1:],), title=title)[suffix[1:]])
+    return write_whole(file, rendered(chart, (suffix[1:],), title=title, size=size)[suffix[1:]])
 
 
-def _figure(chart: LineChart, title: str) -> Figure:
-    with styled():
-        return draw_chart(chart, title)
+def _figure(chart: LineChart, title: str, size: str) -> Figure:
+    with styled(size):
+        return draw_chart(chart, title, size)
 
 
 def _on_axes(chart: LineChart, axes: Any, scale: str) -> Any:
     """On one pair of axes for each panel, in the order of the rows."""
-    need_matplotlib()
+    need("matplotlib")
     given = list(np.ravel(np.asarray(axes, dtype=object)))
     panels = [panel for row in chart.rows for panel in row.panels]
     if len(given) != len(panels):
@@ -110,7 +134,7 @@ def _on_axes(chart: LineChart, axes: Any, scale: str) -> Any:
     return axes
 
 
-def _page(result: Result, chart: LineChart, title: str) -> str:
+def _page(result: Result, chart: LineChart, title: str, band: str) -> str:
     final = result.final()
     labels = [*result.grid, "policy"]
     columns = [*(Column(name) for name in labels), *(Column(words, numeric=True) for words in MEASURES.values())]
@@ -121,7 +145,7 @@ def _page(result: Result, chart: LineChart, title: str) -> str:
         ]
         for row in pl.DataFrame(final).iter_rows(named=True)
     ]
-    lead = f"{counted(len(result.policies), 'policy', 'policies')}; bands are one standard deviation to either side."
+    lead = f"{counted(len(result.policies), 'policy', 'policies')}; lines are {BANDS[band]}."  # type: ignore[index]  # checked
     sections = [
         Section("Over the rounds", [line_chart(chart, "the measures of each policy over the rounds")], name="rounds"),
         Section("At the end", [table(columns, rows, caption="Mean ± standard error at the last round.")], name="end"),

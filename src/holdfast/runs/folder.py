@@ -11,9 +11,8 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from holdfast.errors import BadSavedState, HoldfastError
+from holdfast.extras import pl
 from holdfast.files import DRAFTS, LOCK, remove_drafts, reported
 from holdfast.results import Result
 from holdfast.runs.differences import differences, has_grown

@@ -20,7 +20,7 @@ from holdfast.decisions.executor import MOST_TOGETHER, Call, Executor
 from holdfast.decisions.setup import Setup
 from holdfast.decisions.stores import Store, store_at
 from holdfast.decisions.stores.sql import Transaction
-from holdfast.errors import BadStore, HoldfastError, StoreError, UnknownPlayer
+from holdfast.errors import BadStore, HoldfastError, StoreError, UnknownGame
 from holdfast.policies.policy import Policy
 from holdfast.service.problems import Refused
 
@@ -171,6 +171,6 @@ class Games:
 
 def only_seen(error: HoldfastError, sees: Callable[[str], bool]) -> HoldfastError:
     """The error without names of games that a client may not see."""
-    if isinstance(error, UnknownPlayer):
-        return UnknownPlayer(error.name, [name for name in error.known if sees(name)])
+    if isinstance(error, UnknownGame):
+        return UnknownGame(error.name, [name for name in error.known if sees(name)])
     return error

@@ -13,7 +13,7 @@ from holdfast.decisions.errors_json import error_to_json
 from holdfast.errors import HoldfastError
 
 STATUS: dict[type[HoldfastError], int] = {
-    errors.UnknownPlayer: 404,
+    errors.UnknownGame: 404,
     errors.UnknownDecision: 404,
     errors.AlreadyTold: 409,
     errors.OtherSettings: 409,
@@ -58,7 +58,7 @@ def problem_of(error: HoldfastError) -> dict[str, Any]:
     else:
         carried = error_to_json(error)
         del carried["message"]
-        if isinstance(error, errors.UnknownPlayer):
+        if isinstance(error, errors.UnknownGame):
             carried["known"] = carried["known"][:MOST_KNOWN]
         kind, title = f"urn:holdfast:{carried['error']}", (type(error).__doc__ or "").split(";")[0].split(":")[0]
     return {"type": kind, "title": title.strip().rstrip("."), "status": status, "detail": str(error), **carried}

@@ -9,6 +9,7 @@ import typer
 
 from holdfast.command_line import LIST, Backend, Command, Scheduler, Workers, add_old_form, names
 from holdfast.errors import printable
+from holdfast.extras import need
 
 PLOT = "plot.html"
 
@@ -22,6 +23,7 @@ def run(
     resume: Annotated[bool, typer.Option("--resume", help="Skip what is on disk already.")] = False,
 ) -> None:
     """Run your own experiment, described in a TOML file."""
+    need("polars")
     from holdfast.studies.run import run_study
 
     done = run_study(study, out, backend=backend, scheduler=scheduler, workers=workers, resume=resume, echo=print)
@@ -33,13 +35,16 @@ def run(
 def plot(
     study: Annotated[Path, typer.Argument(help="A folder that `holdfast study run` filled, or a table of results.")],
     out: Annotated[
-        Path | None, typer.Option(help="The file: .html (interactive), .png, .svg or .pdf; plot.html in the folder.")
+        Path | None,
+        typer.Option(help="The file: .html (interactive), .png, .svg, .pdf, .pgf; plot.html in the folder."),
     ] = None,
     measures: Annotated[
         list[str] | None,
         typer.Option(metavar=LIST, help="pseudo_regret, switches, regret_with_switching, total_loss, total_cost."),
     ] = None,
     scale: Annotated[str, typer.Option(help="auto, linear or log.")] = "auto",
+    band: Annotated[str, typer.Option(help="sd, mean (its 95 % interval), quantiles (10 to 90 %) or none.")] = "sd",
+    size: Annotated[str, typer.Option(help="screen, or of a paper: column or page.")] = "screen",
 ) -> None:
     """Draw a study: a row of panels for each combination."""
     from holdfast.results import Result
@@ -48,7 +53,8 @@ def plot(
     result = Result.read(study) if study.is_file() else finished_tables(study)
     target = out or (study.with_suffix(".html") if study.is_file() else study / PLOT)
     wanted = {"measures": names(measures)} if measures else {}
-    made = result.plot(target, scale=scale, title=study.resolve().stem, **wanted)
+    title = study.resolve().stem if size == "screen" else ""  # a paper has captions
+    made = result.plot(target, scale=scale, band=band, size=size, title=title, **wanted)
     print(f"The plot is {printable(made)}")
 
 

@@ -10,7 +10,7 @@ from holdfast.environments import Environment, LossTable
 from holdfast.environments.registry import ENVIRONMENTS, find_environment, make_environment
 from holdfast.errors import HoldfastError, InvalidParameter
 from holdfast.files import sha256
-from holdfast.studies.user_classes import code_of, fields_of, is_own, looked_up_beside
+from holdfast.studies.user_classes import code_of, fields_of, import_from, is_own
 
 
 def study_environment(
@@ -25,7 +25,7 @@ def study_environment(
         raise HoldfastError(f"environment.kind must be given: one of {', '.join(map(repr, ENVIRONMENTS))}")
     if not is_own(kind):
         one_of("environment.kind", kind, ENVIRONMENTS)
-    looked_up_beside(folder)
+    import_from(folder)
     try:
         follows = "horizon" in fields_of(find_environment(kind)) and "horizon" not in given
     except InvalidParameter as error:

@@ -30,9 +30,7 @@ from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any
-
-from pydantic import BaseModel, BeforeValidator, ConfigDict
+from typing import Any
 
 from holdfast.checks import whole_number
 from holdfast.environments import Environment
@@ -48,7 +46,6 @@ from holdfast.simulation.run import MOST_REPLICATIONS, checked_horizon
 from holdfast.studies import grid
 from holdfast.studies.environments import study_environment
 from holdfast.studies.policies import study_policy
-from holdfast.studies.validation import validated
 
 
 @dataclass(frozen=True)
@@ -132,19 +129,56 @@ def _name(value: Any) -> Any:
     return value
 
 
-class Fields(BaseModel):
+def _table(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise InvalidParameter("environment", "must be a table", value)
+    return value
+
+
+@dataclass(frozen=True)
+class Fields:
     """The fields of a study file without its grid."""
 
-    model_config = ConfigDict(strict=True, extra="forbid", arbitrary_types_allowed=True)
-
-    name: Annotated[str, BeforeValidator(_name)]
-    horizon: Annotated[int, BeforeValidator(lambda v: whole_number("", v, least=1, most=LAST_ROUND))] | None = None
-    replications: Annotated[int, BeforeValidator(lambda v: whole_number("", v, least=1, most=MOST_REPLICATIONS))] = 10
-    seed: Annotated[int, BeforeValidator(check_seed)] = 0
-    switching_cost: Annotated[Costs, BeforeValidator(_cost)]
-    checkpoints: Any = None
+    name: str
+    switching_cost: Costs
     environment: dict[str, Any]
-    policies: Annotated[list[Any], BeforeValidator(grid.entries)]
+    policies: list[Any]
+    horizon: int | None = None
+    replications: int = 10
+    seed: int = 0
+    checkpoints: Any = None
+
+
+CHECKS: dict[str, Callable[[Any], Any]] = {
+    "name": _name,
+    "horizon": lambda value: whole_number("horizon", value, least=1, most=LAST_ROUND),
+    "replications": lambda value: whole_number("replications", value, least=1, most=MOST_REPLICATIONS),
+    "seed": check_seed,
+    "switching_cost": _cost,
+    "checkpoints": lambda value: value,  # once the horizon is known
+    "environment": _table,
+    "policies": grid.entries,
+}
+NEEDED = ("switching_cost", "environment", "policies")
+
+
+def _checked(given: dict[str, Any]) -> Fields:
+    """The fields, or an error about the first mistake; a wrong name comes before a missing one."""
+    for name, value in given.items():
+        if name not in CHECKS:
+            raise InvalidParameter(name, f"is not a field of a study{nearest(name, CHECKS)}", value)
+    values = {}
+    for name, check in CHECKS.items():
+        if name not in given:
+            if name in NEEDED:
+                raise HoldfastError(f"{name} must be given")
+            continue
+        try:
+            values[name] = check(given[name])
+        except InvalidParameter as error:  # it may know the place in a list
+            place = error.parameter if error.parameter.startswith(name) else name
+            raise InvalidParameter(place, error.rule, error.value) from None
+    return Fields(**values)
 
 
 def read_study(path: str | Path) -> Study:
@@ -202,7 +236,7 @@ def _cell(
     folder: Path,
     environments: dict[str, Any],
 ) -> Cell:
-    fields = validated(Fields, settings, "a study")
+    fields = _checked(settings)
     made, source = study_environment(fields.environment, fields.horizon, folder, environments)
     horizon = checked_horizon(fields.horizon, made)
     policies: dict[str, Policy] = {}

@@ -17,10 +17,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 import holdfast
 from holdfast.errors import HoldfastError
+from holdfast.extras import pl
 from holdfast.files import reported, write_whole
 from holdfast.result_files import csv_of
 from holdfast.results import SCHEMA, Result

@@ -11,7 +11,7 @@ from holdfast.policies import Policy
 from holdfast.policies.registry import POLICIES, find_policy, make_policy
 from holdfast.simulation.costs import Costs
 from holdfast.simulation.run import fitted
-from holdfast.studies.user_classes import code_of, fields_of, is_own, looked_up_beside
+from holdfast.studies.user_classes import code_of, fields_of, import_from, is_own
 
 FOLLOWED = ("n_arms", "horizon", "switching_cost", "units")
 """Parameters of a policy that are the study's unless given."""
@@ -30,7 +30,7 @@ def study_policy(
     if "policy" not in given:
         raise HoldfastError(f"{place}.policy must be given: one of {', '.join(map(repr, POLICIES))}")
     name = given["policy"]
-    looked_up_beside(folder)
+    import_from(folder)
     try:
         kind, _ = find_policy(name)
     except InvalidParameter as error:

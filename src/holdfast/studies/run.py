@@ -48,52 +48,7 @@ class StudyRun:
 
 
 def run_study(
-    path: str | Path,
-    out: str | Path,
-    *,
-    backend: str | Backend = "threads",
-    scheduler: str | None = None,
-    workers: int | None = None,
-    resume: bool = False,
-    progress: bool | None = None,
-    echo: Say | None = None,
-    chunks: Chunks | None = None,
-) -> StudyRun:
-    """Run the study in a file and write its tables to a folder.
-
-    Ctrl-C keeps the finished chunks and raises KeyboardInterrupt. Errors in the file, a missing backend and a scheduler
-    that does not answer are found before anything is written.
-
-    Parameters
-    ----------
-    path
-        The study, in TOML.
-    out
-        The folder; one that holds another study is refused.
-    backend, workers, scheduler, progress
-        As in `simulate`.
-    resume
-        Keep what is in the folder, and play the rest.
-    echo
-        Called with a line for each message.
-    chunks
-        How much is played between two saves.
-    """
-    return play_study(
-        read_study(path),
-        out,
-        backend=backend,
-        scheduler=scheduler,
-        workers=workers,
-        resume=resume,
-        progress=progress,
-        echo=echo,
-        chunks=chunks,
-    )
-
-
-def play_study(
-    study: Study,
+    study: str | Path | Study,
     out: str | Path,
     *,
     backend: str | Backend = "threads",
@@ -105,7 +60,28 @@ def play_study(
     finished: Say | None = None,
     chunks: Chunks | None = None,
 ) -> StudyRun:
-    """Run a study object, as `run_study` does; `finished`, if given, is called for finished cells instead of `echo`."""
+    """Run a study and write its tables to a folder.
+
+    Ctrl-C keeps the finished chunks and raises KeyboardInterrupt. Errors in the file, a missing backend and a scheduler
+    that does not answer are found before anything is written.
+
+    Parameters
+    ----------
+    study
+        Its file, in TOML, or what `read_study` returned.
+    out
+        The folder; one that holds another study is refused.
+    backend, workers, scheduler, progress
+        As in `simulate`.
+    resume
+        Keep what is in the folder, and play the rest.
+    echo, finished
+        Called with a line for each message; `finished`, if given, for each finished cell instead.
+    chunks
+        How much is played between two saves.
+    """
+    if not isinstance(study, Study):
+        study = read_study(study)
     say = _until_closed(echo)
     report = say if finished is None else _until_closed(finished)
     chosen = find_backend(backend, workers=workers, scheduler=scheduler)

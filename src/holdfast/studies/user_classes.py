@@ -15,11 +15,11 @@ def is_own(name: object) -> bool:
     return isinstance(name, str) and ":" in name
 
 
-def looked_up_beside(folder: Path) -> None:
-    """Let modules beside the study file be found, after everything installed."""
-    beside = str(folder.resolve())
-    if beside not in sys.path:
-        sys.path.append(beside)
+def import_from(folder: Path) -> None:
+    """Let modules in the folder of the study file be imported, after everything installed."""
+    path = str(folder.resolve())
+    if path not in sys.path:
+        sys.path.append(path)
 
 
 def fields_of(kind: type) -> tuple[str, ...]:

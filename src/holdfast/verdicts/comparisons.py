@@ -7,6 +7,7 @@ the whole interval lies on the claimed side, no if none of it does, open if zero
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -122,50 +123,46 @@ class Between:
 
 
 @dataclass(frozen=True)
-class Never:
-    """Did it happen in none of `runs` runs? No, once the exact interval of its share lies above `RARELY`."""
+class Share(ABC):
+    """In how many of `runs` runs did it happen? The exact interval of Clopper and Pearson goes with the answer."""
 
     what: str
     count: int
     runs: int
 
+    @abstractmethod
+    def outcome(self, low: float) -> Outcome:
+        """The answer, where the interval of the share begins at `low`."""
+
     def answer(self, confidence: float) -> Answer:
-        """By the count alone, or the interval of Clopper and Pearson."""
+        """By the count, or by the interval of the share."""
         low, high = share_interval(self.count, self.runs, confidence)
-        outcome: Outcome = "yes" if self.count == 0 else "no" if low > RARELY else "open"
         shown = f"{self.what}: in {self.count} of {self.runs} runs"
-        return Answer(self.what, outcome, shown, self.count / self.runs, low, high, self.runs)
+        return Answer(self.what, self.outcome(low), shown, self.count / self.runs, low, high, self.runs)
 
 
-@dataclass(frozen=True)
-class Often:
+class Never(Share):
+    """Did it happen in no run? No, once the interval of its share lies above `RARELY`."""
+
+    def outcome(self, low: float) -> Outcome:
+        """By the count alone, or the interval."""
+        return "yes" if self.count == 0 else "no" if low > RARELY else "open"
+
+
+class Often(Share):
     """Does it happen in more than the share `RARELY` of runs? The opposite of `Never`."""
 
-    what: str
-    count: int
-    runs: int
-
-    def answer(self, confidence: float) -> Answer:
-        """By the count alone, or the interval of Clopper and Pearson."""
-        never = Never(self.what, self.count, self.runs).answer(confidence)
-        outcome: Outcome = "no" if never.outcome == "yes" else "yes" if never.outcome == "no" else "open"
-        return Answer(self.what, outcome, never.shown, never.estimate, never.low, never.high, self.runs)
+    def outcome(self, low: float) -> Outcome:
+        """By the interval, or the count alone."""
+        return "no" if self.count == 0 else "yes" if low > RARELY else "open"
 
 
-@dataclass(frozen=True)
-class Sometimes:
+class Sometimes(Share):
     """Did it happen in some of the runs, but not in all? What was seen decides."""
 
-    what: str
-    count: int
-    runs: int
-
-    def answer(self, confidence: float) -> Answer:
+    def outcome(self, low: float) -> Outcome:
         """By the count alone."""
-        low, high = share_interval(self.count, self.runs, confidence)
-        outcome: Outcome = "yes" if 0 < self.count < self.runs else "no" if self.runs > 1 else "open"
-        shown = f"{self.what}: in {self.count} of {self.runs} runs"
-        return Answer(self.what, outcome, shown, self.count / self.runs, low, high, self.runs)
+        return "yes" if 0 < self.count < self.runs else "no" if self.runs > 1 else "open"
 
 
 @dataclass(frozen=True)
@@ -202,13 +199,13 @@ class Computed:
     """A part that needs no sample: an inequality between two formulas."""
 
     what: str
-    is_so: bool
+    holds: bool
     value: float
     shown: str
 
     def answer(self, confidence: float) -> Answer:
         """As computed."""
-        return Answer(self.what, "yes" if self.is_so else "no", f"{self.what}: {self.shown}", self.value, None, None, 0)
+        return Answer(self.what, "yes" if self.holds else "no", f"{self.what}: {self.shown}", self.value, None, None, 0)
 
 
 def share_interval(count: int, runs: int, confidence: float) -> tuple[float, float]:

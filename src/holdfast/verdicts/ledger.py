@@ -13,8 +13,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 import numpy as np
-import polars as pl
 
+from holdfast.extras import pl
 from holdfast.layouts import Array
 from holdfast.report.charts import DRAWN
 from holdfast.results import Result

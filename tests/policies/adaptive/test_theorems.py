@@ -138,6 +138,7 @@ def test_theorem_A_in_exact_expectation(K, blocks, lam):
         assert pytest.approx(lam * mean.switches, rel=1e-9) == mean.spent
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("K", "T"), [(2, 4), (2, 10), (3, 6)])
 @pytest.mark.parametrize("lam", [0.0, 0.3, 2.0])
 def test_theorem_B_in_exact_expectation(K, T, lam):

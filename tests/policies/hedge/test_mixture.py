@@ -115,6 +115,7 @@ def coupled(move: Callable, params: object, game: object, K: int) -> np.ndarray:
     return rows
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pairs", [False, True])
 def test_the_arm_is_drawn_from_the_mixture_and_moves_no_more_than_it_must(pairs: bool) -> None:
     """Σ P_before(a)·Pr(a → b) = P(b); with one λ the chance of a switch is TV(P_before, P)."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from holdfast.verdicts.comparisons import Less, Question
 from holdfast.verdicts.ledger import Evidence
@@ -41,4 +41,15 @@ def cheaper(
             factor,
         )
         for other in others
+    ]
+
+
+def cheaper_in(
+    tables: Mapping[str, str], policy: str, others: Collection[str], factor: float = 1.0
+) -> Callable[[Evidence], list[Question]]:
+    """The same in each of these tables, which are called by their values."""
+    return lambda evidence: [
+        question
+        for table, name in tables.items()
+        for question in cheaper(evidence, table, policy, others, factor=factor, where=name)
     ]

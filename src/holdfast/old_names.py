@@ -1,0 +1,50 @@
+"""Names of 0.3.0 that have changed. Each works for one more release, with a DeprecationWarning."""
+
+from __future__ import annotations
+
+import warnings
+from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from importlib.util import spec_from_loader
+from types import ModuleType
+from typing import Any
+
+NAMES = {
+    "holdfast.UnknownPlayer": "holdfast.UnknownGame",
+    "holdfast.decisions.Fleet": "holdfast.Fleet",
+    "holdfast.errors.UnknownPlayer": "holdfast.errors.UnknownGame",
+    "holdfast.kernels.uniform_abreast": "holdfast.kernels.next_uniform",
+}
+MODULES = {
+    "holdfast.adaptive_claims": "holdfast.evidence.adaptive_claims",
+    "holdfast.arena": "holdfast.evidence",
+    "holdfast.arena.run": "holdfast.evidence.run",
+    "holdfast.environments.traces": "holdfast.data.traces",
+    "holdfast.replays.logged": "holdfast.replays.off_policy",
+    "holdfast.replays.outcome": "holdfast.replays.result",
+}
+
+
+def old_name(module: str, name: str) -> Any:
+    """The value of a name that has changed, or an AttributeError: how a module's ``__getattr__`` ends."""
+    old = f"{module}.{name}"
+    if old not in NAMES:
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+    warnings.warn(f"{old} is now {NAMES[old]}", DeprecationWarning, stacklevel=3)
+    home, _, new = NAMES[old].rpartition(".")
+    return getattr(import_module(home), new)
+
+
+class MovedModules(MetaPathFinder, Loader):
+    """Finds the modules that have moved; asked only where Python itself finds nothing."""
+
+    def find_spec(self, fullname: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        """Where `fullname` is one of ours, a module that has the names of the new one."""
+        return spec_from_loader(fullname, self, is_package=True) if fullname in MODULES else None
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Let `module` have the names of the new one."""
+        new = import_module(MODULES[module.__name__])
+        warnings.warn(f"{module.__name__} is now {new.__name__}", DeprecationWarning, stacklevel=2)
+        module.__dict__["__getattr__"] = lambda name: getattr(new, name)

@@ -1,0 +1,149 @@
+"""Figures fit for papers: fonts, sizes, bands, and the same scale on screen and on paper."""
+
+import json
+import re
+import shutil
+import statistics
+import subprocess
+import zlib
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.stats import t as student
+
+from holdfast.errors import InvalidParameter, MissingExtra
+from holdfast.report import Line, Panel, line_chart, one_panel, rendered, result_chart
+from holdfast.report.charts import BANDS
+from holdfast.report.drawing import LATEX, SIZES, draw_chart, styled
+from holdfast.results import SCHEMA, Result
+
+FEW = {"exp3": [4.0, 8.0, 6.0, 1.0, 9.0], "ucb1": [1.0, 2.0, 3.0, 4.0, 7.0]}
+
+
+@pytest.fixture
+def result() -> Result:
+    rows = [
+        (policy, replication, at, value * at, int(at), 2.0 * value * at, 0.5, 0.5)
+        for policy, values in FEW.items()
+        for replication, value in enumerate(values)
+        for at in (10, 100)
+    ]
+    return Result(pl.DataFrame(rows, schema=SCHEMA, orient="row"))
+
+
+def _texts_of(pdf: bytes) -> str:
+    """The objects of a PDF, unpacked."""
+    found = [pdf.decode("latin-1")]
+    for packed in re.findall(rb"stream\r?\n(.*?)\r?\nendstream", pdf, re.DOTALL):
+        try:
+            found.append(zlib.decompress(packed).decode("latin-1"))
+        except zlib.error:
+            continue
+    return "".join(found)
+
+
+def test_fonts_in_a_pdf_are_true_type(result: Result, tmp_path: Path) -> None:
+    ours = result.plot(tmp_path / "ours.pdf").read_bytes()
+    result.plot(measures="switches").savefig(tmp_path / "saved by the user.pdf")
+    for pdf in (ours, (tmp_path / "saved by the user.pdf").read_bytes()):
+        text = _texts_of(pdf)
+        assert "/CIDFontType2" in text  # Type 42: TrueType
+        assert "/Type3" not in text
+
+
+@pytest.mark.skipif(shutil.which("pdffonts") is None, reason="needs poppler-utils")
+def test_fonts_as_conferences_check_them(result: Result, tmp_path: Path) -> None:
+    file = result.plot(tmp_path / "figure.pdf", size="column")
+    listed = subprocess.run(["pdffonts", file], capture_output=True, text=True, check=True).stdout.splitlines()[2:]
+    assert len(listed) == 1
+    assert "CID TrueType" in listed[0]
+    assert re.search(r"yes yes yes +\d+ +0$", listed[0])  # embedded, a subset, with Unicode
+
+
+@pytest.mark.parametrize(("size", "width"), [("column", 3.25), ("page", 6.75)])
+def test_a_figure_is_as_wide_as_its_place(result: Result, tmp_path: Path, size: str, width: float) -> None:
+    box = re.search(rb"/MediaBox \[ 0 0 ([\d.]+) ([\d.]+) \]", result.plot(tmp_path / "a.pdf", size=size).read_bytes())
+    assert box
+    assert float(box[1]) == pytest.approx(72 * width, abs=0.01)
+    figure = result.plot(size=size)
+    assert figure.get_figwidth() == width
+    assert len(figure.axes) == 3
+    beside = {round(axes.get_subplotspec().colspan.start) for axes in figure.axes}
+    assert len(beside) == (1 if size == "column" else 3)
+    sizes = {text.get_fontsize() for axes in figure.axes for text in (axes.xaxis.label, axes.yaxis.label)}
+    assert sizes == {SIZES[size].text}
+
+
+def test_more_panels_than_fit_side_by_side_go_below(result: Result) -> None:
+    figure = result.plot(measures=["switches", "pseudo_regret", "total_loss", "total_cost"], size="page")
+    seen = [axes for axes in figure.axes if axes.get_visible()]
+    assert [axes.get_ylabel() for axes in seen] == ["switches", "pseudo-regret", "total loss", "total cost"]
+    assert [axes.get_xlabel() for axes in seen] == ["", "round", "round", "round"]
+
+
+@pytest.mark.parametrize("band", BANDS)
+def test_bands_are_what_they_say(result: Result, band: str) -> None:
+    panel = result_chart({"": result.frame}, band=band).rows[0].panels[0]
+    for line in panel.lines:
+        values = [10 * value for value in FEW[line.series]]
+        mean, sd, n = statistics.mean(values), statistics.stdev(values), len(values)
+        half = {"sd": sd, "mean": sd / n**0.5 * student.ppf(0.975, n - 1)}.get(band)
+        if half is not None:
+            assert (line.y[0], line.low[0], line.high[0]) == pytest.approx((mean, mean - half, mean + half))
+        elif band == "quantiles":
+            assert (line.y[0], line.low[0], line.high[0]) == pytest.approx(np.quantile(values, [0.5, 0.1, 0.9]))
+        else:
+            assert line.y[0] == pytest.approx(mean)
+            assert line.low is None
+
+
+def test_one_replication_has_no_band_of_any_kind(result: Result) -> None:
+    one = result.frame.filter(pl.col("replication") == 0)
+    for band in BANDS:
+        lines = result_chart({"": one}, band=band).rows[0].panels[0].lines
+        assert [line.low for line in lines] == [None, None]
+
+
+def test_the_page_says_what_its_bands_are(result: Result, tmp_path: Path) -> None:
+    page = result.plot(tmp_path / "plot.html", band="quantiles").read_text()
+    assert "medians, with bands from the 10 % to the 90 % quantile" in page
+
+
+@pytest.mark.parametrize("option", ["band", "size"])
+def test_other_words_are_refused(result: Result, option: str) -> None:
+    with pytest.raises(InvalidParameter, match=f"{option} must be one of"):
+        result.plot(**{option: "wide"})
+
+
+@pytest.mark.parametrize(
+    ("ends", "log"), [((1.0, 1.0, 100.0), True), ((-1.0, 1.0, 100.0), False), ((90.0, 100.0), False)]
+)
+@pytest.mark.parametrize("scale", ["auto", "log", "linear"])
+def test_screen_and_paper_have_the_same_scale(ends: tuple[float, ...], log: bool, scale: str) -> None:
+    lines = tuple(Line(f"p{i}", [1, 2], [end / 2, end]) for i, end in enumerate(ends))
+    chart = one_panel(Panel("cost", lines, scale=scale))  # type: ignore[arg-type]
+    wanted = {"auto": log, "log": True, "linear": False}[scale]
+    with styled():
+        axes = draw_chart(chart).axes[0]
+    data = json.loads(re.search(r'<script type="application/json">(.*?)</script>', line_chart(chart, "x"))[1])  # type: ignore[index]
+    assert data["rows"][0][0]["log"] is wanted
+    assert (axes.get_yscale() != "linear") is wanted
+
+
+def test_without_latex_it_says_what_is_missing(result: Result, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(MissingExtra, match="a figure for LaTeX needs one of pdflatex, lualatex, xelatex on the path"):
+        result.plot(tmp_path / "figure.pgf")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not any(map(shutil.which, LATEX)), reason="needs LaTeX")
+def test_a_figure_for_latex_is_text_in_the_fonts_of_the_paper(result: Result) -> None:
+    chart = result_chart({"": result.frame}, measures=["switches"])
+    pgf = rendered(chart, ("pgf",), size="column")["pgf"].decode()
+    assert r"\begin{pgfpicture}" in pgf
+    assert "switches" in pgf
+    assert r"\pgfqpoint{3.250000in}" in pgf
+    assert "DejaVu" not in pgf
