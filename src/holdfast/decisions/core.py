@@ -16,6 +16,7 @@ can be made in one transaction.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from collections import deque
@@ -24,9 +25,10 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from holdfast.decisions.codec import block_text, block_values
-from holdfast.decisions.models import Ask, Block, Decision, Events, Head, Loss, Receipt
+from holdfast.decisions.models import BY_RULE, PINNED, Ask, Block, Decision, Events, Head, Loss, Receipt
 from holdfast.decisions.settings import WINDOW, stand_in_for
 from holdfast.decisions.setup import Setup, State, parts_of
 from holdfast.errors import (
@@ -128,6 +130,7 @@ def ask(
     named: bool,
     available: Collection[int | str] | None = None,
     key: str | None = None,
+    rule: int | str | None = None,
 ) -> list[Decision] | HoldfastError:
     """Up to `n` decisions; fewer only where the policy waits for losses.
 
@@ -151,6 +154,8 @@ def ask(
         The arms that can be played; without it, all that are not paused.
     key
         The conversation that the rounds belong to.
+    rule
+        The arm that the operator's rule would choose now.
     """
     if (again or named) and (before := asked_before(view, request)):
         return before
@@ -159,6 +164,16 @@ def ask(
     if announced or (setup.announces is not None and n > head.rounds - head.handed):
         try:
             value = announced_value(setup.policy, {"switching_cost": None, "loss_bound": None, **announced})
+        except InvalidParameter as refusal:
+            return refusal
+    ruled: int | None = None
+    if setup.settings.holdback:
+        try:
+            if rule is None:
+                raise InvalidParameter(
+                    "rule", "must be given in a game with a holdback: what your rule chooses now", None
+                )
+            ruled = arm_of("rule", setup, rule)
         except InvalidParameter as refusal:
             return refusal
     view.may_forget = FORGET_AT_ONCE + 2 * n
@@ -172,7 +187,7 @@ def ask(
     settle_due(view, clock)
     if head.next_idle is not None:
         _end_idle(view, clock)
-    call = Handing(clock, request, announced.get("switching_cost"), down)
+    call = Handing(clock, request, announced.get("switching_cost"), down, ruled)
     if setup.pin is not None and setup.pin[1] > clock and setup.pin[0] not in down:
         return _hand_out_pinned(view, setup.pin[0], n, call, value[1])
     if key is not None:
@@ -186,7 +201,7 @@ def ask(
             break
         else:
             settle_due(view, clock)
-            for block in _begin(view, n - len(given), clock, value):
+            for block in _begin(view, n - len(given), call, value):
                 _enter(view, block)
                 given += _hand_out(view, n - len(given), call)
     if not given:
@@ -205,10 +220,12 @@ def asked_before(view: View, request: str) -> list[Decision]:
     return [d for ask, b in found for d in decisions(b, range(ask.first, ask.first + ask.rounds), ask.at)]
 
 
-def _begin(view: View, n: int, clock: float, announced: tuple[float, tuple[float, float]]) -> list[Block]:
+def _begin(view: View, n: int, call: Handing, announced: tuple[float, tuple[float, float]]) -> list[Block]:
     """New blocks with `n` rounds together, or fewer where another one must be settled before the next begins."""
     setup, head, (value, bounds) = view.setup, view.head, announced
-    left = 1.0 if setup.policy.waits_for_losses else float(n)
+    if setup.settings.holdback and (held := _held_back(view, call)) is not None:
+        return [held]
+    left = 1.0 if setup.policy.waits_for_losses or setup.settings.holdback else float(n)
     if setup.has_patience:
         left = max(min(left, setup.settings.until_due(head)), 1.0)
     drawn = view.state().learner.begin_some(value, left).tolist()
@@ -217,11 +234,32 @@ def _begin(view: View, n: int, clock: float, announced: tuple[float, tuple[float
     for number, values in enumerate(drawn, head.block + 1):
         arm, rounds, probability = values[:3]
         data = block_text(setup, values)
-        block = Block(number, None, setup.active[int(arm)], int(rounds), probability, clock, bound, 0, data, first)
+        block = Block(number, None, setup.active[int(arm)], int(rounds), probability, call.clock, bound, 0, data, first)
         first += block.rounds
         view.blocks[number] = view.events.begun[number] = block
         blocks.append(block)
     return blocks
+
+
+def _held_back(view: View, call: Handing, key: str | None = None) -> Block | None:
+    """The next block, where it is the rule's. The policy does not hear of it: its draw is recorded and taken back."""
+    setup, number = view.setup, view.head.block + 1
+    learner = (view.learnt or view.load()).learner
+    if call.rule is None or chance(learner.stream, number) >= setup.settings.holdback:
+        return None
+    values = learner.copy().begin_some(0.0, 1.0)[0].tolist()
+    values[0] = float(setup.active[int(values[0])])
+    rounds, data = int(values[1]) if key is None else 0, block_text(setup, values)
+    live = int(key is not None)
+    block = Block(number, key, call.rule, rounds, 1.0, call.clock, None, BY_RULE, data, view.head.asked, live=live)
+    view.blocks[number] = view.events.begun[number] = block
+    return block
+
+
+def chance(stream: NDArray[np.uint64], number: int) -> float:
+    """A number from 0 to 1 that decides whose a block is: by the game's seed, and by nothing that was drawn or lost."""
+    digest = hashlib.blake2b(stream.astype("<u8").tobytes() + b"%d" % number, digest_size=8).digest()
+    return int.from_bytes(digest, "little") / 2**64
 
 
 def _is_open(view: View, number: int) -> bool:
@@ -235,7 +273,7 @@ def _enter(view: View, block: Block) -> None:
     number, arm, rounds = block.number, block.arm, block.rounds
     view.head = view.head._replace(
         block=number,
-        drawn=view.head.drawn + 1,
+        drawn=view.head.drawn + (not block.forced),
         current=number,
         arm=arm,
         rounds=rounds,
@@ -253,6 +291,8 @@ class Handing(NamedTuple):
     """Of a switch, where it was announced."""
     down: frozenset[int]
     """Arms that are not available."""
+    rule: int | None
+    """The arm that the operator's rule would choose."""
 
 
 def _hand_out(view: View, n: int, call: Handing) -> list[Decision]:
@@ -260,11 +300,12 @@ def _hand_out(view: View, n: int, call: Handing) -> list[Decision]:
     head, setup = view.head, view.setup
     number, arm, probability = head.current, head.arm, head.probability
     rounds = range(head.handed, min(head.handed + n, head.rounds))
-    if call.down:
+    if call.down or call.rule is not None:
         block = view.block(number)
-        arm, probability = _next_best(view, block, call.down)
-        stretches = [*json.loads(block.played or "[]"), (rounds.start, len(rounds), arm, probability)]
-        view.change(block._replace(played=json.dumps(stretches)))
+        arm, probability = _who_plays(view, block, block.arm if call.rule is None else call.rule, call.down)
+        if call.down or arm != block.arm:
+            stretches = [*json.loads(block.played or "[]"), (rounds.start, len(rounds), arm, probability)]
+            view.change(block._replace(played=json.dumps(stretches)))
     asked, next_due = head.asked + len(rounds), head.next_due
     view.events.asks.append(Ask(number, rounds.start, len(rounds), call.clock, call.request))
     if setup.has_patience and rounds.stop == head.rounds:
@@ -295,7 +336,7 @@ def _hand_out_pinned(view: View, arm: int, n: int, call: Handing, bounds: tuple[
     if due is not None:
         next_due = due if next_due is None else min(due, next_due)
     bound = None if bounds == setup.bounds else bounds[1]
-    block = Block(number, None, arm, n, 1.0, call.clock, bound, 1, "{}", head.asked, due=due)
+    block = Block(number, None, arm, n, 1.0, call.clock, bound, PINNED, "{}", head.asked, due=due)
     view.blocks[number] = view.events.begun[number] = block
     view.events.asks.append(Ask(number, 0, n, call.clock, call.request))
     if arm != head.last_arm:
@@ -317,6 +358,22 @@ def _down(setup: Setup, clock: float, available: Collection[int | str] | None) -
     if len(down) == len(setup.active):
         raise OutOfTurn("no arm can be played: all are paused or not available; see Router.resume")
     return frozenset(down)
+
+
+def arm_of(parameter: str, setup: Setup, name: object) -> int:
+    """The number of an arm that can be drawn; an error if there is none of this name."""
+    known = {setup.names[arm]: arm for arm in setup.active}
+    if name not in known:
+        rule = f"must be an arm of the game, {', '.join(map(repr, known))}{nearest(str(name), map(str, known))}"
+        raise InvalidParameter(parameter, rule, name)
+    return known[name]  # type: ignore[index]  # it is known
+
+
+def _who_plays(view: View, block: Block, rule: int, down: frozenset[int]) -> tuple[int, float]:
+    """The arm that plays a round of a block, and the probability of that."""
+    if block.forced:
+        return (_next_best(view, block._replace(arm=rule), down)[0] if rule in down else rule), 1.0
+    return _next_best(view, block, down) if down else (block.arm, block.probability)
 
 
 def _next_best(view: View, block: Block, down: frozenset[int]) -> tuple[int, float]:
@@ -343,9 +400,11 @@ def _go_on(
     if setup.policy.waits_for_losses:
         return InvalidParameter("key", f"is not for {setup.policy.label}, which waits for the losses of each draw", key)
     block = _live(view, key)
-    if block is not None and not (call.clock - block.last <= setup.settings.key_life and setup.learns_from(block)):
+    if block is not None and not (call.clock - block.last <= setup.settings.key_life and setup.plays(block)):
         end_conversation(view, block, call.clock)
         block, head = None, view.head
+    if block is None and setup.settings.holdback and (block := _held_back(view, call, key)) is not None:
+        head = head._replace(block=block.number)
     if block is None:
         value, bounds = announced
         values = view.state().learner.begin_some(value, 1.0)[0].tolist()
@@ -356,7 +415,7 @@ def _go_on(
         head = head._replace(block=number, drawn=head.drawn + 1)
     rounds, played = range(block.rounds, block.rounds + n), block.played
     if call.down:
-        stretch = (rounds.start, n, *_next_best(view, block, call.down))
+        stretch = (rounds.start, n, *_who_plays(view, block, block.arm, call.down))
         played = json.dumps([*json.loads(played or "[]"), stretch])
     # `first` is such that the lateness of the latest round is right
     view.change(block._replace(rounds=rounds.stop, first=head.asked - rounds.start, last=call.clock, played=played))

@@ -46,6 +46,7 @@ class AskOptions(TypedDict, total=False):
     loss_bound: float | None
     available: Collection[int | str] | None
     key: str | None
+    rule: int | str | None
     fallback: int | str | None
     deadline: float | None
 
@@ -155,6 +156,7 @@ class Router:
         loss_bound: float | None = None,
         available: Collection[int | str] | None = None,
         key: str | None = None,
+        rule: int | str | None = None,
         fallback: int | str | None = None,
         deadline: float | None = None,
     ) -> Decision | list[Decision]:
@@ -177,6 +179,9 @@ class Router:
             A conversation: its first ask draws an arm, later ones stay with it, until `end(key)` or for as long as it
             is not idle for longer than `key_life`. It is learnt from when it has ended, by the mean of its losses,
             while others go on. Changing arms between conversations costs nothing, so λ = 0 fits.
+        rule
+            The arm that your own rule chooses now: it is played where the block or the conversation is the rule's
+            (`holdback`, `shadow`). A conversation stays with the arm of its first ask.
         fallback
             The arm to answer with when the store fails, or does not answer within the deadline. Such a decision is not
             recorded (`Decision.recorded` is False): its loss cannot be reported, and nothing is learnt from it.
@@ -190,6 +195,7 @@ class Router:
             loss_bound=loss_bound,
             available=available,
             key=key,
+            rule=rule,
             fallback=fallback,
             deadline=deadline,
         )
@@ -231,6 +237,7 @@ class Router:
         loss_bound: float | None = None,
         available: Collection[int | str] | None = None,
         key: str | None = None,
+        rule: int | str | None = None,
         fallback: int | str | None = None,
         deadline: float | None = None,
     ) -> _Asking:
@@ -239,7 +246,7 @@ class Router:
         count = 1 if n is None else whole_number("n", n, least=1, most=MOST_AT_ONCE)
         announced = {"switching_cost": switching_cost, "loss_bound": loss_bound}
         now = checked_time(self._clock)
-        rule = partial(
+        call = partial(
             ask,
             n=count,
             now=now,
@@ -248,10 +255,11 @@ class Router:
             named=request is not None,
             available=available,
             key=None if key is None else checked_name("key", key),
+            rule=rule,
         )
         if fallback is not None:
             fallback = _checked_arm("fallback", fallback, self.policy)
-        return _Asking(Call(rule), count, now, fallback, None if deadline is None else _checked_deadline(deadline))
+        return _Asking(Call(call), count, now, fallback, None if deadline is None else _checked_deadline(deadline))
 
     def _unrecorded(self, asking: _Asking, failure: StoreError) -> list[Decision]:
         """The answer of a store that gave none; the failure where there is no fallback."""
@@ -403,6 +411,11 @@ class Router:
         return self._executor.read(_pinned)
 
     @property
+    def holdback(self) -> float:
+        """The share of blocks and conversations that the operator's rule decides."""
+        return self._executor.read(lambda _, setup: setup.settings.holdback)
+
+    @property
     def history(self) -> History:
         """Blocks and totals so far."""
         return History(self._executor)
@@ -420,6 +433,8 @@ class Router:
         remember: int | None = None,
         scale: Scale | None = None,
         key_life: timedelta | None = None,
+        holdback: float | None = None,
+        shadow: bool | None = None,
         reason: str | None = None,
     ) -> None:
         """Continue with other settings, in all processes, from the next block on; a no-op if nothing differs.
@@ -433,14 +448,22 @@ class Router:
         retire_arms
             Arms that are never drawn again. The current block of such an arm ends with the rounds handed out, its
             losses still count in the history. Added again, it begins as a new arm does.
-        patience, missing, remember, scale, key_life
+        patience, missing, remember, scale, key_life, holdback, shadow
             As in `holdfast.open`. With another scale, losses before and after do not mean the same: a new game is
             often better.
         reason
             Why; it is kept in the history.
         """
         why = None if reason is None else checked_name("reason", reason)
-        settings = given_settings(patience=patience, missing=missing, remember=remember, scale=scale, key_life=key_life)
+        settings = given_settings(
+            patience=patience,
+            missing=missing,
+            remember=remember,
+            scale=scale,
+            key_life=key_life,
+            holdback=holdback,
+            shadow=shadow,
+        )
         self.apply(wish(switching_cost, add_arms, retire_arms, settings=settings, reason=why))
 
     def apply(self, wanted: Wish) -> None:
@@ -562,7 +585,7 @@ def probabilities_of(transaction: Transaction, setup: Setup) -> Array:
     head, learner = transaction.head, stored_state(setup, transaction).learner
     current = transaction.blocks("number", head.current)
     waiting = setup.policy.waits_for_losses and any(block.settled_order is None for block in current)
-    if current and (head.handed < head.rounds or waiting):
+    if current and not current[0].forced and (head.handed < head.rounds or waiting):
         learner.block[:] = block_values(setup.policy, setup.game.name, current[0])
         if current[0].arm in setup.active:
             learner.block[0] = setup.active.index(current[0].arm)
