@@ -371,9 +371,17 @@ def arm_of(parameter: str, setup: Setup, name: object) -> int:
 
 def _who_plays(view: View, block: Block, rule: int, down: frozenset[int]) -> tuple[int, float]:
     """The arm that plays a round of a block, and the probability of that."""
+    if block.forced and rule in down:  # what the policy would play rather, if it were its turn
+        learner = (view.learnt or view.load()).learner.copy()
+        learner.begin()
+        rule = view.setup.active[learner.next_best(_mask(view.setup, down))]
     if block.forced:
-        return (_next_best(view, block._replace(arm=rule), down)[0] if rule in down else rule), 1.0
+        return rule, 1.0
     return _next_best(view, block, down) if down else (block.arm, block.probability)
+
+
+def _mask(setup: Setup, down: frozenset[int]) -> NDArray[np.bool_]:
+    return np.array([arm in down for arm in setup.active])
 
 
 def _next_best(view: View, block: Block, down: frozenset[int]) -> tuple[int, float]:
@@ -382,7 +390,7 @@ def _next_best(view: View, block: Block, down: frozenset[int]) -> tuple[int, flo
     learner = (view.learnt or view.load()).learner
     learner.block[:] = block_values(setup.policy, setup.game.name, block)
     learner.block[0] = setup.active.index(block.arm)
-    mask = np.array([arm in down for arm in setup.active])
+    mask = _mask(setup, down)
     best, p = learner.next_best(mask), learner.probabilities()
     instead = setup.active[best]
     played, probability = (instead, float(p[best])) if block.arm in down else (block.arm, block.probability)
