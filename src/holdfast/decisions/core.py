@@ -170,9 +170,7 @@ def ask(
     if setup.settings.holdback:
         try:
             if rule is None:
-                raise InvalidParameter(
-                    "rule", "must be given in a game with a holdback: what your rule chooses now", None
-                )
+                raise InvalidParameter("rule", "must be given, since there is a holdback: what your rule chooses", None)
             ruled = arm_of("rule", setup, rule)
         except InvalidParameter as refusal:
             return refusal
