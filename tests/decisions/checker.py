@@ -199,7 +199,7 @@ class Twin:
         if index is None or left[index][0] != place:
             return 0.0, 0
         _, length = self.oracle.choose((index + 0.5) / len(left))
-        return 1.0, length  # the order was drawn with the batch, not with the block
+        return 1.0 / len(left) if random else 1.0, length
 
     def copy(self) -> "Twin":
         """One that may go another way."""

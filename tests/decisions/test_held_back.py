@@ -305,6 +305,20 @@ def test_operators_have_a_shell_for_it(folder):
         run("ask", url, "chat")
 
 
+def test_a_request_of_which_a_part_is_forgotten_is_refused(place):
+    router = place.open(policy=SWITCH, seed=1, remember=0)
+    given = router.ask(12, request="x")
+    router.tell([(d.id, 0.5) for d in given[:4]])
+    with pytest.raises(hf.InvalidParameter, match=r"request must be made again with the same n .*: of 12 there are"):
+        router.ask(12, request="x")
+
+
+def test_a_router_can_be_shown_while_its_store_is_down(folder):
+    router = hf.open(f"sqlite:///{folder}/x.db", "x", SWITCH)
+    (folder / "x.db").rename(folder / "y.db")
+    assert "'x' of tsallis-switch" in repr(router)
+
+
 def test_patience_settles_what_the_rule_left_open(place):
     router = place.open(policy=SWITCH, seed=1, shadow=True, patience=timedelta(seconds=10), missing=1.0)
     router.ask(6, rule="a")

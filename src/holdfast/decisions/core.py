@@ -158,6 +158,9 @@ def ask(
         The arm that the operator's rule would choose now.
     """
     if (again or named) and (before := asked_before(view, request)):
+        if len(before) < n and not view.setup.policy.waits_for_losses:
+            rule = "must be made again with the same n and while all its decisions are remembered"
+            return InvalidParameter("request", f"{rule}: of {n} there are {len(before)}", request)
         return before
     setup, head = view.setup, view.head
     value = 0.0, setup.bounds

@@ -176,7 +176,7 @@ class RemoteRouter(Router):
         self._seen = view
 
     def __repr__(self) -> str:
-        view = self._view()
+        view = self._seen  # the server may be down
         return (
             f"<Router {self.name!r} of {view['label']} at {self._server.url}: {view['rounds']} rounds, "
             f"{view['switches']} switches, holding {view['arm']!r} for {view['hold']} more>"

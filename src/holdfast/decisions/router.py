@@ -107,11 +107,7 @@ class Router:
         self._clock = clock
 
     def __repr__(self) -> str:
-        head = self._head()
-        return (
-            f"<Router {self.name!r} of {self.policy.label} in {self.store.url}: {head.asked} rounds, "
-            f"{head.switches} switches, holding {self._arm(head)!r} for {head.rounds - head.handed} more>"
-        )
+        return f"<Router {self.name!r} of {self.policy.label} in {self.store.url}>"  # a store may be down
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(
