@@ -214,8 +214,8 @@ def _checked_scale(scale: object, policy: Policy) -> Scale:
 
 def _checked_holdback(holdback: object, policy: Policy) -> float:
     share = real_number("holdback", holdback, least=0, most=1)
-    if share and (policy.waits_for_losses or policy.announces):
-        why = "waits for the losses of each draw" if policy.waits_for_losses else f"is told its {policy.announces}"
+    if share and (policy.waits_for_losses or policy.announces or policy.sees == "all"):
+        why = f"is told its {policy.announces}" if policy.announces else "waits for the losses of each draw"
         raise InvalidParameter("holdback", f"is not for {policy.label}, which {why}", holdback)
     return share
 
