@@ -83,7 +83,12 @@ class Saving:
         since = self.since if since is None else since
         when = "" if since is None else f", since {since.day} {since:%B}"
         if not (math.isfinite(self.share_low) and math.isfinite(self.share_high)):
-            return f"too early to say, after {self.units:,} units{when}"
+            if self.low <= 0.0 <= self.high:
+                return f"too early to say, after {self.units:,} units{when}"
+            verb, sign = ("saves", -1.0) if self.high < 0.0 else ("costs", 1.0)
+            least, most = sorted((sign * self.low, sign * self.high))
+            more = "" if self.high < 0.0 else " more"
+            return f"{verb} {abs(self.difference):.3g}{more} each ({least:.3g} to {most:.3g}){when}"
         best, least, most = (round(100 * share) for share in (self.share, self.share_low, self.share_high))
         if self.share_high < 0.0:
             return f"costs {-best} % more ({-most} to {-least}){when}"

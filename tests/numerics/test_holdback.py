@@ -242,6 +242,14 @@ def test_words(shares, words):
     assert saving.words(date(2026, 3, 3)) == words
 
 
+def test_words_of_costs_below_zero():
+    """Where there is no share of a cost, the difference itself is told."""
+    saving = holdback.Saving(1000, 100, -0.2, -0.3, -0.1, math.nan, -math.inf, math.inf, 0.95)
+    assert saving.words() == "saves 0.2 each (0.1 to 0.3)"
+    worse = holdback.Saving(1000, 100, 0.2, 0.1, 0.3, math.nan, -math.inf, math.inf, 0.95)
+    assert worse.words(date(2026, 3, 3)) == "costs 0.2 more each (0.1 to 0.3), since 3 March"
+
+
 @pytest.mark.parametrize(
     ("call", "says"),
     [

@@ -276,7 +276,7 @@ def frame_of(blocks: Iterable[Block], names: Sequence[int | str]) -> pl.DataFram
             "arm": name_of(b),
             "rounds": b.rounds,
             "probability": b.probability,
-            "by": CHOSEN_BY[b.forced],
+            "by": CHOSEN_BY.get(b.forced),
             **_draw(b, names),
             "told": b.told,
             "missing": None if b.settled_at is None else b.rounds - b.told,
