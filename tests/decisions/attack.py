@@ -92,7 +92,7 @@ class Worker:
                 held += [decision.id for decision in self.router.open_decisions][:MOST_HELD]
                 time.sleep(0.002)
             except hf.InvalidParameter as error:
-                if error.parameter != "rule":  # that was retired a moment ago
+                if error.parameter not in ("rule", "request"):  # retired a moment ago, or forgotten in part
                     raise
             except hf.StoreError as error:  # somebody restored the store: the checker knows whether that is so
                 self.note("refused", begin, error=f"{type(error).__name__}: {error}")

@@ -386,7 +386,7 @@ def arm_of(parameter: str, setup: Setup, name: object) -> int:
     if name not in known:
         rule = f"must be an arm of the game, {', '.join(map(repr, known))}{nearest(str(name), map(str, known))}"
         raise InvalidParameter(parameter, rule, name)
-    return known[name]  # type: ignore[index]  # it is known
+    return known[name]
 
 
 def _who_plays(view: View, block: Block, rule: int, down: frozenset[int]) -> tuple[int, float]:
