@@ -249,47 +249,48 @@ def test_it_begins_again_with_other_costs_and_waits_for_open_blocks(place):
         router.history.compare()
 
 
-DAYS, PER_DAY, DEPLOYMENTS = 8, 60, 200
+DAYS, PER_DAY, DEPLOYMENTS = 8, 60, 100
 
 
-def covered(seed):
-    """Whether the interval has the truth in it on all days: what each block would have cost by either is known."""
+def truth_of(router, lost, units):
+    """What the policy's blocks would have cost more than the rule's, per round: both are known here."""
+    gaps, rounds, last = 0.0, 0, None
+    for block in router.history.recent(10**6)[:units]:
+        arm, by_arm = int(json.loads(block.data)["arm"]), np.sum(lost[block.number], axis=0)
+        gaps += by_arm[arm] - by_arm[0] + (0.5 if last not in (None, arm) else 0.0)
+        rounds += block.rounds
+        last = last if block.forced else arm
+    return gaps / rounds if rounds else 0.0
+
+
+def deployment(seed):
+    """Whether the interval holds on all days, though losses drift and bad ones are late; the error in the end."""
     rng = np.random.default_rng([SEED, seed])
     policy = hf.TsallisSwitch(arms=["a", "b", "c"], switching_cost=0.5)
-    router = hf.open("memory:", "x", policy, seed=seed, holdback=0.25, patience="forever", missing=1.0)
-    late, truth, last, played = [], {}, None, {}
+    router = hf.open("memory:", "x", policy, seed=seed, holdback=0.25, patience="forever")
+    late, lost, holds = [], {}, []
     for day in range(DAYS):
-        for _ in range(PER_DAY):
-            level = 0.5 + 0.3 * math.sin(0.5 * day + seed) - np.array([0.0, 0.02 * day, -0.1])
+        level = 0.5 + 0.3 * math.sin(0.5 * day + seed) - np.array([0.0, 0.02 * day, -0.1])
+        for decision in router.ask(PER_DAY, rule="a"):
             losses = (rng.random(3) < level).astype(float)
-            decision = router.ask(rule="a")
-            played.setdefault(decision.block, []).append(losses)
-            late.append((day + rng.exponential(0.2), decision.id, losses["abc".index(decision.arm)]))
-        router.tell([(id, loss) for known, id, loss in late if known <= day + 1])
-        late = [one for one in late if one[0] > day + 1]
-        units = 0.0
-        for block in router.history.blocks():
-            if block.settled_at is None:
-                break
-            drawn = json.loads(block.data)
-            arm = int(drawn["arm"])
-            seen = np.array(played[block.number])
-            gap = seen[:, arm].sum() - seen[:, 0].sum() + (0.5 if last not in (None, arm) else 0.0)
-            truth.setdefault(block.number, gap)
-            last = last if block.forced else arm
-            units += block.rounds
-        last = None
+            lost.setdefault(decision.block, []).append(losses)
+            own = losses["abc".index(decision.arm)]
+            late.append((day + rng.exponential(0.2 + own), decision.id, own))
+        now = day + 1 if day + 1 < DAYS else math.inf
+        router.tell([(id, loss) for known, id, loss in late if known <= now])
+        late = [one for one in late if one[0] > now]
         saving = router.history.compare()
-        true = sum(list(truth.values())[: saving.units]) / units if units else 0.0
-        if not saving.low <= true <= saving.high:
-            return False
-    return True
+        true = truth_of(router, lost, saving.units)
+        holds.append(saving.low <= true <= saving.high)
+    return all(holds), saving.difference - true
 
 
 @pytest.mark.slow
-def test_the_interval_covers_the_truth_on_all_days():
-    """Deployments in a store with delays, drift and a policy that learns, looked at every day."""
-    assert_at_least(sum(map(covered, range(DEPLOYMENTS))), DEPLOYMENTS, 0.95, sees=0.2)
+def test_the_interval_holds_the_truth_and_the_estimate_has_no_bias():
+    """Of the blocks that a store handed out, with their lengths and the policy's own switches."""
+    holds, errors = zip(*map(deployment, range(DEPLOYMENTS)), strict=True)
+    assert_at_least(sum(holds), DEPLOYMENTS, 0.95, sees=0.3)
+    assert_mean(errors, 0.0, sees=0.07)
 
 
 def test_operators_have_a_shell_for_it(folder):
