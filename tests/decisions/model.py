@@ -22,6 +22,7 @@ class ModelBlock:
     forced: bool = False
     key: str | None = None
     live: bool = False
+    learnt: bool = False
     last: float = 0.0
     by: list[int] = field(default_factory=list)
     """Which arm played each round."""
@@ -43,8 +44,10 @@ class Model:
         *,
         auto: bool = False,
         holdback: float = 0.0,
+        learn_after: int | None = None,
     ) -> None:
         self.holdback = holdback
+        self.learn_after = math.inf if learn_after is None else learn_after
         self.auto = auto and not policy.waits_for_losses
         self.late_by = 0.0
         self.heard = 0
@@ -74,7 +77,7 @@ class Model:
         total, weight = min(max(math.fsum(told), 0.0), float(rounds)), float(rounds)
         if block.key and rounds and not block.forced:
             total, weight = total / rounds * block.values[1], block.values[1]
-        if not block.forced and (rounds or self.policy.waits_for_losses):
+        if not block.forced and not block.learnt and (rounds or self.policy.waits_for_losses):
             self.game.observe(block.values, total, weight)
         for place, loss in block.losses.items():
             self.known.setdefault(block.by[place], []).append(loss)
@@ -222,6 +225,10 @@ class Model:
         block.losses[place] = loss
         if len(block.losses) == block.rounds and not block.live:
             self._settle(block)
+        elif len(block.losses) == block.rounds >= self.learn_after and not block.forced and not block.learnt:
+            mean = math.fsum(block.losses.values()) / block.rounds
+            self.game.observe(block.values, mean * block.values[1], block.values[1])
+            block.learnt = True
         return "new"
 
     @property

@@ -59,8 +59,9 @@ class Machine(RuleBasedStateMachine):
         missing=st.sampled_from(["mean", "drop", 1.0]),
         remember=st.just(10**6),
         holdback=st.sampled_from([0.0, 0.3, 1.0]),
+        learn_after=st.sampled_from([None, 2]),
     )
-    def begin(self, policy, seed, seconds, rounds, forever, missing, remember, holdback):
+    def begin(self, policy, seed, seconds, rounds, forever, missing, remember, holdback, learn_after):
         self.policy = GAMES[policy]
         rounds = None if seconds is not None or self.policy.waits_for_losses else rounds
         self.place = self.make_place()
@@ -69,8 +70,18 @@ class Machine(RuleBasedStateMachine):
             patience = "forever" if forever else "auto"
         holdback = 0.0 if self.policy.waits_for_losses else holdback
         options = {"patience": patience, "missing": missing, "remember": remember, "holdback": holdback}
+        options |= {} if learn_after is None else {"learn_after": learn_after}
         self.handles = [self.place.open("game", self.policy, seed=seed, **options), self.place.open("game")]
-        self.model = Model(self.policy, seed, seconds, rounds, missing, auto=patience == "auto", holdback=holdback)
+        self.model = Model(
+            self.policy,
+            seed,
+            seconds,
+            rounds,
+            missing,
+            auto=patience == "auto",
+            holdback=holdback,
+            learn_after=learn_after,
+        )
 
     def now(self):
         self.model.at(self.place.clock.now)

@@ -275,6 +275,7 @@ def change(
     remember: Remember = None,
     scale: ScaleText = None,
     key_life: Annotated[str | None, typer.Option(help="How long a conversation may be idle: 10m, 2h, 1d.")] = None,
+    learn_after: Annotated[int | None, typer.Option(help="Rounds after which a conversation is learnt from.")] = None,
     holdback: Holdback = None,
     reason: Reason = None,
     as_json: AsJson = False,
@@ -284,6 +285,8 @@ def change(
     options = _options(patience, missing, remember, scale, holdback)
     if key_life is not None:
         options["key_life"] = _end(key_life)
+    if learn_after is not None:
+        options["learn_after"] = learn_after
     if switching_cost is None and not (add or retire or options):
         raise typer.BadParameter("give what to change: --switching-cost, --add, --retire, --patience, …")
     with open_game(_store(url), name, allow=allow or ()) as router:

@@ -43,6 +43,7 @@ from holdfast.errors import (
     UnknownDecision,
     nearest,
 )
+from holdfast.layouts import Array
 from holdfast.players.losses import announced_value, exact_sum, normalised_total, outside_range
 
 FORGET_AT_ONCE = 64
@@ -534,6 +535,8 @@ def _tell_one(view: View, report: Report, clock: float) -> Receipt | HoldfastErr
     view.change(block)
     if block.told == block.rounds and not block.live:
         settle(view, block, clock)
+    elif block.live and not block.learnt and block.told == block.rounds:
+        _learn_early(view, block)
     return Receipt(id, True)
 
 
@@ -693,15 +696,10 @@ def settle(view: View, block: Block, clock: float) -> None:
         block = block._replace(stand_in=stand_in)
         pieces, rounds = (pieces, block.told) if stand_in is None else ((*pieces, stand_in * missing), rounds)
     if setup.learns_from(block) and (rounds or setup.policy.waits_for_losses):  # else all of it was dropped
-        values = block_values(setup.policy, setup.game.name, block)
-        values[0] = setup.active.index(block.arm)
-        total, weight = normalised_total(setup.policy, bounds, pieces, float(rounds)), float(rounds)
-        if block.key is not None:  # a conversation: the mean of its losses, for each round that the policy drew
-            total, weight = total / rounds * values[1], values[1]
         if not setup.sees_all:
-            state.learner.observe(values, total, weight)
+            _observe(view, block, pieces, rounds)
         elif missing:  # else it has observed the losses of all arms
-            learn(setup, state.learner, values, last_known(setup, state.learner))
+            learn(setup, state.learner, _values(setup, block), last_known(setup, state.learner))
     for arm, part in parts_of(block, block.rounds, lambda: _losses_of(view, block.number)).items():
         state.arms[arm].add(part, block)
     head = view.head
@@ -709,6 +707,32 @@ def settle(view: View, block: Block, clock: float) -> None:
     view.change(block._replace(settled_order=order, settled_at=clock, total=math.fsum(block.losses)))
     view.head = head._replace(settled=order, kept=head.kept + block.rounds, clock=clock)
     _forget(view)
+
+
+def _values(setup: Setup, block: Block) -> Array:
+    """A block as the policy's kernels take it, by today's arms."""
+    values = block_values(setup.policy, setup.game.name, block)
+    values[0] = setup.active.index(block.arm)
+    return values
+
+
+def _observe(view: View, block: Block, pieces: Sequence[float], rounds: int) -> None:
+    """Let the policy learn what so many rounds of a block lost, unless it has."""
+    if block.learnt:
+        return
+    setup, values = view.setup, _values(view.setup, block)
+    total, weight = normalised_total(setup.policy, setup.bounds_of(block), pieces, float(rounds)), float(rounds)
+    if block.key is not None:  # a conversation: the mean of its losses, for each round that the policy drew
+        total, weight = total / rounds * values[1], values[1]
+    view.state().learner.observe(values, total, weight)
+
+
+def _learn_early(view: View, block: Block) -> None:
+    """A conversation that goes on and has as many losses as are wanted: their mean stands for all of it."""
+    after = view.setup.settings.learn_after
+    if after is not None and block.told >= after and view.setup.learns_from(block):
+        _observe(view, block, block.losses, block.told)
+        view.change(block._replace(learnt=1))
 
 
 def _losses_of(view: View, number: int) -> list[Loss]:

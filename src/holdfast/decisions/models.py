@@ -173,6 +173,8 @@ class Block(NamedTuple):
     """The sum of the losses reported in time, rounded once."""
     stand_in: float | None = None
     """What counted for each loss that did not come in time; None where all came, or the missing rounds were dropped."""
+    learnt: int = 0
+    """1 when a conversation that goes on was learnt from."""
 
 
 class Ask(NamedTuple):

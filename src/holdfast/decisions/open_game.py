@@ -36,6 +36,7 @@ def open(
     remember: int | None = None,
     scale: Scale | None = None,
     key_life: timedelta | None = None,
+    learn_after: int | None = None,
     holdback: float | None = None,
     shadow: bool | None = None,
     change_switching_cost: float | None = None,
@@ -75,6 +76,9 @@ def open(
         ``router.tell(id, latency=1.3, price=0.004)``.
     key_life
         How long a conversation (`Router.ask` with a key) may be idle before it has ended: an hour.
+    learn_after
+        Rounds after which a conversation that goes on is learnt from, once their losses are in; by default when it has
+        ended. It is then judged by these rounds alone, and heard of earlier.
     holdback
         The share of blocks and conversations that are left to your own rule, such as 0.1, so that the two can be
         compared (`History.compare`). Say what it chooses in each ``ask(rule=arm)``. Nothing is learnt from these.
@@ -112,6 +116,7 @@ def open(
         remember=remember,
         scale=scale,
         key_life=key_life,
+        learn_after=learn_after,
         holdback=holdback,
         shadow=shadow,
     )
@@ -124,6 +129,8 @@ def open(
             raise InvalidParameter("scale", "must be left out: a server takes losses", scale)
         if key_life is not None:
             raise InvalidParameter("key_life", "must be left out: a server has no conversations", key_life)
+        if learn_after is not None:
+            raise InvalidParameter("learn_after", "must be left out: a server has no conversations", learn_after)
         if "holdback" in settings:
             raise InvalidParameter("holdback", "must be left out: a server compares with no rule", settings["holdback"])
         if change_switching_cost is not None or tuple(add_arms) or tuple(retire_arms):

@@ -175,8 +175,9 @@ class Router:
             is not among them, the most likely other one is played, and the block learns what that one lost.
         key
             A conversation: its first ask draws an arm, later ones stay with it, until `end(key)` or for as long as it
-            is not idle for longer than `key_life`. It is learnt from when it has ended, by the mean of its losses,
-            while others go on. Changing arms between conversations costs nothing, so λ = 0 fits.
+            is not idle for longer than `key_life`. It is learnt from when it has ended, or after `learn_after` rounds,
+            by the mean of its losses, while others go on. Changing arms between conversations costs nothing, so λ = 0
+            fits.
         rule
             The arm that your own rule chooses now: it is played where the block or the conversation is the rule's
             (`holdback`, `shadow`). A conversation stays with the arm of its first ask.
@@ -480,6 +481,7 @@ class Router:
         remember: int | None = None,
         scale: Scale | None = None,
         key_life: timedelta | None = None,
+        learn_after: int | None = None,
         holdback: float | None = None,
         shadow: bool | None = None,
         reason: str | None = None,
@@ -495,7 +497,7 @@ class Router:
         retire_arms
             Arms that are never drawn again. The current block of such an arm ends with the rounds handed out, its
             losses still count in the history. Added again, it begins as a new arm does.
-        patience, missing, remember, scale, key_life, holdback, shadow
+        patience, missing, remember, scale, key_life, learn_after, holdback, shadow
             As in `holdfast.open`. With another scale, losses before and after do not mean the same: a new game is
             often better.
         reason
@@ -508,6 +510,7 @@ class Router:
             remember=remember,
             scale=scale,
             key_life=key_life,
+            learn_after=learn_after,
             holdback=holdback,
             shadow=shadow,
         )

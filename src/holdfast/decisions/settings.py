@@ -56,6 +56,8 @@ class Settings:
     """How what is measured becomes a loss."""
     key_life: float = KEY_LIFE
     """Seconds after which a conversation that is idle has ended."""
+    learn_after: int | None = None
+    """Rounds after which a conversation that goes on is learnt from; None: when it has ended."""
     holdback: float = 0.0
     """The share of blocks and conversations that the operator's rule decides."""
     held_since: int = 0
@@ -94,6 +96,8 @@ class Settings:
                 rule = f"must be a timedelta above 0 and of at most {MOST_PATIENCE.days} days"
                 raise InvalidParameter("key_life", rule, str(life))
             changes["key_life"] = life.total_seconds()
+        if "learn_after" in given:
+            changes["learn_after"] = whole_number("learn_after", given["learn_after"], least=1)
         if "holdback" in given:
             changes["holdback"] = _checked_holdback(given["holdback"], policy)
         settings = replace(self, **changes)
