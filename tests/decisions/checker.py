@@ -688,6 +688,11 @@ class Checker:
             found = (arm.blocks, arm.rounds, arm.told, arm.losses)
             must(found == counts, f"arm {arm.arm!r} has {found}, not {counts}")
             must(arm.last_used == max((block.began for block in mine), default=None), f"arm {arm.arm!r} was used later")
+        share = self.settings.holdback
+        off = abs(self.by_rule - share * self.units)  # a false alarm in 10⁸ games
+        must(
+            off <= 6 * math.sqrt(share * (1 - share) * self.units) + 1, f"{self.by_rule} of {self.units} are the rule's"
+        )
         open_now = {tuple(map(int, decision.id.split("-")[1:3])) for decision in router.open_decisions}
         expected_open = {(b.number, r) for b in self.open.values() for r in range(b.handed) if r not in b.losses}
         must(open_now == expected_open, "the open decisions are others")

@@ -138,7 +138,12 @@ def never_given_up(right):
     return lambda settings, clock, head: -1.0
 
 
+def more_than_its_share(right):
+    return lambda stream, number: 0.5 * right(stream, number)
+
+
 OPERATORS = {
+    "the rule gets more than its share": (core, "chance", more_than_its_share),
     "a paused arm is handed out": (core, "_hand_out", paused_all_the_same),
     "the policy hears of the rule's blocks": (Setup, "learns_from", learnt_from_all),
     "a conversation is learnt from by the sum": (core, "settle", learnt_by_the_sum),
@@ -196,7 +201,7 @@ def test_a_broken_rule_for_operators_is_noticed(rule, folder, monkeypatch):
     place = Place("sqlite", f"sqlite:///{folder}/games.db")
     module, name, broken = OPERATORS[rule]
     monkeypatch.setattr(module, name, broken(getattr(module, name)))
-    play_as_operators_do(watched(place, holdback=0.3, patience="auto"), 300)
+    play_as_operators_do(watched(place, holdback=0.3, patience="auto"), 600)
     with pytest.raises(Violation):
         check(place.at)
 
