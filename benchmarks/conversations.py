@@ -1,6 +1,6 @@
 """Prompt caches belong to a conversation: one draw per conversation next to three other ways, in five worlds.
 
-    python benchmarks/conversations.py [--replications 10] [--conversations 6000]
+    python benchmarks/conversations.py [--replications 10] [--conversations 6000] [--world steady]
 
 A conversation has 8 turns on average, a minute apart; some 500 are open at a time. Its context begins with 2,000 tokens
 and grows by 700 a turn (400 read, 300 written). Reading a token that a provider has in its cache costs 0.1 of its
@@ -15,6 +15,8 @@ Each way is measured by its bill as a multiple of that of the best single provid
   the loss is its bill over that of a standard provider, scaled by `hf.Scale(bill=(0.6, 1.6))`. A conversation's bill is
   a mean over its turns and varies less than a turn's, so `least_noise` of the adaptive policy is a tenth of its
   default. Range and `least_noise` were chosen on the seeds 0 to 4, the table is played on others.
+* **after two turns**: the same, learnt from when two turns have been answered (`learn_after=2`), by these two.
+* **heard of at once**: the same, if the bill of a conversation were known when it begins: what the delay costs.
 * **never switch**: one provider for all, drawn at random: the mean over providers.
 * **cheapest so far**: each turn goes to the provider with the least mean bill so far, after one turn of each.
 * **one game**: all turns are rounds of one game; the best of λ = 0.3, 10 and 100.
@@ -149,14 +151,26 @@ class Bills:
         return bill, STANDARD * (COLD * (context + new - stayed) + WARM * stayed + WRITTEN * ANSWER) + 2 * SECOND
 
 
-def held(world: World, arm: int) -> float:
-    bills = Bills(world)
+def held(world: World, arm: int) -> np.ndarray:
+    """Bill and standard bill of each conversation that stays with a provider."""
+    bills, of_each = Bills(world), np.zeros((int(world.conversation.max()) + 1, 2))
     for t in range(world.turns):
-        bills.pay(t, arm)
-    return bills.total
+        of_each[world.conversation[t]] += bills.pay(t, arm)
+    return of_each
 
 
-def each_conversation(world: World, policy: hf.Policy, seed: int) -> float:
+def heard_at_once(policy: hf.Policy, stays: np.ndarray, seed: int) -> float:
+    """Each conversation by `stays[provider, conversation]`, learnt from before the next one begins."""
+    game, total = Game(policy, seed), 0.0
+    for number in range(stays.shape[1]):
+        arm, _ = game.begin()
+        bill, standard = stays[arm, number]
+        total += bill
+        game.observe(game.block.copy(), SCALE.loss(bill=bill / standard), 1.0)
+    return total
+
+
+def each_conversation(world: World, policy: hf.Policy, seed: int, after: float = math.inf) -> float:
     game, bills = Game(policy, seed), Bills(world)
     open_ones: dict[int, list] = {}
     for t in range(world.turns):
@@ -168,9 +182,12 @@ def each_conversation(world: World, policy: hf.Policy, seed: int) -> float:
         bill, standard = bills.pay(t, int(kept[0][0]))
         kept[1] += bill
         kept[2] += standard
-        if world.is_last[t]:
-            block, bill, standard = open_ones.pop(key)
+        ends = bool(world.is_last[t])
+        if world.turn[t] + 1 == after or (ends and world.turn[t] + 1 < after):
+            block, bill, standard = kept
             game.observe(block, SCALE.loss(bill=bill / standard), 1.0)
+        if ends:
+            del open_ones[key]
     return bills.total
 
 
@@ -203,23 +220,37 @@ LEARNERS = {
 def row(shape: Shape, conversations: int, seed: int) -> list[float]:
     """Bills over that of the best single provider."""
     world = world_of(shape, conversations, seed)
-    fixed = [held(world, arm) for arm in range(K)]
+    stays = np.array([held(world, arm) for arm in range(K)])
+    fixed = [float(bill) for bill in stays[:, :, 0].sum(axis=1)]
+    best = LEARNERS["each conversation: adaptive"]
+    sooner = each_conversation(world, best, seed, after=2), heard_at_once(best, stays, seed)
     learnt = [each_conversation(world, policy, seed) for policy in LEARNERS.values()]
     games = [one_game(world, cost, seed) for cost in LAMBDAS]
-    return [bill / min(fixed) for bill in (*learnt, mean(fixed), cheapest_so_far(world), *games)]
+    return [bill / min(fixed) for bill in (*learnt, *sooner, mean(fixed), cheapest_so_far(world), *games)]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--replications", type=int, default=10)
     parser.add_argument("--conversations", type=int, default=6000)
+    parser.add_argument("--world", choices=list(WORLDS), help="one of them only")
     options = parser.parse_args()
-    titles = [*LEARNERS, "never switch", "cheapest so far", *(f"one game, λ = {cost:g}" for cost in LAMBDAS)]
-    print("| bill / best single provider | " + " | ".join(titles) + " | adaptive / better of the two |")
+    titles = [
+        *LEARNERS,
+        "after two turns",
+        "heard of at once",
+        "never switch",
+        "cheapest so far",
+        *(f"one game, λ = {cost:g}" for cost in LAMBDAS),
+    ]
+    print("| bill / best single provider | " + " | ".join(titles) + " | after two turns / better of the two |")
     print("|---" * (len(titles) + 2) + "|")
     for name, shape in WORLDS.items():
+        if options.world not in (None, name):
+            continue
         table = np.array([row(shape, options.conversations, seed) for seed in range(100, 100 + options.replications)])
-        ratios = table[:, 0] / np.minimum(table[:, len(LEARNERS)], table[:, len(LEARNERS) + 1])
+        first = len(LEARNERS)
+        ratios = table[:, first] / np.minimum(table[:, first + 2], table[:, first + 3])
         cells = [f"{column.mean():.3f} ± {stdev(column) / math.sqrt(len(column)):.3f}" for column in (*table.T, ratios)]
         print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
 

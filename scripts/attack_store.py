@@ -4,8 +4,9 @@
     python scripts/attack_store.py postgresql --seconds 3600     (a private server, started and stopped here)
 
 One game after the other, each with another policy, patience, and number of processes and threads: workers ask, repeat
-requests, and tell losses in time, late, twice or never, while they are killed with SIGKILL, settings and arms change,
-rows are compacted, and the store is backed up and restored. Then `tests/decisions/checker.py` computes the game again.
+requests, hold conversations, and tell losses in time, late, twice or never, while they are killed with SIGKILL,
+settings and arms change, arms are paused and pinned, rows are compacted, and the store is backed up and restored; in
+some games a part of the blocks is a rule's. Then `tests/decisions/checker.py` computes the game again.
 A violation ends the run, and leaves the files where they are.
 """
 
@@ -42,13 +43,15 @@ POLICIES = [
     hf.BlockExp3(3, switching_cost=0.5, horizon=10**6),
     hf.BaSE(3, horizon=10**6, order="random"),
 ]
-LIVE = ("kill", "kill", "pause", "change", "change", "compact", "save", "put_back")
+LIVE = ("kill", "kill", "rest", "operate", "operate", "change", "change", "compact", "save", "put_back")
 
 
 def random_trial(chance: random.Random, store: str) -> Trial:
     """One of many ways to play."""
     policy = chance.choice(POLICIES)
-    patience: Any = chance.choice(["forever", timedelta(seconds=chance.uniform(0.02, 0.5)), chance.randint(1, 100)])
+    patience: Any = chance.choice(
+        ["forever", "auto", timedelta(seconds=chance.uniform(0.02, 0.5)), chance.randint(1, 100)]
+    )
     if policy.waits_for_losses:
         patience = timedelta(seconds=0.03)
     missing = chance.choice(["mean", sum(policy.bounds) / 4, "mean" if policy.waits_for_losses else "drop"])
@@ -57,6 +60,8 @@ def random_trial(chance: random.Random, store: str) -> Trial:
         patience,
         missing,
         remember=chance.choice([0, 50, 500, 10**6]),
+        holdback=0.0 if policy.waits_for_losses else chance.choice([0.0, 0.1, 0.5, 1.0]),
+        keys=0 if policy.waits_for_losses else chance.choice([0, 5, 40]),
         processes=chance.randint(1, 4),
         threads=chance.randint(1, 4),
         mischief=chance.choice([LIVE, (*LIVE, "copy_closed") if store == "sqlite" else LIVE, ("kill", "change"), ()]),

@@ -7,6 +7,9 @@ A worker asks, writes the id into a journal, tells a loss, writes that down too,
 has what was acknowledged; the one call in flight may or may not have happened. Every fifty kills the store is compared
 with the journal, and at the end the whole game with one that was never interrupted and heard the same in the same
 order.
+
+With --mixed, a fifth of the blocks is a rule's, some rounds are conversations, arms are paused and pinned, and losses
+that a killed worker did not report are given up by the patience that follows the lateness seen.
 """
 
 import argparse
@@ -17,6 +20,7 @@ import random
 import sys
 import tempfile
 import time
+from datetime import timedelta
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -56,6 +60,33 @@ def work(url: str, journal: str, ready: Connection) -> None:
                 book.writelines(f"told {id}\n" for id, _ in out)
 
 
+def work_mixed(url: str, journal: str, ready: Connection) -> None:
+    """Ask and tell in every way there is until killed."""
+    router = hf.open(url, "game", hf.TsallisSwitch(**POLICY), seed=SEED, remember=10**9, holdback=0.2)
+    chance = random.Random(os.getpid())
+    with open(journal, "a", buffering=1) as book:
+        ready.send(True)
+        while True:
+            soon = timedelta(seconds=chance.uniform(0.001, 0.02))
+            what = chance.random()
+            if what < 0.05:
+                router.pause(chance.choice("ab"), until=soon)
+            elif what < 0.1:
+                router.pin(chance.choice("abc"), until=soon)
+            elif what < 0.15:
+                router.end(f"conversation {chance.randrange(20)}")
+            key = f"conversation {chance.randrange(20)}" if chance.random() < 0.4 else None
+            decisions = router.ask(chance.choice([1, 1, 2, 5]), key=key, rule=chance.choice("ac"))
+            book.writelines(f"asked {decision.id}\n" for decision in decisions)
+            for decision in decisions:
+                if chance.random() < 0.8:
+                    try:
+                        router.tell(decision.id, loss_of(decision.id))
+                        book.write(f"told {decision.id}\n")
+                    except hf.TooLate:
+                        book.write(f"late {decision.id}\n")
+
+
 def check(url: str, journal: Path) -> tuple[int, int]:
     """Every acknowledged ask and tell is there, once; returns rounds and losses."""
     with hf.open(url, "game") as router:
@@ -66,10 +97,10 @@ def check(url: str, journal: Path) -> tuple[int, int]:
         out = {decision.id for decision in router.open_decisions}
         assert not told & out, "an acknowledged loss is gone"
         totals = router.history.totals
-        handed = totals.told + totals.out
+        handed = totals.told + totals.out + totals.missing
         assert totals.rounds == handed, "rounds do not add up"
         with router.store.transaction(1, writing=False) as stored:
-            known = {(loss.block, loss.round): loss.loss for loss in stored.losses(0, 10**9)}
+            known = {(loss.block, loss.round): loss.loss for loss in stored.losses(0, 10**9) if not loss.late}
             handed_out = sum(rounds for (rounds,) in stored.fetch("SELECT rounds FROM holdfast_asks WHERE game = 1"))
         places = {tuple(map(int, id.split("-")[1:3])) for id in asked}
         missing = [id for id in told if known.get(tuple(map(int, id.split("-")[1:3]))) != loss_of(id)]
@@ -110,7 +141,7 @@ def replayed(url: str) -> None:
         assert totals[number] == block.total
 
 
-def trials(url: str, count: int, folder: Path, longest: float) -> tuple[int, int]:
+def trials(url: str, count: int, folder: Path, longest: float, mixed: bool) -> tuple[int, int]:
     """Kill `count` workers; returns rounds and losses at the end."""
     warm = hf.open("memory:", "warm", hf.TsallisSwitch(**POLICY))
     warm.tell([(d.id, 0.5) for d in warm.ask(9)])
@@ -120,7 +151,7 @@ def trials(url: str, count: int, folder: Path, longest: float) -> tuple[int, int
     rounds = told = 0
     for number in range(count):
         ready, tell_ready = FORK.Pipe(duplex=False)
-        worker = FORK.Process(target=work, args=(url, str(journal), tell_ready))
+        worker = FORK.Process(target=work_mixed if mixed else work, args=(url, str(journal), tell_ready))
         worker.start()
         tell_ready.close()
         ready.recv()
@@ -141,6 +172,7 @@ def main() -> None:
     parser.add_argument("--trials", type=int, default=1000)
     parser.add_argument("--longest", type=float, default=0.06, help="seconds a worker lives at most after it has begun")
     parser.add_argument("--folder", help="where the files lie; memory by default")
+    parser.add_argument("--mixed", action="store_true", help="with conversations, a rule, pauses, pins and patience")
     options = parser.parse_args()
     memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     with tempfile.TemporaryDirectory(dir=options.folder or memory) as name:
@@ -154,8 +186,14 @@ def main() -> None:
             url = server.url
         try:
             begun = time.monotonic()
-            rounds, told = trials(url, options.trials, folder, options.longest)
-            replayed(url)
+            rounds, told = trials(url, options.trials, folder, options.longest, options.mixed)
+            if options.mixed:
+                with hf.open(url, "game") as router:
+                    counts = dict(router.history.frame["by"].value_counts().iter_rows())
+                    counts |= {"changes": len(router.history.changes), "missing": router.history.totals.missing}
+            else:
+                replayed(url)
+                counts = {}
             seconds = time.monotonic() - begun
         finally:
             if server is not None:
@@ -165,6 +203,7 @@ def main() -> None:
         "trials": options.trials,
         "rounds": rounds,
         "told": told,
+        **counts,
         "seconds": round(seconds),
     }
     print(json.dumps(result))

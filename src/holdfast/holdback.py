@@ -16,6 +16,11 @@ exp(λS − ψ(λ)V) is a supermartingale for S = Σ (D_t − E[D_t]), each λ i
 mixture over λ crosses 1/α with probability at most α, at any time (Ville). Nothing else is assumed of costs, and one
 may look as often as one likes.
 
+**Weights.** Units may differ in size, as blocks of w_t rounds do, where w_t is known before the unit is assigned. Costs
+are then per round, m₁ and m₀ too, and D_t is w_t times as much: Σ D_t/Σ w_t is the difference per round. The bound of
+unit t is c·w_t, and a λ that is too large for it is dropped from the mixture when it comes: a supermartingale that is
+stopped by 0 stays one. So the sizes to come need not be known.
+
 **What a unit must be.** Conversations are good units: nothing is switched between them. Single rounds of one game are
 not, since a rule in between causes switches that neither would have alone: assign stretches of many rounds, count the
 losses and the switches inside each, and not the switch at its border. A unit counts when its cost is final. Units after
@@ -39,9 +44,6 @@ Numbers = NDArray[np.float64]
 
 MIXTURE = 2.0 ** (-0.5 * np.arange(80)) * 0.75
 """The λ that are mixed, in units of 1/c; each √½ of the one before."""
-
-LOG_WEIGHTS = -np.log((np.arange(80) + 1.0) * (np.arange(80) + 2.0))
-"""Their weights 1/((k + 1)(k + 2)), which add up to less than 1."""
 
 PSI = -np.log1p(-MIXTURE) - MIXTURE
 """ψ(λ) for c = 1."""
@@ -69,6 +71,8 @@ class Saving:
     share_high: float
     """Its confidence interval; infinite while the level of the rule's cost is not known well enough."""
     confidence: float
+    since: date | None = None
+    """When the first unit began, where that is known."""
 
     def words(self, since: date | None = None) -> str:
         """In a sentence: ``saves 7 % (2 to 12), since 3 March``.
@@ -76,9 +80,15 @@ class Saving:
         >>> Saving(9000, 900, -0.02, -0.03, -0.01, 0.07, 0.02, 0.12, 0.95).words(date(2026, 3, 3))
         'saves 7 % (2 to 12), since 3 March'
         """
+        since = self.since if since is None else since
         when = "" if since is None else f", since {since.day} {since:%B}"
         if not (math.isfinite(self.share_low) and math.isfinite(self.share_high)):
-            return f"too early to say, after {self.units:,} units{when}"
+            if self.low <= 0.0 <= self.high:
+                return f"too early to say, after {self.units:,} units{when}"
+            verb, sign = ("saves", -1.0) if self.high < 0.0 else ("costs", 1.0)
+            least, most = sorted((sign * self.low, sign * self.high))
+            more = "" if self.high < 0.0 else " more"
+            return f"{verb} {abs(self.difference):.3g}{more} each ({least:.3g} to {most:.3g}){when}"
         best, least, most = (round(100 * share) for share in (self.share, self.share_low, self.share_high))
         if self.share_high < 0.0:
             return f"costs {-best} % more ({-most} to {-least}){when}"
@@ -92,6 +102,7 @@ def compare(
     held_back: ArrayLike,
     probability: float,
     *,
+    weights: ArrayLike | None = None,
     bounds: tuple[float, float] = (0.0, 1.0),
     confidence: float = 0.95,
 ) -> Saving:
@@ -100,13 +111,16 @@ def compare(
     Parameters
     ----------
     costs
-        The cost of each unit in the order in which they were assigned; NaN where it is not final yet.
+        The cost of each unit in the order in which they were assigned; NaN where it is not final yet. With weights, the
+        cost of each round of it.
     held_back
         Whether each was given to the old rule.
     probability
         π, with which each was: 0.1 for a tenth.
+    weights
+        The size of each unit, such as its rounds, 1 at least; known before it was assigned.
     bounds
-        The lowest and the highest cost that a unit can have.
+        The lowest and the highest cost that a unit, or a round of it, can have.
     confidence
         Of the interval of the difference and of that of the share together.
 
@@ -124,7 +138,10 @@ def compare(
     cost, rule = np.asarray(costs, dtype=np.float64), np.asarray(held_back)
     if cost.ndim != 1 or rule.shape != cost.shape or rule.dtype != np.bool_:
         raise InvalidParameter("held_back", "must be True or False for each of the costs", held_back)
-    cost, rule = cost[: final(cost)], rule[: final(cost)]
+    size = np.ones_like(cost) if weights is None else np.asarray(weights, dtype=np.float64)
+    if size.shape != cost.shape or not (size >= 1.0).all():
+        raise InvalidParameter("weights", "must be a number of at least 1 for each of the costs", weights)
+    cost, rule, size = cost[: final(cost)], rule[: final(cost)], size[: final(cost)]
     if len(cost) and not (low <= cost.min() and cost.max() <= high):
         raise InvalidParameter("costs", f"must be from {low:g} to {high:g}", float(cost[np.argmax(np.abs(cost))]))
     n = len(cost)
@@ -132,11 +149,14 @@ def compare(
         unknown = (math.nan, -math.inf, math.inf)
         return Saving(0, 0, *unknown, *unknown, confidence)
     y = cost - low
-    gains, spreads = contributions(y, rule, pi, (high - low) / 2)
-    scale = (high - low) / min(pi, 1.0 - pi)
-    half = float(radius(np.sum(spreads**2), scale, error * (1.0 - OF_THE_LEVEL))) / n
-    difference = float(gains.mean())
-    level, level_half = _level(y, rule, pi, (high - low) / 2, scale, error * OF_THE_LEVEL)
+    gains, spreads = contributions(y, rule, pi, (high - low) / 2, size)
+    scale, largest, of_all = (high - low) / min(pi, 1.0 - pi), float(size.max()), float(size.sum())
+    half = float(radius(np.sum(spreads**2), scale, error * (1.0 - OF_THE_LEVEL), largest)) / of_all
+    difference = float(gains.sum()) / of_all
+    mean = earlier_mean(y, rule, (high - low) / 2, size)
+    off = np.where(rule, size * (y - mean) / pi, 0.0)
+    level = float((size * mean + off).sum()) / of_all
+    level_half = float(radius(np.sum(off**2), scale, error * OF_THE_LEVEL, largest)) / of_all
     ends = difference - half, difference + half
     share = -difference / (low + level) if low + level > 0.0 else math.nan
     least, most = low + max(level - level_half, 0.0), low + level + level_half
@@ -152,40 +172,61 @@ def final(costs: Numbers) -> int:
     return int(unknown.argmax()) if unknown.any() else len(costs)
 
 
-def contributions(y: Numbers, rule: NDArray[np.bool_], pi: float, first: float) -> tuple[Numbers, Numbers]:
-    """D_t of each unit, and how far it is from what was expected before; `first` is expected of the first of each."""
-    policy_mean, rule_mean = earlier_mean(y, ~rule, first), earlier_mean(y, rule, first)
-    spread = np.where(rule, (rule_mean - y) / pi, (y - policy_mean) / (1.0 - pi))
-    return policy_mean - rule_mean + spread, spread
+def contributions(
+    y: Numbers, rule: NDArray[np.bool_], pi: float, first: float, size: Numbers
+) -> tuple[Numbers, Numbers]:
+    """D_t of each unit, and how far it is from what was expected before.
+
+    Parameters
+    ----------
+    y
+        Costs, for each unit of size.
+    rule
+        Which are the rule's.
+    pi
+        The probability of that.
+    first
+        What is expected of the first of each.
+    size
+        Of each unit.
+    """
+    policy_mean, rule_mean = earlier_mean(y, ~rule, first, size), earlier_mean(y, rule, first, size)
+    spread = size * np.where(rule, (rule_mean - y) / pi, (y - policy_mean) / (1.0 - pi))
+    return size * (policy_mean - rule_mean) + spread, spread
 
 
-def earlier_mean(y: Numbers, mine: NDArray[np.bool_], first: float) -> Numbers:
-    """For each unit the mean of the earlier ones that are `mine`, with `first` as one more."""
-    taken = np.where(mine, y, 0.0)
-    return np.asarray((first + np.cumsum(taken) - taken) / (1.0 + np.cumsum(mine) - mine))
+def earlier_mean(y: Numbers, mine: NDArray[np.bool_], first: float, size: Numbers) -> Numbers:
+    """For each unit the mean of the earlier ones that are `mine`, with `first` as one more of size 1."""
+    sizes = np.where(mine, size, 0.0)
+    taken = sizes * y
+    return np.asarray((first + np.cumsum(taken) - taken) / (1.0 + np.cumsum(sizes) - sizes))
 
 
-def _level(
-    y: Numbers, rule: NDArray[np.bool_], pi: float, first: float, scale: float, error: float
-) -> tuple[float, float]:
-    """The average cost of a unit by the rule, with half its interval: the same estimate for one side alone."""
-    mean = earlier_mean(y, rule, first)
-    spread = np.where(rule, (y - mean) / pi, 0.0)
-    return float((mean + spread).mean()), float(radius(np.sum(spread**2), scale, error)) / len(y)
-
-
-def radius(V: ArrayLike, scale: float, error: float) -> Numbers:
+def radius(V: ArrayLike, scale: float, error: float, largest: float = 1.0) -> Numbers:
     """The least u with Σ_k w_k exp(λ_k u − ψ(λ_k) V) ≥ 2/error: |S| stays below it at all times, but for `error`.
 
-    `scale` is c; V may be an array.
+    Parameters
+    ----------
+    V
+        A number or several.
+    scale
+        c for a unit of size 1.
+    error
+        How likely it may be wrong at some time.
+    largest
+        The size of the largest unit so far: the first λ are too large for it, and are dropped.
     """
+    dropped = math.ceil(2.0 * math.log2(largest))
+    scale *= 2.0 ** (0.5 * dropped)
+    k = dropped + np.arange(len(MIXTURE))
+    log_weights = -np.log((k + 1.0) * (k + 2.0))  # of all, dropped ones too, the weights add up to 1
     v = np.atleast_1d(np.asarray(V, dtype=np.float64))[:, np.newaxis] / scale**2
     target = math.log(2.0 / error)
-    high = ((target - LOG_WEIGHTS + PSI * v) / MIXTURE).min(axis=1)  # where one term alone is enough
+    high = ((target - log_weights + PSI * v) / MIXTURE).min(axis=1)  # where one term alone is enough
     low = np.zeros_like(high)
     for _ in range(60):
         middle = 0.5 * (low + high)
-        exponents = LOG_WEIGHTS + MIXTURE * middle[:, np.newaxis] - PSI * v
+        exponents = log_weights + MIXTURE * middle[:, np.newaxis] - PSI * v
         top = exponents.max(axis=1)
         reached = top + np.log(np.exp(exponents - top[:, np.newaxis]).sum(axis=1)) >= target
         low, high = np.where(reached, low, middle), np.where(reached, middle, high)

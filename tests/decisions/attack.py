@@ -38,6 +38,9 @@ class Trial:
     patience: timedelta | int | str = "forever"
     missing: str | float = "mean"
     remember: int = 10**6
+    holdback: float = 0.0
+    keys: int = 0
+    """Conversations that rounds may belong to; some go on for the whole game."""
     processes: int = 2
     threads: int = 2
     mischief: Sequence[str] = ("kill",)
@@ -88,6 +91,9 @@ class Worker:
             except hf.OutOfTurn:
                 held += [decision.id for decision in self.router.open_decisions][:MOST_HELD]
                 time.sleep(0.002)
+            except hf.InvalidParameter as error:
+                if error.parameter not in ("rule", "request"):  # retired a moment ago, or forgotten in part
+                    raise
             except hf.StoreError as error:  # somebody restored the store: the checker knows whether that is so
                 self.note("refused", begin, error=f"{type(error).__name__}: {error}")
                 self.router, held = self.opened(), []
@@ -106,8 +112,13 @@ class Worker:
 
     def ask(self, chance: random.Random, held: list[str], begin: float) -> None:
         n, request = chance.choice([1, 1, 1, 2, 3, 7]), f"r{chance.getrandbits(60):x}"
+        keyed = self.trial.keys and chance.random() < 0.3
+        arms = self.router.policy.arms or range(self.router.policy.n_arms)
+        if keyed and chance.random() < 0.3:
+            self.router.end(f"conversation {chance.randrange(self.trial.keys)}")
         for _ in range(chance.choice([1, 1, 1, 2, 3])):
-            decisions = self.router.ask(n, request=request)
+            key = f"conversation {chance.randrange(self.trial.keys)}" if keyed else None
+            decisions = self.router.ask(n, request=request, key=key, rule=chance.choice(arms))
             self.note("asked", begin, request=request, decisions=decisions)
             begin = time.monotonic()
         held += [decision.id for decision in decisions if chance.random() < 0.9]  # others never hear of it
@@ -174,6 +185,7 @@ class Attack:
         watch(self.url)
         trial = self.trial
         settings = {"patience": trial.patience, "missing": trial.missing, "remember": trial.remember}
+        settings["holdback"] = trial.holdback
         hf.open(self.url, "game", trial.policy, seed=self.seed, **settings).close()
 
     def start(self) -> None:
@@ -235,8 +247,23 @@ class Attack:
         worker.join()
         worker.close()
 
-    def pause(self) -> None:
+    def rest(self) -> None:
         time.sleep(0.2)
+
+    def operate(self) -> None:
+        """Pause an arm or pin one, for a moment or until somebody takes it back."""
+        with hf.open(self.url, "game") as router:
+            arms = list(router.policy.arms or range(router.policy.n_arms))
+            until = self.chance.choice([None, timedelta(seconds=self.chance.uniform(0.01, 0.3))])
+            paused = list(router.paused)
+            if len(paused) < len(arms) - 1 and self.chance.random() < 0.5:
+                router.pause(self.chance.choice([arm for arm in arms if arm not in paused]), until, "an attack")
+            elif paused:
+                router.resume(paused[0])
+            elif router.pinned is None:
+                router.pin(self.chance.choice(arms), until or timedelta(seconds=0.1))
+            else:
+                router.unpin()
 
     def change(self) -> None:
         """Another λ, patience or memory, another arm, or one less."""

@@ -35,6 +35,11 @@ CLOSE = 1e-10
 """How far a probability may be from the naive solver's, relatively."""
 
 
+def availability(game: Row, what: str) -> list[tuple[int, float | None]]:
+    """Arms that are paused, or pinned, with until when."""
+    return [(arm, end) for arm, end in json.loads(game.availability).get(what, [])]
+
+
 class Violation(Exception):
     """What the store holds cannot have come about by the rules."""
 
@@ -109,8 +114,8 @@ class Step:
 
 
 def settings_of(game: Row) -> tuple[str, ...]:
-    """What a change changes."""
-    return game.policy, game.arms, game.settings
+    """What a change, a pause or a pin changes."""
+    return game.policy, game.arms, game.settings, game.availability
 
 
 def steps_of(url: str, name: str) -> tuple[Row, list[Step]]:
@@ -199,7 +204,7 @@ class Twin:
         if index is None or left[index][0] != place:
             return 0.0, 0
         _, length = self.oracle.choose((index + 0.5) / len(left))
-        return 1.0, length  # the order was drawn with the batch, not with the block
+        return 1.0 / len(left) if random else 1.0, length
 
     def copy(self) -> "Twin":
         """One that may go another way."""
@@ -252,6 +257,12 @@ class Seen:
     rounds: int
     probability: float
     began: float
+    forced: int = 0
+    key: str | None = None
+    draw: dict[str, float] = field(default_factory=dict)
+    """What the policy drew: its arm, rounds and probability."""
+    live: bool = False
+    played: str = ""
     handed: int = 0
     losses: dict[int, float] = field(default_factory=dict)
     late: dict[int, float] = field(default_factory=dict)
@@ -259,6 +270,13 @@ class Seen:
     due: float | None = None
     order: int | None = None
     stored: set[str] = field(default_factory=lambda: {"asks", "losses", "block"})
+
+    def by(self) -> list[tuple[int, float]]:
+        """Who played each round that was handed out, and how likely that was."""
+        found = [(self.arm, self.probability)] * self.handed
+        for first, count, arm, probability in json.loads(self.played or "[]"):
+            found[first : first + count] = [(arm, probability)] * len(found[first : first + count])
+        return found
 
 
 class Checker:
@@ -270,6 +288,10 @@ class Checker:
         """Each ask that was ever made, by block and first round."""
         self.asked = self.switches = self.settled = self.forgotten = self.removed = self.revision = 0
         self.arm, self.clock, self.worst = -1, -math.inf, 0.0
+        self.current = 0
+        """The policy's block, or the rule's, whose rounds are handed out; conversations and pins go on beside it."""
+        self.heard, self.lateness = 0, 0.0
+        self.by_rule = self.units = 0
         self.paid = Fraction(0)
         self.known: dict[int, tuple[Fraction, int]] = defaultdict(lambda: (Fraction(0), 0))
         """Sum and number of the losses that counted in settled blocks, by arm."""
@@ -287,24 +309,35 @@ class Checker:
         self.settings = Row(**json.loads(game.settings))
         self.arms = json.loads(game.arms)
         self.active = [number for number, (_, retired, _) in enumerate(self.arms) if not retired]
+        self.paused = {arm: math.inf if end is None else end for arm, end in availability(game, "paused")}
+        self.pin = {arm: math.inf if end is None else end for arm, end in availability(game, "pin")}
 
     def _due(self, clock: float, asked: int) -> float | None:
         if self.settings.seconds is not None:
             return clock + self.settings.seconds
-        return None if self.settings.rounds is None else float(asked + self.settings.rounds)
+        waits = self.settings.rounds is None and (self.settings.forever or self.twin.waits)
+        return None if waits else float(asked + (self.settings.rounds or 0))
+
+    @property
+    def _auto(self) -> bool:
+        return self.settings.seconds is None and self.settings.rounds is None and not self.settings.forever
 
     # ---- one transaction
 
     def step(self, step: Step) -> None:
         """Check one transaction, and go on from it."""
         changed = step.get("games", "UPDATE")
-        head, before = step.head, self.asked
+        self.pin_changed = bool(changed)
+        head, before, known = step.head, self.asked, (self.heard, self.lateness)
         in_rounds = self.open.values() if self.settings.rounds else ()
         due_first = [b.number for b in in_rounds if b.due is not None and b.due <= before]
         begun = [self._begun(row) for row in step.get("blocks", "INSERT")]
         rows = {row.number: row for row in step.get("blocks", "INSERT") + step.get("blocks", "UPDATE")}
         shortened = self._shortened(rows, changed)
+        for row in rows.values():
+            self.blocks[row.number].played = row.played
         at_begin, ended = self._hand_out(step, begun)
+        self._end_conversations(rows, before, head)
         self._record(step, rows)
         settles = sorted(
             (row for row in rows.values() if row.settled_order is not None and self.blocks[row.number].order is None),
@@ -316,6 +349,8 @@ class Checker:
         if not only_compacted and step.rows:
             late = [number for number in due_first if self.blocks[number].order is None]
             must(not late, f"blocks {late} were due at {before} rounds and were not settled")
+        if self._auto and step.get("asks", "INSERT"):
+            self._check_patience(before, head, known)
         self._order(begun, observed, at_begin)
         remember = self.settings.remember  # what a change settles, it forgets by the settings before it
         if changed:
@@ -327,7 +362,14 @@ class Checker:
 
     def _begun(self, row: Row) -> Seen:
         must(row.number == len(self.blocks) + 1, f"block {row.number} follows block {len(self.blocks)}")
-        block = Seen(row.number, row.arm, row.rounds, row.probability, row.began)
+        rounds = row.rounds if row.key is None else 0
+        block = Seen(row.number, row.arm, rounds, row.probability, row.began, row.forced, row.key)
+        block.draw, block.live = json.loads(row.data), row.key is not None
+        if row.forced != 1:
+            self.units, self.by_rule = self.units + 1, self.by_rule + (row.forced == 2)
+            must(row.forced == 0 or self.settings.holdback > 0, f"block {row.number} is the rule's, and there is none")
+        else:
+            must(row.arm in self.pin or bool(self.pin_changed), f"block {row.number} is pinned, and nothing was")
         self.blocks[row.number] = self.open[row.number] = block
         must(row.began >= self.clock, f"block {row.number} began before the time that was seen")
         return block
@@ -337,7 +379,7 @@ class Checker:
         found = set()
         for row in rows.values():
             block = self.blocks[row.number]
-            if row.rounds != block.rounds:
+            if block.key is None and row.rounds != block.rounds:
                 must(bool(changed) and row.rounds == block.handed, f"block {row.number} has another length")
                 must(json.loads(changed[-1].arms)[block.arm][1], f"block {row.number} was cut and its arm not retired")
                 block.rounds = row.rounds
@@ -346,26 +388,63 @@ class Checker:
 
     def _hand_out(self, step: Step, begun: list[Seen]) -> tuple[dict[int, int], dict[int, tuple[float, int]]]:
         """Rounds asked when each block began, and when and at how many rounds a block's last was handed out."""
-        at_begin, ended, first_new = {}, {}, begun[0].number if begun else math.inf
-        for row in sorted(step.get("asks", "INSERT"), key=lambda row: (row.block, row.first)):
+        at_begin, ended = {}, {}
+        for row in step.get("asks", "INSERT"):  # in the order in which they were handed out
             block = self.blocks[row.block]
             must(row.first == block.handed, f"round {row.first} of block {row.block} was handed out out of turn")
-            must(
-                row.block == len(self.blocks) or row.block >= first_new - 1, f"block {row.block} is not the current one"
-            )
+            must(row.at >= self.clock, "time ran back")
+            if block.key is None and block.forced != 1 and row.block != self.current:
+                current = self.blocks.get(self.current)
+                whole = current is None or current.handed == current.rounds
+                must(
+                    whole and row.block > self.current, f"block {row.block} began too early, or is not the current one"
+                )
+                self.current = row.block
             if row.first == 0:
-                earlier = self.blocks.get(row.block - 1)
-                must(earlier is None or earlier.handed == earlier.rounds, f"block {row.block} began too early")
                 at_begin[row.block] = self.asked
             block.handed += row.rounds
+            block.rounds = block.handed if block.key is not None else block.rounds
             must(block.handed <= block.rounds, f"block {row.block} has more rounds than it should")
-            must(row.at >= self.clock, "time ran back")
             self.asked += row.rounds
             self.asks[row.block, row.first] = row
-            if block.handed == block.rounds:
+            self._check_players(block, row, bool(step.get("games", "UPDATE")))
+            if block.handed == block.rounds and block.key is None:
                 ended[row.block] = (row.at, self.asked)
         must(set(at_begin) == {block.number for block in begun}, "a block began and nothing of it was handed out")
         return at_begin, ended
+
+    def _check_players(self, block: Seen, row: Row, changed: bool) -> None:
+        """Nobody who is paused plays, nobody stands in for an arm that is there, and switches are counted."""
+        for arm, probability in block.by()[row.first : row.first + row.rounds]:
+            must(changed or self.paused.get(arm, -math.inf) <= row.at, f"arm {arm} was paused and played {vars(row)}")
+            must(changed or arm in self.active, f"arm {arm} is retired and played {vars(row)}")
+            alone = arm == block.arm or block.forced == 2
+            was = self.paused.get(block.arm, -math.inf)
+            must(alone or changed or was > row.at, f"arm {arm} played block {block.number}, whose arm was there")
+            must(0.0 < probability <= 1.0, f"round of block {block.number} has the probability {probability}")
+            if block.key is None and arm != self.arm:
+                self.switches += 1
+                self.paid += Fraction(self.policy.get("switching_cost") or 0.0)
+                self.arm = arm
+
+    def _end_conversations(self, rows: dict[int, Row], before: int, head: Row) -> None:
+        """When one has ended it becomes due: within this transaction, at which of its moments is not known."""
+        for row in rows.values():
+            block = self.blocks[row.number]
+            must(block.key is None or row.rounds == block.rounds, f"conversation {row.number} has another length")
+            if block.live and not row.live:
+                block.live = False
+                early, late = self._due(self.clock, before), self._due(head.clock, self.asked)
+                within = row.due is None if early is None or late is None else early <= (row.due or -math.inf) <= late
+                must(within, f"conversation {row.number} is due at {row.due}, not from {early} to {late}")
+                block.due = row.due
+            must(block.live == bool(row.live), f"conversation {row.number} goes on again")
+
+    def _check_patience(self, before: int, head: Row, known: tuple[int, float]) -> None:
+        """With a patience that follows lateness: what waited far longer than that was settled by an ask."""
+        wait = max(50.0, 3.0 * max(known[1], head.lateness)) * 1.5 + 50.0
+        waiting = [b.number for b in self.open.values() if known[0] and b.due is not None and b.due + wait < before]
+        must(not waiting, f"blocks {waiting} wait, and losses are {head.lateness} rounds late")
 
     def _record(self, step: Step, rows: dict[int, Row]) -> None:
         for row in step.get("losses", "INSERT"):
@@ -373,6 +452,7 @@ class Checker:
             must(block is not None and row.round < block.handed, f"a loss of a round nobody has: {vars(row)}")
             must(row.round not in {**block.losses, **block.late}, f"a loss was recorded twice: {vars(row)}")
             must("losses" in block.stored, f"a loss of a forgotten block was recorded: {vars(row)}")
+            self.heard += 1
             if row.late:
                 ends = row.block in rows and rows[row.block].settled_order is not None
                 must(block.order is not None or ends, f"a loss is late and its block open: {vars(row)}")
@@ -388,33 +468,40 @@ class Checker:
         if changed:
             old = self.settings
             new = Row(**json.loads(changed[-1].settings))
-            restarted = (old.seconds, old.rounds) != (new.seconds, new.rounds)
+            restarted = (old.seconds, old.rounds, old.forever) != (new.seconds, new.rounds, new.forever)
             self.settings = new
             for block in self.open.values():
                 settled_now = block.number in rows and rows[block.number].settled_order is not None
-                if block.handed == block.rounds and not settled_now and (restarted or block.due is None):
+                whole = block.handed == block.rounds and not block.live
+                if whole and not settled_now and (restarted or block.due is None):
                     block.due = self._due(head.clock, self.asked)
             self.settings = old
         for row in rows.values():
             block = self.blocks[row.number]
             cut = bool(changed) and row.settled_order is not None
-            must(cut or row.due == block.due, f"block {row.number} is due at {row.due}, not at {block.due}")
+            must(
+                cut or block.key is not None or row.due == block.due,
+                f"block {row.number} is due at {row.due}, not at {block.due}",
+            )
 
     def _settle(self, row: Row, head: Row, cut: bool) -> tuple[Seen, float, int]:
         """What the policy must be told of a settled block: its loss and its rounds."""
         block = self.blocks[row.number]
         must(row.settled_order == self.settled + 1, f"block {row.number} was settled out of order")
-        must(block.handed == block.rounds, f"block {row.number} was settled with rounds left")
+        must(block.handed == block.rounds and not block.live, f"block {row.number} was settled with rounds left")
         told = list(block.losses.values())
         left = block.rounds - len(told)
         if left:
-            mark = row.settled_at if self.settings.seconds is not None else self.asked
+            mark = row.settled_at if self.settings.seconds is not None else self.asked - 50.0 * self._auto
             must(block.due is not None and block.due <= mark, f"block {row.number} was settled before it was due")
         must(self.clock <= row.settled_at <= head.clock, f"block {row.number} was settled at a time that was not")
         must(row.total == math.fsum(told), f"block {row.number} has the total {row.total}, not {math.fsum(told)}")
         earlier, count = self.known[block.arm]
         usual = float(earlier) / count if count else sum(self.policy["units"]) / 2
-        self.known[block.arm] = earlier + block.sum, count + len(told)
+        players = block.by()
+        for round, loss in block.losses.items():
+            of_arm, number = self.known[players[round][0]]
+            self.known[players[round][0]] = of_arm + Fraction(loss), number + 1
         rounds, stand_in = block.rounds, None
         if left and self.settings.missing == "drop":
             rounds = len(told)
@@ -430,7 +517,10 @@ class Checker:
         self.by_order.append(block)
         self.kept += block.rounds
         self.missing += left
-        return block, math.fsum(told), -1 if cut else rounds
+        total = math.fsum(told)
+        if block.key is not None and rounds and not block.forced:  # the mean, for each round that the policy drew
+            total, rounds = total / rounds * block.draw["rounds"], int(block.draw["rounds"])
+        return block, total, -1 if cut or block.forced else rounds
 
     # ---- the order of draws and settlements in a transaction
 
@@ -476,11 +566,6 @@ class Checker:
         if found is None:
             raise Violation(f"no order of draws and settlements explains block {begun[0].number}: {wrong[-3:]}")
         self.twin = found
-        for block in begun:
-            if block.arm != self.arm:
-                self.switches += 1
-                self.paid += Fraction(self.policy.get("switching_cost") or 0.0)
-            self.arm = block.arm
 
     def _observe(self, twin: Twin, block: Seen, total: float, rounds: int) -> None:
         if rounds >= 0:
@@ -492,15 +577,21 @@ class Checker:
         if overdue:
             wrong.append(f"blocks {overdue} were to be settled before block {block.number} began")
             return False
-        p, length = twin.begin(block.number, block.arm)
-        error = abs(p - block.probability) / p if p else math.inf
-        if error > CLOSE or length != block.rounds:
-            wrong.append(
-                f"block {block.number} has p = {block.probability} and {block.rounds} rounds, not {p}, {length}"
-            )
+        if block.forced == 1:
+            return True
+        own, arm = twin.copy() if block.forced else twin, int(block.draw["arm"]) if block.forced else block.arm
+        p, length = own.begin(block.number, arm)
+        probability, rounds = block.draw["probability"], block.draw["rounds"]
+        error = abs(p - probability) / p if p else math.inf
+        if error > CLOSE or length != rounds or (block.key is None and not block.forced and length != block.rounds):
+            wrong.append(f"block {block.number} has p = {probability} and {rounds} rounds, not {p}, {length}")
+            return False
+        if not block.forced and block.probability != probability:
+            wrong.append(f"block {block.number} has p = {block.probability} and was drawn with {probability}")
             return False
         self.worst = max(self.worst, error)
-        twin.agree(block.number, block.arm, block.probability)
+        if not block.forced:
+            twin.agree(block.number, block.arm, block.probability)
         return True
 
     # ---- sums
@@ -521,7 +612,7 @@ class Checker:
                 f"block {row.number} was settled {row.settled_order}, not {block.order}",
             )
             complete = block.order is None and block.handed == block.rounds == len(block.losses)
-            must(not complete, f"block {row.number} has all its losses and is not settled")
+            must(not complete or block.live, f"block {row.number} has all its losses and is not settled")
 
     def _forget(self, step: Step, remember: int) -> None:
         """Single losses go in the order of settlement, and only beyond what is remembered; open blocks stay."""
@@ -546,12 +637,15 @@ class Checker:
         must(not wrong, f"losses of blocks {wrong} were deleted and are not said to be")
 
     def _check_head(self, head: Row) -> None:
-        current = self.blocks.get(len(self.blocks))
-        patient = self.settings.rounds is None and self.settings.seconds is None
+        current = self.blocks.get(self.current)
+        patient = self.settings.forever or (self._auto and self.twin.waits)
         dues = [] if patient else [block.due for block in self.open.values() if block.due is not None]
         expected = {
             "block": len(self.blocks),
-            "arm": self.arm,
+            "current": self.current,
+            "arm": current.arm if current else -1,
+            "last_arm": self.arm,
+            "heard": self.heard,
             "rounds": current.rounds if current else 0,
             "handed": current.handed if current else 0,
             "probability": current.probability if current else 0.0,
@@ -569,7 +663,7 @@ class Checker:
         must(not dues or (head.next_due is not None and head.next_due <= min(dues)), "a due block may be overlooked")
         if self.settings.seconds is not None:
             must(not dues or min(dues) > head.clock, f"a block was due at {min(dues, default=0)} and is not settled")
-        self.revision, self.clock = head.revision, head.clock
+        self.revision, self.clock, self.lateness = head.revision, head.clock, head.lateness
 
     # ---- the end
 
@@ -586,12 +680,19 @@ class Checker:
         must(totals.switching == float(self.paid), "what the switches cost does not add up")
         must(totals.cost == float(sum(map(Fraction, told)) + self.stood_in + self.paid), "the cost does not add up")
         for number, arm in enumerate(totals.arms):
-            mine = [block for block in self.blocks.values() if block.arm == number]
-            losses = [loss for block in mine for loss in block.losses.values()]
-            counts = (len(mine), sum(block.handed for block in mine), len(losses), math.fsum(losses))
+            players = {block.number: [played for played, _ in block.by()] for block in self.blocks.values()}
+            mine = [block for block in self.blocks.values() if number in players[block.number]]
+            losses = [x for block in mine for r, x in block.losses.items() if players[block.number][r] == number]
+            rounds = sum(played.count(number) for played in players.values())
+            counts = (len(mine), rounds, len(losses), math.fsum(losses))
             found = (arm.blocks, arm.rounds, arm.told, arm.losses)
             must(found == counts, f"arm {arm.arm!r} has {found}, not {counts}")
             must(arm.last_used == max((block.began for block in mine), default=None), f"arm {arm.arm!r} was used later")
+        share = self.settings.holdback
+        off = abs(self.by_rule - share * self.units)  # a false alarm in 10⁸ games
+        must(
+            off <= 6 * math.sqrt(share * (1 - share) * self.units) + 1, f"{self.by_rule} of {self.units} are the rule's"
+        )
         open_now = {tuple(map(int, decision.id.split("-")[1:3])) for decision in router.open_decisions}
         expected_open = {(b.number, r) for b in self.open.values() for r in range(b.handed) if r not in b.losses}
         must(open_now == expected_open, "the open decisions are others")
@@ -637,9 +738,10 @@ def check_journal(checker: Checker, calls: list[dict[str, Any]], restores: Seque
             must(handed.setdefault(id, call["request"]) == call["request"], f"{id} was handed out twice")
             seen = checker.blocks.get(int(block))
             must(seen is not None and int(round) < seen.handed, f"{id} was handed out and is gone")
-            must((seen.number, seen.probability) == (number, probability), f"{id} has another probability")
-            named = checker.arms[seen.arm][0]
-            must(arm == (seen.arm if named is None else named), f"{id} has another arm")
+            played, likely = seen.by()[int(round)]
+            must((seen.number, likely) == (number, probability), f"{id} has another probability")
+            named = checker.arms[played][0]
+            must(arm == (played if named is None else named), f"{id} has another arm")
     by_id = lambda call: call["id"]  # noqa: E731
     told = sorted((call for call in kept if call["what"] in ("new", "repeated", "late")), key=by_id)
     for id, group in groupby(told, by_id):

@@ -1,5 +1,6 @@
 """The rules of decisions, written down once more as simply as possible: everything in lists, nothing forgotten."""
 
+import hashlib
 import itertools
 import math
 from dataclasses import dataclass, field
@@ -21,6 +22,7 @@ class ModelBlock:
     forced: bool = False
     key: str | None = None
     live: bool = False
+    learnt: bool = False
     last: float = 0.0
     by: list[int] = field(default_factory=list)
     """Which arm played each round."""
@@ -41,7 +43,11 @@ class Model:
         missing: object,
         *,
         auto: bool = False,
+        holdback: float = 0.0,
+        learn_after: int | None = None,
     ) -> None:
+        self.holdback = holdback
+        self.learn_after = math.inf if learn_after is None else learn_after
         self.auto = auto and not policy.waits_for_losses
         self.late_by = 0.0
         self.heard = 0
@@ -69,9 +75,9 @@ class Model:
             mean = math.fsum(pool) / len(pool) if pool else 0.5
             told = [*told, (mean if self.missing == "mean" else self.missing) * left]
         total, weight = min(max(math.fsum(told), 0.0), float(rounds)), float(rounds)
-        if block.key and rounds:
+        if block.key and rounds and not block.forced:
             total, weight = total / rounds * block.values[1], block.values[1]
-        if not block.forced and (rounds or self.policy.waits_for_losses):
+        if not block.forced and not block.learnt and (rounds or self.policy.waits_for_losses):
             self.game.observe(block.values, total, weight)
         for place, loss in block.losses.items():
             self.known.setdefault(block.by[place], []).append(loss)
@@ -108,15 +114,26 @@ class Model:
             self._end(block)
         return bool(live)
 
-    def _go_on(self, key: str, n: int, down: set[int]) -> list[tuple[int, int, int]]:
+    def _begin(self, rule: int) -> ModelBlock:
+        """The next block: the policy's, or the rule's, of which the policy does not hear."""
+        text = self.game.stream.astype("<u8").tobytes() + str(len(self.blocks) + 1).encode()
+        chance = int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little") / 2**64
+        if chance < self.holdback:
+            _, rounds = self.game.copy().begin()
+            return ModelBlock(rule, rounds, np.zeros(0), forced=True)
+        arm, rounds = self.game.begin()
+        return ModelBlock(arm, rounds, self.game.block.copy())
+
+    def _go_on(self, key: str, n: int, down: set[int], rule: int) -> list[tuple[int, int, int]]:
         live = [b for b in self.blocks if b.live and b.key == key]
         if not live:
-            arm, _ = self.game.begin()
-            live = [ModelBlock(arm, 0, self.game.block.copy(), key=key, live=True)]
+            block = self._begin(rule)
+            block.rounds, block.key, block.live = 0, key, True
+            live = [block]
             self.blocks += live
         (block,) = live
         block.began, self.clock = self.asked - block.rounds, self.seen
-        block.by += [self._next_best(block, down) if down else block.arm] * n
+        block.by += [self._plays(block, down, block.arm)] * n
         block.rounds, block.handed, block.last, self.asked = (
             block.rounds + n,
             block.rounds + n,
@@ -133,15 +150,21 @@ class Model:
         for block in sorted(due, key=lambda b: b.due or 0.0):
             self._settle(block)
 
-    def _next_best(self, block: ModelBlock, down: set[int]) -> int:
-        game = self.game
-        if block.arm not in down:
-            return block.arm
-        game.block[:] = block.values
+    def _plays(self, block: ModelBlock, down: set[int], rule: int) -> int:
+        wanted = rule if block.forced else block.arm
+        if wanted not in down:
+            return wanted
+        game = self.game.copy()
+        if block.forced:
+            game.begin()
+        else:
+            game.block[:] = block.values
         p = [-1.0 if arm in down else chance for arm, chance in enumerate(game.probabilities())]
         return p.index(max(p))
 
-    def ask(self, n: int, available: set[int] | None = None, key: str | None = None) -> list[tuple[int, int, int]]:
+    def ask(
+        self, n: int, available: set[int] | None = None, key: str | None = None, rule: int = 0
+    ) -> list[tuple[int, int, int]]:
         """Arm, block and round of each decision."""
         given = []
         down = {arm for arm, until in self.paused.items() if until > self.seen}
@@ -158,17 +181,17 @@ class Model:
             self._set_due(self.blocks[-1])
             return [(arm, len(self.blocks), place) for place in range(n)]
         if key is not None:
-            return self._go_on(key, n, down)
+            return self._go_on(key, n, down, rule)
         while len(given) < n:
             if self.current is None or self.current.handed == self.current.rounds:
                 if self.policy.waits_for_losses and self.current is not None and not self.current.settled:
                     break
                 self._settle_due()
-                arm, _ = self.game.begin()
-                self.blocks.append(ModelBlock(arm, int(self.game.block[1]), self.game.block.copy(), began=self.asked))
-                self.current = self.blocks[-1]
+                self.current = self._begin(rule)
+                self.current.began = self.asked
+                self.blocks.append(self.current)
             block = self.current
-            arm = self._next_best(block, down) if down else block.arm
+            arm = self._plays(block, down, rule)
             block.by.append(arm)
             self.played.append(arm)
             given.append((arm, self.blocks.index(block) + 1, block.handed))
@@ -202,6 +225,10 @@ class Model:
         block.losses[place] = loss
         if len(block.losses) == block.rounds and not block.live:
             self._settle(block)
+        elif len(block.losses) == block.rounds >= self.learn_after and not block.forced and not block.learnt:
+            mean = math.fsum(block.losses.values()) / block.rounds
+            self.game.observe(block.values, mean * block.values[1], block.values[1])
+            block.learnt = True
         return "new"
 
     @property

@@ -10,22 +10,30 @@ from attack import Trial, attack
 from checker import Violation, check, watch
 from conftest import place_in
 from games import POLICIES, SWITCH
+from places import Place
 
 import holdfast as hf
 from holdfast.decisions import core
-from holdfast.decisions.setup import Part
+from holdfast.decisions.settings import Settings
+from holdfast.decisions.setup import Part, Setup
 
 SECONDS = 4.0
-LIVE = ("kill", "kill", "change", "compact")
+LIVE = ("kill", "kill", "change", "operate", "compact")
 FILES = (*LIVE, "save", "put_back", "copy_closed")
 
 TRIALS = {
-    "adaptive": ("sqlite", Trial(POLICIES["adaptive"], timedelta(seconds=0.05), mischief=LIVE)),
+    "adaptive": ("sqlite", Trial(POLICIES["adaptive"], timedelta(seconds=0.05), keys=8, holdback=0.2, mischief=LIVE)),
     "adaptive in a server": ("postgresql", Trial(POLICIES["adaptive"], 30, "drop", remember=200, mischief=LIVE)),
     "tsallis-switch": ("sqlite", Trial(SWITCH, 20, 0.25, remember=100, processes=3, mischief=LIVE)),
-    "tsallis-switch in a server": ("postgresql", Trial(SWITCH, timedelta(seconds=0.1), mischief=LIVE)),
-    "reduced variance": ("postgresql", Trial(POLICIES["reduced variance"], 7, remember=50, threads=4, mischief=LIVE)),
-    "tsallis-inf": ("sqlite", Trial(hf.TsallisInf(arms=["x", "y", "z"]), remember=0, threads=3, mischief=LIVE)),
+    "tsallis-switch in a server": ("postgresql", Trial(SWITCH, "auto", keys=8, holdback=0.3, mischief=LIVE)),
+    "reduced variance": (
+        "postgresql",
+        Trial(POLICIES["reduced variance"], 7, remember=50, threads=4, keys=5, mischief=LIVE),
+    ),
+    "tsallis-inf": (
+        "sqlite",
+        Trial(hf.TsallisInf(arms=["x", "y", "z"]), holdback=0.5, remember=0, threads=3, mischief=LIVE),
+    ),
     "exp3": ("postgresql", Trial(hf.Exp3(arms=["x", "y"]), 3, "drop", processes=3, threads=1, mischief=LIVE)),
     "exp3-blocks": ("sqlite", Trial(POLICIES["exp3-blocks"], 40, 1.0, processes=1, threads=4, mischief=FILES)),
     "base": ("sqlite", Trial(hf.BaSE(3, horizon=10**6, order="random"), timedelta(seconds=0.03), mischief=LIVE)),
@@ -86,7 +94,7 @@ def overlooked(right):
 
 
 def free_of_charge(right):
-    return lambda view, announced: right(view, 0.0 if view.head.switches == 5 else announced)
+    return lambda view, arm, announced: right(view, arm, 0.0 if view.head.switches == 5 else announced)
 
 
 def one_round_more(right):
@@ -108,12 +116,67 @@ BROKEN = {
 }
 
 
-def watched(place):
+def paused_all_the_same(right):
+    def hand_out(view, n, call):
+        return right(view, n, call._replace(down=frozenset()))
+
+    return hand_out
+
+
+def learnt_from_all(right):
+    return lambda setup, block: setup.plays(block) and block.data != "{}"
+
+
+def learnt_by_the_sum(right):
+    def settle(view, block, clock):
+        right(view, block._replace(key=None), clock)
+
+    return settle
+
+
+def never_given_up(right):
+    return lambda settings, clock, head: -1.0
+
+
+def more_than_its_share(right):
+    return lambda stream, number: 0.5 * right(stream, number)
+
+
+OPERATORS = {
+    "the rule gets more than its share": (core, "chance", more_than_its_share),
+    "a paused arm is handed out": (core, "_hand_out", paused_all_the_same),
+    "the policy hears of the rule's blocks": (Setup, "learns_from", learnt_from_all),
+    "a conversation is learnt from by the sum": (core, "settle", learnt_by_the_sum),
+    "what is long overdue is not given up": (Settings, "mark", never_given_up),
+}
+
+
+def watched(place, **options):
     with_tables = place.store()
     with_tables.create([])
     with_tables.close()
     watch(place.at)
-    return place.open("game", SWITCH, seed=3, patience=4, missing=0.25)
+    return place.open("game", SWITCH, seed=3, **{"patience": 4, "missing": 0.25, **options})
+
+
+def play_as_operators_do(game, rounds):
+    """Conversations, a rule, pauses, pins, and losses that never come."""
+    for t in range(rounds):
+        if t % 20 == 5:
+            game.pause("abc"[t % 3])
+        if t % 20 == 15:
+            for arm in game.paused:
+                game.resume(arm)
+        if t % 40 == 18:
+            game.pin("c")
+        if t % 40 == 22:
+            game.unpin()
+        if t % 16 == 0:
+            game.end("y")
+        decision = game.ask(key={0: "x", 3: "y"}.get(t % 8), rule="ab"[t % 2])
+        if t % 7:
+            game.tell(decision.id, (t % 5) / 5)
+    game.end("x")
 
 
 def play_with_gaps(game, rounds):
@@ -131,6 +194,23 @@ def test_a_broken_rule_is_noticed(rule, lasting_place, monkeypatch):
     play_with_gaps(game, 60)
     with pytest.raises(Violation):
         check(lasting_place.at)
+
+
+@pytest.mark.parametrize("rule", OPERATORS)
+def test_a_broken_rule_for_operators_is_noticed(rule, folder, monkeypatch):
+    place = Place("sqlite", f"sqlite:///{folder}/games.db")
+    module, name, broken = OPERATORS[rule]
+    monkeypatch.setattr(module, name, broken(getattr(module, name)))
+    play_as_operators_do(watched(place, holdback=0.3, patience="auto"), 600)
+    with pytest.raises(Violation):
+        check(place.at)
+
+
+@pytest.mark.parametrize("patience", ["auto", 6, timedelta(seconds=1), "forever"])
+def test_what_operators_do_by_the_right_rules_is_right(lasting_place, patience):
+    play_as_operators_do(watched(lasting_place, holdback=0.3, patience=patience), 300)
+    checker = check(lasting_place.at)
+    assert (checker.asked, checker.by_rule > 5, checker.units > 40, checker.worst < 1e-12) == (300, True, True, True)
 
 
 def test_the_same_game_by_the_right_rules_is_right(lasting_place):

@@ -48,6 +48,35 @@ def test_a_conversation_is_learnt_from_when_it_has_ended_by_its_mean(place):
     assert router.history.frame["settled"].null_count() == 0
 
 
+def test_a_conversation_that_goes_on_is_learnt_from_early_and_once(place):
+    router, plain = place.open(policy=EACH, seed=3, learn_after=2), place.open("plain", EACH, seed=3)
+    for turn, loss in enumerate((0.0, 1.0, 0.25, 0.25)):
+        decision = router.ask(key="x")
+        before = router.probabilities.tolist()
+        router.tell(decision.id, loss)
+        assert (router.probabilities.tolist() != before) == (turn == 1)
+    plain.tell(plain.ask().id, 0.5)  # the mean of the first two
+    assert router.probabilities.tolist() == plain.probabilities.tolist()
+    router.end("x")
+    assert router.probabilities.tolist() == plain.probabilities.tolist()
+    assert play(router, 50) == play(plain, 50)
+    assert router.history.frame["total"][0] == 1.5
+    late = router.ask(3, key="y")
+    before = router.probabilities.tolist()
+    router.tell({late[0].id: 0.5, late[1].id: 0.5})
+    assert router.probabilities.tolist() == before  # one is missing
+    router.change(retire_arms=[late[0].arm])
+    router.tell(late[2].id, 0.5)
+    router.end("y")
+    assert router.history.totals.told == router.rounds
+
+
+@pytest.mark.parametrize("after", [0, -1, 1.5, "two"])
+def test_a_conversation_is_learnt_from_after_a_number_of_rounds(after):
+    with pytest.raises(hf.InvalidParameter, match="learn_after must be a whole number"):
+        hf.open("memory:", "x", EACH, learn_after=after)
+
+
 def test_a_conversation_that_is_idle_has_ended(place):
     router = place.open(policy=EACH, seed=3, key_life=timedelta(minutes=5))
     first = router.ask(key="x")

@@ -48,8 +48,9 @@ def test_the_pieces_of_the_guide_run_one_after_the_other(folder):
     program = "\n".join(pieces)
     assert len(pieces) >= 13
     (folder / "guide.py").write_text(program, encoding="utf-8")
-    rounds = run(folder, sys.executable, "guide.py").split()[0]
-    assert int(rounds) == 105
+    compared, totals = run(folder, sys.executable, "guide.py").splitlines()
+    assert compared.startswith("too early to say")
+    assert int(totals.split()[0]) == 105
     assert (folder / "log.parquet").exists()
 
 

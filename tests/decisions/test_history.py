@@ -18,7 +18,8 @@ def test_one_row_per_block(place):
     router.tell([(d.id, 0.1) for d in decisions[:3]])
     frame = router.history.frame
     assert frame.columns == [
-        "block", "began", "arm", "rounds", "probability", "told", "missing", "late", "missing_loss", "total", "settled",
+        "block", "began", "arm", "rounds", "probability", "by", "drawn", "drawn_probability",
+        "told", "missing", "late", "missing_loss", "total", "settled",
     ]  # fmt: skip
     first, second, third = frame.rows(named=True)
     assert (first["rounds"], first["told"], first["missing"], first["total"]) == (2, 2, 0, 0.2)

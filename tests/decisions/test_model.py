@@ -58,17 +58,30 @@ class Machine(RuleBasedStateMachine):
         forever=st.booleans(),
         missing=st.sampled_from(["mean", "drop", 1.0]),
         remember=st.just(10**6),
+        holdback=st.sampled_from([0.0, 0.3, 1.0]),
+        learn_after=st.sampled_from([None, 2]),
     )
-    def begin(self, policy, seed, seconds, rounds, forever, missing, remember):
+    def begin(self, policy, seed, seconds, rounds, forever, missing, remember, holdback, learn_after):
         self.policy = GAMES[policy]
         rounds = None if seconds is not None or self.policy.waits_for_losses else rounds
         self.place = self.make_place()
         patience = timedelta(seconds=seconds) if seconds is not None else rounds
         if patience is None:
             patience = "forever" if forever else "auto"
-        options = {"patience": patience, "missing": missing, "remember": remember}
+        holdback = 0.0 if self.policy.waits_for_losses else holdback
+        options = {"patience": patience, "missing": missing, "remember": remember, "holdback": holdback}
+        options |= {} if learn_after is None else {"learn_after": learn_after}
         self.handles = [self.place.open("game", self.policy, seed=seed, **options), self.place.open("game")]
-        self.model = Model(self.policy, seed, seconds, rounds, missing, auto=patience == "auto")
+        self.model = Model(
+            self.policy,
+            seed,
+            seconds,
+            rounds,
+            missing,
+            auto=patience == "auto",
+            holdback=holdback,
+            learn_after=learn_after,
+        )
 
     def now(self):
         self.model.at(self.place.clock.now)
@@ -78,21 +91,28 @@ class Machine(RuleBasedStateMachine):
         handle=st.integers(0, 1),
         n=st.sampled_from([1, 2, 5, 9, 40]),
         out=st.sampled_from([None, 0, 1]),
+        rule=st.integers(0, 1),
     )
-    def ask(self, handle, n, out):
+    def ask(self, handle, n, out, rule):
         available = None if out is None else set(range(self.policy.n_arms)) - {out}
         self.now()
-        expected = self.model.ask(n, available)
+        expected = self.model.ask(n, available, rule=rule)
         if not expected:
             with pytest.raises(hf.OutOfTurn):
-                self.handles[handle].ask(n, available=available)
+                self.handles[handle].ask(n, available=available, rule=rule)
             return multiple()
-        given = self.handles[handle].ask(n, available=available)
+        given = self.handles[handle].ask(n, available=available, rule=rule)
         assert [(d.arm, d.block) for d in given] == [(arm, block) for arm, block, _ in expected]
         return multiple(*((d.id, block, place) for d, (_, block, place) in zip(given, expected, strict=True)))
 
-    @rule(target=decisions, handle=st.integers(0, 1), n=st.integers(1, 3), key=st.sampled_from("xyz"))
-    def talk(self, handle, n, key):
+    @rule(
+        target=decisions,
+        handle=st.integers(0, 1),
+        n=st.integers(1, 3),
+        key=st.sampled_from("xyz"),
+        rule=st.integers(0, 1),
+    )
+    def talk(self, handle, n, key, rule):
         self.now()
         router = self.handles[handle]
         if self.policy.waits_for_losses:
@@ -102,8 +122,8 @@ class Machine(RuleBasedStateMachine):
                 router.settle()
                 self.model.expire(self.place.clock.now)
             return multiple()
-        expected = self.model.ask(n, key=key)
-        given = router.ask(n, key=key)
+        expected = self.model.ask(n, key=key, rule=rule)
+        given = router.ask(n, key=key, rule=rule)
         assert [(d.arm, d.block) for d in given] == [(arm, block) for arm, block, _ in expected]
         return multiple(*((d.id, block, place) for d, (_, block, place) in zip(given, expected, strict=True)))
 

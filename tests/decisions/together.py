@@ -2,6 +2,7 @@
 
 import math
 import multiprocessing
+import os
 from typing import Any
 
 import holdfast as hf
@@ -9,12 +10,16 @@ import holdfast as hf
 FORK = multiprocessing.get_context("fork")
 
 
-def decide(url: str, rounds: int, out: Any) -> None:
-    """A worker: its ids and losses, one by one and several at once."""
+def decide(url: str, rounds: int, out: Any, mixed: bool) -> None:
+    """A worker: its ids and losses, one by one and several at once; with `mixed`, conversations in between."""
     done = []
     with hf.open(url, "game") as router:
         while len(done) < rounds:
-            decisions = router.ask(min(rounds - len(done), 1 + len(done) % 3))
+            turn = len(done)
+            key = f"{os.getpid()} {turn // 50}" if mixed and turn % 5 == 0 else None
+            decisions = router.ask(min(rounds - turn, 1 + turn % 3), key=key, rule="ab"[turn % 2])
+            if key and turn % 15 == 0:
+                router.end(key)
             told = [(d.id, (7 * d.block + len(done)) % 10 / 10) for d in decisions]
             if len(told) == 1:
                 router.tell(*told[0])
@@ -25,12 +30,12 @@ def decide(url: str, rounds: int, out: Any) -> None:
     out.close()
 
 
-def together(url: str, processes: int, rounds: int, meanwhile=lambda: None) -> list[tuple[str, float]]:
+def together(url: str, processes: int, rounds: int, meanwhile=lambda: None, mixed=False) -> list[tuple[str, float]]:
     """What all workers did."""
     pipes = []
     for _ in range(processes):
         mine, theirs = FORK.Pipe(duplex=False)
-        worker = FORK.Process(target=decide, args=(url, rounds, theirs))
+        worker = FORK.Process(target=decide, args=(url, rounds, theirs, mixed))
         worker.start()
         theirs.close()
         pipes.append((mine, worker))

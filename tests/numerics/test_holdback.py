@@ -43,7 +43,7 @@ def looks(known):
 
 def path(cost, held_back, counts):
     """Estimate and V after so many units: a unit's contribution depends on earlier ones only."""
-    gains, spreads = holdback.contributions(cost, held_back, PI, 0.5)
+    gains, spreads = holdback.contributions(cost, held_back, PI, 0.5, np.ones(len(cost)))
     return np.cumsum(gains)[counts - 1] / counts, np.cumsum(spreads**2)[counts - 1]
 
 
@@ -127,13 +127,13 @@ def test_the_days_above_are_what_compare_says():
 def test_the_average_gain_over_all_assignments_is_the_difference():
     """By enumeration of who gets each of six units: Σ P(assignment) Σ D_t = Σ (policy − rule), exactly."""
     rng = np.random.default_rng(2)
-    by_rule, by_policy = rng.random(6), rng.random(6)
+    by_rule, by_policy, sizes = rng.random(6), rng.random(6), np.array([1.0, 2.0, 2.0, 5.0, 3.0, 9.0])
     total = 0.0
     for code in range(64):
         rule = np.array([bool(code >> t & 1) for t in range(6)])
-        gains, _ = holdback.contributions(np.where(rule, by_rule, by_policy), rule, PI, 0.5)
+        gains, _ = holdback.contributions(np.where(rule, by_rule, by_policy), rule, PI, 0.5, sizes)
         total += PI ** rule.sum() * (1 - PI) ** (~rule).sum() * gains.sum()
-    assert total == pytest.approx((by_policy - by_rule).sum(), rel=1e-12)
+    assert total == pytest.approx(sizes @ (by_policy - by_rule), rel=1e-12)
 
 
 def test_one_step_of_the_process_is_a_supermartingale():
@@ -179,6 +179,37 @@ def test_its_width_is_that_of_a_sample_times_a_little():
     assert saving.high < 0.0
 
 
+def covers_units_that_grow(rng):
+    """Units of 1 to 30 rounds, of which few cost twice as much as the others."""
+    n = 3000
+    sizes = np.ceil(30 * rng.random(n) ** 2 * np.arange(1, n + 1) / n)
+    rare = 0.5 + 0.5 * (rng.random((2, n)) < 0.02)
+    by_rule, by_policy = rare[0], 0.95 * rare[1]
+    held_back = rng.random(n) < PI
+    cost = np.where(held_back, by_rule, by_policy)
+    gains, spreads = holdback.contributions(cost, held_back, PI, 0.5, sizes)
+    looks = np.arange(250, n, 250)
+    truth, mean, V = (np.cumsum(one)[looks - 1] for one in (sizes * (by_policy - by_rule), gains, spreads**2))
+    half = [holdback.radius(v, 1 / PI, 0.05, sizes[:k].max()) for v, k in zip(V, looks, strict=True)]
+    return bool((np.abs(mean - truth) <= np.array(half)).all())
+
+
+def test_units_of_any_size_are_covered():
+    rng = np.random.default_rng(SEED)
+    covered = sum(covers_units_that_grow(rng) for _ in range(200))
+    assert_at_least(covered, 200, 0.95, sees=0.2)
+
+
+def test_weights_of_one_say_nothing_and_those_of_two_are_units_twice_as_long():
+    rng = np.random.default_rng(5)
+    held_back, costs = rng.random(2000) < PI, rng.random(2000)
+    plain = holdback.compare(costs, held_back, PI)
+    assert holdback.compare(costs, held_back, PI, weights=np.ones(2000)) == plain
+    double = holdback.compare(costs, held_back, PI, weights=np.full(2000, 2.0))
+    assert double.difference == pytest.approx(plain.difference, abs=5e-4)  # the first expectation weighs less
+    assert 1.0 <= (double.high - double.low) / (plain.high - plain.low) < 1.2  # for not having known that
+
+
 def test_units_after_the_first_that_is_open_wait():
     costs, held_back = np.array([0.5, 0.25, np.nan, 1.0]), np.array([False, True, False, True])
     assert holdback.compare(costs, held_back, 0.5) == holdback.compare(costs[:2], held_back[:2], 0.5)
@@ -211,6 +242,14 @@ def test_words(shares, words):
     assert saving.words(date(2026, 3, 3)) == words
 
 
+def test_words_of_costs_below_zero():
+    """Where there is no share of a cost, the difference itself is told."""
+    saving = holdback.Saving(1000, 100, -0.2, -0.3, -0.1, math.nan, -math.inf, math.inf, 0.95)
+    assert saving.words() == "saves 0.2 each (0.1 to 0.3)"
+    worse = holdback.Saving(1000, 100, 0.2, 0.1, 0.3, math.nan, -math.inf, math.inf, 0.95)
+    assert worse.words(date(2026, 3, 3)) == "costs 0.2 more each (0.1 to 0.3), since 3 March"
+
+
 @pytest.mark.parametrize(
     ("call", "says"),
     [
@@ -219,6 +258,7 @@ def test_words(shares, words):
         (lambda: holdback.compare([0.5, 0.6], [True], 0.1), "each of the costs"),
         (lambda: holdback.compare([1.5], [True], 0.1), "costs must be from 0 to 1; got 1.5"),
         (lambda: holdback.compare([0.5], [True], 0.1, confidence=95), "confidence"),
+        (lambda: holdback.compare([0.5], [True], 0.1, weights=[0.5]), "weights must be a number of at least 1"),
     ],
 )
 def test_mistakes_are_named(call, says):

@@ -146,6 +146,17 @@ def test_a_random_order_plays_every_active_arm_once_a_batch():
     assert len(orders) > 10
 
 
+def test_a_random_order_says_how_likely_each_turn_was():
+    player = BaSE(3, horizon=1000, batches=4, order="random", gamma=10.0).player(seed=1)
+    left = {0, 1, 2}
+    for turn in range(3):
+        arm = player.ask()
+        assert player.probability == 1 / (3 - turn)
+        assert player.probabilities.tolist() == [1 / (3 - turn) if i in left else 0.0 for i in range(3)]
+        left.remove(arm)
+        player.tell(0.5)  # the first batch has a round of each
+
+
 def test_a_random_order_is_uniform():
     """Of the first batch, and of the second too, whose order must not hang on the first's: 36 pairs of permutations."""
     policy = BaSE(3, horizon=1000, batches=4, order="random", gamma=10.0)

@@ -10,8 +10,8 @@ from holdfast.data.traces import read_frame
 from holdfast.errors import InvalidParameter, nearest
 from holdfast.extras import pl
 
-STATUSES = ("told", "late", "missing", "open", "forced")
-"""What can have become of the loss of a round; ``forced``: an operator chose the arm."""
+STATUSES = ("told", "late", "missing", "open", "forced", "rule")
+"""What can have become of the loss of a round; ``forced``: an operator chose the arm, ``rule``: the rule held back."""
 
 WHAT_TO_LOG = "log player.probability with every round, as it is after player.ask()"
 

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 
 from holdfast.checks import address_of, real_number
 from holdfast.decisions.codec import Arm, availability_text, changed_game, setup_of, undamaged
-from holdfast.decisions.core import View, expire, settle
+from holdfast.decisions.core import View, arm_of, expire, settle
 from holdfast.decisions.ids import checked_arm
 from holdfast.decisions.models import Change, Game, new_token
 from holdfast.decisions.settings import Settings
 from holdfast.decisions.setup import ArmSums, Setup, State
-from holdfast.errors import HoldfastError, InvalidParameter, OtherSettings, nearest
+from holdfast.errors import HoldfastError, InvalidParameter, OtherSettings
 from holdfast.players.document import described
 from holdfast.players.game import Game as Learner
 from holdfast.policies.policy import Policy
@@ -118,6 +118,8 @@ def change(view: View, again: bool, *, wanted: Wish, now: float) -> HoldfastErro
     try:
         policy, arms = _changed_policy(before, wanted, view.head.block)
         settings = before.settings.changed(policy, wanted.settings)
+        if _costs(policy, settings) != _costs(before.policy, before.settings):
+            settings = replace(settings, held_since=view.head.block)
         after = before
         if policy != before.policy or settings != before.settings:
             game = changed_game(before, policy, settings, arms)
@@ -166,22 +168,24 @@ def stand(
     """
     expire(view, again, now=now)
     setup, clock = view.setup, view.head.clock
-    known = {setup.names[number]: number for number in setup.active}
-    if kind != "unpin" and arm not in known:
-        rule = f"must be an arm of the game, {', '.join(map(repr, known))}{nearest(str(arm), list(map(str, known)))}"
-        return InvalidParameter("arm", rule, arm)
+    number = -1
+    if kind != "unpin":
+        try:
+            number = arm_of("arm", setup, arm)
+        except InvalidParameter as refusal:
+            return refusal
     paused = {one: end for one, end in setup.paused if end > clock and one in setup.active}
     pin = setup.pin if setup.pin is not None and setup.pin[1] > clock else None
     before = dict(paused), pin
     if kind == "unpin":
         pin = None
     elif kind == "pin":
-        pin = known[arm], until  # type: ignore[index]  # it is known
+        pin = number, until
     elif kind == "resume":
-        paused.pop(known[arm], None)  # type: ignore[index]
+        paused.pop(number, None)
     else:
-        paused[known[arm]] = until  # type: ignore[index]
-    if len(paused) == len(known):
+        paused[number] = until
+    if len(paused) == len(setup.active):
         return InvalidParameter("arm", "must leave an arm to play: all others are paused", arm)
     if (paused, pin) == before:
         return None
@@ -195,11 +199,17 @@ def stand(
     return None
 
 
+def _costs(policy: Policy, settings: Settings) -> tuple[object, ...]:
+    """What must stay the same while a policy and a rule are compared."""
+    return getattr(policy, "switching_cost", None), settings.scale, settings.holdback
+
+
 def _detail(before: Setup, after: Setup) -> str:
     """What was changed, as JSON: what it was and what it is."""
     pairs: dict[str, list[Any]] = {}
     for was, now in ((_plain(before.policy), _plain(after.policy)), (before.settings.plain(), after.settings.plain())):
         pairs |= {name: [was.get(name), now.get(name)] for name in {**was, **now} if was.get(name) != now.get(name)}
+    pairs.pop("held_since", None)
     return json.dumps(pairs)
 
 

@@ -55,6 +55,9 @@ def settings_of(text: str) -> Settings:
     known = missing in MISSING if isinstance(missing, str) else type(missing) is float and math.isfinite(missing)
     whole = type(remember) is int and remember >= 0 and (rounds is None or (type(rounds) is int and rounds > 0))
     whole = whole and type(settings.forever) is bool and 0.0 < settings.key_life < math.inf
+    after = settings.learn_after
+    whole = whole and (after is None or (type(after) is int and after > 0))
+    whole = whole and type(settings.held_since) is int and 0.0 <= settings.holdback <= 1.0
     if not (known and whole and (seconds is None or (type(seconds) is float and 0 < seconds < math.inf))):
         raise ValueError(f"not settings of a game: {text[:80]!r}")
     return settings
@@ -263,7 +266,11 @@ def state_text(setup: Setup, state: State) -> str:
 def state_from(setup: Setup, head: Head, text: str, current: Block | None) -> State:
     """The state that a store describes; `current` is the block of the head, if it is open."""
     whole = len(setup.active) == len(setup.names)  # else the block may have been drawn among other arms
-    block = block_numbers(setup.policy, setup.game.name, current) if current is not None and whole else None
+    block = (
+        block_numbers(setup.policy, setup.game.name, current)
+        if current is not None and whole and not current.forced
+        else None
+    )
     with undamaged(f"the state of game {setup.game.name!r}"):
         content: Any = json.loads(text)
         learner = _learner_from(content, setup.policy, head.drawn, block, strict=whole)

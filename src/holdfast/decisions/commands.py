@@ -45,6 +45,9 @@ ScaleText = Annotated[
     list[str] | None,
     typer.Option(metavar="NAME=LO:HI:W", help="How measures become a loss: latency=0.2:8:3,price=0:0.02:1,error=1."),
 ]
+Holdback = Annotated[
+    float | None, typer.Option(help="The share of blocks and conversations by your own rule; 1 is a shadow.")
+]
 Remember = Annotated[int | None, typer.Option(help="Rounds of settled blocks whose single losses are kept.")]
 
 ArmName = Annotated[str, typer.Argument(help="The arm's name, or its number from 0 where arms have none.")]
@@ -142,6 +145,10 @@ def ask(
         list[str] | None, typer.Option(metavar=LIST, help="The arms that can be played now; all that are not paused.")
     ] = None,
     key: Annotated[str | None, typer.Option(help="The conversation that it belongs to; it stays with its arm.")] = None,
+    holdback: Holdback = None,
+    rule: Annotated[
+        str | None, typer.Option(metavar="ARM", help="What your own rule chooses, with a holdback.")
+    ] = None,
     as_json: AsJson = False,
     allow: Allow = None,
     loss_range: Annotated[str | None, typer.Option(hidden=True)] = None,
@@ -152,7 +159,7 @@ def ask(
         "switching_cost": switching_cost,
         "units": _units("--units", units) or _units("--loss-range", loss_range),
     }
-    options = _options(patience, missing, remember, scale)
+    options = _options(patience, missing, remember, scale, holdback)
     begun = None
     if policy is not None:
         begun = _policy(policy, settings)
@@ -163,7 +170,8 @@ def ask(
                 raise InvalidParameter(parameter, rule, value)
     with open_game(_store(url, new=begun is not None), name, begun, allow=allow or (), **options) as router:
         can_play = [_arm(router, arm) for arm in names(available)] or None
-        decisions = router.ask(1 if n is None else n, request=request, available=can_play, key=key)
+        ruled = None if rule is None else _arm(router, rule)
+        decisions = router.ask(1 if n is None else n, request=request, available=can_play, key=key, rule=ruled)
     if as_json:
         answers = [decision._asdict() for decision in decisions]
         print(json.dumps(answers if n is not None else answers[0]))
@@ -267,14 +275,18 @@ def change(
     remember: Remember = None,
     scale: ScaleText = None,
     key_life: Annotated[str | None, typer.Option(help="How long a conversation may be idle: 10m, 2h, 1d.")] = None,
+    learn_after: Annotated[int | None, typer.Option(help="Rounds after which a conversation is learnt from.")] = None,
+    holdback: Holdback = None,
     reason: Reason = None,
     as_json: AsJson = False,
     allow: Allow = None,
 ) -> None:
     """Change the settings of a game, from its next block on."""
-    options = _options(patience, missing, remember, scale)
+    options = _options(patience, missing, remember, scale, holdback)
     if key_life is not None:
         options["key_life"] = _end(key_life)
+    if learn_after is not None:
+        options["learn_after"] = learn_after
     if switching_cost is None and not (add or retire or options):
         raise typer.BadParameter("give what to change: --switching-cost, --add, --retire, --patience, …")
     with open_game(_store(url), name, allow=allow or ()) as router:
@@ -432,13 +444,18 @@ def _units(option: str, text: str | None) -> tuple[float, float] | None:
 
 
 def _options(
-    patience: str | None, missing: str | None, remember: int | None, scale: list[str] | None
+    patience: str | None,
+    missing: str | None,
+    remember: int | None,
+    scale: list[str] | None,
+    holdback: float | None,
 ) -> dict[str, Any]:
     given = {
         "patience": None if patience is None else written_patience(patience),
         "missing": _number_or_word(missing),
         "remember": remember,
         "scale": _scale(scale),
+        "holdback": holdback,
     }
     return {name: value for name, value in given.items() if value is not None}
 

@@ -16,6 +16,7 @@ can be made in one transaction.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from collections import deque
@@ -24,10 +25,11 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from holdfast.decisions.all_losses import last_known, learn, look_ahead, losses_by_arm
 from holdfast.decisions.codec import block_text, block_values, undamaged
-from holdfast.decisions.models import Ask, Block, Decision, Events, Head, Loss, Receipt, Seen
+from holdfast.decisions.models import BY_RULE, PINNED, Ask, Block, Decision, Events, Head, Loss, Receipt, Seen
 from holdfast.decisions.settings import WINDOW, stand_in_for
 from holdfast.decisions.setup import Setup, State, parts_of
 from holdfast.errors import (
@@ -41,6 +43,7 @@ from holdfast.errors import (
     UnknownDecision,
     nearest,
 )
+from holdfast.layouts import Array
 from holdfast.players.losses import announced_value, exact_sum, normalised_total, outside_range
 
 FORGET_AT_ONCE = 64
@@ -134,6 +137,7 @@ def ask(
     named: bool,
     available: Collection[int | str] | None = None,
     key: str | None = None,
+    rule: int | str | None = None,
     forecast: Any = None,
 ) -> list[Decision] | HoldfastError:
     """Up to `n` decisions; fewer only where the policy waits for losses.
@@ -158,16 +162,29 @@ def ask(
         The arms that can be played; without it, all that are not paused.
     key
         The conversation that the rounds belong to.
+    rule
+        The arm that the operator's rule would choose now.
     forecast
         Losses expected in this and the next rounds, for a policy that sees those of all arms.
     """
     if (again or named) and (before := asked_before(view, request)):
+        if len(before) < n and not view.setup.policy.waits_for_losses:
+            same = "must be made again with the same n and while all its decisions are remembered"
+            return InvalidParameter("request", f"{same}: of {n} there are {len(before)}", request)
         return before
     setup, head = view.setup, view.head
     value = 0.0, setup.bounds
     if announced or (setup.announces is not None and n > head.rounds - head.handed):
         try:
             value = announced_value(setup.policy, {"switching_cost": None, "loss_bound": None, **announced})
+        except InvalidParameter as refusal:
+            return refusal
+    ruled: int | None = None
+    if setup.settings.holdback:
+        try:
+            if rule is None:
+                raise InvalidParameter("rule", "must be given, since there is a holdback: what your rule chooses", None)
+            ruled = arm_of("rule", setup, rule)
         except InvalidParameter as refusal:
             return refusal
     view.may_forget = FORGET_AT_ONCE + 2 * n
@@ -181,10 +198,10 @@ def ask(
     settle_due(view, clock)
     if head.next_idle is not None:
         _end_idle(view, clock)
-    call = Handing(clock, request, announced.get("switching_cost"), down)
+    call = Handing(clock, request, announced.get("switching_cost"), down, ruled)
     if forecast is not None and not setup.sees_all:
-        rule = f"must be left out: {setup.policy.label} does not see the losses of all arms"
-        return InvalidParameter("forecast", rule, forecast)
+        left_out = f"must be left out: {setup.policy.label} does not see the losses of all arms"
+        return InvalidParameter("forecast", left_out, forecast)
     if setup.pin is not None and setup.pin[1] > clock and setup.pin[0] not in down:
         return _hand_out_pinned(view, setup.pin[0], n, call, value[1])
     if key is not None:
@@ -203,7 +220,7 @@ def ask(
                     look_ahead(setup, view.state().learner, forecast, down)
                 except InvalidParameter as refusal:
                     return refusal
-            for block in _begin(view, n - len(given), clock, value):
+            for block in _begin(view, n - len(given), call, value):
                 _enter(view, block)
                 given += _hand_out(view, n - len(given), call)
     if not given:
@@ -222,10 +239,12 @@ def asked_before(view: View, request: str) -> list[Decision]:
     return [d for ask, b in found for d in decisions(b, range(ask.first, ask.first + ask.rounds), ask.at)]
 
 
-def _begin(view: View, n: int, clock: float, announced: tuple[float, tuple[float, float]]) -> list[Block]:
+def _begin(view: View, n: int, call: Handing, announced: tuple[float, tuple[float, float]]) -> list[Block]:
     """New blocks with `n` rounds together, or fewer where another one must be settled before the next begins."""
     setup, head, (value, bounds) = view.setup, view.head, announced
-    left = 1.0 if setup.policy.waits_for_losses else float(n)
+    if setup.settings.holdback and (held := _held_back(view, call)) is not None:
+        return [held]
+    left = 1.0 if setup.policy.waits_for_losses or setup.settings.holdback else float(n)
     if setup.has_patience:
         left = max(min(left, setup.settings.until_due(head)), 1.0)
     drawn = view.state().learner.begin_some(value, left).tolist()
@@ -234,11 +253,32 @@ def _begin(view: View, n: int, clock: float, announced: tuple[float, tuple[float
     for number, values in enumerate(drawn, head.block + 1):
         arm, rounds, probability = values[:3]
         data = block_text(setup, values)
-        block = Block(number, None, setup.active[int(arm)], int(rounds), probability, clock, bound, 0, data, first)
+        block = Block(number, None, setup.active[int(arm)], int(rounds), probability, call.clock, bound, 0, data, first)
         first += block.rounds
         view.blocks[number] = view.events.begun[number] = block
         blocks.append(block)
     return blocks
+
+
+def _held_back(view: View, call: Handing, key: str | None = None) -> Block | None:
+    """The next block, where it is the rule's. The policy does not hear of it: its draw is recorded and taken back."""
+    setup, number = view.setup, view.head.block + 1
+    learner = (view.learnt or view.load()).learner
+    if call.rule is None or chance(learner.stream, number) >= setup.settings.holdback:
+        return None
+    values = learner.copy().begin_some(0.0, 1.0)[0].tolist()
+    values[0] = float(setup.active[int(values[0])])
+    rounds, data = int(values[1]) if key is None else 0, block_text(setup, values)
+    live = int(key is not None)
+    block = Block(number, key, call.rule, rounds, 1.0, call.clock, None, BY_RULE, data, view.head.asked, live=live)
+    view.blocks[number] = view.events.begun[number] = block
+    return block
+
+
+def chance(stream: NDArray[np.uint64], number: int) -> float:
+    """A number from 0 to 1 that decides whose a block is: by the game's seed, and by nothing that was drawn or lost."""
+    digest = hashlib.blake2b(stream.astype("<u8").tobytes() + b"%d" % number, digest_size=8).digest()
+    return int.from_bytes(digest, "little") / 2**64
 
 
 def _is_open(view: View, number: int) -> bool:
@@ -252,7 +292,7 @@ def _enter(view: View, block: Block) -> None:
     number, arm, rounds = block.number, block.arm, block.rounds
     view.head = view.head._replace(
         block=number,
-        drawn=view.head.drawn + 1,
+        drawn=view.head.drawn + (not block.forced),
         current=number,
         arm=arm,
         rounds=rounds,
@@ -270,6 +310,8 @@ class Handing(NamedTuple):
     """Of a switch, where it was announced."""
     down: frozenset[int]
     """Arms that are not available."""
+    rule: int | None
+    """The arm that the operator's rule would choose."""
 
 
 def _hand_out(view: View, n: int, call: Handing) -> list[Decision]:
@@ -277,11 +319,12 @@ def _hand_out(view: View, n: int, call: Handing) -> list[Decision]:
     head, setup = view.head, view.setup
     number, arm, probability = head.current, head.arm, head.probability
     rounds = range(head.handed, min(head.handed + n, head.rounds))
-    if call.down and not setup.sees_all:  # which has drawn among the others
+    if (call.down and not setup.sees_all) or call.rule is not None:  # which has drawn among the others
         block = view.block(number)
-        arm, probability = _next_best(view, block, call.down)
-        stretches = [*json.loads(block.played or "[]"), (rounds.start, len(rounds), arm, probability)]
-        view.change(block._replace(played=json.dumps(stretches)))
+        arm, probability = _who_plays(view, block, block.arm if call.rule is None else call.rule, call.down)
+        if call.down or arm != block.arm:
+            stretches = [*json.loads(block.played or "[]"), (rounds.start, len(rounds), arm, probability)]
+            view.change(block._replace(played=json.dumps(stretches)))
     asked, next_due = head.asked + len(rounds), head.next_due
     view.events.asks.append(Ask(number, rounds.start, len(rounds), call.clock, call.request))
     if setup.has_patience and rounds.stop == head.rounds:
@@ -314,7 +357,7 @@ def _hand_out_pinned(view: View, arm: int, n: int, call: Handing, bounds: tuple[
     if due is not None:
         next_due = due if next_due is None else min(due, next_due)
     bound = None if bounds == setup.bounds else bounds[1]
-    block = Block(number, None, arm, n, 1.0, call.clock, bound, 1, "{}", head.asked, due=due)
+    block = Block(number, None, arm, n, 1.0, call.clock, bound, PINNED, "{}", head.asked, due=due)
     view.blocks[number] = view.events.begun[number] = block
     view.events.asks.append(Ask(number, 0, n, call.clock, call.request))
     if arm != head.last_arm:
@@ -338,13 +381,37 @@ def _down(setup: Setup, clock: float, available: Collection[int | str] | None) -
     return frozenset(down)
 
 
+def arm_of(parameter: str, setup: Setup, name: object) -> int:
+    """The number of an arm that can be drawn; an error if there is none of this name."""
+    known = {setup.names[arm]: arm for arm in setup.active}
+    if name not in known:
+        rule = f"must be an arm of the game, {', '.join(map(repr, known))}{nearest(str(name), map(str, known))}"
+        raise InvalidParameter(parameter, rule, name)
+    return known[name]
+
+
+def _who_plays(view: View, block: Block, rule: int, down: frozenset[int]) -> tuple[int, float]:
+    """The arm that plays a round of a block, and the probability of that."""
+    if block.forced and rule in down:  # what the policy would play rather, if it were its turn
+        learner = (view.learnt or view.load()).learner.copy()
+        learner.begin()
+        rule = view.setup.active[learner.next_best(_mask(view.setup, down))]
+    if block.forced:
+        return rule, 1.0
+    return _next_best(view, block, down) if down else (block.arm, block.probability)
+
+
+def _mask(setup: Setup, down: frozenset[int]) -> NDArray[np.bool_]:
+    return np.array([arm in down for arm in setup.active])
+
+
 def _next_best(view: View, block: Block, down: frozenset[int]) -> tuple[int, float]:
     """The arm that is played while some are down, and the probability of that: docs/availability.md."""
     setup = view.setup
     learner = (view.learnt or view.load()).learner
     learner.block[:] = block_values(setup.policy, setup.game.name, block)
     learner.block[0] = setup.active.index(block.arm)
-    mask = np.array([arm in down for arm in setup.active])
+    mask = _mask(setup, down)
     best, p = learner.next_best(mask), learner.probabilities()
     instead = setup.active[best]
     played, probability = (instead, float(p[best])) if block.arm in down else (block.arm, block.probability)
@@ -362,9 +429,11 @@ def _go_on(
     if setup.policy.waits_for_losses:
         return InvalidParameter("key", f"is not for {setup.policy.label}, which waits for the losses of each draw", key)
     block = _live(view, key)
-    if block is not None and not (call.clock - block.last <= setup.settings.key_life and setup.learns_from(block)):
+    if block is not None and not (call.clock - block.last <= setup.settings.key_life and setup.plays(block)):
         end_conversation(view, block, call.clock)
         block, head = None, view.head
+    if block is None and setup.settings.holdback and (block := _held_back(view, call, key)) is not None:
+        head = head._replace(block=block.number)
     if block is None:
         value, bounds = announced
         values = view.state().learner.begin_some(value, 1.0)[0].tolist()
@@ -375,7 +444,7 @@ def _go_on(
         head = head._replace(block=number, drawn=head.drawn + 1)
     rounds, played = range(block.rounds, block.rounds + n), block.played
     if call.down:
-        stretch = (rounds.start, n, *_next_best(view, block, call.down))
+        stretch = (rounds.start, n, *_who_plays(view, block, block.arm, call.down))
         played = json.dumps([*json.loads(played or "[]"), stretch])
     # `first` is such that the lateness of the latest round is right
     view.change(block._replace(rounds=rounds.stop, first=head.asked - rounds.start, last=call.clock, played=played))
@@ -466,6 +535,8 @@ def _tell_one(view: View, report: Report, clock: float) -> Receipt | HoldfastErr
     view.change(block)
     if block.told == block.rounds and not block.live:
         settle(view, block, clock)
+    elif block.live and not block.learnt and block.told == block.rounds:
+        _learn_early(view, block)
     return Receipt(id, True)
 
 
@@ -625,15 +696,10 @@ def settle(view: View, block: Block, clock: float) -> None:
         block = block._replace(stand_in=stand_in)
         pieces, rounds = (pieces, block.told) if stand_in is None else ((*pieces, stand_in * missing), rounds)
     if setup.learns_from(block) and (rounds or setup.policy.waits_for_losses):  # else all of it was dropped
-        values = block_values(setup.policy, setup.game.name, block)
-        values[0] = setup.active.index(block.arm)
-        total, weight = normalised_total(setup.policy, bounds, pieces, float(rounds)), float(rounds)
-        if block.key is not None:  # a conversation: the mean of its losses, for each round that the policy drew
-            total, weight = total / rounds * values[1], values[1]
         if not setup.sees_all:
-            state.learner.observe(values, total, weight)
+            _observe(view, block, pieces, rounds)
         elif missing:  # else it has observed the losses of all arms
-            learn(setup, state.learner, values, last_known(setup, state.learner))
+            learn(setup, state.learner, _values(setup, block), last_known(setup, state.learner))
     for arm, part in parts_of(block, block.rounds, lambda: _losses_of(view, block.number)).items():
         state.arms[arm].add(part, block)
     head = view.head
@@ -641,6 +707,32 @@ def settle(view: View, block: Block, clock: float) -> None:
     view.change(block._replace(settled_order=order, settled_at=clock, total=math.fsum(block.losses)))
     view.head = head._replace(settled=order, kept=head.kept + block.rounds, clock=clock)
     _forget(view)
+
+
+def _values(setup: Setup, block: Block) -> Array:
+    """A block as the policy's kernels take it, by today's arms."""
+    values = block_values(setup.policy, setup.game.name, block)
+    values[0] = setup.active.index(block.arm)
+    return values
+
+
+def _observe(view: View, block: Block, pieces: Sequence[float], rounds: int) -> None:
+    """Let the policy learn what so many rounds of a block lost, unless it has."""
+    if block.learnt:
+        return
+    setup, values = view.setup, _values(view.setup, block)
+    total, weight = normalised_total(setup.policy, setup.bounds_of(block), pieces, float(rounds)), float(rounds)
+    if block.key is not None:  # a conversation: the mean of its losses, for each round that the policy drew
+        total, weight = total / rounds * values[1], values[1]
+    view.state().learner.observe(values, total, weight)
+
+
+def _learn_early(view: View, block: Block) -> None:
+    """A conversation that goes on and has as many losses as are wanted: their mean stands for all of it."""
+    after = view.setup.settings.learn_after
+    if after is not None and block.told >= after and view.setup.learns_from(block):
+        _observe(view, block, block.losses, block.told)
+        view.change(block._replace(learnt=1))
 
 
 def _losses_of(view: View, number: int) -> list[Loss]:

@@ -5,16 +5,21 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from holdfast import holdback
 from holdfast.checks import whole_number
-from holdfast.decisions.codec import undamaged
+from holdfast.decisions.codec import block_numbers, undamaged
 from holdfast.decisions.core import compact
 from holdfast.decisions.executor import Call, Executor, stored_state
-from holdfast.decisions.models import Block, Loss
+from holdfast.decisions.models import BY_RULE, PINNED, Block, Loss
 from holdfast.decisions.settings import long_wait
 from holdfast.decisions.setup import ArmSums, Part, Setup, parts_of, players_of
 from holdfast.decisions.stores.sql import Transaction
@@ -29,6 +34,8 @@ SUFFIXES = (".csv", ".parquet")
 
 LOG = ("time", "arm", "loss", "probability", "block", "single", "status")
 """Columns of a log."""
+
+CHOSEN_BY = {0: "policy", PINNED: "operator", BY_RULE: "rule"}
 
 Round = tuple[float | None, str]
 """What counted for a round, and why."""
@@ -119,7 +126,7 @@ class History:
 
     @property
     def frame(self) -> pl.DataFrame:
-        """One row per block."""
+        """One row per block. `by` says who chose its arm; `drawn` is what the policy would play, whoever decided."""
         return frame_of(self.blocks(), self._executor.setup.names)
 
     @property
@@ -128,9 +135,9 @@ class History:
 
         `loss` is what counted. `status` says why: ``told``; ``late`` (it came after its block was settled) or
         ``missing``, where it is what stands for the loss, and null where the round was dropped; ``open`` while the loss
-        may still come; ``forced`` where an operator chose the arm. `arm` is the one played, `probability`
-        that of playing it. Where single losses are no longer stored, each round of the block has its mean, and `single`
-        is false.
+        may still come; ``forced`` where an operator chose the arm, ``rule`` where the rule held back did. `arm` is the
+        one played, `probability` that of playing it. Where single losses are no longer stored, each round of the block
+        has its mean, and `single` is false.
         """
         return pl.concat(self.log_parts())
 
@@ -188,6 +195,30 @@ class History:
             else:
                 log.write_parquet(file)
 
+    def compare(self, confidence: float = 0.95) -> holdback.Saving:
+        """What the policy saves next to the rule held back, with an interval that is valid at any time.
+
+        ``print(router.history.compare().words())`` says ``saves 7 % (2 to 12), since 3 March``. A unit is a block, in
+        which every round counts, or a conversation, of which the mean counts. It is about the rows that are there,
+        since `holdback`, the switching cost and the scale were changed last.
+        """
+        setup = self._executor.read(lambda _, setup: setup)
+        share, (low, high) = setup.settings.holdback, setup.bounds
+        if not 0.0 < share < 1.0:
+            rule = "must be between 0 and 1 to compare: a part by the rule, a part by the policy"
+            raise InvalidParameter("holdback", rule, share)
+        units = list(_units(self.blocks(), setup))
+        began, held, sizes, costs = zip(*units, strict=True) if units else ((), (), (), ())
+        found = holdback.compare(
+            costs,
+            np.array(held, dtype=np.bool_),
+            share,
+            weights=sizes,
+            bounds=(low, high + getattr(setup.policy, "switching_cost", 0.0)),
+            confidence=confidence,
+        )
+        return replace(found, since=datetime.fromtimestamp(began[0], UTC).date() if units else None)
+
     def compact(self, keep: int) -> int:
         """Remove the rows of settled blocks but for the last `keep`; totals stay. Returns how many were removed."""
         keep = whole_number("keep", keep, least=0)
@@ -195,6 +226,32 @@ class History:
         while some := self._executor.execute(Call(partial(compact, keep=keep, most=AT_ONCE))):
             removed += some
         return removed
+
+
+def _units(blocks: Iterable[Block], setup: Setup) -> Iterator[tuple[float, bool, float, float]]:
+    """When each unit began that is compared, whether it is the rule's, its rounds, and what one of them cost.
+
+    A switch counts for the policy when its arm is not that of its block before, for the rule when it changes inside a
+    block: never one between the two, which neither would pay alone.
+    """
+    price, last = getattr(setup.policy, "switching_cost", 0.0), None
+    for block in blocks:
+        if block.number <= setup.settings.held_since or block.forced == PINNED:
+            continue
+        if block.settled_order is None:
+            return
+        missing = block.rounds - block.told if block.stand_in is not None else 0
+        counted = block.told + missing
+        total = math.fsum([*block.losses, missing * (block.stand_in or 0.0)])
+        loss = total / counted if counted else 0.5 * sum(setup.bounds)
+        if block.key is not None:
+            yield block.began, block.forced == BY_RULE, 1.0, loss
+            continue
+        by = [arm for arm, _ in players_of(block, block.rounds)]
+        if block.forced != BY_RULE:
+            by, last = [last, *by] if last is not None else by, by[-1] if by else last
+        size = float(block_numbers(setup.policy, setup.game.name, block)["rounds"])  # fewer, where its arm was retired
+        yield block.began, block.forced == BY_RULE, size, loss + price * sum(a != b for a, b in pairwise(by)) / size
 
 
 def frame_of(blocks: Iterable[Block], names: Sequence[int | str]) -> pl.DataFrame:
@@ -212,6 +269,8 @@ def frame_of(blocks: Iterable[Block], names: Sequence[int | str]) -> pl.DataFram
             "arm": name_of(b),
             "rounds": b.rounds,
             "probability": b.probability,
+            "by": CHOSEN_BY.get(b.forced),
+            **_draw(b, names),
             "told": b.told,
             "missing": None if b.settled_at is None else b.rounds - b.told,
             "late": b.late,
@@ -223,9 +282,19 @@ def frame_of(blocks: Iterable[Block], names: Sequence[int | str]) -> pl.DataFram
     ]
     arm = pl.String if isinstance(names[0], str) else pl.Int64
     schema = {"block": pl.Int64, "began": pl.Float64, "arm": arm, "rounds": pl.Int64, "probability": pl.Float64}
+    schema |= {"by": pl.String, "drawn": arm, "drawn_probability": pl.Float64}
     schema |= {"told": pl.Int64, "missing": pl.Int64, "late": pl.Int64, "missing_loss": pl.Float64}
     schema |= {"total": pl.Float64, "settled": pl.Float64}
     return _with_times(pl.DataFrame(rows, schema=schema), "began", "settled")
+
+
+def _draw(block: Block, names: Sequence[int | str]) -> dict[str, Any]:
+    """What the policy drew for a block, played or not; nothing for one that an operator chose."""
+    if block.forced != BY_RULE:
+        return {} if block.forced else {"drawn": names[block.arm], "drawn_probability": block.probability}
+    with undamaged(f"block {block.number}"):
+        content = json.loads(block.data)
+        return {"drawn": names[int(content["arm"])], "drawn_probability": content["probability"]}
 
 
 def _blocks_after(last: int, transaction: Transaction, _: Setup) -> list[Block]:
@@ -255,7 +324,7 @@ def _rounds_after(last: int, transaction: Transaction, _: Setup) -> list[tuple[B
             rounds = [(mean, "told")] * block.told + [(block.stand_in, "late")] * block.late
             rounds += [without] * (handed - len(rounds))
         if block.forced:
-            rounds = [(loss, "forced") for loss, _ in rounds]
+            rounds = [(loss, "rule" if block.forced == BY_RULE else "forced") for loss, _ in rounds]
         found.append((block, rounds, single))
     return found
 

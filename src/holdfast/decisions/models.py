@@ -22,6 +22,10 @@ MOST_TIME = 1e11
 """Seconds since 1970 in the year 5138; a clock beyond it counts milliseconds or nanoseconds."""
 
 
+PINNED, BY_RULE = 1, 2
+"""Who chose the arm of a block, where the policy did not."""
+
+
 class Decision(NamedTuple):
     """One round that was handed out. All its fields are plain values that JSON carries.
 
@@ -144,9 +148,9 @@ class Block(NamedTuple):
     bound: float | None
     """The highest loss, where it was announced with the block."""
     forced: int
-    """1 when an operator chose the arm: it is not learnt from."""
+    """1 when an operator chose the arm (`PINNED`), 2 when the rule held back did (`BY_RULE`): it is not learnt from."""
     data: str
-    """The block as the policy wants it back, as JSON."""
+    """The block as the policy wants it back, as JSON; the policy's own draw where the rule decided."""
     first: int = 0
     """Rounds that were asked before it began."""
     live: int = 0
@@ -169,6 +173,8 @@ class Block(NamedTuple):
     """The sum of the losses reported in time, rounded once."""
     stand_in: float | None = None
     """What counted for each loss that did not come in time; None where all came, or the missing rounds were dropped."""
+    learnt: int = 0
+    """1 when a conversation that goes on was learnt from."""
 
 
 class Ask(NamedTuple):

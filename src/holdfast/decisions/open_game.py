@@ -36,6 +36,9 @@ def open(
     remember: int | None = None,
     scale: Scale | None = None,
     key_life: timedelta | None = None,
+    learn_after: int | None = None,
+    holdback: float | None = None,
+    shadow: bool | None = None,
     change_switching_cost: float | None = None,
     add_arms: Iterable[str] = (),
     retire_arms: Iterable[str] = (),
@@ -73,6 +76,14 @@ def open(
         ``router.tell(id, latency=1.3, price=0.004)``.
     key_life
         How long a conversation (`Router.ask` with a key) may be idle before it has ended: an hour.
+    learn_after
+        Rounds after which a conversation that goes on is learnt from, once their losses are in; by default when it has
+        ended. It is then judged by these rounds alone, and heard of earlier.
+    holdback
+        The share of blocks and conversations that are left to your own rule, such as 0.1, so that the two can be
+        compared (`History.compare`). Say what it chooses in each ``ask(rule=arm)``. Nothing is learnt from these.
+    shadow
+        True: your rule decides all, and what the policy would draw is recorded. It learns nothing meanwhile.
     change_switching_cost, add_arms, retire_arms
         Continue with these changes, as `Router.change` does. A policy that is given must be the one after them.
     clock
@@ -99,7 +110,16 @@ def open(
         raise InvalidParameter("policy", "must be a policy such as holdfast.Exp3(8)", policy)
     checked_name("name", name)
     patient, wait = real_number("retry", retry, least=0), real_number("timeout", timeout, least=0)
-    settings = given_settings(patience=patience, missing=missing, remember=remember, scale=scale, key_life=key_life)
+    settings = given_settings(
+        patience=patience,
+        missing=missing,
+        remember=remember,
+        scale=scale,
+        key_life=key_life,
+        learn_after=learn_after,
+        holdback=holdback,
+        shadow=shadow,
+    )
     if isinstance(url, str) and url.startswith(("http://", "https://")):
         from holdfast.decisions.remote import Server, open_remote
 
@@ -109,6 +129,10 @@ def open(
             raise InvalidParameter("scale", "must be left out: a server takes losses", scale)
         if key_life is not None:
             raise InvalidParameter("key_life", "must be left out: a server has no conversations", key_life)
+        if learn_after is not None:
+            raise InvalidParameter("learn_after", "must be left out: a server has no conversations", learn_after)
+        if "holdback" in settings:
+            raise InvalidParameter("holdback", "must be left out: a server compares with no rule", settings["holdback"])
         if change_switching_cost is not None or tuple(add_arms) or tuple(retire_arms):
             raise InvalidParameter("url", "must be a store to open a game with changes: use router.change(...)", url)
         return open_remote(Server(url, token, patient, wait), name, policy, settings, seed)

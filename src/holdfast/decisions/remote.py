@@ -174,7 +174,7 @@ class RemoteRouter(Router):
         self._seen = view
 
     def __repr__(self) -> str:
-        view = self._view()
+        view = self._seen  # the server may be down
         return (
             f"<Router {self.name!r} of {view['label']} at {self._server.url}: {view['rounds']} rounds, "
             f"{view['switches']} switches, holding {view['arm']!r} for {view['hold']} more>"
@@ -219,6 +219,7 @@ class RemoteRouter(Router):
         loss_bound: float | None = None,
         available: Collection[int | str] | None = None,
         key: str | None = None,
+        rule: int | str | None = None,
         forecast: Any = None,
         fallback: int | str | None = None,
         deadline: float | None = None,
@@ -229,10 +230,12 @@ class RemoteRouter(Router):
         ----------
         n, request, switching_cost, loss_bound
             As in `Router.ask`.
-        available, key, forecast, fallback, deadline
+        available, key, rule, forecast, fallback, deadline
             Not for a server.
         """
-        _check_left_out(available=available, key=key, forecast=forecast, fallback=fallback, deadline=deadline)
+        _check_left_out(
+            available=available, key=key, rule=rule, forecast=forecast, fallback=fallback, deadline=deadline
+        )
         body: dict[str, Any] = {
             "n": 1 if n is None else whole_number("n", n, least=1, most=MOST_AT_ONCE),
             "request": token_hex(8) if request is None else checked_name("request", request),
@@ -305,6 +308,11 @@ class RemoteRouter(Router):
 
     @property
     def pinned(self) -> NoReturn:
+        """Not over HTTP."""
+        raise HoldfastError(ELSEWHERE)
+
+    @property
+    def holdback(self) -> NoReturn:
         """Not over HTTP."""
         raise HoldfastError(ELSEWHERE)
 
@@ -423,6 +431,10 @@ class RemoteHistory(History):
     def log_parts(self) -> Iterator[pl.DataFrame]:
         """The log, as one part."""
         yield self.log
+
+    def compare(self, confidence: float = 0.95) -> NoReturn:
+        """Not over HTTP: a server compares with no rule."""
+        raise HoldfastError(ELSEWHERE)
 
     def compact(self, keep: int) -> NoReturn:
         """Not over HTTP: it removes rows for ever."""

@@ -46,6 +46,7 @@ class AskOptions(TypedDict, total=False):
     loss_bound: float | None
     available: Collection[int | str] | None
     key: str | None
+    rule: int | str | None
     forecast: Any
     fallback: int | str | None
     deadline: float | None
@@ -107,11 +108,7 @@ class Router:
         self._clock = clock
 
     def __repr__(self) -> str:
-        head = self._head()
-        return (
-            f"<Router {self.name!r} of {self.policy.label} in {self.store.url}: {head.asked} rounds, "
-            f"{head.switches} switches, holding {self._arm(head)!r} for {head.rounds - head.handed} more>"
-        )
+        return f"<Router {self.name!r} of {self.policy.label} in {self.store.url}>"  # a store may be down
 
     def _repr_html_(self) -> str:
         from holdfast.report.notebook import view
@@ -164,6 +161,7 @@ class Router:
         loss_bound: float | None = None,
         available: Collection[int | str] | None = None,
         key: str | None = None,
+        rule: int | str | None = None,
         forecast: Any = None,
         fallback: int | str | None = None,
         deadline: float | None = None,
@@ -185,8 +183,12 @@ class Router:
             is not among them, the most likely other one is played, and the block learns what that one lost.
         key
             A conversation: its first ask draws an arm, later ones stay with it, until `end(key)` or for as long as it
-            is not idle for longer than `key_life`. It is learnt from when it has ended, by the mean of its losses,
-            while others go on. Changing arms between conversations costs nothing, so λ = 0 fits.
+            is not idle for longer than `key_life`. It is learnt from when it has ended, or after `learn_after` rounds,
+            by the mean of its losses, while others go on. Changing arms between conversations costs nothing, so λ = 0
+            fits.
+        rule
+            The arm that your own rule chooses now: it is played where the block or the conversation is the rule's
+            (`holdback`, `shadow`). A conversation stays with the arm of its first ask.
         forecast
             Losses expected in this and the next rounds, for a policy that sees those of all arms: as in
             `AllLossesPlayer.ask`.
@@ -203,6 +205,7 @@ class Router:
             loss_bound=loss_bound,
             available=available,
             key=key,
+            rule=rule,
             forecast=forecast,
             fallback=fallback,
             deadline=deadline,
@@ -245,6 +248,7 @@ class Router:
         loss_bound: float | None = None,
         available: Collection[int | str] | None = None,
         key: str | None = None,
+        rule: int | str | None = None,
         forecast: Any = None,
         fallback: int | str | None = None,
         deadline: float | None = None,
@@ -254,7 +258,7 @@ class Router:
         count = 1 if n is None else whole_number("n", n, least=1, most=MOST_AT_ONCE)
         announced = {"switching_cost": switching_cost, "loss_bound": loss_bound}
         now = checked_time(self._clock)
-        rule = partial(
+        call = partial(
             ask,
             n=count,
             now=now,
@@ -263,11 +267,12 @@ class Router:
             named=request is not None,
             available=available,
             key=None if key is None else checked_name("key", key),
+            rule=rule,
             forecast=forecast,
         )
         if fallback is not None:
             fallback = _checked_arm("fallback", fallback, self.policy)
-        return _Asking(Call(rule), count, now, fallback, None if deadline is None else _checked_deadline(deadline))
+        return _Asking(Call(call), count, now, fallback, None if deadline is None else _checked_deadline(deadline))
 
     def _unrecorded(self, asking: _Asking, failure: StoreError) -> list[Decision]:
         """The answer of a store that gave none; the failure where there is no fallback."""
@@ -462,6 +467,11 @@ class Router:
         return self._executor.read(_pinned)
 
     @property
+    def holdback(self) -> float:
+        """The share of blocks and conversations that the operator's rule decides."""
+        return self._executor.read(lambda _, setup: setup.settings.holdback)
+
+    @property
     def history(self) -> History:
         """Blocks and totals so far."""
         return History(self._executor)
@@ -479,6 +489,9 @@ class Router:
         remember: int | None = None,
         scale: Scale | None = None,
         key_life: timedelta | None = None,
+        learn_after: int | None = None,
+        holdback: float | None = None,
+        shadow: bool | None = None,
         reason: str | None = None,
     ) -> None:
         """Continue with other settings, in all processes, from the next block on; a no-op if nothing differs.
@@ -492,14 +505,23 @@ class Router:
         retire_arms
             Arms that are never drawn again. The current block of such an arm ends with the rounds handed out, its
             losses still count in the history. Added again, it begins as a new arm does.
-        patience, missing, remember, scale, key_life
+        patience, missing, remember, scale, key_life, learn_after, holdback, shadow
             As in `holdfast.open`. With another scale, losses before and after do not mean the same: a new game is
             often better.
         reason
             Why; it is kept in the history.
         """
         why = None if reason is None else checked_name("reason", reason)
-        settings = given_settings(patience=patience, missing=missing, remember=remember, scale=scale, key_life=key_life)
+        settings = given_settings(
+            patience=patience,
+            missing=missing,
+            remember=remember,
+            scale=scale,
+            key_life=key_life,
+            learn_after=learn_after,
+            holdback=holdback,
+            shadow=shadow,
+        )
         self.apply(wish(switching_cost, add_arms, retire_arms, settings=settings, reason=why))
 
     def apply(self, wanted: Wish) -> None:
@@ -621,7 +643,7 @@ def probabilities_of(transaction: Transaction, setup: Setup) -> Array:
     head, learner = transaction.head, stored_state(setup, transaction).learner
     current = transaction.blocks("number", head.current)
     waiting = setup.policy.waits_for_losses and any(block.settled_order is None for block in current)
-    if current and (head.handed < head.rounds or waiting):
+    if current and not current[0].forced and (head.handed < head.rounds or waiting):
         learner.block[:] = block_values(setup.policy, setup.game.name, current[0])
         if current[0].arm in setup.active:
             learner.block[0] = setup.active.index(current[0].arm)

@@ -56,6 +56,12 @@ class Settings:
     """How what is measured becomes a loss."""
     key_life: float = KEY_LIFE
     """Seconds after which a conversation that is idle has ended."""
+    learn_after: int | None = None
+    """Rounds after which a conversation that goes on is learnt from; None: when it has ended."""
+    holdback: float = 0.0
+    """The share of blocks and conversations that the operator's rule decides."""
+    held_since: int = 0
+    """The block after which they can be compared: before it, holdback, costs or scale were others."""
 
     @property
     def patience(self) -> timedelta | int | str:
@@ -90,6 +96,10 @@ class Settings:
                 rule = f"must be a timedelta above 0 and of at most {MOST_PATIENCE.days} days"
                 raise InvalidParameter("key_life", rule, str(life))
             changes["key_life"] = life.total_seconds()
+        if "learn_after" in given:
+            changes["learn_after"] = whole_number("learn_after", given["learn_after"], least=1)
+        if "holdback" in given:
+            changes["holdback"] = _checked_holdback(given["holdback"], policy)
         settings = replace(self, **changes)
         if settings.rounds is not None and policy.waits_for_losses:
             rule = f"must be a time: {policy.label} waits for its losses, so no rounds pass meanwhile"
@@ -136,9 +146,14 @@ def long_wait(head: Head) -> float:
     return max(LEAST_PATIENCE, TIMES * head.lateness) if head.heard else math.inf
 
 
-def given_settings(**named: object) -> dict[str, Any]:
-    """Those that were given."""
-    return {name: value for name, value in named.items() if value is not None}
+def given_settings(*, shadow: object = None, **named: object) -> dict[str, Any]:
+    """Those that were given; a shadow is all of the traffic held back."""
+    given = {name: value for name, value in named.items() if value is not None}
+    if shadow is None:
+        return given
+    if not isinstance(shadow, bool) or "holdback" in given:
+        raise InvalidParameter("shadow", "must be True or False, and is not given along with holdback", shadow)
+    return {**given, "holdback": float(shadow)}
 
 
 def written_patience(text: str) -> int | timedelta | str:
@@ -199,6 +214,14 @@ def _checked_scale(scale: object, policy: Policy) -> Scale:
         rule = f"gives losses from 0 to 1, and those of {policy.label} have the units {policy.bounds}: leave units out"
         raise InvalidParameter("scale", rule, scale)
     return scale
+
+
+def _checked_holdback(holdback: object, policy: Policy) -> float:
+    share = real_number("holdback", holdback, least=0, most=1)
+    if share and (policy.waits_for_losses or policy.announces or policy.sees == "all"):
+        why = f"is told its {policy.announces}" if policy.announces else "waits for the losses of each draw"
+        raise InvalidParameter("holdback", f"is not for {policy.label}, which {why}", holdback)
+    return share
 
 
 def stand_in_for(missing: str | float, parts: Sequence[float], told: int, usual: float) -> float | None:

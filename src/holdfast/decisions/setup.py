@@ -67,7 +67,11 @@ class Setup:
 
     def learns_from(self, block: Block) -> bool:
         """Whether the policy drew it, and plays its arm still."""
-        return not block.forced and block.arm in self.active and block.number > self.since[block.arm]
+        return not block.forced and self.plays(block)
+
+    def plays(self, block: Block) -> bool:
+        """Whether its arm was not retired since."""
+        return block.arm in self.active and block.number > self.since[block.arm]
 
 
 def players_of(block: Block, handed: int) -> list[tuple[int, float]]:

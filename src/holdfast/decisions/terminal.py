@@ -64,6 +64,10 @@ def show_game(router: Router, console: Console) -> None:
         console.print(f"paused: {', '.join(paused)}", style="bold", markup=False, highlight=False)
     if router.pinned is not None:
         console.print(f"pinned: {printable(router.pinned)}", style="bold", markup=False, highlight=False)
+    share = router.holdback
+    if share:
+        saving = f": the policy {router.history.compare().words()}" if share < 1.0 else ": a shadow, nothing is learnt"
+        console.print(f"holdback: {share:.3g} by the rule{saving}", style="bold", markup=False, highlight=False)
     paid = f"{totals.switching:,.6g} for {totals.switches:,} switches"
     missing = f" + {totals.missing_losses:,.6g} for missing ones" if totals.missing else ""
     console.print(f"cost {totals.cost:,.6g} = losses {totals.losses:,.6g}{missing} + {paid}")

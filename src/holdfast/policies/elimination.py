@@ -40,7 +40,7 @@ class EliminationBlock(NamedTuple):
 
     arm: Scalar
     rounds: Scalar
-    probability: Annotated[Scalar, Range(1.0, 1.0)]
+    probability: Annotated[Scalar, Range(above=0.0, most=1.0)]
 
 
 class EliminationParams(NamedTuple):
@@ -137,7 +137,7 @@ def choose(params: Any, state: Any, announced: float, streams: Any, block: Any) 
         block.rounds[0] = state.share[0]
     state.turn[0] += 1.0
     block.arm[0] = state.order[int(place), 0]
-    block.probability[0] = 1.0
+    block.probability[0] = 1.0 / (state.active[0] - place) if params.shuffled == 1.0 else 1.0
 
 
 @kernel
@@ -166,9 +166,12 @@ class Elimination(Policy):
         return self.order != "random"
 
     def probabilities(self, params: Any, state: Any, block: Any) -> Array:
-        """All on the block's arm: it was not drawn."""
+        """All on the block's arm, unless the order is random: then it was any of those whose turn was still to come."""
         p = np.zeros(self.n_arms)
-        p[int(block.arm[0])] = 1.0
+        if self.order == "random" and state.turn[0] > 0.0:
+            p[state.order[int(state.turn[0]) - 1 : int(state.active[0])].astype(int)] = block.probability[0]
+        else:  # the last of a batch was told: no other was left
+            p[int(block.arm[0])] = 1.0
         return p
 
     def check_saved(self, state: Mapping[str, Any], block: Mapping[str, Any] | None) -> None:

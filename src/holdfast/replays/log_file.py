@@ -82,7 +82,7 @@ def _known_rounds(read: dict[str, Any], missing: float | None) -> dict[str, Any]
             rule = "must have losses that are final: those of most rounds come after one that is still open"
             rule += "; settle what will not come with a patience: router.change(patience='auto')"
             raise InvalidParameter("log", rule, f"row {first + 1} of {len(losses)}")
-    kept = np.flatnonzero(status[:final] != "forced")
+    kept = np.flatnonzero(~np.isin(status[:final], ("forced", "rule")))
     cut = {name: column[kept] for name, column in {**read, "loss": losses}.items() if isinstance(column, np.ndarray)}
     return {**read, **cut}
 

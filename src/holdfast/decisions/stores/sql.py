@@ -55,6 +55,7 @@ SCHEMA = (
         last {float} NOT NULL, played TEXT NOT NULL, told BIGINT NOT NULL, losses TEXT NOT NULL,
         late BIGINT NOT NULL, due {float},
         settled_order BIGINT, settled_at {float}, total {float}, stand_in {float},
+        learnt BIGINT NOT NULL,
         PRIMARY KEY (game, number)) {compact}""",
     "CREATE INDEX holdfast_blocks_open ON holdfast_blocks (game, due, number) WHERE settled_order IS NULL",
     "CREATE UNIQUE INDEX holdfast_blocks_keys ON holdfast_blocks (game, key) WHERE live = 1",
@@ -121,6 +122,7 @@ CHANGED = (
     "settled_at",
     "total",
     "stand_in",
+    "learnt",
 )
 """Columns of a block that change."""
 

@@ -1,0 +1,330 @@
+"""A part of the traffic by the operator's rule: who gets what, what is learnt, and what the comparison says."""
+
+import json
+import math
+from datetime import date, timedelta
+
+import numpy as np
+import pytest
+from games import POLICIES, SWITCH, arms_of
+from statistics_of_samples import SEED, assert_at_least, assert_mean
+from test_commands import run
+
+import holdfast as hf
+from holdfast import holdback
+
+EACH = hf.TsallisInf(arms=["a", "b", "c"])
+
+
+def whose(router):
+    """For each block whether it is the rule's."""
+    return [block.forced == 2 for block in router.history.blocks()]
+
+
+def test_a_block_of_the_rule_is_played_by_it_and_the_policy_does_not_hear_of_it(place):
+    router, plain = place.open(policy=SWITCH, seed=1, holdback=0.4), place.open("plain", SWITCH, seed=1)
+    own = []
+    for t in range(120):
+        decision = router.ask(rule="c")
+        if not whose(router)[-1]:
+            own.append(decision)
+        router.tell(decision.id, (t % 5) / 5 if whose(router)[-1] else 0.25)
+    assert 5 < sum(whose(router)) < len(whose(router)) - 5
+    by = {block.number: block for block in router.history.blocks()}
+    assert all((b.arm, b.probability) == (2, 1.0) for b in by.values() if b.forced)
+    twin = []
+    for _ in own:
+        twin.append(plain.ask())
+        plain.tell(twin[-1].id, 0.25)
+    assert [(d.arm, d.probability) for d in own] == [(d.arm, d.probability) for d in twin]
+    frame = router.history.frame
+    assert frame["by"].to_list() == ["rule" if block.forced else "policy" for block in by.values()]
+    assert set(frame["drawn"].to_list()) == {"a", "b", "c"}
+    assert router.history.log["status"].to_list().count("rule") == 120 - len(own)
+
+
+@pytest.mark.parametrize("name", [name for name in POLICIES if name != "base"])
+def test_what_the_policy_would_draw_is_recorded_with_its_probability(name):
+    """In a shadow nothing is learnt: each block is what the policy would begin with."""
+    policy = POLICIES[name]
+    router, first = hf.open("memory:", "x", policy, seed=4, shadow=True), hf.open("memory:", "x", policy, seed=4).ask()
+    rule = (policy.arms or range(policy.n_arms))[1]
+    for decision in router.ask(30, rule=rule):
+        router.tell(decision.id, policy.bounds[0])
+        assert (decision.arm, decision.probability) == (rule, 1.0)
+    frame = router.history.frame
+    assert set(zip(frame["drawn"], frame["drawn_probability"], strict=True)) == {(first.arm, first.probability)}
+    router.change(shadow=False)
+    while router.hold:
+        router.ask()
+    assert (router.ask().arm, router.holdback) == (first.arm, 0.0)
+
+
+def test_every_block_is_the_rules_with_the_probability_that_was_asked_for():
+    router = hf.open("memory:", "x", hf.Exp3(2), seed=1, holdback=0.1)
+    router.ask(6000, rule=0)
+    held = np.array(whose(router))
+    assert_mean(held.astype(float), 0.1, sees=0.04)
+    after, before = held[1:], held[:-1]
+    assert_mean(after[before].astype(float), 0.1, sees=0.12)
+
+
+def test_processes_agree_whose_a_block_is(place):
+    one, two = place.open(policy=SWITCH, seed=1, holdback=0.5), place.open()
+    given = [router.ask(rule="a") for _ in range(40) for router in (one, two)]
+    assert one.history.totals == two.history.totals
+    assert {d.block for d in given} == set(range(1, given[-1].block + 1))
+
+
+def test_the_rule_may_change_its_mind_within_a_block(place):
+    long = hf.BlockExp3(arms=["a", "b", "c"], switching_cost=30.0, horizon=1000)
+    router = place.open(policy=long, seed=1, shadow=True)
+    given = [router.ask(rule=arm) for arm in "aabbc"]
+    assert arms_of(given) == list("aabbc")
+    assert {d.block for d in given} == {1}
+    router.tell([(d.id, 0.5) for d in given])
+    assert {arm.arm: arm.rounds for arm in router.history.totals.arms} == {"a": 2, "b": 2, "c": 1}
+    assert router.switches == 3
+
+
+def test_a_conversation_is_the_rules_or_the_policys_to_its_end(place):
+    router, other = place.open(policy=EACH, seed=3, holdback=0.5), place.open()
+    first = {key: router.ask(key=key, rule="a") for key in map(str, range(30))}
+    held = {block.key: block.forced == 2 for block in router.history.blocks()}
+    assert 5 < sum(held.values()) < 25
+    for key, decision in first.items():
+        again = other.ask(2, key=key, rule="b")
+        assert {(d.arm, d.block) for d in again} == {(decision.arm, decision.block)}
+        assert not held[key] or decision.arm == "a"
+    before = router.probabilities.tolist()
+    for key, decision in first.items():
+        if held[key]:
+            router.tell([(d.id, 1.0) for d in router.open_decisions if d.block == decision.block])
+            router.end(key)
+    assert router.probabilities.tolist() == before
+
+
+def test_a_paused_arm_is_not_handed_out_whatever_the_rule_says(place):
+    router = place.open(policy=SWITCH, seed=1, shadow=True)
+    first = router.ask(rule="b")
+    router.pause("b")
+    during = [*router.ask(9, rule="b"), *router.ask(3, key="x", rule="b"), router.ask(rule="a")]
+    assert first.arm == "b"
+    assert "b" not in arms_of(during)
+    assert during[-1].arm == "a"
+    router.resume("b")
+    assert set(arms_of(router.ask(9, rule="b"))) == {"b"}
+    router.pin("c")
+    assert router.ask(rule="b").arm == "c"
+    router.tell([(d.id, 0.5) for d in router.open_decisions])
+    assert router.history.frame["by"].to_list()[-1] == "operator"
+
+
+def test_the_arm_of_the_rule_is_retired_in_the_middle_of_its_block(place):
+    long = hf.BlockExp3(arms=["a", "b", "c"], switching_cost=30.0, horizon=1000)
+    router = place.open(policy=long, seed=1, shadow=True)
+    given = router.ask(3, rule="b")
+    talk = router.ask(key="x", rule="b")
+    router.change(retire_arms=["b"])
+    with pytest.raises(hf.InvalidParameter, match="rule must be an arm of the game, 'a', 'c'; got 'b'"):
+        router.ask(rule="b")
+    after = [router.ask(rule="c"), router.ask(key="x", rule="c")]
+    assert arms_of(after) == ["c", "c"]
+    assert {d.block for d in after}.isdisjoint({given[0].block, talk.block})
+    router.tell([(d.id, 0.5) for d in router.open_decisions])
+    assert router.history.totals.told == router.rounds == 6
+
+
+def test_a_request_made_again_gets_the_same(place):
+    router = place.open(policy=SWITCH, seed=1, holdback=0.5)
+    first = router.ask(20, request="x", rule="a")
+    assert place.open().ask(20, request="x", rule="b") == first
+    assert router.ask(20, request="x") == first
+
+
+@pytest.mark.parametrize(
+    ("policy", "options", "says"),
+    [
+        (SWITCH, {"holdback": 1.5}, "holdback must be"),
+        (SWITCH, {"holdback": "a"}, "holdback must be"),
+        (SWITCH, {"shadow": 1}, "shadow must be True or False"),
+        (SWITCH, {"shadow": True, "holdback": 0.1}, "shadow must be True or False, and is not given along"),
+        (hf.BaSE(2, horizon=60), {"holdback": 0.1}, "is not for base.*waits for the losses"),
+        (hf.AdaptiveTsallisSwitch(2, switching_cost="announced"), {"holdback": 0.1}, "is told its switching_cost"),
+    ],
+)
+def test_what_cannot_be_held_back(policy, options, says):
+    with pytest.raises(hf.InvalidParameter, match=says):
+        hf.open("memory:", "x", policy, **options)
+
+
+def test_a_rule_that_is_not_given_or_not_there_is_refused_and_one_that_is_not_needed_ignored():
+    router = hf.open("memory:", "x", SWITCH, holdback=0.1)
+    with pytest.raises(hf.InvalidParameter, match="rule must be given, since there is a holdback"):
+        router.ask()
+    with pytest.raises(hf.InvalidParameter, match="rule must be an arm of the game, 'a', 'b', 'c'; got 'd'"):
+        router.ask(rule="d")
+    assert router.rounds == 0
+    router.change(holdback=0.0, reason="done")
+    assert router.ask(rule="d").block == 1
+    assert [change["detail"] for change in router.history.changes] == [{"holdback": [0.1, 0.0]}]
+    with pytest.raises(hf.OtherSettings, match="holdback"):
+        hf.open(router.store, "x", SWITCH, holdback=0.2)
+
+
+# ---- the comparison
+
+
+MEANS = {"a": 0.7, "b": 0.4, "c": 0.8}
+
+
+def play(router, rng, rounds, keys=False):
+    """The rule would choose "a". Returns what the policy and the rule lost, per round."""
+    for t in range(rounds):
+        key = f"{t}" if keys else None
+        decision = router.ask(rule="a", key=key)
+        router.tell(decision.id, float(rng.random() < MEANS[decision.arm]))
+        if key:
+            router.end(key)
+
+
+@pytest.mark.parametrize("keys", [False, True], ids=["blocks", "conversations"])
+def test_it_says_what_is_saved_and_since_when(keys):
+    now = 1_772_532_000.0  # 3 March 2026
+    router = hf.open("memory:", "x", EACH, seed=1, holdback=0.3, clock=lambda: now)
+    assert router.history.compare().words() == "too early to say, after 0 units"
+    play(router, np.random.default_rng(SEED), 4000, keys)
+    saving = router.history.compare()
+    assert (saving.units, saving.since) == (4000, date(2026, 3, 3))
+    assert saving.share_low > 0.1
+    assert 0.25 < saving.share < 0.45
+    assert saving.words().startswith("saves ")
+    assert saving.words().endswith("), since 3 March")
+    costs = [block.total for block in router.history.blocks()]
+    assert saving.difference == holdback.compare(costs, np.array(whose(router)), 0.3).difference
+
+
+def naive_difference(router, price):
+    """Σ D_t/Σ w_t as docs/production.md has it, block by block, for a rule that never changes."""
+    total = weight = 0.0
+    means = {True: [0.5 * (1 + price), 1.0], False: [0.5 * (1 + price), 1.0]}
+    last = None
+    for block in router.history.blocks():
+        if block.settled_at is None:
+            break
+        held, size = block.forced == 2, json.loads(block.data)["rounds"]
+        cost = block.total / block.rounds + (0.0 if held or last in (None, block.arm) else price / size)
+        last = last if held else block.arm
+        policy, rule = (means[who][0] / means[who][1] for who in (False, True))
+        total += size * (policy - rule + ((rule - cost) / 0.3 if held else (cost - policy) / 0.7))
+        weight += size
+        means[held][0] += size * cost
+        means[held][1] += size
+    return total / weight
+
+
+@pytest.mark.parametrize("price", [0.0, 0.4, 3.0])
+def test_blocks_count_by_their_rounds_and_by_the_policys_own_switches(price):
+    router = hf.open("memory:", "x", hf.TsallisSwitch(arms=["a", "b", "c"], switching_cost=price), seed=1, holdback=0.3)
+    play(router, np.random.default_rng(SEED), 700)
+    found = router.history.compare()
+    assert len({block.rounds for block in router.history.blocks()}) > 1 or price == 0.0
+    assert found.difference == pytest.approx(naive_difference(router, price), rel=1e-9)
+
+
+def test_it_begins_again_with_other_costs_and_waits_for_open_blocks(place):
+    router = place.open(policy=SWITCH, seed=1, holdback=0.5)
+    router.tell([(d.id, 0.5) for d in router.ask(40, rule="a")])
+    before = router.history.compare().units
+    assert before == sum(block.settled_at is not None for block in router.history.blocks())
+    router.change(patience=50)
+    assert router.history.compare().units == before
+    router.change(switching_cost=0.5)
+    assert router.history.compare().units == 0
+    first = router.ask(30, rule="a")
+    router.tell([(d.id, 0.5) for d in first[15:]])
+    assert router.history.compare().units <= 15
+    router.change(holdback=1.0)
+    with pytest.raises(hf.InvalidParameter, match="holdback must be between 0 and 1 to compare"):
+        router.history.compare()
+
+
+DAYS, PER_DAY, DEPLOYMENTS = 8, 60, 100
+
+
+def truth_of(router, lost, units):
+    """What the policy's blocks would have cost more than the rule's, per round: both are known here."""
+    gaps, rounds, last = 0.0, 0, None
+    for block in router.history.recent(10**6)[:units]:
+        arm, by_arm = int(json.loads(block.data)["arm"]), np.sum(lost[block.number], axis=0)
+        gaps += by_arm[arm] - by_arm[0] + (0.5 if last not in (None, arm) else 0.0)
+        rounds += block.rounds
+        last = last if block.forced else arm
+    return gaps / rounds if rounds else 0.0
+
+
+def deployment(seed):
+    """Whether the interval holds on all days, though losses drift and bad ones are late; the error in the end."""
+    rng = np.random.default_rng([SEED, seed])
+    policy = hf.TsallisSwitch(arms=["a", "b", "c"], switching_cost=0.5)
+    router = hf.open("memory:", "x", policy, seed=seed, holdback=0.25, patience="forever")
+    late, lost, holds = [], {}, []
+    for day in range(DAYS):
+        level = 0.5 + 0.3 * math.sin(0.5 * day + seed) - np.array([0.0, 0.02 * day, -0.1])
+        for decision in router.ask(PER_DAY, rule="a"):
+            losses = (rng.random(3) < level).astype(float)
+            lost.setdefault(decision.block, []).append(losses)
+            own = losses["abc".index(decision.arm)]
+            late.append((day + rng.exponential(0.2 + own), decision.id, own))
+        now = day + 1 if day + 1 < DAYS else math.inf
+        router.tell([(id, loss) for known, id, loss in late if known <= now])
+        late = [one for one in late if one[0] > now]
+        saving = router.history.compare()
+        true = truth_of(router, lost, saving.units)
+        holds.append(saving.low <= true <= saving.high)
+    return all(holds), saving.difference - true
+
+
+@pytest.mark.slow
+def test_the_interval_holds_the_truth_and_the_estimate_has_no_bias():
+    """Of the blocks that a store handed out, with their lengths and the policy's own switches."""
+    holds, errors = zip(*map(deployment, range(DEPLOYMENTS)), strict=True)
+    assert_at_least(sum(holds), DEPLOYMENTS, 0.95, sees=0.3)
+    assert_mean(errors, 0.0, sees=0.07)
+
+
+def test_operators_have_a_shell_for_it(folder):
+    url = f"sqlite:///{folder}/jobs.db"
+    begun = ["ask", url, "chat", "--policy", "tsallis-inf", "--arms", "a,b", "--holdback", "0.5", "--rule", "b"]
+    id = run(*begun).split()[0]
+    run("tell", url, "chat", id, "0.5")
+    assert "holdback: 0.5 by the rule: the policy too early to say" in run("show", url, "chat")
+    run("change", url, "chat", "--holdback", "1")
+    assert json.loads(run("ask", url, "chat", "--rule", "b", "--json"))["arm"] == "b"
+    assert "a shadow, nothing is learnt" in run("show", url, "chat")
+    with pytest.raises(hf.InvalidParameter, match="rule must be given"):
+        run("ask", url, "chat")
+
+
+def test_a_request_of_which_a_part_is_forgotten_is_refused(place):
+    router = place.open(policy=SWITCH, seed=1, remember=0)
+    given = router.ask(12, request="x")
+    router.tell([(d.id, 0.5) for d in given[:4]])
+    with pytest.raises(hf.InvalidParameter, match=r"request must be made again with the same n .*: of 12 there are"):
+        router.ask(12, request="x")
+
+
+def test_a_router_can_be_shown_while_its_store_is_down(folder):
+    router = hf.open(f"sqlite:///{folder}/x.db", "x", SWITCH)
+    (folder / "x.db").rename(folder / "y.db")
+    assert "'x' of tsallis-switch" in repr(router)
+
+
+def test_patience_settles_what_the_rule_left_open(place):
+    router = place.open(policy=SWITCH, seed=1, shadow=True, patience=timedelta(seconds=10), missing=1.0)
+    router.ask(6, rule="a")
+    router.ask(2, key="x", rule="b")
+    router.end("x")
+    place.clock.now += 11
+    assert router.settle() >= 3
+    assert router.history.totals.missing_losses > 0.0
