@@ -108,7 +108,7 @@ TRACKS: Mapping[str, Track] = {
                     "adaptive", "tsallis-switch", "tsallis-inf", "exp3", "exp3-blocks", "base-geometric", "ucb1"
                 ),
                 "ucb1-cooldown-100": {"policy": "ucb1", "cooldown": 100},
-                **_by_name("thompson", "hold-forever"),
+                **_by_name("hold-forever"),
             },
         ),
         Track(
