@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from holdfast.checks import one_of
 from holdfast.errors import printable
@@ -30,7 +31,7 @@ class Summary(pl.DataFrame):
 
     __repr__ = __str__
 
-    def _repr_html_(self) -> str:
+    def _repr_html_(self, **options: Any) -> str:
         from holdfast.report.notebook import view
 
         head, *body = rows_of(self, MEASURES, with_error)

@@ -13,7 +13,8 @@ from holdfast.checks import one_of, whole_number
 from holdfast.errors import InvalidParameter
 from holdfast.extras import pl
 from holdfast.number_format import number, with_error
-from holdfast.result_files import KEYS, MEASURES, SCHEMA, read_result, write_result
+from holdfast.regret import MEASURES
+from holdfast.result_files import KEYS, SCHEMA, read_result, write_result
 from holdfast.result_text import Summary, as_latex, as_markdown, as_text, rows_of
 from holdfast.statistics import Comparison, checked_confidence, interval
 

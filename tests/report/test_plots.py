@@ -72,7 +72,7 @@ def test_a_page_of_a_grid(grid, tmp_path, browser):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"path": "a.jpg"}, r"path must end in \.html, \.png, \.svg or \.pdf"),
+        ({"path": "a.jpg"}, r"path must end in \.html, \.png, \.svg, \.pdf or \.pgf"),
         ({"measures": ["regret"]}, "measures must be one of"),
         ({"measures": []}, "measures must be some of"),
         ({"scale": "lin"}, "scale must be one of .* did you mean 'linear'"),

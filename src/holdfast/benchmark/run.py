@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from holdfast.benchmark.suite import CONFIDENCE, QUICK, REPLICATIONS, SEED, TRACKS, VERSION, Setting, Track
 from holdfast.checks import one_of
@@ -58,7 +59,7 @@ class Standing:
 
     def score(self, policy: str) -> tuple[float, float, float]:
         """The score of a policy and its interval."""
-        return rounded(interval(scores(self.track, self.everyone[policy])))
+        return estimate(scores(self.track, self.everyone[policy]))
 
     @property
     def ranking(self) -> list[str]:
@@ -72,7 +73,7 @@ class Standing:
             own, other = scores(self.track, self.costs), scores(self.track, self.rivals[rival])
         else:
             own, other = np.array(self.costs[setting]), np.array(self.rivals[rival][setting])
-        mean, low, high = rounded(interval(own - other, confidence))
+        mean, low, high = estimate(own - other, confidence)
         horizon = self.track.settings[0].horizon
         return Comparison(self.policy, rival, setting, horizon, mean, low, high, confidence, len(own))
 
@@ -97,7 +98,7 @@ class Standing:
             "against": {rival: _compared(self, rival, OVERALL) for rival in self.rivals},
             "in_each_setting": {
                 setting.name: {
-                    "cost": rounded(interval(self.costs[setting.name])),
+                    "cost": estimate(self.costs[setting.name]),
                     "against": {rival: _compared(self, rival, setting.name) for rival in self.rivals},
                 }
                 for setting in self.track.settings
@@ -165,7 +166,7 @@ def play(
             workers=workers,
             progress=False,
         )
-        costs[setting.name] = list(rounded(result.frame["regret_with_switching"].to_list()))
+        costs[setting.name] = [rounded(cost) for cost in result.frame["regret_with_switching"]]
         if echo:
             echo(f"{name} in {setting.name}")
     return costs
@@ -223,9 +224,15 @@ def one_line_lists(text: bytes) -> bytes:
     return re.sub(rb"\[\s+([^\[\]{}\"]+?)\s+\]", lambda m: b"[" + b" ".join(m[1].split()) + b"]", text)
 
 
-def rounded(values: Sequence[float]) -> tuple[float, ...]:
+def estimate(sample: ArrayLike, confidence: float = CONFIDENCE) -> tuple[float, float, float]:
+    """Mean and confidence interval of a sample, to six digits."""
+    mean, low, high = map(rounded, interval(sample, confidence))
+    return mean, low, high
+
+
+def rounded(value: float) -> float:
     """To six digits."""
-    return tuple(float(f"{value:.6g}") for value in values)
+    return float(f"{value:.6g}")
 
 
 def _made(name: str, entry: Mapping[str, Any], setting: Setting) -> Policy:

@@ -92,6 +92,10 @@ def _settings(T: int) -> tuple[Setting, ...]:
     return tuple(replace(one, environment=replace(one.environment, shuffled=True)) for one in settings)
 
 
+def _by_name(*policies: str) -> dict[str, dict[str, Any]]:
+    return {name: {"policy": name} for name in policies}
+
+
 TRACKS: Mapping[str, Track] = {
     track.name: track
     for track in (
@@ -100,28 +104,18 @@ TRACKS: Mapping[str, Track] = {
             "only the loss of the arm in use is seen",
             _settings(100_000),
             {
-                "adaptive": {"policy": "adaptive"},
-                "tsallis-switch": {"policy": "tsallis-switch"},
-                "tsallis-inf": {"policy": "tsallis-inf"},
-                "exp3": {"policy": "exp3"},
-                "exp3-blocks": {"policy": "exp3-blocks"},
-                "base-geometric": {"policy": "base-geometric"},
-                "ucb1": {"policy": "ucb1"},
+                **_by_name(
+                    "adaptive", "tsallis-switch", "tsallis-inf", "exp3", "exp3-blocks", "base-geometric", "ucb1"
+                ),
                 "ucb1-cooldown-100": {"policy": "ucb1", "cooldown": 100},
-                "thompson": {"policy": "thompson"},
-                "hold-forever": {"policy": "hold-forever"},
+                **_by_name("hold-forever"),
             },
         ),
         Track(
             "all",
             "the losses of all arms are seen after each round",
             _settings(10_000),
-            {
-                "hedge-switch": {"policy": "hedge-switch"},
-                "adaptive": {"policy": "adaptive"},
-                "ucb1": {"policy": "ucb1"},
-                "hold-forever": {"policy": "hold-forever"},
-            },
+            _by_name("hedge-switch", "adaptive", "ucb1", "hold-forever"),
         ),
     )
 }

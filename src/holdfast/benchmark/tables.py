@@ -32,8 +32,8 @@ def lines(standing: Standing) -> Iterator[str]:
         against = "<" if name == standing.policy else _seen_from(standing.verdict(name))
         yield f"{place:4}  {_cut(name, WIDTHS['policy'])}{mean:8.4f} ± {(high - low) / 2:.4f}  {against}"
     best, worst = standing.ranks()
-    place = f"rank {best}" if best == worst else f"rank {best} to {worst}: not decided"
-    yield f"{printable(standing.policy)}: {place}, of {len(standing.everyone)}"
+    ranks = f"rank {best}" if best == worst else f"rank {best} to {worst}: not decided"
+    yield f"{printable(standing.policy)}: {ranks}, of {len(standing.everyone)}"
     yield ""
     yield f"{'setting':{WIDTHS['setting']}}{'cost':>16}{_counts(VERDICTS)}  than rivals"
     for setting in track.settings:

@@ -168,8 +168,6 @@ class History:
     @property
     def record(self) -> pl.DataFrame:
         """The losses of all arms, where they were reported: a row per round, a column per arm, as `replay` reads it."""
-        import polars as pl
-
         names = self._executor.setup.names
         found = self._executor.read(lambda transaction, _: transaction.seen(0, transaction.head.block))
         with undamaged("the losses of all arms"):
