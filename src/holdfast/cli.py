@@ -111,9 +111,11 @@ def bounds(
     first, second = max(map(len, names)), max(map(len, shown))
     known = "unknown" if gaps is None else ",".join(f"{gap:g}" for gap in values)
     print(f"K = {arms}, λ = {switching_cost:g}, T = {horizon:g}, gaps {known}\n")
-    print(f"{'bound':{first}}  {'value':>{second}}  here  holds for, formula")
+    print(f"{'bound':{first}}  {'value':>{second}}  holds for, formula")
     for row, name, value in zip(rows, names, shown, strict=True):
-        _wrapped(f"{name:{first}}  {value:>{second}}  {'yes' if row.applies else 'no':4}  ", row.note)
+        other = row.note.startswith("holds for ")  # of another policy
+        holds = row.note.removeprefix("holds for ") if row.applies or other else f"not here: {row.note}"
+        _wrapped(f"{name:{first}}  {value:>{second}}  ", holds)
         _wrapped("    ", plain_powers(row.statement))
     best = binding(rows)
     print(f"\nOf the theorems on Tsallis-Switch {best.name.replace('_', ' ').capitalize()} binds: {best.value:,.1f}.")

@@ -25,7 +25,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from holdfast.old_names import old_name
 
@@ -180,6 +180,8 @@ def nearest(name: object, known: Iterable[str]) -> str:
     return f"{HINT}{close[0]!r}?" if close else ""
 
 
-def __getattr__(name: str) -> Any:
-    """A name that has changed."""
-    return old_name(__name__, name)
+if not TYPE_CHECKING:  # to a type checker a module has only the names that it defines
+
+    def __getattr__(name: str) -> Any:
+        """A name that has changed."""
+        return old_name(__name__, name)

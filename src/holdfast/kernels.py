@@ -8,7 +8,7 @@ names two kernels with their state, block and parameters. `next_uniform(streams,
 `docs/new_policy.md` and `docs/new_environment.md` use nothing else.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from holdfast._numba.compile import COMPILED, kernel
 from holdfast.layouts import (
@@ -54,6 +54,8 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """A name that has changed."""
-    return old_name(__name__, name)
+if not TYPE_CHECKING:  # to a type checker a module has only the names that it defines
+
+    def __getattr__(name: str) -> Any:
+        """A name that has changed."""
+        return old_name(__name__, name)

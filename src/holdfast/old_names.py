@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import warnings
 from importlib import import_module
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
-from importlib.util import spec_from_loader
 from types import ModuleType
 from typing import Any
 
@@ -36,12 +34,15 @@ def old_name(module: str, name: str) -> Any:
     return getattr(import_module(home), new)
 
 
-class MovedModules(MetaPathFinder, Loader):
-    """Finds the modules that have moved; asked only where Python itself finds nothing."""
+class MovedModules:
+    """A finder, asked only where Python itself finds nothing, and the loader of the modules that have moved."""
 
     def find_spec(self, fullname: str, path: object = None, target: object = None) -> ModuleSpec | None:
-        """Where `fullname` is one of ours, a module that has the names of the new one."""
-        return spec_from_loader(fullname, self, is_package=True) if fullname in MODULES else None
+        """One of `MODULES`, or nothing."""
+        return ModuleSpec(fullname, self, is_package=True) if fullname in MODULES else None  # type: ignore[arg-type]
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        """As Python makes it."""
 
     def exec_module(self, module: ModuleType) -> None:
         """Let `module` have the names of the new one."""

@@ -35,12 +35,16 @@ def folder() -> Iterator[Path]:
         yield Path(name)
 
 
-@pytest.fixture(params=KINDS)
+IN_LANES = [pytest.param(kind, marks=pytest.mark.slow) if kind == "postgresql" else kind for kind in KINDS]
+"""`make check` starts no server."""
+
+
+@pytest.fixture(params=IN_LANES)
 def place(request: pytest.FixtureRequest, folder: Path) -> Place:
     return place_in(request.param, request, folder)
 
 
-@pytest.fixture(params=KINDS[1:])
+@pytest.fixture(params=IN_LANES[1:])
 def lasting_place(request: pytest.FixtureRequest, folder: Path) -> Place:
     """A store that other processes can see."""
     return place_in(request.param, request, folder)

@@ -101,3 +101,11 @@ def test_every_test_the_errata_name_exists():
     assert len(named) > 30
     for file, name in named:
         assert f"def {name}(" in (ROOT / file).read_text(), f"{file}::{name}"
+
+
+@pytest.mark.parametrize("file", ["CONTRIBUTING.md", "docs/new_policy.md", "docs/new_environment.md", "noxfile.py"])
+def test_every_file_that_a_guide_or_a_lane_names_exists(file):
+    text = (ROOT / file).read_text(encoding="utf-8")
+    named = {name.rstrip("./") for name in re.findall(r"\b(?:src|tests|scripts|docs|benchmarks)/[\w./]+", text)}
+    assert named
+    assert [name for name in sorted(named) if not (ROOT / name).exists()] == []

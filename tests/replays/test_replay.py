@@ -325,6 +325,7 @@ def test_labels_of_every_kind_reach_text_and_pictures(labels, first, tmp_path):
     assert len(list((tmp_path / "all" / "pictures").iterdir())) == 8
 
 
+@pytest.mark.slow
 def test_two_costs_that_look_alike_are_two(tmp_path):
     made = hf.replay([[0.0, 1.0], [1.0, 0.0]], ["exp3"], switching_cost=[0.5, 0.5000000001], replications=2)
     assert made.plans_frame().height >= 2

@@ -55,6 +55,7 @@ def is_well(answer):
         assert "site-packages" not in answer.body.decode()
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(
     method=st.sampled_from(["GET", "PUT", "POST", "PATCH", "DELETE"]),

@@ -20,7 +20,9 @@ def cluster():
         yield local.scheduler_address
 
 
-@pytest.fixture(params=["threads", "threads, always", "one thread", "reporting", "dask"])
+@pytest.fixture(
+    params=["threads", "threads, always", "one thread", "reporting", pytest.param("dask", marks=pytest.mark.slow)]
+)
 def backend(request) -> Backend:
     if request.param == "dask":
         return find_backend("dask", scheduler=request.getfixturevalue("cluster"))

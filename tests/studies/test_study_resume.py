@@ -161,6 +161,7 @@ def repaired(file: Path, out: Path, whole: StudyRun, played: int) -> list[str]:
     return [line.removeprefix("played again: ") for line in lines if line.startswith("played again: ")]
 
 
+@pytest.mark.slow
 def test_damaged_tables_are_named_and_played_again(write, tmp_path):
     """600 damages of a finished table, each at one place: all found, and the numbers come back."""
     file, out, run = finished(write, tmp_path)

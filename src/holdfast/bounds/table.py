@@ -84,12 +84,12 @@ def applicable(
 def _for_tsallis_switch(K: int, lam: float, T: int, gaps: Gaps | None, ties: int) -> list[Bound]:
     statement = "5.25(λK)^{1/3}T^{2/3} + 6.4√(KT) + 3√(2K) + 5.25λ + 6.25"
     value = fixed.theorem_1(n_arms=K, switching_cost=lam, horizon=T)
-    rows = [Bound("theorem_1", statement, value, True, "any losses")]
+    rows = [Bound("theorem_1", statement, value, True, "holds for TsallisSwitch, any losses")]
     if gaps is not None and K >= 2:
         value, note = math.inf, "needs a unique best arm"
         if ties == 1:
             value = fixed.theorem_1_constrained(n_arms=K, switching_cost=lam, horizon=T, gaps=gaps)
-            note = "fixed gaps, unique best arm"
+            note = "holds for TsallisSwitch, fixed gaps, unique best arm"
         statement = (
             "(66(λK)^{2/3}T^{1/3} + 32 ln T + 160λ^{2/3}T^{1/3}K^{1/6} + 160λ + 49λ² + 32)Σ1/Δ_i + 544λ/√K + λ + 66"
         )

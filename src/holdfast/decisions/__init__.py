@@ -1,6 +1,6 @@
 """Decisions that last: games in a store, asked and told by many processes, late and in any order."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from holdfast.decisions.copies import backup, restore
 from holdfast.decisions.fleets import fleet_from_store, fleet_to_store
@@ -22,6 +22,8 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """A name that has changed."""
-    return old_name(__name__, name)
+if not TYPE_CHECKING:  # to a type checker a module has only the names that it defines
+
+    def __getattr__(name: str) -> Any:
+        """A name that has changed."""
+        return old_name(__name__, name)
