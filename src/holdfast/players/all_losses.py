@@ -51,9 +51,12 @@ class AllLossesPlayer(Player, sees="all"):
     def certificate(self) -> float:
         """What this policy has cost more than the best of its paths so far, at most and on average, in units of losses.
 
-        On average over its own draws: the losses are those that were told, whatever they are.
+        On average over its own draws: the losses are those that were told, whatever they are. Only a mixture of paths
+        has one.
         """
-        return self.policy.certificate(self._state)  # type: ignore[attr-defined, no-any-return]
+        if not hasattr(self.policy, "certificate"):
+            raise AttributeError(f"{self.policy.label} has no certificate: use holdfast.AdaptiveHedgeSwitch")
+        return self.policy.certificate(self._state)  # type: ignore[no-any-return]
 
     def ask(  # type: ignore[override]  # a loss bound is not announced to such a policy
         self,
@@ -149,10 +152,10 @@ class AllLossesPlayer(Player, sees="all"):
 
     def _checked_forecast(self, forecast: Any) -> Array:
         """Normalised rows, no more than are looked at."""
-        K, most = self.policy.n_arms, len(self._state.forecast) // self.policy.n_arms
+        K, most = self.policy.n_arms, len(getattr(self._state, "forecast", ())) // self.policy.n_arms
         rule = f"must be a table of finite numbers with a row for each round and {K} columns, one for each arm"
         if most == 0:
-            raise InvalidParameter("forecast", "must be left out: the policy has forecast_rounds=0", forecast)
+            raise InvalidParameter("forecast", f"must be left out: {self.policy.label} looks at none", forecast)
         if isinstance(forecast, Mapping):
             columns = {self._index(arm): values for arm, values in forecast.items()}
             if len(columns) < K:
@@ -171,6 +174,8 @@ class AllLossesPlayer(Player, sees="all"):
 
     def _closed(self, available: Any) -> Array:
         """1 where an arm is not available, a row for each round."""
+        if not hasattr(self._state, "closed"):
+            raise InvalidParameter("available", f"must be left out: {self.policy.label} plays all arms", available)
         K, most = self.policy.n_arms, max(len(self._state.closed) // self.policy.n_arms, 1)
         listed = list(available) if isinstance(available, (list, tuple, set, frozenset)) else available
         flags = np.array(listed if not isinstance(listed, list) or _are_flags(listed) else [], dtype=object)
