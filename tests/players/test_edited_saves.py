@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from every_policy import CASES, LENGTHS, RATES, Case, Game
+from every_policy import EVERY, LENGTHS, RATES, Case, Game
 
 from holdfast import BadSavedState, Player, TsallisSwitch
 from holdfast.players.document import check_sum
@@ -15,7 +15,7 @@ from holdfast.players.document import check_sum
 STRANGE = [0, -1, 7, 0.5, 1e300, 5e-324, 10**400, True, "7", [], math.nan]
 SHORT_LISTS = Case(TsallisSwitch(5, block_lengths=LENGTHS[:200], learning_rates=RATES[:200]))
 """As many blocks as are played here: a document of thousands of numbers says no more, slowly."""
-EDITED = {name: case for name, case in CASES.items() if name != "tsallis-switch, functions"} | {
+EDITED = {name: case for name, case in EVERY.items() if name != "tsallis-switch, functions"} | {
     "tsallis-switch, lists": SHORT_LISTS
 }
 
@@ -56,7 +56,8 @@ def plays_on(player: Player, rounds: int = 50) -> None:
             assert np.isfinite(p).all()
             assert math.isclose(p.sum(), 1.0, rel_tol=1e-6)
         assert type(player.hold) is int
-        player.tell(low if t % 2 or begun else high)
+        loss = low if t % 2 or begun else high
+        player.tell([loss] * player.policy.n_arms if player.policy.sees == "all" else loss)
     assert "NaN" not in player.save()
 
 

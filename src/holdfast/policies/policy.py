@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 from holdfast.checks import address_of, number_range, real_number, whole_number
 from holdfast.errors import BadSavedState, InvalidParameter
 from holdfast.layouts import ArmIndex, Array, Layout, ParamsLayout, PerArm, Range, Whole, layout_of, params_layout_of
+from holdfast.policies.switching_costs import checked_costs
 
 if TYPE_CHECKING:
     from holdfast.players.player import Player
@@ -239,6 +240,16 @@ class Policy(metaclass=FormerNames):
         """What one switch costs, in `units`; or an error."""
         return real_number("switching_cost", value, least=0, most=HIGHEST_COST * self.unit)
 
+    def one_cost(self, value: object) -> float:
+        """The same, of a policy that knows one cost: of a table with a cost for each pair of arms the largest entry."""
+        if isinstance(value, str) or not isinstance(value, (Sequence, np.ndarray)):
+            return self.checked_cost(value)
+        table, _ = checked_costs(value, self.n_arms, HIGHEST_COST * self.unit)
+        largest = max(map(max, table))
+        message = f"{self.label} knows one switching_cost for all pairs of arms: the largest of the table, {largest:g}"
+        warnings.warn(message, UserWarning, stacklevel=5)
+        return largest
+
     def parameters(self) -> Any:
         """What the kernels read as `params`: a value of the NamedTuple `kernels.params`."""
         return np.empty(0)
@@ -339,11 +350,11 @@ class WithSwitchingCost(Policy):
     """A policy that knows what a switch costs."""
 
     switching_cost: float = field(kw_only=True)
-    """λ: what one switch costs, in `units`."""
+    """λ: what one switch costs, in `units`. Of a table with a cost for each pair of arms the largest is taken."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._set("switching_cost", self.checked_cost(self.switching_cost))
+        self._set("switching_cost", self.one_cost(self.switching_cost))
 
     @property
     def lam(self) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from holdfast.checks import whole_number
 from holdfast.policies.hedge_switch import OfPaths
 from holdfast.policies.paths import HORIZON, Path, Smoothed
 
@@ -43,7 +44,7 @@ class Threshold(OfPaths):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._set("rounds", Smoothed(1.0, self.rounds).horizon)
+        self._set("rounds", whole_number("rounds", self.rounds, least=1, most=10**9))
 
     @property
     def mixed(self) -> tuple[Path, ...]:

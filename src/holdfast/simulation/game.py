@@ -41,6 +41,8 @@ class Rules(NamedTuple):
     tables: Any
     costs: Any
     """λ alone, or λ_1, λ_2, … of the blocks."""
+    pairs: Any
+    """What going from each arm to each other costs beside that, row by row; or one 0, for nothing."""
     announces_cost: bool
     shuffled: bool
     horizon: float
@@ -156,6 +158,14 @@ def begin_games(rules: Any, first: int, scratch: Any) -> None:
 
 
 @kernel
+def pay_pairs(pairs: Any, arms: Any, tally: Any, K: int) -> None:
+    """What this block's switch costs, from the arm of the block before; the first play is free."""
+    for g in range(arms.shape[0]):
+        if tally.arm_before[g] >= 0.0 and arms[g] >= 0.0 and arms[g] < K:
+            tally.paid[g] += pairs[int(tally.arm_before[g]) * K + int(arms[g])]
+
+
+@kernel
 def possible(losses: Any, start: float, stop: float) -> bool:
     """Whether the rounds from `start` to `stop` can have lost this, in every game."""
     wrong, least = 0, -ROUNDED - ROUNDING * stop
@@ -264,6 +274,8 @@ def _composed_play(parts: Parts, values: tuple[str, ...]) -> Kernel:
             n += 1
             choose(params, state, lam if rules.announces_cost else 1.0, scratch.policy_streams, block)
             wrong = 0
+            if rules.pairs.shape[0] > 1:
+                pay_pairs(rules.pairs, block.arm, tally, K)
             for g in range(width):
                 inside = (block.arm[g] >= 0.0) & (block.arm[g] < K)  # a NaN is not
                 arm = block.arm[g] if inside else 0.0

@@ -78,6 +78,7 @@ class Task:
             params=packed_parameters(self.policy, self.policy.parameters_reaching(horizon=self.horizon)),
             tables=tables,
             costs=costs,
+            pairs=self.costs.pair_table(),
             announces_cost=self.policy.announces == "switching_cost",
             shuffled=self.environment.shuffled,
             horizon=float(self.horizon),
