@@ -13,7 +13,7 @@ HORIZON, CHECKPOINTS = 60, (20, 60)
 
 
 def tasks() -> list[Task]:
-    """Three policies, one played alone, one that sees all; replications that do not begin at 0 and fill no whole rows."""
+    """Three policies, one played alone, one that sees all; replications do not begin at 0 and fill no whole rows."""
     environment, costs = hf.Bernoulli.with_gap(3, 0.2, shuffled=True), Costs.of(0.5)
     paths = [FixedArm(0), FixedArm(2), WorkFunction(1.0)]
     policies = [
