@@ -15,6 +15,7 @@ from holdfast.environments import (
     Corrupted as Corrupted,
     Drifting as Drifting,
     Environment as Environment,
+    ForecastTable as ForecastTable,
     Found as Found,
     JumpingLevels as JumpingLevels,
     LossTable as LossTable,

@@ -42,6 +42,9 @@ class Environment(ABC):
     id: ClassVar[str]
     total_kernel: ClassVar[Callable[..., Any]]
     gap_kernel: ClassVar[Callable[..., Any]]
+    ahead_kernel: ClassVar[Callable[..., Any] | None] = None
+    """``ahead(tables, state, t, shift)``: puts forecasts and available arms of round t into the state of a policy that
+    sees all losses and plans; None where there are none."""
 
     shuffled: bool = field(default=False, kw_only=True)
     """Rotate the arms by a random number of places, drawn anew in each replication: no policy can profit from where
@@ -66,6 +69,11 @@ class Environment(ABC):
     def units(self) -> tuple[float, float]:
         """The lowest and the highest loss that one round can have."""
         return UNIT_RANGE
+
+    @property
+    def closes_arms(self) -> bool:
+        """Whether some arm is not available in some round."""
+        return False
 
     @property
     def loss_range(self) -> tuple[float, float]:

@@ -8,7 +8,6 @@ both do the same arithmetic game by game, so they give the same bits. Threads an
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -122,6 +121,8 @@ class Parts(NamedTuple):
     total: Kernel
     gap: Kernel
     recording: Recording = CHECKPOINTS_ONLY
+    ahead: Kernel | None = None
+    """What is known of a round before it, for a policy that plans."""
 
 
 class Tally(NamedTuple):
@@ -218,9 +219,19 @@ def _hear_all(parts: Parts) -> Kernel:
     return hear
 
 
+@kernel
+def nothing_ahead(tables: Any, state: Any, t: float, shift: float) -> None:
+    """Where nothing is known of a round before it."""
+
+
 def vector_rows(kernels: Kernels, n_arms: int) -> int:
     """Rows of vectors that a game needs: those of the policy's state, and the losses where all are seen."""
     return kernels.state_layout.vector_rows(n_arms) + (n_arms if kernels.sees == "all" else 0)
+
+
+def plans(kernels: Kernels) -> bool:
+    """Whether a policy looks at forecasts and at which arms are available."""
+    return kernels.sees == "all" and "closed" in kernels.state_layout.names
 
 
 def compose_play(parts: Parts) -> Kernel:
@@ -235,13 +246,14 @@ def compose_games(parts: Parts, width: int) -> Kernel:
 
 def frozen_in(parts: Parts) -> tuple[str, ...]:
     """What tells apart two compilations of the same kernels: a value that a user's kernel reads may change."""
-    kernels: tuple[Callable[..., Any], ...] = (parts.policy.choose, parts.policy.observe, parts.total, parts.gap)
-    return tuple(frozen(part) for part in kernels)
+    kernels = (parts.policy.choose, parts.policy.observe, parts.total, parts.gap, parts.ahead)
+    return tuple(frozen(part) for part in kernels if part is not None)
 
 
 @cache
 def _composed_play(parts: Parts, values: tuple[str, ...]) -> Kernel:
     choose, gap, record_block = parts.policy.choose, parts.gap, parts.recording.block
+    ahead = parts.ahead if parts.ahead is not None and plans(parts.policy) else nothing_ahead
     hear = _hear_all(parts) if parts.policy.sees == "all" else _hear_own(parts)
     view_params = parts.policy.params_layout.view
     view_state, view_block, view_tally = parts.policy.state_layout.view, parts.policy.block_layout.view, TALLY.view
@@ -272,6 +284,7 @@ def _composed_play(parts: Parts, values: tuple[str, ...]) -> Kernel:
             else:
                 return COSTS_EXHAUSTED
             n += 1
+            ahead(tables, state, t, tally.shift[0])
             choose(params, state, lam if rules.announces_cost else 1.0, scratch.policy_streams, block)
             wrong = 0
             if rules.pairs.shape[0] > 1:

@@ -56,7 +56,8 @@ class Task:
 
     def parts(self) -> Parts:
         """What the game is composed of."""
-        return Parts(self.policy.kernels, self.environment.total_kernel, self.environment.gap_kernel)
+        world = self.environment
+        return Parts(self.policy.kernels, world.total_kernel, world.gap_kernel, ahead=world.ahead_kernel)
 
     @property
     def width(self) -> int:
