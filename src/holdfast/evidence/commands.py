@@ -34,9 +34,7 @@ def arena(
     quick: Annotated[
         bool, typer.Option("--quick", help="A first look: a few of both, 8 replications, T = 10,000.")
     ] = False,
-    sees: Annotated[
-        str, typer.Option(help="Play the policies that see the losses of all arms: all. Their own arm's: own.")
-    ] = "own",
+    sees: Annotated[str, typer.Option(help="Whose losses the policies see: own (their arm's), or all.")] = "own",
     backend: Backend = "threads",
     scheduler: Scheduler = None,
     workers: Workers = None,

@@ -94,7 +94,7 @@ def run_arena(
     echo, verbose
         Called with each message; with `verbose` also for each finished table.
     """
-    if one_of("sees", sees, ("own", "all")) == "all":
+    if one_of("sees", sees, ("own", "all")) == "all" and not quick:
         replications, horizon, environments = in_sight.defaults(replications, horizon, environments, bool(traces))
     settings = ArenaSettings.of(replications, horizon, seed, quick=quick)
     given = trace_worlds(traces, switching_costs, units=units, index=index)
