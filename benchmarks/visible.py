@@ -125,20 +125,20 @@ def forecasts(folder: Path) -> None:
         print(f"{name:57} {'  '.join(f'{x:.4f}' for x in own):>22}", flush=True)
 
 
-def search(tries: int = 200, rounds: int = 400) -> None:
+def search(tries: int = 200, rounds: int = 1000, short: int = 60) -> None:
     """Climb towards games that use up the certificate: tables of 0 and 1, and losses that look at the distribution."""
     draw = np.random.default_rng(1)
-    worst = {"certificate": (0.0, ""), "overhead": (0.0, "")}
+    worst: dict[tuple[str, str], tuple[float, str]] = {}
 
-    def note(game: Exact, words: str) -> None:
-        for name, value in (("certificate", game.used), ("overhead", game.overhead)):
-            if value > worst[name][0]:
-                worst[name] = value, words
+    def note(game: Exact, kind: str, words: str) -> None:
+        for name, value in (("share of the certificate", game.used), ("overhead", game.overhead)):
+            worst[kind, name] = max(worst.get((kind, name), (0.0, "")), (value, words))
 
     for lam in (0.0, 0.1, 1.0, 10.0):
         for K in (2, 3, 8):
             policy = hf.AdaptiveHedgeSwitch(K, switching_cost=lam, forecast_rounds=0)
-            for _ in range(tries // 10):
+            words = f"λ = {lam:g}, K = {K}"
+            for _ in range(tries // 25):
                 share, period, level, spread = draw.random(), 1 + draw.integers(60), draw.random(), draw.random()
 
                 def losses(t: int, P: np.ndarray, at=(share, period, level, spread, K)) -> np.ndarray:
@@ -146,19 +146,19 @@ def search(tries: int = 200, rounds: int = 400) -> None:
                     hunted = np.quantile(P, share) <= P if (t // period) % 2 else np.arange(K) == (t // period) % K
                     return np.clip(level * hunted + spread * draw.random(K) * (1 - level), 0, 1)
 
-                note(exact_game(policy, losses, rounds), f"hunting, λ = {lam:g}, K = {K}")
-            table = (draw.random((60, K)) < 0.5).astype(float)
-            best = exact_game(policy, lambda t, P, table=table: table[t], 60)
+                note(exact_game(policy, losses, rounds), f"hunting, {rounds} rounds", words)
+            table = (draw.random((short, K)) < 0.5).astype(float)
+            best = exact_game(policy, lambda t, P, table=table: table[t], short)
             for _ in range(tries):
                 other = table.copy()
-                places = draw.integers(60, size=3), draw.integers(K, size=3)
+                places = draw.integers(short, size=3), draw.integers(K, size=3)
                 other[places] = 1 - other[places]
-                game = exact_game(policy, lambda t, P, other=other: other[t], 60)
-                note(game, f"a table, λ = {lam:g}, K = {K}")
+                game = exact_game(policy, lambda t, P, other=other: other[t], short)
+                note(game, f"tables, {short} rounds", words)
                 if game.used + 0.2 * game.overhead > best.used + 0.2 * best.overhead:
                     table, best = other, game
-    for name, (value, words) in worst.items():
-        print(f"search: worst {name} {value:.4f} ({words})")
+    for (kind, name), (value, words) in worst.items():
+        print(f"search, {kind}: worst {name} {value:.4f} ({words})")
 
 
 def speed(replications: int = 100) -> None:
@@ -171,10 +171,14 @@ def speed(replications: int = 100) -> None:
         hf.simulate(policy, world, horizon=T, switching_cost=lam, replications=count, checkpoints=1, progress=False)
 
     play(2)
-    begun = time.perf_counter()
+    begun, busy = time.perf_counter(), time.process_time()
     play(replications)
-    each = (time.perf_counter() - begun) / replications
-    print(f"simulate, K = {K}, T = 100,000: {each:.4f} s a replication, 1,000 of them {1000 * each:.0f} s (limit 40)")
+    taken, busy = time.perf_counter() - begun, time.process_time() - busy
+    print(f"simulate, K = {K}, T = 100,000, {replications} replications: {taken:.2f} s, {busy:.2f} s of processor time")
+    share = 1000 / replications
+    print(
+        f"1,000 of them: {share * taken:.0f} s; on two cores that do nothing else {share * busy / 2:.0f} s (limit 40)"
+    )
     rows = np.random.default_rng(0).random((1000, K)).tolist()
     for name, settings in (("default paths", {}), ("a period of 24, horizon 48", {"period": 24})):
         player = hf.AdaptiveHedgeSwitch(K, switching_cost=lam, **settings).player(seed=1)
@@ -184,7 +188,8 @@ def speed(replications: int = 100) -> None:
                 player.ask()
                 player.tell(row)
 
-        print(f"ask + tell, {name}: {1e6 * seconds(asks) / len(rows):.2f} µs")
+        wall, busy = (1e6 * seconds(asks, clock=clock) / len(rows) for clock in (time.perf_counter, time.process_time))
+        print(f"ask + tell, {name}: {wall:.2f} µs, {busy:.2f} µs of processor time")
 
 
 def main(folder: Path, wanted: list[str]) -> None:
