@@ -36,7 +36,7 @@ def test_a_game_with_the_highest_cost_can_be_played_saved_and_loaded(name, n_arm
             player.tell(LOSSES[losses](n) * player.hold, rounds=player.hold)
         if n < 4 or n % 50 == 0:
             player = hf.Player.load(player.save())
-            if not told:
+            if not told and policy.knows_probabilities:
                 assert player.probabilities.sum() == pytest.approx(1.0)
     assert hf.Player.load(player.save()).rounds == player.rounds > 0
 
