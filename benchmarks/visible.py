@@ -125,7 +125,7 @@ def forecasts(folder: Path) -> None:
         print(f"{name:57} {'  '.join(f'{x:.4f}' for x in own):>22}", flush=True)
 
 
-def search(tries: int = 200, rounds: int = 1000, short: int = 60) -> None:
+def search(tries: int = 200, rounds: int = 1000, short: int = 300) -> None:
     """Climb towards games that use up the certificate: tables of 0 and 1, and losses that look at the distribution."""
     draw = np.random.default_rng(1)
     worst: dict[tuple[str, str], tuple[float, str]] = {}
@@ -147,16 +147,17 @@ def search(tries: int = 200, rounds: int = 1000, short: int = 60) -> None:
                     return np.clip(level * hunted + spread * draw.random(K) * (1 - level), 0, 1)
 
                 note(exact_game(policy, losses, rounds), f"hunting, {rounds} rounds", words)
-            table = (draw.random((short, K)) < 0.5).astype(float)
-            best = exact_game(policy, lambda t, P, table=table: table[t], short)
-            for _ in range(tries):
-                other = table.copy()
-                places = draw.integers(short, size=3), draw.integers(K, size=3)
-                other[places] = 1 - other[places]
-                game = exact_game(policy, lambda t, P, other=other: other[t], short)
-                note(game, f"tables, {short} rounds", words)
-                if game.used + 0.2 * game.overhead > best.used + 0.2 * best.overhead:
-                    table, best = other, game
+            for goal in ("used", "overhead"):
+                table = (draw.random((short, K)) < 0.5).astype(float)
+                best = 0.0
+                for _ in range(tries):
+                    other, size = table.copy(), 1 + draw.integers(5)
+                    places = draw.integers(short, size=size), draw.integers(K, size=size)
+                    other[places] = 1 - other[places]
+                    game = exact_game(policy, lambda t, P, other=other: other[t], short)
+                    note(game, f"tables, {short} rounds", words)
+                    if getattr(game, goal) > best:
+                        table, best = other, getattr(game, goal)
     for (kind, name), (value, words) in worst.items():
         print(f"search, {kind}: worst {name} {value:.4f} ({words})")
 
