@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import holdfast as hf
+from holdfast.paths import FixedArm, GivenForecast
 
 K, T = 3, 120
 DRAW = np.random.default_rng(8)
@@ -25,7 +26,9 @@ def world(**known: object) -> hf.ForecastTable:
     "policy",
     [
         hf.ForecastPlan(K, switching_cost=30.0, forecast_rounds=6, **UNITS),
-        hf.AdaptiveHedgeSwitch(K, switching_cost=30.0, period=(), forecast_rounds=6, **UNITS),
+        hf.AdaptiveHedgeSwitch(
+            K, switching_cost=30.0, paths=[FixedArm(1), FixedArm(2), GivenForecast(6)], forecast_rounds=6, **UNITS
+        ),
     ],
     ids=lambda policy: policy.id,
 )

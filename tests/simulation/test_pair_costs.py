@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from every_policy import FEW_PATHS
 
 import holdfast as hf
 
@@ -26,7 +27,7 @@ def paid_by(player: hf.AllLossesPlayer) -> tuple[float, float]:
 
 @pytest.mark.plain
 def test_regret_counts_the_cost_of_each_pair() -> None:
-    policy = hf.AdaptiveHedgeSwitch(3, switching_cost=TABLE, period=(), forecast_rounds=0)
+    policy = hf.AdaptiveHedgeSwitch(3, switching_cost=TABLE, paths=FEW_PATHS, forecast_rounds=3)
     result = hf.simulate(policy, hf.LossTable(LOSSES), switching_cost=TABLE, replications=3, seed=4, progress=False)
     assert result.provenance["switching_cost"] == TABLE
     last = result.frame.filter(result.frame["round"] == 200).sort("replication")
@@ -96,7 +97,7 @@ def test_policies_that_know_one_cost_take_the_largest_and_say_so(kind: type) -> 
 def test_a_cost_that_changes_is_announced_in_every_round() -> None:
     """Blocks of one round: λ_n is that of round n."""
     costs = [(0.0, 2.5, 0.4)[n % 3] for n in range(200)]
-    policy = hf.AdaptiveHedgeSwitch(3, switching_cost="announced", period=(), forecast_rounds=0)
+    policy = hf.AdaptiveHedgeSwitch(3, switching_cost="announced", paths=FEW_PATHS)
     result = hf.simulate(policy, hf.LossTable(LOSSES), switching_cost=costs, replications=1, seed=4, progress=False)
     player, cost, before = policy.player(seed=4), 0.0, None
     for row, lam in zip(LOSSES, costs, strict=True):

@@ -39,6 +39,7 @@ from holdfast import (
     VaryingTsallisSwitch,
     WorkFunctionAlone,
 )
+from holdfast.paths import FixedArm, Smoothed, WorkFunction
 
 HORIZON = 2000
 LENGTHS = [1 + n % 4 for n in range(HORIZON)]
@@ -171,13 +172,16 @@ CASES = {
 
 DRAW_NOTHING = ("base", "one arm", "adaptive, one arm", "ucb", "follow", "batched", "hold")
 
+FEW_PATHS = (FixedArm(0), FixedArm(2), WorkFunction(1.0), Smoothed(0.5, 8))
+"""Quickly compiled."""
+
 IN_SIGHT = {
-    "hedge-switch": Case(AdaptiveHedgeSwitch(4, switching_cost=1.3, forecast_rounds=3)),
+    "hedge-switch": Case(AdaptiveHedgeSwitch(4, switching_cost=1.3, forecast_rounds=0)),
     "hedge-switch, pairs": Case(
-        AdaptiveHedgeSwitch(3, switching_cost=[[0, 1, 2], [1, 0, 1.5], [2, 1.5, 0]], period=5, forecast_rounds=0)
+        AdaptiveHedgeSwitch(3, switching_cost=[[0, 1, 2], [1, 0, 1.5], [2, 1.5, 0]], paths=FEW_PATHS, forecast_rounds=3)
     ),
     "hedge-switch, announced": Case(
-        AdaptiveHedgeSwitch(4, switching_cost="announced", period=(), forecast_rounds=0), announce=varying_cost
+        AdaptiveHedgeSwitch(4, switching_cost="announced", paths=FEW_PATHS), announce=varying_cost
     ),
     "lazy-hedge": Case(LazyHedge(4, switching_cost=1.3, horizon=HORIZON)),
     "fixed-share": Case(FixedShare(4, switching_cost=1.3, horizon=HORIZON)),
