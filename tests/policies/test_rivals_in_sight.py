@@ -108,6 +108,26 @@ def test_the_dartboard_draws_from_its_weights() -> None:
         assert reached == pytest.approx(after, abs=2e-3)
 
 
+@pytest.mark.plain
+@pytest.mark.parametrize("name", [*DRAWING, *PATHS])
+def test_arms_that_are_not_available_are_never_played(name: str) -> None:
+    """Also with probability 0, and afterwards the game goes on with all of them."""
+    policy, draw = (DRAWING | PATHS)[name][0], np.random.default_rng(7)
+    player, played = policy.player(seed=2), set()
+    for t, row in enumerate(losses_of(200).tolist()):
+        available = draw.random(K) < 0.6
+        available[draw.integers(K)] = True
+        arm = player.ask(available=available.tolist()) if t % 3 else player.ask()
+        assert available[arm] or t % 3 == 0
+        if policy.knows_probabilities:
+            p = player.probabilities
+            assert p.sum() == pytest.approx(1.0)
+            assert t % 3 == 0 or p[~available].sum() == 0.0
+        player.tell(row)
+        played.add(arm)
+    assert len(played) == K
+
+
 @pytest.mark.parametrize("name", DRAWING)
 def test_rivals_find_the_best_arm(name: str) -> None:
     policy, rounds = DRAWING[name][0], 4000
@@ -130,7 +150,6 @@ def test_rivals_find_the_best_arm(name: str) -> None:
         (lambda: hf.Threshold(3, switching_cost=1.0, rounds=0), "rounds"),
         (lambda: hf.ForecastPlan(3, switching_cost=1.0, forecast_rounds=0), "forecast_rounds must be at least 1"),
         (lambda: hf.ForecastPlan(3, switching_cost=1.0, period=1), "period"),
-        (lambda: hf.LazyHedge(3, switching_cost=1.0, horizon=9).player().ask(available=[0]), "lazy-hedge plays all"),
         (lambda: hf.RandomWalkPerturbation(2).player().ask(forecast=[[0, 1]]), "random-walk looks at none"),
     ],
 )

@@ -42,9 +42,11 @@ class Environment(ABC):
     id: ClassVar[str]
     total_kernel: ClassVar[Callable[..., Any]]
     gap_kernel: ClassVar[Callable[..., Any]]
+    shut_kernel: ClassVar[Callable[..., Any] | None] = None
+    """``shut(tables, state, t, shift)``: puts into the state of a policy that sees all losses which arms are not
+    available in round t; None where all are."""
     ahead_kernel: ClassVar[Callable[..., Any] | None] = None
-    """``ahead(tables, state, t, shift)``: puts forecasts and available arms of round t into the state of a policy that
-    sees all losses and plans; None where there are none."""
+    """The same for a policy that plans: also forecasts."""
 
     shuffled: bool = field(default=False, kw_only=True)
     """Rotate the arms by a random number of places, drawn anew in each replication: no policy can profit from where

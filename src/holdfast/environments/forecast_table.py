@@ -19,25 +19,28 @@ from holdfast.layouts import Array
 
 
 @kernel
-def ahead(tables: Any, state: Any, t: float, shift: float) -> None:
-    """What a player would be asked with in round t: a forecast, if one was issued, and which arms are available."""
-    issued, rows, available = tables[2], tables[3], tables[4]
-    K, r = state.shut.shape[0], int(t)
+def shut(tables: Any, state: Any, t: float, shift: float) -> None:
+    """Which arms are not available in round t."""
+    available, K = tables[4], state.shut.shape[0]
     if available.shape[0] > 1:
         for i in range(K):
-            place = i + int(shift)
-            closed = 1.0 - available[r, place - K if place >= K else place]
-            state.shut[i, 0] = closed
-            if state.closed.shape[0] > 0:
-                state.closed[i, 0] = closed
+            state.shut[i, 0] = 1.0 - available[int(t), (i + int(shift)) % K]
+
+
+@kernel
+def ahead(tables: Any, state: Any, t: float, shift: float) -> None:
+    """For a policy that plans: the same, and the forecast, if one was issued in round t."""
+    issued, rows, K, r = tables[2], tables[3], state.shut.shape[0], int(t)
+    shut(tables, state, t, shift)
+    if state.closed.shape[0] > 0:
+        for i in range(K):
+            state.closed[i, 0] = state.shut[i, 0]
         state.closed_rows[0] = 1.0
     count = min(int(issued[r, 1]), state.forecast.shape[0] // K)
     if count > 0:
         for h in range(count):
             for i in range(K):
-                place = i + int(shift)
-                row = int(issued[r, 0]) + h
-                state.forecast[h * K + i, 0] = rows[row, place - K if place >= K else place]
+                state.forecast[h * K + i, 0] = rows[int(issued[r, 0]) + h, (i + int(shift)) % K]
         state.first[0], state.rows[0] = 0.0, count
 
 
@@ -45,8 +48,9 @@ def ahead(tables: Any, state: Any, t: float, shift: float) -> None:
 class ForecastTable(Environment):
     """A `LossTable` with forecasts and available arms: what ``ask(forecast=..., available=...)`` is given online.
 
-    Policies that plan see both; others only the losses. A policy that cannot play around an arm is refused where some
-    are not available. Regret is counted from the best fixed arm of the table, as if it were always available.
+    Policies that plan see both, others that see all losses the available arms. A policy that sees the loss of its own
+    arm is refused where some are not available. Regret is counted from the best fixed arm of the table, as if it were
+    always available.
 
     Parameters
     ----------
@@ -72,6 +76,7 @@ class ForecastTable(Environment):
     id: ClassVar[str] = "forecast-table"
     total_kernel: ClassVar[Callable[..., Any]] = staticmethod(total)
     gap_kernel: ClassVar[Callable[..., Any]] = staticmethod(gap)
+    shut_kernel: ClassVar[Callable[..., Any] | None] = staticmethod(shut)
     ahead_kernel: ClassVar[Callable[..., Any] | None] = staticmethod(ahead)
 
     table: LossTable = field()

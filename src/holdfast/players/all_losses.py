@@ -130,9 +130,8 @@ class AllLossesPlayer(Player, sees="all"):
 
     def _closed(self, available: Any) -> Array:
         """1 where an arm is not available, a row for each round."""
-        if not hasattr(self._state, "closed"):
-            raise InvalidParameter("available", f"must be left out: {self.policy.label} plays all arms", available)
-        K, most = self.policy.n_arms, max(len(self._state.closed) // self.policy.n_arms, 1)
+        K = self.policy.n_arms
+        most = max(len(getattr(self._state, "closed", ())) // K, 1)
         listed = list(available) if isinstance(available, (list, tuple, set, frozenset)) else available
         flags = np.array(listed if not isinstance(listed, list) or _are_flags(listed) else [], dtype=object)
         if flags.size == 0 and isinstance(listed, list):

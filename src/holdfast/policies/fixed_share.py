@@ -14,11 +14,11 @@ from holdfast.policies.policy import Kernels
 
 @kernel
 def observe(params: Any, game: Any, block: Any, losses: Any, rounds: float) -> None:
-    """w ∝ P·exp(−ηℓ), of which the share α is spread evenly."""
-    P, w, K, total = game.P, game.w, game.P.shape[0], 0.0
+    """w ← w·exp(−ηℓ), of which the share α is spread evenly."""
+    w, K, total = game.w, game.w.shape[0], 0.0
     for i in range(K):
-        game.known[i, 0] = losses[i, 0]
-        w[i, 0] = P[i, 0] * math.exp(-params.eta * losses[i, 0])
+        game.known[i, 0], game.shut[i, 0] = losses[i, 0], 0.0
+        w[i, 0] = (w[i, 0] if game.n[0] > 1.0 else 1.0 / K) * math.exp(-params.eta * losses[i, 0])
         total += w[i, 0]
     for i in range(K):
         w[i, 0] = (1.0 - params.share) * w[i, 0] / total + params.share / K

@@ -484,13 +484,12 @@ class OfPaths(Policy):
         must_be(state["first"] >= 0 and 0 <= state["rows"] <= self.forecast_rounds, "rows must be those of a forecast")
         lam = state["lam"]
         must_be(0 <= lam <= LARGEST and 0 <= state["moving"] <= lam * (1 + 1e-9), "lam must be a switching cost")
-        must_be(set(state["shut"]) <= {0.0, 1.0} and min(state["age"]) >= 0, "shut and age must be known")
         if state["n"] == 0:
             return
         must_be(0 < state["delta"] <= LARGEST, "delta must be positive")
         must_be(max(abs(state["gap"]), abs(state["gap_low"])) <= LARGEST, "gap must be a sum")
         must_be(min(state["paid"]) >= 0 and max(state["paid"]) <= lam, "paid must be what a switch costs")
-        for name in ("known", "level", "before"):
+        for name in ("level", "before"):
             must_be(min(state[name]) >= 0 and max(state[name]) <= 1 + 1e-9, f"{name} must be from 0 to 1")
         must_be(all(0 <= arm < K and arm == int(arm) for arm in state["at"]), f"at must be {N} arms")
         must_be(min(state["C"]) >= 0 and max(state["C"]) <= LARGEST, "C must not be negative")

@@ -52,12 +52,22 @@ class RateParams(NamedTuple):
 
 @kernel
 def begin_round(game: Any) -> int:
-    """The weights of this round into `P`, those of the last into `before`; returns the last arm, −1 at first."""
-    K = game.P.shape[0]
+    """The weights of available arms into `P`, those of the last round into `before`; returns the last arm, −1 at first.
+
+    Where all these weights have vanished, the arms are equally likely.
+    """
+    P, K, total, open_arms = game.P, game.P.shape[0], 0.0, 0.0
     game.n[0] += 1.0
     for i in range(K):
-        game.before[i, 0] = game.P[i, 0]
-        game.P[i, 0] = game.w[i, 0] if game.n[0] > 1.0 else 1.0 / K
+        game.before[i, 0] = P[i, 0]
+        P[i, 0] = game.w[i, 0] if game.n[0] > 1.0 else 1.0 / K
+        if game.shut[i, 0] > 0.0:
+            P[i, 0] = 0.0
+        else:
+            open_arms += 1.0
+        total += P[i, 0]
+    for i in range(K):
+        P[i, 0] = P[i, 0] / total if total > 0.0 else (1.0 - game.shut[i, 0]) / open_arms
     return int(game.last[0]) - 1
 
 
@@ -80,7 +90,7 @@ def observe(params: Any, game: Any, block: Any, losses: Any, rounds: float) -> N
     """w ∝ exp(−ηC)."""
     C, w, K, least, total = game.C, game.w, game.C.shape[0], math.inf, 0.0
     for i in range(K):
-        game.known[i, 0] = losses[i, 0]
+        game.known[i, 0], game.shut[i, 0] = losses[i, 0], 0.0
         C[i, 0] += losses[i, 0]
         least = min(least, C[i, 0])
     for i in range(K):

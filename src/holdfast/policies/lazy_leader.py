@@ -46,7 +46,7 @@ def choose(params: Any, game: Any, announced: float, streams: Any, block: Any) -
     for i in range(K):
         u = game.shift[i, 0]
         point = u - math.floor(u - params.epsilon * game.L[i, 0])
-        if point < least:
+        if point < least and game.shut[i, 0] == 0.0:
             arm, least = i, point
     block.arm[0], block.rounds[0], block.probability[0] = arm, 1.0, NOT_KNOWN
 
@@ -55,7 +55,7 @@ def choose(params: Any, game: Any, announced: float, streams: Any, block: Any) -
 def observe(params: Any, game: Any, block: Any, losses: Any, rounds: float) -> None:
     """Add the losses."""
     for i in range(game.L.shape[0]):
-        game.known[i, 0] = losses[i, 0]
+        game.known[i, 0], game.shut[i, 0] = losses[i, 0], 0.0
         game.L[i, 0] += losses[i, 0]
 
 

@@ -26,14 +26,27 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.checks import address_of, number_range, real_number, whole_number
 from holdfast.errors import BadSavedState, InvalidParameter
-from holdfast.layouts import ArmIndex, Array, Layout, ParamsLayout, PerArm, Range, Whole, layout_of, params_layout_of
+from holdfast.layouts import (
+    ArmIndex,
+    Array,
+    Flag,
+    Layout,
+    NonNegative,
+    ParamsLayout,
+    PerArm,
+    Probability,
+    Range,
+    Whole,
+    layout_of,
+    params_layout_of,
+)
 from holdfast.policies.switching_costs import checked_costs
 
 if TYPE_CHECKING:
@@ -120,9 +133,9 @@ class Kernels(_Kernels):
 class AllSeen(NamedTuple):
     """What the state of every policy that sees all losses has, whatever else it has (`holdfast.layouts.extended`)."""
 
-    known: PerArm  # the losses of the last round
-    age: PerArm  # rounds since they were told
-    shut: PerArm  # 1 where an arm is not available in this round
+    known: Annotated[PerArm, Probability]  # the losses of the last round
+    age: Annotated[PerArm, NonNegative]  # rounds since they were told
+    shut: Annotated[PerArm, Flag]  # 1 where an arm is not available in this round
 
 
 @cache

@@ -35,7 +35,7 @@ def choose(params: Any, game: Any, announced: float, streams: Any, block: Any) -
     game.n[0] += 1.0
     for i in range(game.L.shape[0]):
         game.L[i, 0] += 0.5 if next_uniform(streams, 0) < 0.5 else -0.5
-        if game.L[i, 0] < least:
+        if game.L[i, 0] < least and game.shut[i, 0] == 0.0:
             arm, least = i, game.L[i, 0]
     block.arm[0], block.rounds[0], block.probability[0] = arm, 1.0, NOT_KNOWN
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from holdfast._numba.compile import kernel
-from holdfast.policies.hedge_switch import drawn
+from holdfast.layouts import Flag, Scalar, extended
+from holdfast.policies.hedge_switch import coupled_move, drawn
 from holdfast.policies.lazy_hedge import (
     RateParams,
     RoundBlock,
@@ -20,13 +21,26 @@ from holdfast.policies.lazy_hedge import (
 from holdfast.policies.policy import Kernels
 from holdfast.rng import next_uniform
 
+DartsGame = extended(WeightsGame, "DartsGame", __name__, some=Annotated[Scalar, Flag])
+"""Beside the weights: whether some arm was not available in the last round."""
+
 
 @kernel
 def choose(params: Any, game: Any, announced: float, streams: Any, block: Any) -> None:
-    """Stay with probability (1 − β)^ℓ for the last loss ℓ of the arm, else draw any arm by its weight."""
-    here, u = begin_round(game), next_uniform(streams, 0)
+    """Stay with probability (1 − β)^ℓ for the last loss ℓ of the arm, else draw any arm by its weight.
+
+    Where arms are not available, or have just become so, weights change otherwise than by losses: then lazily.
+    """
+    here, u, some = begin_round(game), next_uniform(streams, 0), 0.0
+    for i in range(game.shut.shape[0]):
+        some = max(some, game.shut[i, 0])
     stays = math.exp(-params.eta * game.known[here, 0]) if here >= 0 else 0.0
-    play_round(game, block, here if u < stays else drawn(game.P, (u - stays) / (1.0 - stays)))
+    if here >= 0 and max(some, game.some[0]) > 0.0:
+        arm = coupled_move(game.P, game.before, game.grown, here, u)
+    else:
+        arm = here if u < stays else drawn(game.P, (u - stays) / (1.0 - stays))
+    game.some[0] = some
+    play_round(game, block, arm)
 
 
 @dataclass(frozen=True)
@@ -57,7 +71,7 @@ class ShrinkingDartboard(WithWeights):
     """
 
     id: ClassVar[str] = "shrinking-dartboard"
-    kernels = Kernels(choose, observe, WeightsGame, RoundBlock, params=RateParams, sees="all")
+    kernels = Kernels(choose, observe, DartsGame, RoundBlock, params=RateParams, sees="all")
 
     def parameters(self) -> RateParams:
         """−ln(1 − β)."""

@@ -122,7 +122,7 @@ class Parts(NamedTuple):
     gap: Kernel
     recording: Recording = CHECKPOINTS_ONLY
     ahead: Kernel | None = None
-    """What is known of a round before it, for a policy that plans."""
+    """What is known of a round before it."""
 
 
 class Tally(NamedTuple):
@@ -229,11 +229,6 @@ def vector_rows(kernels: Kernels, n_arms: int) -> int:
     return kernels.state_layout.vector_rows(n_arms) + (n_arms if kernels.sees == "all" else 0)
 
 
-def plans(kernels: Kernels) -> bool:
-    """Whether a policy looks at forecasts and at which arms are available."""
-    return kernels.sees == "all" and "closed" in kernels.state_layout.names
-
-
 def compose_play(parts: Parts) -> Kernel:
     """The game of a few replications, as many as `scratch` has columns."""
     return _composed_play(parts, frozen_in(parts))
@@ -253,7 +248,7 @@ def frozen_in(parts: Parts) -> tuple[str, ...]:
 @cache
 def _composed_play(parts: Parts, values: tuple[str, ...]) -> Kernel:
     choose, gap, record_block = parts.policy.choose, parts.gap, parts.recording.block
-    ahead = parts.ahead if parts.ahead is not None and plans(parts.policy) else nothing_ahead
+    ahead = nothing_ahead if parts.ahead is None else parts.ahead
     hear = _hear_all(parts) if parts.policy.sees == "all" else _hear_own(parts)
     view_params = parts.policy.params_layout.view
     view_state, view_block, view_tally = parts.policy.state_layout.view, parts.policy.block_layout.view, TALLY.view

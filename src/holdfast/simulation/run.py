@@ -24,7 +24,6 @@ from holdfast.rng import check_seed
 from holdfast.simulation.backends import Backend, find_backend
 from holdfast.simulation.checkpoints import Checkpoints, checkpoint_rounds
 from holdfast.simulation.costs import Costs, SwitchingCost
-from holdfast.simulation.game import plans
 from holdfast.simulation.progress import progress_bar
 from holdfast.simulation.tasks import Played, Task
 
@@ -173,8 +172,8 @@ def fitted(policy: Policy, environment: Environment, horizon: int) -> Policy:
     if policy.bounds[1] < environment.units[1]:
         rule = f"must be at least {environment.units[1]:g}, which a round of the environment may lose"
         raise InvalidParameter("loss_bound", rule, policy.bounds[1])
-    if environment.closes_arms and not plans(policy.kernels):
-        rule = "must be one that plays around arms that are not available, such as hedge-switch"
+    if environment.closes_arms and policy.sees != "all":
+        rule = "must be one that sees the losses of all arms, because some arms are not always available"
         raise InvalidParameter("policy", rule, policy.label)
     if policy.arms is not None and environment.arms is not None and policy.arms != environment.arms:
         for arm in policy.arms:

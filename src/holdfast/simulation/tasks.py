@@ -56,8 +56,11 @@ class Task:
 
     def parts(self) -> Parts:
         """What the game is composed of."""
-        world = self.environment
-        return Parts(self.policy.kernels, world.total_kernel, world.gap_kernel, ahead=world.ahead_kernel)
+        kernels, world = self.policy.kernels, self.environment
+        ahead = None
+        if kernels.sees == "all":
+            ahead = world.ahead_kernel if "forecast" in kernels.state_layout.names else world.shut_kernel
+        return Parts(kernels, world.total_kernel, world.gap_kernel, ahead=ahead)
 
     @property
     def width(self) -> int:
