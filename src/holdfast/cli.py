@@ -19,7 +19,7 @@ import typer
 import holdfast
 from holdfast import errors
 from holdfast.benchmark import commands as benchmark_commands
-from holdfast.checks import whole_number
+from holdfast.checks import one_of, whole_number
 from holdfast.command_line import LIST, Backend, Command, Scheduler, Workers, numbers
 from holdfast.decisions import commands as store_commands
 from holdfast.decisions.errors_json import error_to_json
@@ -136,18 +136,27 @@ def _wrapped(begin: str, words: str) -> None:
 def claims(
     replications: Annotated[int, typer.Option(help="Games of each policy in each setting.")] = 4000,
     worlds: Annotated[int, typer.Option(help="Random piecewise-constant worlds.")] = 1000,
+    about: Annotated[
+        str, typer.Option(help="adaptive, or visible: the policy that sees all losses, with at most 100 games.")
+    ] = "adaptive",
     seed: Annotated[int, typer.Option(help="The same seed gives the same verdicts.")] = 0,
     backend: Backend = "threads",
     scheduler: Scheduler = None,
     workers: Workers = None,
 ) -> None:
-    """Test our claims about the adaptive policy."""
-    from holdfast.evidence.adaptive_claims import judged, lines
+    """Test our claims about the adaptive policy, or the one that sees all."""
+    from holdfast.evidence import adaptive_claims, visible_claims
+    from holdfast.evidence.adaptive_claims import lines
     from holdfast.simulation.backends import find_backend
 
+    one_of("about", about, ("adaptive", "visible"))
     where = find_backend(backend, workers=workers, scheduler=scheduler)
     runs = whole_number("replications", replications, least=2)
-    verdicts = judged(replications=runs, worlds=whole_number("worlds", worlds, least=2), seed=seed, backend=where)
+    count = whole_number("worlds", worlds, least=2)
+    if about == "visible":
+        verdicts = visible_claims.judged(replications=min(runs, 100), seed=seed, backend=where)
+    else:
+        verdicts = adaptive_claims.judged(replications=runs, worlds=count, seed=seed, backend=where)
     print("\n".join(lines(verdicts)))
 
 

@@ -12,7 +12,7 @@ from scipy import stats
 
 import holdfast as hf
 from holdfast.bounds import theorem_1
-from holdfast.evidence.contestants import ENTRIES
+from holdfast.evidence.contestants import ENTRIES, IN_SIGHT
 from holdfast.evidence.measures import FLOOR, FLOORS, growth, ratio
 from holdfast.evidence.worlds import World, hard_worlds, paper_worlds, searched_worlds
 from holdfast.policies import POLICIES as REGISTERED
@@ -209,7 +209,7 @@ def test_quantiles_have_binomial_intervals(n, share):
 
 
 def test_every_policy_plays_and_every_hard_case_is_there():
-    assert {entry["policy"] for entry in ENTRIES.values()} == set(REGISTERED)
+    assert {entry["policy"] for entry in (*ENTRIES.values(), *IN_SIGHT.values())} == set(REGISTERED)
     kinds = {type(world.environment).__name__ for world in hard_worlds(10_000)}
     assert kinds == {
         "Corrupted", "Drifting", "Seasonal", "ChangingBest", "UnseenTurn", "JumpingLevels", "MultiScaleWalk",

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from every_policy import CASES, LENGTHS, RATES, Case, Game
+from every_policy import EVERY, IN_SIGHT, LENGTHS, RATES, Case, Game
 
 from holdfast import BadSavedState, Player, TsallisSwitch
 from holdfast.players.document import check_sum
@@ -15,9 +15,11 @@ from holdfast.players.document import check_sum
 STRANGE = [0, -1, 7, 0.5, 1e300, 5e-324, 10**400, True, "7", [], math.nan]
 SHORT_LISTS = Case(TsallisSwitch(5, block_lengths=LENGTHS[:200], learning_rates=RATES[:200]))
 """As many blocks as are played here: a document of thousands of numbers says no more, slowly."""
-EDITED = {name: case for name, case in CASES.items() if name != "tsallis-switch, functions"} | {
+EDITED = {name: case for name, case in EVERY.items() if name != "tsallis-switch, functions"} | {
     "tsallis-switch, lists": SHORT_LISTS
 }
+
+OWN_LOSS = [name for name in EDITED if name not in IN_SIGHT]
 
 
 def places(content: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -56,7 +58,8 @@ def plays_on(player: Player, rounds: int = 50) -> None:
             assert np.isfinite(p).all()
             assert math.isclose(p.sum(), 1.0, rel_tol=1e-6)
         assert type(player.hold) is int
-        player.tell(low if t % 2 or begun else high)
+        loss = low if t % 2 or begun else high
+        player.tell([loss] * player.policy.n_arms if player.policy.sees == "all" else loss)
     assert "NaN" not in player.save()
 
 
@@ -71,7 +74,7 @@ def refused_or_played(saved: str) -> bool:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", EDITED)
+@pytest.mark.parametrize("name", [*OWN_LOSS, "hedge-switch", "lazy-hedge"])
 def test_any_number_edited(name):
     """Every number of the document in turn replaced by strange ones: in the first block, between two, in a later."""
     game = Game(EDITED[name])
@@ -91,6 +94,7 @@ def test_any_number_edited(name):
     assert refused > 50
 
 
+@pytest.mark.filterwarnings("ignore:switching_cost from")  # an edited table
 @pytest.mark.parametrize("name", EDITED)
 def test_two_numbers_edited(name):
     """Pairs of them, at random."""

@@ -8,7 +8,7 @@ import hypothesis.strategies as st
 import naive
 import numpy as np
 import pytest
-from every_policy import CASES, RANDOMISED, Game, loss_of
+from every_policy import EVERY, RANDOMISED, Game, loss_of
 from hypothesis import example, given, settings
 from kernel_game import KernelGame
 from strategies import pieces, seeds, unit_losses
@@ -27,7 +27,7 @@ from holdfast.kernels import COMPILED
 from holdfast.players.player import KEPT_PIECES
 from holdfast.policies.policy import packed_parameters
 
-every_policy = pytest.mark.parametrize("name", CASES)
+every_policy = pytest.mark.parametrize("name", EVERY)
 FEW = settings(max_examples=12 if COMPILED else 3)
 
 pytestmark = pytest.mark.plain
@@ -41,7 +41,7 @@ pytestmark = pytest.mark.plain
 @given(steps=pieces(40), saved_after=st.sets(st.integers(0, 39)), seed=seeds)
 @example(steps=[3] * 40, saved_after=set(range(40)), seed=0)
 def test_a_player_saved_and_loaded_at_any_point_continues_with_the_same_arms(name, steps, saved_after, seed):
-    straight, interrupted = Game(CASES[name], seed), Game(CASES[name], seed)
+    straight, interrupted = Game(EVERY[name], seed), Game(EVERY[name], seed)
     for i, rounds in enumerate(steps):
         straight.step(rounds)
         if i in saved_after:
@@ -60,7 +60,7 @@ def test_a_player_saved_and_loaded_at_any_point_continues_with_the_same_arms(nam
 @FEW
 @given(steps=pieces(40), seed=seeds)
 def test_losses_may_come_in_any_pieces(name, steps, seed):
-    whole, cut = Game(CASES[name], seed).play(sum(steps)), Game(CASES[name], seed)
+    whole, cut = Game(EVERY[name], seed).play(sum(steps)), Game(EVERY[name], seed)
     for rounds in steps:
         left = rounds
         while left:
@@ -76,7 +76,7 @@ def test_losses_may_come_in_any_pieces(name, steps, seed):
 @given(shuffle=st.randoms(use_true_random=False))
 @FEW
 def test_losses_of_a_block_may_come_in_any_order(name, shuffle):
-    in_order, shuffled = Game(CASES[name]), Game(CASES[name])
+    in_order, shuffled = Game(EVERY[name]), Game(EVERY[name])
     for _ in range(12):
         for game in (in_order, shuffled):
             game.ask()
@@ -92,23 +92,23 @@ def test_losses_of_a_block_may_come_in_any_order(name, shuffle):
 
 @every_policy
 def test_the_same_seed_plays_the_same_game(name):
-    one, other = Game(CASES[name], 5).play(150), Game(CASES[name], 5).play(150)
+    one, other = Game(EVERY[name], 5).play(150), Game(EVERY[name], 5).play(150)
     assert one.arms == other.arms
     assert one.player.save() == other.player.save()
 
 
 @pytest.mark.parametrize("name", [name for name in RANDOMISED if name != "hold-forever"])
 def test_different_seeds_and_replications_play_different_games(name):
-    games = [tuple(Game(CASES[name], seed).play(400).arms) for seed in range(8)]
+    games = [tuple(Game(EVERY[name], seed).play(400).arms) for seed in range(8)]
     assert len(set(games)) > 4
-    case = CASES[name]
+    case = EVERY[name]
     players = [case.policy.player(seed=1, replication=r) for r in range(30)]
     assert len({player.ask(**case.announced(1)) for player in players}) > 1
 
 
 @every_policy
 def test_a_player_leaves_its_policy_alone(name):
-    case = CASES[name]
+    case = EVERY[name]
     before = repr(case.policy), packed_parameters(case.policy, case.policy.parameters()).tolist()
     Game(case).play(100)
     assert (repr(case.policy), packed_parameters(case.policy, case.policy.parameters()).tolist()) == before
@@ -116,7 +116,7 @@ def test_a_player_leaves_its_policy_alone(name):
 
 @every_policy
 def test_two_players_of_one_policy_share_nothing(name):
-    case = CASES[name]
+    case = EVERY[name]
     alone = Game(case, 3).play(60).arms
     one, other = Game(case, 3), Game(case, 4)
     for rounds in range(1, 61):
@@ -127,7 +127,7 @@ def test_two_players_of_one_policy_share_nothing(name):
 
 @every_policy
 def test_an_arm_is_held_until_its_block_ends(name):
-    game = Game(CASES[name])
+    game = Game(EVERY[name])
     for _ in range(30):
         arm, hold = game.ask(), game.player.hold
         assert hold >= 1
@@ -140,16 +140,16 @@ def test_an_arm_is_held_until_its_block_ends(name):
 
 @every_policy
 def test_switches_count_changes_of_arm_and_the_first_play(name):
-    game = Game(CASES[name])
+    game = Game(EVERY[name])
     assert (game.player.rounds, game.player.switches) == (0, 0)
     game.play(200)
     changes = 1 + sum(a != b for a, b in zip(game.arms, game.arms[1:], strict=False))
     assert (game.player.rounds, game.player.switches) == (200, changes)
 
 
-@pytest.mark.parametrize("name", [name for name in CASES if CASES[name].policy.knows_probabilities])
+@pytest.mark.parametrize("name", [name for name in EVERY if EVERY[name].policy.knows_probabilities])
 def test_probabilities_are_those_the_arm_was_drawn_from(name):
-    game, case = Game(CASES[name]), CASES[name]
+    game, case = Game(EVERY[name]), EVERY[name]
     for _ in range(25):
         before = None if case.announce else game.player.probabilities
         asked = game.ask()
@@ -167,24 +167,24 @@ def test_probabilities_are_those_the_arm_was_drawn_from(name):
 
 @every_policy
 def test_looking_changes_nothing(name):
-    game = Game(CASES[name]).play(37)
+    game = Game(EVERY[name]).play(37)
     saved = game.player.save()
     for _ in range(3):
         assert repr(game.player).startswith("<Player of ")
         assert game.player.rounds == 37
         assert game.player.save() == saved
-        if CASES[name].policy.knows_probabilities and (game.player.hold or CASES[name].announce is None):
+        if EVERY[name].policy.knows_probabilities and (game.player.hold or EVERY[name].announce is None):
             game.player.probabilities[:] = 7.0  # a copy: nobody's state
         assert game.player.save() == saved
 
 
 @every_policy
 def test_what_is_saved_is_json_of_this_version(name):
-    saved = Game(CASES[name]).play(20).player.save()
+    saved = Game(EVERY[name]).play(20).player.save()
     document = json.loads(saved)
     assert document["format"] == "holdfast.player"
     assert document["version"] == 3
-    assert document["player"]["policy"]["policy"] == CASES[name].policy.id
+    assert document["player"]["policy"]["policy"] == EVERY[name].policy.id
 
 
 # ------------------------------------------------------------------------------------ units, rewards, numbers

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, NamedTuple
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from every_policy import CASES, Case, Game
+from every_policy import EVERY, Case, Game
 from hypothesis import given
 from saved_players import resigned
 
@@ -70,7 +70,7 @@ def test_a_kernel_reads_numbers_and_tables_by_name(lengths, rates, first, second
 
 
 def test_every_policy_has_what_its_kernels_name():
-    for case in CASES.values():
+    for case in EVERY.values():
         params = case.policy.parameters()
         assert type(params) is case.policy.kernels.params
         assert len(packed_parameters(case.policy, params)) >= len(params)
@@ -157,10 +157,10 @@ def test_a_saved_number_out_of_its_range_is_refused(name, value):
         hf.Player.load(resigned(saved, lambda content: content["state"].update({name: value})), policy=TakesTurns(2))
 
 
-@pytest.mark.parametrize("name", [name for name in CASES if name != "one arm"])
+@pytest.mark.parametrize("name", [name for name in EVERY if name != "one arm"])
 def test_policies_that_draw_nothing_say_so(name):
     """One that is deterministic plays the same arms whatever the seed; the others do not."""
-    case = CASES[name]
+    case = EVERY[name]
     if case.policy.n_arms == 1:
         return
     games = [tuple(Game(case, seed).play(600).arms) for seed in range(4)]

@@ -7,7 +7,7 @@ import hypothesis.strategies as st
 import naive
 import numpy as np
 import pytest
-from every_policy import CASES, HORIZON, LENGTHS, RATES, loss_of
+from every_policy import CASES, EVERY, HORIZON, LENGTHS, RATES, loss_of
 from hypothesis import given
 from kernel_game import KernelGame
 from statistics_of_samples import SEED, assert_distribution
@@ -299,9 +299,9 @@ def test_parameters_cover_a_horizon_or_say_what_is_missing():
 
 
 @pytest.mark.plain
-@pytest.mark.parametrize("name", [name for name in CASES if name != "tsallis-switch, functions"])
+@pytest.mark.parametrize("name", [name for name in EVERY if name != "tsallis-switch, functions"])
 def test_settings_make_the_policy_again(name):
-    policy = CASES[name].policy
+    policy = EVERY[name].policy
     assert make_policy(policy.settings()) == policy
     assert policy.settings()["policy"] == policy.id
     assert policy.id in POLICIES

@@ -56,7 +56,7 @@ def test_progress_is_told_of_every_game():
     told, pieces = [], []
     Reporting(hf.Threads(2, quick=0), told.append).run(tasks(), pieces.append)
     assert told == [piece.task.count for piece in pieces]
-    assert sum(told) == 2 * 41
+    assert sum(told) == 3 * 41
 
 
 def test_what_is_no_backend_is_refused():

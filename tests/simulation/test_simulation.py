@@ -12,7 +12,7 @@ import naive_games
 import numpy as np
 import polars as pl
 import pytest
-from every_policy import CASES, varying_cost
+from every_policy import EVERY, varying_cost
 from online_play import play_online
 from statistics_of_samples import SEED, assert_mean_at_most, assert_same_mean
 
@@ -36,7 +36,7 @@ def environments(K: int, rounds: int = ROUNDS) -> dict[str, hf.Environment]:
     }
 
 
-ONLINE = [name for name in CASES if name != "own units"]
+ONLINE = [name for name in EVERY if name != "own units"]
 
 
 @pytest.mark.slow
@@ -44,7 +44,7 @@ ONLINE = [name for name in CASES if name != "own units"]
 @pytest.mark.parametrize("name", ONLINE)
 def test_online_player_plays_the_simulated_game(name):
     """Regret, switches and cost after every single round, of every policy in every environment."""
-    policy = CASES[name].policy
+    policy = EVERY[name].policy
     rounds, replication = 150, 2
     for kind, environment in environments(policy.n_arms, rounds).items():
         if environment.n_arms != policy.n_arms:

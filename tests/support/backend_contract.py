@@ -4,6 +4,7 @@ import threading
 from dataclasses import replace
 
 import holdfast as hf
+from holdfast.paths import FixedArm, WorkFunction
 from holdfast.simulation.backends import Backend
 from holdfast.simulation.costs import Costs
 from holdfast.simulation.tasks import Task, run_task
@@ -12,9 +13,14 @@ HORIZON, CHECKPOINTS = 60, (20, 60)
 
 
 def tasks() -> list[Task]:
-    """Two policies, one of them played alone; replications that do not begin at 0 and fill no whole rows."""
+    """Three policies, one played alone, one that sees all; replications do not begin at 0 and fill no whole rows."""
     environment, costs = hf.Bernoulli.with_gap(3, 0.2, shuffled=True), Costs.of(0.5)
-    policies = [hf.TsallisInf(3), hf.BaSE(3, horizon=HORIZON)]
+    paths = [FixedArm(0), FixedArm(2), WorkFunction(1.0)]
+    policies = [
+        hf.TsallisInf(3),
+        hf.BaSE(3, horizon=HORIZON),
+        hf.AdaptiveHedgeSwitch(3, switching_cost=0.5, paths=paths, forecast_rounds=0),
+    ]
     return [Task(p.label, p, environment, HORIZON, costs, CHECKPOINTS, 5, 7, 41) for p in policies]
 
 
@@ -57,7 +63,7 @@ def check_it_serves_again(backend: Backend) -> None:
         backend.run(tasks(), lambda piece: counts.append(piece.task.count))
         backend.run([], counts.append)
     backend.run([replace(tasks()[0], count=1)], lambda piece: counts.append(piece.task.count))
-    assert sum(counts) == 4 * 41 + 1
+    assert sum(counts) == 6 * 41 + 1
 
 
 def check_errors_come_back(backend: Backend) -> None:

@@ -9,6 +9,7 @@ import naive_adaptive
 import naive_rivals
 
 from holdfast import (
+    AdaptiveHedgeSwitch,
     AdaptiveTsallisSwitch,
     AmirTsallis,
     AnytimeAmirTsallis,
@@ -17,19 +18,28 @@ from holdfast import (
     BatchedThompson,
     BlockExp3,
     Exp3,
+    FixedShare,
+    FollowLazyLeader,
     FollowTheLeader,
+    ForecastPlan,
     HoldForever,
     LazyExp3,
+    LazyHedge,
     Player,
     Policy,
+    RandomWalkPerturbation,
+    ShrinkingDartboard,
     StabilityPenaltyMatching,
     ThompsonSampling,
+    Threshold,
     TsallisInf,
     TsallisSwitch,
     Ucb1,
     Ucb2,
     VaryingTsallisSwitch,
+    WorkFunctionAlone,
 )
+from holdfast.paths import FixedArm, Smoothed, WorkFunction
 
 HORIZON = 2000
 LENGTHS = [1 + n % 4 for n in range(HORIZON)]
@@ -162,7 +172,35 @@ CASES = {
 
 DRAW_NOTHING = ("base", "one arm", "adaptive, one arm", "ucb", "follow", "batched", "hold")
 
-RANDOMISED = [name for name in CASES if not name.startswith(DRAW_NOTHING) or "random" in name]
+FEW_PATHS = (FixedArm(0), FixedArm(2), WorkFunction(1.0), Smoothed(0.5, 8))
+"""Quickly compiled."""
+
+IN_SIGHT = {
+    "hedge-switch": Case(AdaptiveHedgeSwitch(4, switching_cost=1.3, forecast_rounds=0)),
+    "hedge-switch, pairs": Case(
+        AdaptiveHedgeSwitch(3, switching_cost=[[0, 1, 2], [1, 0, 1.5], [2, 1.5, 0]], paths=FEW_PATHS, forecast_rounds=3)
+    ),
+    "hedge-switch, announced": Case(
+        AdaptiveHedgeSwitch(4, switching_cost="announced", paths=FEW_PATHS), announce=varying_cost
+    ),
+    "lazy-hedge": Case(LazyHedge(4, switching_cost=1.3, horizon=HORIZON)),
+    "fixed-share": Case(FixedShare(4, switching_cost=1.3, horizon=HORIZON)),
+    "shrinking-dartboard": Case(ShrinkingDartboard(4, switching_cost=1.3, horizon=HORIZON)),
+    "lazy-leader": Case(FollowLazyLeader(4, switching_cost=1.3, horizon=HORIZON)),
+    "random-walk": Case(RandomWalkPerturbation(4)),
+    "work-function": Case(WorkFunctionAlone(4, switching_cost=1.3, scale=2)),
+    "threshold": Case(Threshold(4, switching_cost=1.3, rounds=10)),
+    "forecast-plan": Case(ForecastPlan(4, switching_cost=1.3, period=6)),
+}
+"""Policies that see the losses of all arms; their twins are in test_rivals_in_sight.py and hedge/."""
+
+EVERY = CASES | IN_SIGHT
+
+RANDOMISED = [
+    name
+    for name, case in EVERY.items()
+    if not case.policy.deterministic and (not name.startswith(DRAW_NOTHING) or "random" in name)
+]
 """The cases whose arms hang on the seed."""
 
 
@@ -187,19 +225,25 @@ class Game:
         self.n += 1
         return self.player.ask(**self.case.announced(self.n))
 
-    def losses(self, rounds: int) -> list[float]:
-        """Losses of the arm being played in the next `rounds` rounds, in the player's units."""
+    def losses(self, rounds: int) -> list[Any]:
+        """Losses of the arm being played in the next `rounds` rounds, or of all arms, in the player's units."""
         asked = self.player.ask()
         arm = self.case.policy.arms.index(asked) if self.case.policy.arms else asked
         low, high = self.case.policy.units
         scale = (high - low) * self.case.highest_loss(self.n)
+        if self.case.policy.sees == "all":
+            arms = range(self.case.policy.n_arms)
+            return [[low + scale * loss_of(self.t + i, k) for k in arms] for i in range(rounds)]
         return [low + scale * loss_of(self.t + i, arm) for i in range(rounds)]
 
     def step(self, rounds: int = 1) -> None:
         """Ask, and tell up to `rounds` rounds of the block at once."""
         arm = self.ask()
         rounds = min(rounds, self.player.hold)
-        self.player.tell(sum(self.losses(rounds)), rounds=rounds)
+        if self.case.policy.sees == "all":
+            self.player.tell(*self.losses(rounds))
+        else:
+            self.player.tell(sum(self.losses(rounds)), rounds=rounds)
         self.t += rounds
         self.arms += [arm] * rounds
 

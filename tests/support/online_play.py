@@ -32,7 +32,9 @@ def play_online(
         end = min(t + player.hold, rounds)
         place = (arm + shift) % K
         blocks.append((place, t, end, lam))
-        if end < rounds:
+        if end < rounds and policy.sees == "all":
+            player.tell([environment.draw((i + shift) % K, t, end, stream) for i in range(K)])
+        elif end < rounds:
             player.tell(environment.draw(place, t, end, stream), rounds=end - t)
         t = end
     return player, blocks

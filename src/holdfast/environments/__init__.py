@@ -1,6 +1,7 @@
 """The environments: total and expected loss of an arm over any run of rounds, in closed form."""
 
 from holdfast.environments.environment import Environment
+from holdfast.environments.forecast_table import ForecastTable
 from holdfast.environments.hard_cases import ChangingBest, Corrupted, Drifting, JumpingLevels, Seasonal, UnseenTurn
 from holdfast.environments.loss_table import LossTable
 from holdfast.environments.multi_scale_walk import MultiScaleWalk
@@ -17,6 +18,7 @@ __all__ = [
     "Corrupted",
     "Drifting",
     "Environment",
+    "ForecastTable",
     "Found",
     "JumpingLevels",
     "LossTable",

@@ -42,6 +42,11 @@ class Environment(ABC):
     id: ClassVar[str]
     total_kernel: ClassVar[Callable[..., Any]]
     gap_kernel: ClassVar[Callable[..., Any]]
+    shut_kernel: ClassVar[Callable[..., Any] | None] = None
+    """``shut(tables, state, t, shift)``: puts into the state of a policy that sees all losses which arms are not
+    available in round t; None where all are."""
+    ahead_kernel: ClassVar[Callable[..., Any] | None] = None
+    """The same for a policy that plans: also forecasts."""
 
     shuffled: bool = field(default=False, kw_only=True)
     """Rotate the arms by a random number of places, drawn anew in each replication: no policy can profit from where
@@ -66,6 +71,11 @@ class Environment(ABC):
     def units(self) -> tuple[float, float]:
         """The lowest and the highest loss that one round can have."""
         return UNIT_RANGE
+
+    @property
+    def closes_arms(self) -> bool:
+        """Whether some arm is not available in some round."""
+        return False
 
     @property
     def loss_range(self) -> tuple[float, float]:

@@ -28,7 +28,7 @@ IN_MEMORY = 2**30
 @kernel
 def total(tables: Any, places: Any, start: float, stop: float, streams: Any, totals: Any) -> None:
     """Two lookups in the prefix sums, as a share of the units."""
-    sums, facts = tables
+    sums, facts = tables[0], tables[1]
     s, t, unit = int(start), int(stop), facts[1]
     for g in range(totals.shape[0]):
         totals[g] = (sums[t, int(places[g])] - sums[s, int(places[g])]) / unit
@@ -37,7 +37,7 @@ def total(tables: Any, places: Any, start: float, stop: float, streams: Any, tot
 @kernel
 def gap(tables: Any, places: Any, start: float, stop: float, gaps: Any) -> None:
     """What the arm really lost more than the reference arm."""
-    sums, facts = tables
+    sums, facts = tables[0], tables[1]
     s, t, best = int(start), int(stop), int(facts[0])
     for g in range(gaps.shape[0]):
         gaps[g] = (sums[t, int(places[g])] - sums[s, int(places[g])]) - (sums[t, best] - sums[s, best])

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from holdfast.checks import whole_number, written_range
+from holdfast.checks import one_of, whole_number, written_range
 from holdfast.command_line import LIST, RANGE, Backend, Command, Scheduler, Workers, names, numbers, policy_names
 from holdfast.errors import printable
 
@@ -34,6 +34,7 @@ def arena(
     quick: Annotated[
         bool, typer.Option("--quick", help="A first look: a few of both, 8 replications, T = 10,000.")
     ] = False,
+    sees: Annotated[str, typer.Option(help="Whose losses the policies see: own (their arm's), or all.")] = "own",
     backend: Backend = "threads",
     scheduler: Scheduler = None,
     workers: Workers = None,
@@ -57,6 +58,7 @@ def arena(
         horizon=None if horizon is None else whole_number("horizon", horizon, least=1),
         seed=seed,
         quick=quick,
+        sees=one_of("sees", sees, ("own", "all")),  # type: ignore[arg-type]  # one of these two
         backend=backend,
         scheduler=scheduler,
         workers=workers,

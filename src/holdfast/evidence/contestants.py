@@ -1,4 +1,7 @@
-"""Who plays in the arena: every policy of the package, the paper's with both estimators, and rules made by hand."""
+"""Who plays in the arena: every policy of the package, the paper's with both estimators, and rules made by hand.
+
+Policies that see the losses of all arms play apart from those that see the loss of their own: it would not be fair.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from typing import Any
 from holdfast.environments import Environment
 from holdfast.errors import InvalidParameter, nearest
 from holdfast.policies import POLICIES, Policy
+from holdfast.policies.policy import Feedback
 from holdfast.simulation.costs import Costs
 from holdfast.studies.policies import study_policy
 from holdfast.studies.user_classes import fields_of, is_own
@@ -25,8 +29,32 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
 }
 """Policies with other options than their id stands for; cooldowns and thresholds are what practitioners add."""
 
-ENTRIES: Mapping[str, Mapping[str, Any]] = {**{name: {"policy": name} for name in POLICIES}, **VARIANTS}
-"""Everyone by name, as a study's table would have it."""
+IN_SIGHT: Mapping[str, Mapping[str, Any]] = {
+    **{
+        name: {"policy": name}
+        for name in (
+            "hedge-switch",
+            "lazy-hedge",
+            "fixed-share",
+            "shrinking-dartboard",
+            "lazy-leader",
+            "random-walk",
+            "work-function",
+            "threshold",
+        )
+    },
+    "seasonal-plan-24": {"policy": "forecast-plan", "period": 24},
+}
+"""Those who see the losses of all arms, as a study's table would have them."""
+
+ENTRIES: Mapping[str, Mapping[str, Any]] = {
+    **{name: {"policy": name} for name in POLICIES if all(name != entry["policy"] for entry in IN_SIGHT.values())},
+    **VARIANTS,
+}
+"""The others by name."""
+
+OWN_LOSS = "adaptive"
+"""Plays among those who see all, to show what seeing is worth."""
 
 QUICK = (
     "adaptive",
@@ -41,19 +69,31 @@ QUICK = (
 """A few for a first look: the compiler takes seconds for each."""
 
 
-def chosen_policies(names: object = None, *, quick: bool = False) -> tuple[str, ...]:
-    """Names of the policies to play: all, a few, or these, user-defined ones as ``"module:Class"``, and the paper's."""
+def chosen_policies(names: object = None, *, quick: bool = False, sees: Feedback = "own") -> tuple[str, ...]:
+    """Names of the policies to play: all, a few, or these, user-defined ones as ``"module:Class"``, and the paper's.
+
+    Parameters
+    ----------
+    names
+        A list, or names with commas between them.
+    quick
+        A few for a first look, unless names are given.
+    sees
+        Whether they see the loss of their own arm or those of all arms; then `OWN_LOSS` plays too.
+    """
+    known = {OWN_LOSS: {}, PAPER: {}, **IN_SIGHT} if sees == "all" else ENTRIES
+    always = (OWN_LOSS, PAPER) if sees == "all" else (PAPER,)
     if names is None:
-        return QUICK if quick else tuple(ENTRIES)
+        return QUICK if quick and sees == "own" else tuple(known)
     if isinstance(names, str):
         names = [name.strip() for name in names.split(",") if name.strip()]
     if not isinstance(names, Sequence) or not names:
-        raise InvalidParameter("policies", f"must be a list of names; there are {', '.join(ENTRIES)}", names)
+        raise InvalidParameter("policies", f"must be a list of names; there are {', '.join(known)}", names)
     for name in names:
-        if name not in ENTRIES and not is_own(name):
-            rule = f"must be of {', '.join(ENTRIES)}, or your own module:Class{nearest(str(name), ENTRIES)}"
+        if name not in known and not is_own(name):
+            rule = f"must be of {', '.join(known)}, or your own module:Class{nearest(str(name), known)}"
             raise InvalidParameter("policies", rule, name)
-    return tuple(dict.fromkeys([*names, PAPER]))
+    return tuple(dict.fromkeys([*names, *always]))
 
 
 def contestants(
@@ -64,7 +104,7 @@ def contestants(
     made: dict[str, Policy] = {}
     code: dict[str, str] = {}
     for name in names:
-        entry = {"policy": name} if is_own(name) else {**ENTRIES[name], "name": name}
+        entry = {"policy": name} if is_own(name) else {**{**ENTRIES, **IN_SIGHT}[name], "name": name}
         label, policy, own = study_policy(f"policy {name}", entry, environment, horizon, costs, Path())
         if label in made:
             raise InvalidParameter("policies", "must have different names", label)

@@ -29,6 +29,8 @@ class ArenaFindings:
     """The worst ratio of each policy with other floors."""
     curves: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     """Means over the rounds, for each environment."""
+    in_sight: pl.DataFrame | None = None
+    """Costs over that of the best fixed arm, where the policies see the losses of all arms (`in_sight.compared`)."""
     provenance: Mapping[str, str] = field(default_factory=dict)
 
     def marked(self, policy: str) -> str:

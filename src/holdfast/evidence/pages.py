@@ -12,6 +12,7 @@ import numpy as np
 from holdfast.evidence.conclusions import conclusions
 from holdfast.evidence.contestants import PAPER
 from holdfast.evidence.findings import KNOWS_T, ArenaFindings
+from holdfast.evidence.in_sight import section as in_sight_section
 from holdfast.evidence.measures import FLOOR
 from holdfast.evidence.worlds import GROUPS, World
 from holdfast.extras import pl
@@ -36,6 +37,7 @@ def report_of(findings: ArenaFindings) -> str:
     """The page of these findings."""
     groups = [name for name in GROUPS if findings.group(name)]
     sections = [
+        *([] if findings.in_sight is None else [in_sight_section(findings)]),
         _worst(findings),
         *(_group(findings, name) for name in groups),
         *([_growth(findings)] if findings.settings.shorter else []),

@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import holdfast
+from holdfast.checks import one_of
 from holdfast.environments.environment import UNIT_RANGE
+from holdfast.evidence import in_sight
 from holdfast.evidence.contestants import chosen_policies, knows_horizon
 from holdfast.evidence.findings import ArenaFindings
 from holdfast.evidence.measures import FLOOR, costs_of, tabulated, worst_cases, worst_ratios
@@ -23,6 +25,7 @@ from holdfast.evidence.pages import report_of
 from holdfast.evidence.settings import ArenaSettings, cell_name, study_of
 from holdfast.evidence.worlds import TRACE_COSTS, chosen_worlds, trace_worlds
 from holdfast.files import claimed
+from holdfast.policies.policy import Feedback
 from holdfast.result_files import parquet_bytes
 from holdfast.results import Result
 from holdfast.runs.outputs import Outputs
@@ -58,6 +61,7 @@ def run_arena(
     horizon: int | None = None,
     seed: int = 0,
     quick: bool = False,
+    sees: Feedback = "own",
     backend: str | Backend = "threads",
     scheduler: str | None = None,
     workers: int | None = None,
@@ -80,6 +84,9 @@ def run_arena(
         As in `simulate`.
     quick
         A first look: a few policies and environments, 8 replications of 10,000 rounds.
+    sees
+        ``"all"`` plays the policies that see the losses of all arms instead, where the best arm changes, with 20
+        replications of 10,000 rounds, and compares costs with that of the best fixed arm.
     backend, scheduler, workers, progress
         As in `simulate`.
     resume
@@ -87,10 +94,12 @@ def run_arena(
     echo, verbose
         Called with each message; with `verbose` also for each finished table.
     """
+    if one_of("sees", sees, ("own", "all")) == "all" and not quick:
+        replications, horizon, environments = in_sight.defaults(replications, horizon, environments, bool(traces))
     settings = ArenaSettings.of(replications, horizon, seed, quick=quick)
     given = trace_worlds(traces, switching_costs, units=units, index=index)
     worlds = chosen_worlds(settings.horizon, given, environments, quick=quick)
-    study, played = study_of(worlds, chosen_policies(policies, quick=quick), settings)
+    study, played = study_of(worlds, chosen_policies(policies, quick=quick, sees=sees), settings)
     place = Path(out)
     with claimed(place, "playing an arena"):
         Outputs(place, "an arena").refuse_foreign((TABLE, DOCUMENT, PAGE))
@@ -123,6 +132,7 @@ def run_arena(
         worst=worst_cases(table),
         floors=worst_ratios(worlds, costs),
         curves=curves,
+        in_sight=in_sight.compared(worlds, costs, switches) if sees == "all" else None,
         provenance={"backend": Result.read(run.files[cell_name(worlds[0])]).provenance["backend"]},
     )
     with claimed(place, "writing an arena"):
@@ -154,4 +164,5 @@ def _document(findings: ArenaFindings) -> dict[str, Any]:
             name: {f"{floor:g}": value for floor, value in row.items()} for name, row in findings.floors.items()
         },
         "table": findings.table.to_dicts(),
+        **({} if findings.in_sight is None else {"in_sight": findings.in_sight.to_dicts()}),
     }

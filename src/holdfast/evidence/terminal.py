@@ -6,6 +6,7 @@ from typing import Any
 
 from holdfast.errors import printable
 from holdfast.evidence.findings import KNOWS_T, ArenaFindings
+from holdfast.evidence.in_sight import summary as in_sight_summary
 from holdfast.evidence.measures import FLOOR
 from holdfast.number_format import counted, number
 
@@ -18,6 +19,8 @@ WIDTHS = (25, 7, 7, 22, 7, 6, 6)
 
 def summary(findings: ArenaFindings) -> list[str]:
     """The worst cases of each policy, those of least worst ratio first."""
+    if findings.in_sight is not None:
+        return in_sight_summary(findings)
     settings = findings.settings
     lines = [
         f"{counted(len(findings.policies), 'policy', 'policies')} in "

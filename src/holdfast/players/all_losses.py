@@ -51,9 +51,12 @@ class AllLossesPlayer(Player, sees="all"):
     def certificate(self) -> float:
         """What this policy has cost more than the best of its paths so far, at most and on average, in units of losses.
 
-        On average over its own draws: the losses are those that were told, whatever they are.
+        On average over its own draws: the losses are those that were told, whatever they are. Only a mixture of paths
+        has one.
         """
-        return self.policy.certificate(self._state)  # type: ignore[attr-defined, no-any-return]
+        if not hasattr(self.policy, "certificate"):
+            raise AttributeError(f"{self.policy.label} has no certificate: use holdfast.AdaptiveHedgeSwitch")
+        return self.policy.certificate(self._state)  # type: ignore[no-any-return]
 
     def ask(  # type: ignore[override]  # a loss bound is not announced to such a policy
         self,
@@ -127,7 +130,8 @@ class AllLossesPlayer(Player, sees="all"):
 
     def _closed(self, available: Any) -> Array:
         """1 where an arm is not available, a row for each round."""
-        K, most = self.policy.n_arms, max(len(self._state.closed) // self.policy.n_arms, 1)
+        K = self.policy.n_arms
+        most = max(len(getattr(self._state, "closed", ())) // K, 1)
         listed = list(available) if isinstance(available, (list, tuple, set, frozenset)) else available
         flags = np.array(listed if not isinstance(listed, list) or _are_flags(listed) else [], dtype=object)
         if flags.size == 0 and isinstance(listed, list):

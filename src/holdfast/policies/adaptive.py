@@ -253,7 +253,7 @@ class AdaptiveTsallisSwitch(Policy):
             if self.switching_cost != ANNOUNCED:
                 raise InvalidParameter("switching_cost", "must be a number or 'announced'", self.switching_cost)
         else:
-            self._set("switching_cost", self.checked_cost(self.switching_cost))
+            self._set("switching_cost", self.one_cost(self.switching_cost))
         for name, above, most in (
             ("longest_step_down", 0.0, 1.9),  # a step of 2 would reach beyond the simplex
             ("longest_step_up", 0.0, LARGEST),

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache, cached_property
@@ -229,20 +230,32 @@ def drawn(weights: Any, u: float) -> int:
 
 
 @kernel
-def lazy_move(params: Any, game: Any, here: int, u: float) -> int:
-    """Line 3 with one λ: stay with probability min(1, P(a)/P_before(a)), else go where probability has grown."""
-    P, before, grown, moved = game.P, game.before, game.value, 0.0
+def coupled_move(P: Any, before: Any, grown: Any, here: int, u: float) -> int:
+    """The arm drawn from P by who stands on `here`, drawn from `before`, with the fewest switches.
+
+    Stay with probability min(1, P(a)/P_before(a)), else go where probability has `grown`. In the first round `here` is
+    −1 and `before` all zeros.
+    """
+    moved = 0.0
     for i in range(P.shape[0]):
         grown[i, 0] = max(P[i, 0] - before[i, 0], 0.0)
         moved += grown[i, 0]
-    game.moving[0] = game.lam[0] * moved
     if here < 0:
-        game.moving[0] = game.lam[0]
         return drawn(P, u)
     stays = P[here, 0] / before[here, 0] if before[here, 0] > 0.0 else 1.0
     if u < stays or moved == 0.0:
         return here
     return drawn(grown, (u - stays) / (1.0 - stays))
+
+
+@kernel
+def lazy_move(params: Any, game: Any, here: int, u: float) -> int:
+    """Line 3 with one λ, and what it costs on average."""
+    arm, moved = coupled_move(game.P, game.before, game.value, here, u), 0.0
+    for i in range(game.P.shape[0]):
+        moved += game.value[i, 0]
+    game.moving[0] = game.lam[0] * moved if here >= 0 else game.lam[0]
+    return arm
 
 
 @kernel
@@ -368,66 +381,26 @@ def hedge_kernels(kinds: tuple[tuple[PathKernels, int], ...], sizes: Sizes) -> K
 
 
 @dataclass(frozen=True)
-class AdaptiveHedgeSwitch(Policy):
-    """For who sees the losses of all arms after each round: a mixture of simple paths, with a certificate of its own.
+class OfPaths(Policy):
+    """What mixes paths, or plays one: it knows what switches cost, and which arms are available."""
 
-    Each path is a strategy such as "stay with arm 3", "move when another arm has been cheaper by λ", "plan the next two
-    days on what the last days were like", "plan on the given forecast". On average the policy costs no more than the
-    best of its paths plus ``player.certificate``, whatever the losses are; it needs no horizon and no tuning. Use
-    `AdaptiveTsallisSwitch` where only the loss of the arm in play is seen.
-
-    Parameters
-    ----------
-    n_arms
-        The number of arms K. Left out where `arms` names them.
-    arms, units
-        Names of the arms; the lowest and the highest loss of a round. As for every policy.
-    switching_cost
-        λ, what one switch costs in the units of `units`; or a table with a row of costs for each arm to leave and
-        a column for each arm to go to; or ``"announced"``: then each round's λ is given by
-        ``ask(switching_cost=...)``.
-    period
-        Rounds after which losses repeat, such as 24 for hours; or several, ``(24, 168)``; or none, ``()``. If left out,
-        a period of 7, 12, 24 or 48 rounds is looked for in what was seen.
-    paths
-        The paths to mix instead of the default ones: ``[*default_paths(K), MyPath()]``.
-    forecast_rounds
-        The most rounds of a forecast in ``ask(forecast=...)`` that are looked at.
-    stale
-        For how many rounds the last known loss stands for one that is not given. After that it is an error.
-
-    >>> player = AdaptiveHedgeSwitch(arms=["north", "south"], switching_cost=0.5, period=24).player(seed=1)
-    >>> arm = player.ask()
-    >>> player.tell(losses={"north": 0.2, "south": 0.7})
-    >>> player.certificate > 0
-    True
-    """
-
-    id: ClassVar[str] = "hedge-switch"
     waits_for_losses: ClassVar[bool] = True
 
     switching_cost: float | Literal["announced"] | CostTable = field(kw_only=True)
-    period: int | Sequence[int] | None = field(default=None, kw_only=True)
-    paths: Sequence[Any] | None = field(default=None, kw_only=True)
-    forecast_rounds: int = field(default=48, kw_only=True)
+    """λ, a table with a cost for each pair of arms, or ``"announced"``."""
+    forecast_rounds: int = field(default=0, kw_only=True)
+    """The most rounds of a forecast in ``ask(forecast=...)`` that are looked at."""
     stale: int = field(default=0, kw_only=True)
+    """For how many rounds the last known loss stands for one that is not given."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not isinstance(self.switching_cost, str) or self.switching_cost != ANNOUNCED:
             self._set("switching_cost", self._checked_switching_cost())
-        periods = (self.period,) if self.period is None or not isinstance(self.period, Sequence) else self.period
-        if self.period is not None:
-            checked = tuple(whole_number("period", p, least=2, most=LONGEST_PERIOD) for p in periods)
-            self._set("period", checked[0] if len(checked) == 1 else checked)
         self._set(
             "forecast_rounds", whole_number("forecast_rounds", self.forecast_rounds, least=0, most=LONGEST_PERIOD)
         )
         self._set("stale", whole_number("stale", self.stale, least=0))
-        if self.paths is not None:
-            if isinstance(self.paths, (str, Mapping)) or not isinstance(self.paths, Sequence) or not self.paths:
-                raise InvalidParameter("paths", "must be a list of paths such as WorkFunction(2)", self.paths)
-            self._set("paths", tuple(made_path(path) for path in self.paths))
 
     def _checked_switching_cost(self) -> float | CostTable:
         cost = self.switching_cost
@@ -441,7 +414,7 @@ class AdaptiveHedgeSwitch(Policy):
             warnings.warn(
                 f"switching_cost from {a!r} to {c!r} is more than by way of {b!r}: shortest ways are used instead",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=6,
             )
         return table
 
@@ -449,16 +422,10 @@ class AdaptiveHedgeSwitch(Policy):
         """The settings alone: kernels are composed again where they are needed."""
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
-    @cached_property
+    @property
+    @abstractmethod
     def mixed(self) -> tuple[Path, ...]:
-        """The paths that are mixed; those of one kind stand together."""
-        if self.paths is not None:
-            order: dict[Any, list[Path]] = {}
-            for path in self.paths:
-                order.setdefault((path.kernels, len(path.own())), []).append(path)
-            return tuple(path for group in order.values() for path in group)
-        periods = (self.period,) if isinstance(self.period, int) else self.period
-        return default_paths(self.n_arms, periods, self.forecast_rounds)
+        """The paths; those of one kind stand together."""
 
     if TYPE_CHECKING:
 
@@ -502,15 +469,9 @@ class AdaptiveHedgeSwitch(Policy):
         """The mixture of this round."""
         return np.array(state.P)
 
-    def certificate(self, state: Any) -> float:
-        """2Δ: what the game has cost more than the best path, at most and on average, in the units of the losses."""
-        return 2.0 * float(state.delta[0]) * self.unit
-
     def settings(self) -> dict[str, Any]:
         """The parameters as plain values, enough to make this policy again."""
         values = super().settings()
-        if self.paths is not None:
-            values["paths"] = [path.settings() for path in self.paths]
         if isinstance(self.switching_cost, tuple):
             values["switching_cost"] = [list(row) for row in self.switching_cost]
         return values
@@ -521,15 +482,103 @@ class AdaptiveHedgeSwitch(Policy):
         must_be(state["n"] >= 0 and state["n"] == int(state["n"]), "n must be a number of rounds")
         must_be(0 <= state["last"] <= K and (state["last"] > 0) == (state["n"] > 0), "last must be an arm")
         must_be(state["first"] >= 0 and 0 <= state["rows"] <= self.forecast_rounds, "rows must be those of a forecast")
-        must_be(state["lam"] >= 0, "lam must not be negative")
-        must_be(set(state["shut"]) <= {0.0, 1.0} and min(state["age"]) >= 0, "shut and age must be known")
+        lam = state["lam"]
+        must_be(0 <= lam <= LARGEST and 0 <= state["moving"] <= lam * (1 + 1e-9), "lam must be a switching cost")
         if state["n"] == 0:
             return
-        must_be(state["delta"] > 0 and abs(state["gap"]) <= LARGEST, "delta must be positive")
+        must_be(0 < state["delta"] <= LARGEST, "delta must be positive")
+        must_be(max(abs(state["gap"]), abs(state["gap_low"])) <= LARGEST, "gap must be a sum")
+        must_be(min(state["paid"]) >= 0 and max(state["paid"]) <= lam, "paid must be what a switch costs")
+        for name in ("level", "before"):
+            must_be(min(state[name]) >= 0 and max(state[name]) <= 1 + 1e-9, f"{name} must be from 0 to 1")
         must_be(all(0 <= arm < K and arm == int(arm) for arm in state["at"]), f"at must be {N} arms")
-        must_be(min(state["C"]) >= 0, "C must not be negative")
+        must_be(min(state["C"]) >= 0 and max(state["C"]) <= LARGEST, "C must not be negative")
         for name in ("p", "P"):
             must_be(min(state[name]) >= 0 and abs(sum(state[name]) - 1.0) < 1e-9, f"{name} must be weights")
+        number = vector = 0
+        for path in self.mixed:
+            layout = path.kernels.layout
+            numbers = np.array(state["numbers"][number : number + layout.n_numbers])
+            vectors = np.array(state["vectors"][vector * K : (vector + layout.n_vectors) * K])
+            rule = layout.broken_rule(layout.saved(numbers, vectors), K)
+            must_be(rule is None, f"memory of {path.id}: {rule}")
+            number, vector = number + layout.n_numbers, vector + layout.n_vectors
+
+
+@dataclass(frozen=True)
+class AdaptiveHedgeSwitch(OfPaths):
+    """For who sees the losses of all arms after each round: a mixture of simple paths, with a certificate of its own.
+
+    Each path is a strategy such as "stay with arm 3", "move when another arm has been cheaper by λ", "plan the next two
+    days on what the last days were like", "plan on the given forecast". On average the policy costs no more than the
+    best of its paths plus ``player.certificate``, whatever the losses are; it needs no horizon and no tuning. Use
+    `AdaptiveTsallisSwitch` where only the loss of the arm in play is seen.
+
+    Parameters
+    ----------
+    n_arms
+        The number of arms K. Left out where `arms` names them.
+    arms, units
+        Names of the arms; the lowest and the highest loss of a round. As for every policy.
+    switching_cost
+        λ, what one switch costs in the units of `units`; or a table with a row of costs for each arm to leave and
+        a column for each arm to go to; or ``"announced"``: then each round's λ is given by
+        ``ask(switching_cost=...)``.
+    period
+        Rounds after which losses repeat, such as 24 for hours; or several, ``(24, 168)``; or none, ``()``. If left out,
+        a period of 7, 12, 24 or 48 rounds is looked for in what was seen.
+    paths
+        The paths to mix instead of the default ones: ``[*default_paths(K), MyPath()]``.
+    forecast_rounds
+        The most rounds of a forecast in ``ask(forecast=...)`` that are looked at.
+    stale
+        For how many rounds the last known loss stands for one that is not given. After that it is an error.
+
+    >>> player = AdaptiveHedgeSwitch(arms=["north", "south"], switching_cost=0.5, period=24).player(seed=1)
+    >>> arm = player.ask()
+    >>> player.tell(losses={"north": 0.2, "south": 0.7})
+    >>> player.certificate > 0
+    True
+    """
+
+    id: ClassVar[str] = "hedge-switch"
+
+    period: int | Sequence[int] | None = field(default=None, kw_only=True)
+    paths: Sequence[Any] | None = field(default=None, kw_only=True)
+    forecast_rounds: int = field(default=48, kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        periods = (self.period,) if self.period is None or not isinstance(self.period, Sequence) else self.period
+        if self.period is not None:
+            checked = tuple(whole_number("period", p, least=2, most=LONGEST_PERIOD) for p in periods)
+            self._set("period", checked[0] if len(checked) == 1 else checked)
+        if self.paths is not None:
+            if isinstance(self.paths, (str, Mapping)) or not isinstance(self.paths, Sequence) or not self.paths:
+                raise InvalidParameter("paths", "must be a list of paths such as WorkFunction(2)", self.paths)
+            self._set("paths", tuple(made_path(path) for path in self.paths))
+
+    @cached_property
+    def mixed(self) -> tuple[Path, ...]:
+        """The paths that are mixed; those of one kind stand together."""
+        if self.paths is not None:
+            order: dict[Any, list[Path]] = {}
+            for path in self.paths:
+                order.setdefault((path.kernels, len(path.own())), []).append(path)
+            return tuple(path for group in order.values() for path in group)
+        periods = (self.period,) if isinstance(self.period, int) else self.period
+        return default_paths(self.n_arms, periods, self.forecast_rounds)
+
+    def certificate(self, state: Any) -> float:
+        """2Δ: what the game has cost more than the best path, at most and on average, in the units of the losses."""
+        return 2.0 * float(state.delta[0]) * self.unit
+
+    def settings(self) -> dict[str, Any]:
+        """The parameters as plain values, enough to make this policy again."""
+        values = super().settings()
+        if self.paths is not None:
+            values["paths"] = [path.settings() for path in self.paths]
+        return values
 
 
 def _kind(path: Path) -> tuple[PathKernels, int]:

@@ -26,12 +26,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 from holdfast._numba.compile import kernel
 from holdfast.checks import address_of, class_at, made, one_of, real_number, whole_number
 from holdfast.errors import InvalidParameter
-from holdfast.layouts import Layout, PerArm, Scalar, layout_of, several
+from holdfast.layouts import Layout, PerArm, Range, Scalar, layout_of, several
 from holdfast.policies.policy import Kernel
 
 LONGEST_PERIOD = 100_000
@@ -387,7 +387,7 @@ class FoundMemory(NamedTuple):
     whole: several(Scalar, len(FOUND_PERIODS))  # type: ignore[valid-type]
     half: several(Scalar, len(FOUND_PERIODS))  # type: ignore[valid-type]
     deviation: PerArm
-    period: Scalar  # the one that was found, or 0
+    period: Annotated[Scalar, Range(0.0, LONGEST_FOUND, whole=True)]  # the one that was found, or 0
 
 
 @kernel

@@ -26,14 +26,28 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.checks import address_of, number_range, real_number, whole_number
 from holdfast.errors import BadSavedState, InvalidParameter
-from holdfast.layouts import ArmIndex, Array, Layout, ParamsLayout, PerArm, Range, Whole, layout_of, params_layout_of
+from holdfast.layouts import (
+    ArmIndex,
+    Array,
+    Flag,
+    Layout,
+    NonNegative,
+    ParamsLayout,
+    PerArm,
+    Probability,
+    Range,
+    Whole,
+    layout_of,
+    params_layout_of,
+)
+from holdfast.policies.switching_costs import checked_costs
 
 if TYPE_CHECKING:
     from holdfast.players.player import Player
@@ -119,9 +133,9 @@ class Kernels(_Kernels):
 class AllSeen(NamedTuple):
     """What the state of every policy that sees all losses has, whatever else it has (`holdfast.layouts.extended`)."""
 
-    known: PerArm  # the losses of the last round
-    age: PerArm  # rounds since they were told
-    shut: PerArm  # 1 where an arm is not available in this round
+    known: Annotated[PerArm, Probability]  # the losses of the last round
+    age: Annotated[PerArm, NonNegative]  # rounds since they were told
+    shut: Annotated[PerArm, Flag]  # 1 where an arm is not available in this round
 
 
 @cache
@@ -239,6 +253,16 @@ class Policy(metaclass=FormerNames):
         """What one switch costs, in `units`; or an error."""
         return real_number("switching_cost", value, least=0, most=HIGHEST_COST * self.unit)
 
+    def one_cost(self, value: object) -> float:
+        """The same, of a policy that knows one cost: of a table with a cost for each pair of arms the largest entry."""
+        if isinstance(value, str) or not isinstance(value, (Sequence, np.ndarray)):
+            return self.checked_cost(value)
+        table, _ = checked_costs(value, self.n_arms, HIGHEST_COST * self.unit)
+        largest = max(map(max, table))
+        message = f"{self.label} knows one switching_cost for all pairs of arms: the largest of the table, {largest:g}"
+        warnings.warn(message, UserWarning, stacklevel=5)
+        return largest
+
     def parameters(self) -> Any:
         """What the kernels read as `params`: a value of the NamedTuple `kernels.params`."""
         return np.empty(0)
@@ -339,11 +363,11 @@ class WithSwitchingCost(Policy):
     """A policy that knows what a switch costs."""
 
     switching_cost: float = field(kw_only=True)
-    """λ: what one switch costs, in `units`."""
+    """λ: what one switch costs, in `units`. Of a table with a cost for each pair of arms the largest is taken."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._set("switching_cost", self.checked_cost(self.switching_cost))
+        self._set("switching_cost", self.one_cost(self.switching_cost))
 
     @property
     def lam(self) -> float:

@@ -15,17 +15,25 @@ from holdfast.policies.amir import AmirTsallis, AnytimeAmirTsallis
 from holdfast.policies.batched_elimination import BatchedElimination
 from holdfast.policies.elimination import BaSE
 from holdfast.policies.exp3 import BlockExp3, Exp3
+from holdfast.policies.fixed_share import FixedShare
+from holdfast.policies.forecast_plan import ForecastPlan
 from holdfast.policies.hedge_switch import AdaptiveHedgeSwitch
 from holdfast.policies.hold_forever import HoldForever
 from holdfast.policies.lazy_exp3 import LazyExp3
+from holdfast.policies.lazy_hedge import LazyHedge
+from holdfast.policies.lazy_leader import FollowLazyLeader
 from holdfast.policies.policy import RENAMED, Policy
+from holdfast.policies.random_walk import RandomWalkPerturbation
+from holdfast.policies.shrinking_dartboard import ShrinkingDartboard
 from holdfast.policies.spm import StabilityPenaltyMatching
 from holdfast.policies.thompson import ThompsonSampling
+from holdfast.policies.threshold import Threshold
 from holdfast.policies.ts2 import BatchedThompson
 from holdfast.policies.tsallis_inf import TsallisInf
 from holdfast.policies.tsallis_switch import TsallisSwitch, VaryingTsallisSwitch
 from holdfast.policies.ucb import FollowTheLeader, Ucb1
 from holdfast.policies.ucb2 import Ucb2
+from holdfast.policies.work_function import WorkFunctionAlone
 
 POLICIES: Mapping[str, tuple[type[Policy], Mapping[str, Any]]] = {
     "adaptive": (AdaptiveTsallisSwitch, {}),
@@ -49,6 +57,14 @@ POLICIES: Mapping[str, tuple[type[Policy], Mapping[str, Any]]] = {
     "amir-anytime": (AnytimeAmirTsallis, {}),
     "spm": (StabilityPenaltyMatching, {}),
     "hold-forever": (HoldForever, {}),
+    "lazy-hedge": (LazyHedge, {}),
+    "shrinking-dartboard": (ShrinkingDartboard, {}),
+    "lazy-leader": (FollowLazyLeader, {}),
+    "random-walk": (RandomWalkPerturbation, {}),
+    "work-function": (WorkFunctionAlone, {}),
+    "fixed-share": (FixedShare, {}),
+    "threshold": (Threshold, {}),
+    "forecast-plan": (ForecastPlan, {}),
 }
 """Each policy id with the class that plays it and the options it stands for."""
 

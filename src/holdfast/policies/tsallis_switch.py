@@ -71,7 +71,7 @@ class TsallisSwitch(tsallis.Tsallis):
         if self.switching_cost is None:
             raise InvalidParameter("switching_cost", "must be given to TsallisSwitch", None)
         one_of("estimator", self.estimator, tsallis.FASTER)
-        self._set("switching_cost", self.checked_cost(self.switching_cost))
+        self._set("switching_cost", self.one_cost(self.switching_cost))
         if (self.block_lengths is None) != (self.learning_rates is None):
             missing = "learning_rates" if self.learning_rates is None else "block_lengths"
             raise InvalidParameter(missing, "must be given together with the other half of the schedule", None)

@@ -1,9 +1,11 @@
-"""What a switch costs in a simulation: a number, or a sequence λ_1, λ_2, … of the blocks (Theorem 4's setting)."""
+"""What a switch costs in a simulation: a number, a sequence λ_1, λ_2, … of the blocks (Theorem 4's setting), or a table
+with a cost for each pair of arms."""
 
 from __future__ import annotations
 
 import math
 import threading
+import warnings
 from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.checks import real_number
+from holdfast.checks import LARGEST, real_number
 from holdfast.errors import InvalidParameter
 from holdfast.layouts import Array
+from holdfast.policies.switching_costs import CostTable, checked_costs
 
-SwitchingCost = float | Sequence[float] | Callable[[int], float]
+SwitchingCost = float | Sequence[float] | Sequence[Sequence[float]] | Callable[[int], float]
 FIRST_TABLE = 4096
 """Entries of a function that are tabulated at first; a game that needs more begins again with twice as many."""
 
@@ -61,6 +64,8 @@ class Costs:
     """The most blocks a game can have: a function is called for no more. None where it is not known."""
     unit: float = 1.0
     """What `table` is divided by: the width of the losses' range, where policies receive shares of it."""
+    pairs: CostTable | None = None
+    """A cost for each pair of arms; then λ is not used."""
     _known: Any = field(default_factory=lambda: array("d"), init=False, repr=False, compare=False)
     """λ_1, λ_2, … of a function, as far as they were asked for."""
     _failed: list[InvalidParameter] = field(default_factory=list, init=False, repr=False, compare=False)
@@ -73,6 +78,14 @@ class Costs:
             return replace(switching_cost, blocks=blocks)
         if callable(switching_cost):
             return cls(switching_cost, None, blocks)
+        if _is_table(switching_cost):
+            pairs, detour = checked_costs(switching_cost, len(switching_cost), LARGEST)  # type: ignore[arg-type]
+            if detour is not None:
+                said = (
+                    "switching_cost from arm {} to arm {} is more than by way of arm {}: shortest ways are used instead"
+                )
+                warnings.warn(said.format(detour[0], detour[2], detour[1]), UserWarning, stacklevel=3)
+            return cls(pairs, None, blocks, pairs=pairs)
         if isinstance(switching_cost, (list, tuple, np.ndarray)) and np.ndim(switching_cost) > 0:
             if len(switching_cost) < 2:
                 rule = "must have an entry for every block, so at least two; give a number for a constant cost"
@@ -85,7 +98,12 @@ class Costs:
         return cls(number, number, blocks)
 
     def table(self, blocks: int = FIRST_TABLE) -> Array:
-        """λ alone, or λ_1 … λ_n for n = `blocks`, or as far as a list or the longest game reaches."""
+        """λ alone, or λ_1 … λ_n for n = `blocks`, or as far as a list or the longest game reaches.
+
+        0 where there is a cost for each pair of arms instead.
+        """
+        if self.pairs is not None:
+            return np.zeros(1)
         if self.constant is not None:
             return np.array([self.constant / self.unit])
         if isinstance(self.given, tuple):
@@ -93,6 +111,10 @@ class Costs:
         with _TABULATING:
             self._tabulate(blocks if self.blocks is None else min(blocks, self.blocks))
             return np.array(self._known) / self.unit
+
+    def pair_table(self) -> Array:
+        """The costs of all pairs of arms, row by row; one 0 where there are none."""
+        return np.zeros(1) if self.pairs is None else np.array(self.pairs).ravel() / self.unit
 
     def longer(self, table: Array) -> Array:
         """Twice the table, when a game has come to its end."""
@@ -130,6 +152,17 @@ class Costs:
         """For the provenance of a result."""
         if isinstance(self.given, Power):
             return {"power": self.given.alpha, "scale": self.given.scale}
+        if self.pairs is not None:
+            return [list(row) for row in self.pairs]
         if isinstance(self.given, tuple):
             return list(self.given)
         return self.constant if self.constant is not None else getattr(self.given, "__qualname__", repr(self.given))
+
+
+def _is_table(given: object) -> bool:
+    """Whether this is a list of rows."""
+    return (
+        isinstance(given, (list, tuple, np.ndarray))
+        and np.size(given[:1]) > 0
+        and isinstance(given[0], (list, tuple, np.ndarray))
+    )

@@ -8,7 +8,6 @@ both do the same arithmetic game by game, so they give the same bits. Threads an
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -41,6 +40,8 @@ class Rules(NamedTuple):
     tables: Any
     costs: Any
     """λ alone, or λ_1, λ_2, … of the blocks."""
+    pairs: Any
+    """What going from each arm to each other costs beside that, row by row; or one 0, for nothing."""
     announces_cost: bool
     shuffled: bool
     horizon: float
@@ -120,6 +121,8 @@ class Parts(NamedTuple):
     total: Kernel
     gap: Kernel
     recording: Recording = CHECKPOINTS_ONLY
+    ahead: Kernel | None = None
+    """What is known of a round before it."""
 
 
 class Tally(NamedTuple):
@@ -153,6 +156,14 @@ def begin_games(rules: Any, first: int, scratch: Any) -> None:
             scratch.block[i, g] = 0.0
         for i in range(scratch.tally.shape[0]):
             scratch.tally[i, g] = 0.0
+
+
+@kernel
+def pay_pairs(pairs: Any, arms: Any, tally: Any, K: int) -> None:
+    """What this block's switch costs, from the arm of the block before; the first play is free."""
+    for g in range(arms.shape[0]):
+        if tally.arm_before[g] >= 0.0 and arms[g] >= 0.0 and arms[g] < K:
+            tally.paid[g] += pairs[int(tally.arm_before[g]) * K + int(arms[g])]
 
 
 @kernel
@@ -208,6 +219,11 @@ def _hear_all(parts: Parts) -> Kernel:
     return hear
 
 
+@kernel
+def nothing_ahead(tables: Any, state: Any, t: float, shift: float) -> None:
+    """Where nothing is known of a round before it."""
+
+
 def vector_rows(kernels: Kernels, n_arms: int) -> int:
     """Rows of vectors that a game needs: those of the policy's state, and the losses where all are seen."""
     return kernels.state_layout.vector_rows(n_arms) + (n_arms if kernels.sees == "all" else 0)
@@ -225,13 +241,14 @@ def compose_games(parts: Parts, width: int) -> Kernel:
 
 def frozen_in(parts: Parts) -> tuple[str, ...]:
     """What tells apart two compilations of the same kernels: a value that a user's kernel reads may change."""
-    kernels: tuple[Callable[..., Any], ...] = (parts.policy.choose, parts.policy.observe, parts.total, parts.gap)
-    return tuple(frozen(part) for part in kernels)
+    kernels = (parts.policy.choose, parts.policy.observe, parts.total, parts.gap, parts.ahead)
+    return tuple(frozen(part) for part in kernels if part is not None)
 
 
 @cache
 def _composed_play(parts: Parts, values: tuple[str, ...]) -> Kernel:
     choose, gap, record_block = parts.policy.choose, parts.gap, parts.recording.block
+    ahead = nothing_ahead if parts.ahead is None else parts.ahead
     hear = _hear_all(parts) if parts.policy.sees == "all" else _hear_own(parts)
     view_params = parts.policy.params_layout.view
     view_state, view_block, view_tally = parts.policy.state_layout.view, parts.policy.block_layout.view, TALLY.view
@@ -262,8 +279,11 @@ def _composed_play(parts: Parts, values: tuple[str, ...]) -> Kernel:
             else:
                 return COSTS_EXHAUSTED
             n += 1
+            ahead(tables, state, t, tally.shift[0])
             choose(params, state, lam if rules.announces_cost else 1.0, scratch.policy_streams, block)
             wrong = 0
+            if rules.pairs.shape[0] > 1:
+                pay_pairs(rules.pairs, block.arm, tally, K)
             for g in range(width):
                 inside = (block.arm[g] >= 0.0) & (block.arm[g] < K)  # a NaN is not
                 arm = block.arm[g] if inside else 0.0

@@ -69,7 +69,9 @@ def simulate(
         The number of rounds; with a loss table it may be left out, and all its rounds are played.
     switching_cost
         λ, in the units of the environment's losses; or one λ_n per block as a list, a function of n, or
-        `Power(alpha)`.
+        `Power(alpha)`; or a table with a row of costs for each arm to leave and a column for each arm to go to, where
+        the first play is free. A policy that sees all losses and is announced λ plays blocks of one round: λ_n is then
+        the cost of round n.
     replications, first_replication
         How many games each policy plays, and the number of the first. A long run can be played in pieces:
         `Result.concat` joins them to what one call would have given.
@@ -101,6 +103,7 @@ def simulate(
     number = check_seed(seed)
     marks = checkpoint_rounds(checkpoints, rounds, count * len(named))
     costs = Costs.of(switching_cost, blocks=rounds)
+    _check_pairs(costs, environment, named)
     shares = replace(costs, unit=environment.unit)  # as shares of the range, like the losses
     shares.table()  # a wrong function is found before anything is played
     means = Means.of(environment, marks)  # and so are these
@@ -169,12 +172,28 @@ def fitted(policy: Policy, environment: Environment, horizon: int) -> Policy:
     if policy.bounds[1] < environment.units[1]:
         rule = f"must be at least {environment.units[1]:g}, which a round of the environment may lose"
         raise InvalidParameter("loss_bound", rule, policy.bounds[1])
+    if environment.closes_arms and policy.sees != "all":
+        rule = "must be one that sees the losses of all arms, because some arms are not always available"
+        raise InvalidParameter("policy", rule, policy.label)
     if policy.arms is not None and environment.arms is not None and policy.arms != environment.arms:
         for arm in policy.arms:
             one_of("arms", arm, environment.arms)
         policy = replace(policy, arms=tuple(environment.arms))
     packed_parameters(policy, policy.parameters_reaching(horizon=horizon))
     return policy
+
+
+def _check_pairs(costs: Costs, environment: Environment, policies: Mapping[str, Policy]) -> None:
+    """An error for a table of costs that does not fit."""
+    if costs.pairs is None:
+        return
+    if len(costs.pairs) != environment.n_arms:
+        rule = f"must have a row and a column for each of the {environment.n_arms} arms"
+        raise InvalidParameter("switching_cost", rule, f"{len(costs.pairs)} rows")
+    for name, policy in policies.items():
+        if policy.announces == "switching_cost":
+            rule = f"must be one for each block, not a table: it is announced to {name}"
+            raise InvalidParameter("switching_cost", rule, f"{len(costs.pairs)} rows")
 
 
 def _named(policies: object) -> dict[str, Policy]:

@@ -56,7 +56,11 @@ class Task:
 
     def parts(self) -> Parts:
         """What the game is composed of."""
-        return Parts(self.policy.kernels, self.environment.total_kernel, self.environment.gap_kernel)
+        kernels, world = self.policy.kernels, self.environment
+        ahead = None
+        if kernels.sees == "all":
+            ahead = world.ahead_kernel if "forecast" in kernels.state_layout.names else world.shut_kernel
+        return Parts(kernels, world.total_kernel, world.gap_kernel, ahead=ahead)
 
     @property
     def width(self) -> int:
@@ -78,6 +82,7 @@ class Task:
             params=packed_parameters(self.policy, self.policy.parameters_reaching(horizon=self.horizon)),
             tables=tables,
             costs=costs,
+            pairs=self.costs.pair_table(),
             announces_cost=self.policy.announces == "switching_cost",
             shuffled=self.environment.shuffled,
             horizon=float(self.horizon),

@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterator
 import naive_paths as naive
 import numpy as np
 import pytest
+from long_mixture import check_long_game
 
 import holdfast as hf
-from holdfast.kernels import kernel
-from holdfast.players.game import Game, one_game
 from holdfast.policies import hedge_switch
-from holdfast.policies.paths import FixedArm, Smoothed, WorkFunction
+from holdfast.policies.paths import FixedArm, WorkFunction
 
 Losses = Callable[[int, np.ndarray], np.ndarray]
 
@@ -163,64 +162,5 @@ def test_a_table_of_equal_costs_is_one_cost() -> None:
 
 
 def test_a_long_game_does_not_drift() -> None:
-    """A million rounds: costs of paths exactly, Δ against sums in long doubles of what each round's weights say."""
-    check_long_game(1_000_000)
-
-
-def check_long_game(T: int) -> None:
-    """Play so many rounds of losses that are multiples of 1/8, and add up again."""
-    lam, draw = 0.5, np.random.default_rng(6)
-    table = draw.integers(0, 9, (T, 2)) / 8
-    table[:, 0] = np.where((np.arange(T) // 5000) % 2, table[:, 0], np.minimum(table[:, 0], 0.5))
-    paths = [FixedArm(0), FixedArm(1), WorkFunction(4.0), Smoothed(0.02)]
-    policy = hf.AdaptiveHedgeSwitch(2, switching_cost=lam, paths=paths)
-    player = policy.player(seed=1)
-    p, at, delta = played_table(player._game, table)
-    state = player._state
-    delta[0] = 0.1 * (1 + lam) * math.log(4)
-    moves = np.vstack([np.ones((1, 4)), at[1:] != at[:-1]])
-    c = np.take_along_axis(table, at.astype(int), axis=1) + lam * moves
-    C = c.sum(axis=0)  # multiples of 1/8: exact
-    assert state.C.tolist() == (C - C.min()).tolist()
-    gap = 0.0
-    P0 = (p * (at == 0)).sum(axis=1)
-    before = np.concatenate([[0.0], P0[:-1]])
-    for first in range(0, T, 100_000):
-        part = slice(first, first + 100_000)
-        eta = (math.log(4) / delta[part]).astype(np.longdouble)[:, None]
-        weights, own = p[part].astype(np.longdouble), c[part]
-        moved = np.abs(P0[part].astype(np.longdouble) - before[part])
-        if first == 0:
-            moved[0] = 1.0
-        mean = (weights * own).sum(axis=1, keepdims=True)
-        x = eta * (own - mean)
-        mixed = np.log1p((weights * (np.expm1(-x) + x)).sum(axis=1)) / eta[:, 0]
-        gap += float((lam * moved - lam * (weights * moves[part]).sum(axis=1) + mixed).sum())
-    assert state.gap[0] + state.gap_low[0] == pytest.approx(gap, rel=1e-10)
-    assert player.certificate >= 2 * gap * (1 - 1e-10)
-
-
-def played_table(game: Game, table: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Weights and arms of the paths in each round, and Δ before it; played by a compiled loop."""
-    layout, K = game.state_layout, game.K
-    rows = {name: layout.places[name][0] * K + layout.places[name][1] for name in ("p", "at")}
-    choose, _, observe = one_game(game.policy.kernels)
-    weights_at, arms_at, delta_at = rows["p"], rows["at"], layout.places["delta"][0]
-    N = len(layout.named(game.numbers, game.vectors).p)
-
-    @kernel
-    def play(packed, numbers, vectors, stream, block, table, losses, p, at, delta):
-        for t in range(table.shape[0]):
-            delta[t] = numbers[delta_at]
-            choose(packed, numbers, vectors, K, 0.0, stream, block)
-            for j in range(N):
-                p[t, j] = vectors[weights_at + j]
-                at[t, j] = vectors[arms_at + j]
-            for i in range(K):
-                losses[i] = table[t, i]
-            observe(packed, numbers, vectors, K, block, losses, 0.0, 1.0, 0.0)
-
-    T = len(table)
-    p, at, delta = np.empty((T, N)), np.empty((T, N)), np.empty(T)
-    play(game._packed, game.numbers, game.vectors, game.stream, game.block, table, np.zeros(K), p, at, delta)
-    return p, at, delta
+    """400,000 rounds; ``python tests/support/long_mixture.py 10000000`` plays more."""
+    check_long_game(400_000)

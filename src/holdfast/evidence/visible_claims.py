@@ -1,0 +1,223 @@
+"""What docs/visible.md claims of the policy that sees the losses of all arms, played anew and judged.
+
+The certificate and its overhead are judged by exact expectations: the distribution of the arm is known in every round.
+The rest is simulated. Nothing about the verdicts is kept in this file but the thresholds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from holdfast.bounds import mixture_excess, work_function_cost
+from holdfast.environments import LossTable
+from holdfast.evidence.in_sight import WORLDS
+from holdfast.evidence.worlds import World, hard_worlds, paper_worlds
+from holdfast.layouts import Array
+from holdfast.number_format import three_digits
+from holdfast.paper.games import Match, play
+from holdfast.policies import AdaptiveHedgeSwitch, AdaptiveTsallisSwitch, WorkFunctionAlone
+from holdfast.replays.plans import best_plan
+from holdfast.simulation import Backend, simulate
+from holdfast.verdicts.comparisons import Computed, Less, Question
+from holdfast.verdicts.ledger import Claim, Evidence, Verdict, judge
+from holdfast.verdicts.settings import RunSettings
+
+OWN, BANDIT = "hedge-switch", "adaptive"
+OVERHEAD, NO_HARM = 1.5, 1.015
+HOSTILE = ("hunt", "alternate", "rotate", "coins", "rare")
+COSTS = (0.0, 0.1, 1.0, 10.0)
+ARMS = (2, 8)
+TELL = "docs/visible.md"
+
+Hostile = Callable[[int, Array], Array]
+
+
+def hostile(kind: str, K: int, seed: int) -> Hostile:
+    """Losses that make mixing dear, from the round and the distribution of the arm."""
+    draw, arms = np.random.default_rng(seed), np.arange(K)
+
+    def losses(t: int, P: Array) -> Array:
+        if kind == "hunt":
+            return np.asarray(arms == np.argmax(P), dtype=np.float64)
+        if kind == "alternate":
+            return np.asarray((t + arms) % 2, dtype=np.float64)
+        if kind == "rotate":
+            return np.asarray(arms != (t // 7) % K, dtype=np.float64)
+        if kind == "coins":
+            return np.asarray(draw.random(K) < 0.5, dtype=np.float64)
+        return np.asarray(draw.random(K) ** 8)
+
+    return losses
+
+
+class Exact(NamedTuple):
+    """A game's numbers, on average over the policy's draws."""
+
+    used: float
+    """The largest share of the certificate that was needed in any round."""
+    overhead: float
+    """At the end, in units of √((1 + λ)·L*·ln N)."""
+    proved: float
+    """At the end, as a share of Theorem 3's bound."""
+
+
+def exact_game(policy: AdaptiveHedgeSwitch, losses: Hostile, rounds: int) -> Exact:
+    """Play `policy`, whose switching cost is one number, and add up what it costs on average and its paths."""
+    player, lam, N = policy.player(seed=0), float(policy.switching_cost), len(policy.mixed)  # type: ignore[arg-type]
+    state = player._game.state
+    C, cost, used, before = np.zeros(N), 0.0, 0.0, np.zeros(policy.n_arms)
+    for t in range(rounds):
+        player.ask()
+        P = state.P.copy()
+        row = losses(t, P)
+        C += row[state.at.astype(np.int64)] + state.paid
+        cost += float(P @ row) + lam * float(np.maximum(P - before, 0.0).sum())
+        before = P
+        player.tell(row)
+        used = max(used, (cost - float(C.min())) / player.certificate)
+    best = float(C.min())
+    excess, root = cost - best, math.sqrt((1 + lam) * best * math.log(N))
+    return Exact(used, excess / root, excess / mixture_excess(N, lam, best))
+
+
+def hostile_games(rounds: int, seed: int) -> dict[str, Exact]:
+    """Games of every kind, λ and number of arms."""
+    return {
+        f"{kind}, λ = {lam:g}, K = {K}": exact_game(
+            AdaptiveHedgeSwitch(K, switching_cost=lam, forecast_rounds=0), hostile(kind, K, seed), rounds
+        )
+        for kind in HOSTILE
+        for lam in COSTS
+        for K in ARMS
+    }
+
+
+def work_function_shares(rounds: int, seed: int, backend: str | Backend) -> dict[str, float]:
+    """What the work function alone costs in random worlds, as a share of what is proved."""
+    draw, shares = np.random.default_rng(seed), {}
+    for K in ARMS:
+        for lam in (0.3, 1.0, 3.0):
+            walk = np.clip(0.5 + np.cumsum(draw.normal(0, 0.1, (rounds, K)), axis=0) % 0.5, 0, 1)
+            policy = WorkFunctionAlone(K, switching_cost=lam)
+            result = simulate(
+                policy, LossTable(walk), switching_cost=lam, replications=1, backend=backend, progress=False
+            )
+            cost = float(result.frame["total_cost"][-1]) - lam  # neither counts the first play
+            shares[f"λ = {lam:g}, K = {K}"] = cost / work_function_cost(K, lam, best_plan(walk, lam).cost)
+    return shares
+
+
+def worlds(horizon: int) -> dict[str, World]:
+    """Where the track of the arena is played."""
+    return {w.name: w for w in (*paper_worlds(horizon), *hard_worlds(horizon)) if w.name in WORLDS}
+
+
+def match(world: World) -> Match:
+    """The policy, and the one that sees the loss of its own arm."""
+    K, cost = world.environment.n_arms, world.switching_cost
+    policies = {
+        OWN: AdaptiveHedgeSwitch(K, switching_cost=cost),
+        BANDIT: AdaptiveTsallisSwitch(K, switching_cost=cost),
+    }
+    return Match(policies, world.environment, cost, world.horizon, 1)
+
+
+def _most(found: Mapping[str, float], limit: float, unit: str) -> list[Question]:
+    """Is the largest of these at most `limit`?"""
+    where = max(found, key=found.__getitem__)
+    said = f"at most {three_digits(found[where])}{unit} ({where})"
+    return [Computed(f"in {len(found)} games", found[where] <= limit, found[where], said)]
+
+
+def claims(games: Mapping[str, Exact], shares: Mapping[str, float], where: Mapping[str, World]) -> list[Claim]:
+    """The claims."""
+
+    def seeing(evidence: Evidence) -> list[Question]:
+        return [Less(f"in {n}", evidence.final(n, OWN), evidence.final(n, BANDIT)) for n in where]
+
+    def harm(evidence: Evidence) -> list[Question]:
+        found = []
+        for name, world in where.items():
+            stay = float(world.environment.expected(0, world.horizon).min()) + world.switching_cost
+            over = 1.0 + (evidence.final(name, OWN) - world.switching_cost) / stay
+            found.append(Less(f"in {name}", over, NO_HARM))
+        return list(found)
+
+    return [
+        Claim(
+            "certificate",
+            "In no round does it cost more than the best of its paths and its certificate, on average.",
+            TELL,
+            "the largest share of the certificate that was needed, by exact expectations",
+            lambda evidence: _most({name: game.used for name, game in games.items()}, 1.0, " of it"),
+        ),
+        Claim(
+            "overhead",
+            f"Over hostile losses it costs at most {OVERHEAD:g}·√((1 + λ)·L*·ln N) more than the best path.",
+            TELL,
+            "the excess at the end in these units, by exact expectations",
+            lambda evidence: _most({name: game.overhead for name, game in games.items()}, OVERHEAD, ""),
+        ),
+        Claim(
+            "theorem-3",
+            "Theorem 3 bounds that excess.",
+            TELL,
+            "the excess at the end as a share of bounds.mixture_excess",
+            lambda evidence: _most({name: game.proved for name, game in games.items()}, 1.0, " of it"),
+        ),
+        Claim(
+            "work-function",
+            "The work function costs at most (2K − 1 + (K − 1)/λ) best plans in hindsight, plus (K − 1)(2λ + 1).",
+            TELL,
+            "its cost as a share of bounds.work_function_cost",
+            lambda evidence: _most(shares, 1.0, " of it"),
+        ),
+        Claim(
+            "seeing-is-worth-it",
+            "It costs less than AdaptiveTsallisSwitch, which sees the loss of its own arm only.",
+            TELL,
+            "final regret with switching below that of adaptive",
+            seeing,
+        ),
+        Claim(
+            "no-harm",
+            f"It costs at most {NO_HARM:g} times the best fixed arm.",
+            TELL,
+            f"losses and switches over those of the best fixed arm below {NO_HARM:g}",
+            harm,
+        ),
+    ]
+
+
+def judged(
+    *,
+    replications: int = 100,
+    horizon: int = 10_000,
+    rounds: int = 1000,
+    seed: int = 0,
+    backend: str | Backend = "threads",
+    told: Callable[[str], None] = lambda name: None,
+) -> Sequence[Verdict]:
+    """Play everything that these claims need, and judge them.
+
+    Parameters
+    ----------
+    replications, horizon, seed, backend
+        Of the simulated games, as in `simulate`.
+    rounds
+        Of each exact game.
+    told
+        Called with the name of each setting when it is played.
+    """
+    where = worlds(horizon)
+    tables = {}
+    for name, world in where.items():
+        tables[name] = play((match(world),), replications=replications, seed=seed, backend=backend)
+        told(name)
+    games, shares = hostile_games(rounds, seed), work_function_shares(rounds, seed, backend)
+    evidence = Evidence(tables, RunSettings(replications, horizon, 8, seed))
+    return judge(claims(games, shares, where), evidence)
