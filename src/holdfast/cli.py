@@ -131,6 +131,9 @@ def _wrapped(begin: str, words: str) -> None:
 def claims(
     replications: Annotated[int, typer.Option(help="Games of each policy in each setting.")] = 4000,
     worlds: Annotated[int, typer.Option(help="Random piecewise-constant worlds.")] = 1000,
+    longest: Annotated[
+        float, typer.Option(help="Longest T of the long games, up to 1e9; exponents are judged from 1e8 on.")
+    ] = 1e6,
     seed: Annotated[int, typer.Option(help="The same seed gives the same verdicts.")] = 0,
     backend: Backend = "threads",
     scheduler: Scheduler = None,
@@ -142,7 +145,13 @@ def claims(
 
     where = find_backend(backend, workers=workers, scheduler=scheduler)
     runs = whole_number("replications", replications, least=2)
-    verdicts = judged(replications=runs, worlds=whole_number("worlds", worlds, least=2), seed=seed, backend=where)
+    verdicts = judged(
+        replications=runs,
+        worlds=whole_number("worlds", worlds, least=2),
+        longest=whole_number("longest", longest, least=1),
+        seed=seed,
+        backend=where,
+    )
     print("\n".join(lines(verdicts)))
 
 

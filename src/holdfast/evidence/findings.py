@@ -30,6 +30,8 @@ class ArenaFindings:
     """The worst ratio of each policy with other floors."""
     curves: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     """Means over the rounds, for each environment."""
+    long: pl.DataFrame | None = None
+    """One row for each long game, policy and T (`growth.long_table`), where they were played."""
     provenance: Mapping[str, str] = field(default_factory=dict)
 
     def marked(self, policy: str) -> str:
