@@ -57,6 +57,7 @@ from holdfast.policies import (
     HoldForever as HoldForever,
     LazyExp3 as LazyExp3,
     Policy as Policy,
+    StabilityPenaltyBiasMatching as StabilityPenaltyBiasMatching,
     StabilityPenaltyMatching as StabilityPenaltyMatching,
     ThompsonSampling as ThompsonSampling,
     TsallisInf as TsallisInf,

@@ -22,6 +22,7 @@ from holdfast import (
     LazyExp3,
     Player,
     Policy,
+    StabilityPenaltyBiasMatching,
     StabilityPenaltyMatching,
     ThompsonSampling,
     TsallisInf,
@@ -156,6 +157,9 @@ CASES = {
     ),
     "adaptive, one arm": Case(
         AdaptiveTsallisSwitch(1, switching_cost=2.0), lambda: naive_adaptive.Adaptive(1, 2.0), **ADAPTS
+    ),
+    "spb-blocks": Case(
+        StabilityPenaltyBiasMatching(4, switching_cost=1.3, horizon=HORIZON), lambda: naive_rivals.Spb(4, 1.3, HORIZON)
     ),
     "spm": Case(StabilityPenaltyMatching(4, switching_cost=1.3), lambda: naive_rivals.Spm(4, 1.3)),
 }

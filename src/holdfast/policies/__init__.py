@@ -10,6 +10,7 @@ from holdfast.policies.hold_forever import HoldForever
 from holdfast.policies.lazy_exp3 import LazyExp3
 from holdfast.policies.policy import Policy
 from holdfast.policies.registry import POLICIES, make_policy
+from holdfast.policies.spb import StabilityPenaltyBiasMatching
 from holdfast.policies.spm import StabilityPenaltyMatching
 from holdfast.policies.thompson import ThompsonSampling
 from holdfast.policies.ts2 import BatchedThompson
@@ -33,6 +34,7 @@ __all__ = [
     "HoldForever",
     "LazyExp3",
     "Policy",
+    "StabilityPenaltyBiasMatching",
     "StabilityPenaltyMatching",
     "ThompsonSampling",
     "TsallisInf",

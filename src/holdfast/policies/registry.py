@@ -19,6 +19,7 @@ from holdfast.policies.hedge_switch import AdaptiveHedgeSwitch
 from holdfast.policies.hold_forever import HoldForever
 from holdfast.policies.lazy_exp3 import LazyExp3
 from holdfast.policies.policy import RENAMED, Policy
+from holdfast.policies.spb import StabilityPenaltyBiasMatching
 from holdfast.policies.spm import StabilityPenaltyMatching
 from holdfast.policies.thompson import ThompsonSampling
 from holdfast.policies.ts2 import BatchedThompson
@@ -47,6 +48,7 @@ POLICIES: Mapping[str, tuple[type[Policy], Mapping[str, Any]]] = {
     "lazy-exp3": (LazyExp3, {}),
     "amir": (AmirTsallis, {}),
     "amir-anytime": (AnytimeAmirTsallis, {}),
+    "spb-blocks": (StabilityPenaltyBiasMatching, {}),
     "spm": (StabilityPenaltyMatching, {}),
     "hold-forever": (HoldForever, {}),
 }
