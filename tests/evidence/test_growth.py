@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
+from arena_document import markdown
 from typer.testing import CliRunner
 
 import holdfast as hf
@@ -128,6 +129,9 @@ def test_the_arena_has_every_policy_kind_and_horizon(made):
     assert long.height == len(GAMES) * 3 * 2  # policies (the paper's too) and T
     assert json.loads(made.document.read_text(encoding="utf-8"))["long_games"][0]["environment"] == "two-arms-far"
     assert '<section id="long">' in made.page.read_text(encoding="utf-8")
+    shown = markdown(json.loads(made.document.read_text(encoding="utf-8"))).split("Long games: ")[1]
+    assert shown.startswith("the exponent of T from 10,000 to 100,000, 3 games each.")
+    assert "| adaptive |" in shown
 
 
 @pytest.mark.slow
