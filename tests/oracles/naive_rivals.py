@@ -267,6 +267,12 @@ class Amir:
             self.C[arm] += total_loss / p
 
 
+def stability_and_penalty(p: list[float]) -> tuple[float, float]:
+    """z = 2 Σ √min(q, 1 − max q), h = 2 Σ (√q − q)."""
+    top = max(p)
+    return 2 * sum(math.sqrt(min(q, top, 1 - top)) for q in p), 2 * sum(math.sqrt(q) - q for q in p)
+
+
 class Spm(naive.Algorithm1):
     """β_{n+1} = β_n + |B_n|² z_n/(β_n h_n), η = 2/β, on the blocks of Theorem 1."""
 
@@ -280,9 +286,7 @@ class Spm(naive.Algorithm1):
     def choose(self, u: float, announced: float | None = None) -> tuple[int, int]:
         arm, length = super().choose(u, announced)
         if self.K > 1:
-            top = max(self.p)
-            z = 2 * sum(math.sqrt(min(q, top, 1 - top)) for q in self.p)
-            h = 2 * sum(math.sqrt(q) - q for q in self.p)
+            z, h = stability_and_penalty(self.p)
             self.beta += length**2 * z / (self.beta * h)
         return arm, length
 
@@ -301,8 +305,6 @@ class Spb(naive.Algorithm1):
     def choose(self, u: float, announced: float | None = None) -> tuple[int, int]:
         arm, length = super().choose(u, announced)
         if self.K > 1:
-            top = max(self.p)
-            z = 2 * sum(math.sqrt(min(q, top, 1 - top)) for q in self.p)
-            h = 2 * sum(math.sqrt(q) - q for q in self.p)
-            self.beta += (length**2 * z / self.beta + self.lam * (1 - top)) / h
+            z, h = stability_and_penalty(self.p)
+            self.beta += (length**2 * z / self.beta + self.lam * (1 - max(self.p))) / h
         return arm, length
