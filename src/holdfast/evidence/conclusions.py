@@ -96,10 +96,10 @@ def _growth(findings: ArenaFindings) -> str:
     if own.is_empty() or paper.is_empty():
         return ""
     said = [
-        f"{name}'s by exponents from {rows['exponent'].min():.2f} to {rows['exponent'].max():.2f}"
+        f"from {rows['exponent'].min():.2f} to {rows['exponent'].max():.2f} for {name}"
         for name, rows in ((OWN, own), (PAPER, paper))
     ]
     return (
-        f"In stochastic, constrained and tied games of up to {number(last['horizon'][0])} rounds cost grows with T: "
-        f"{said[0]}, {said[1]}."
+        f"In stochastic, constrained and tied games of up to {number(last['horizon'][0])} rounds cost grows with "
+        f"exponents of T {' and '.join(said)}."
     )
