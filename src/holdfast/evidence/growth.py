@@ -33,7 +33,7 @@ DEFAULT, QUICK = 10**6, 10**5
 """The longest T unless another is given, and for a first look."""
 
 MOST_RUNS, FEW, MANY_ROUNDS = 100, 16, 10**7
-"""Replications at most, and of games of more than so many rounds."""
+"""Replications of two policies at most; of games of more than so many rounds, or of every policy; those rounds."""
 
 Kind = Literal["stochastic", "constrained", "ties", "adversarial"]
 Samples = Mapping[int, Array]
@@ -85,7 +85,7 @@ def decades(longest: int) -> tuple[int, ...]:
 
 
 def runs_of(replications: int, longest: int) -> int:
-    """Replications of games up to `longest` rounds, of those asked for."""
+    """Replications of two policies up to `longest` rounds, of those asked for."""
     return min(replications, FEW if longest > MANY_ROUNDS else MOST_RUNS)
 
 
@@ -94,7 +94,7 @@ def runs_of(replications: int, longest: int) -> int:
 
 def long_study(policies: Sequence[str], settings: ArenaSettings, longest: int) -> Study:
     """Every policy in every long game: a table for each game and T at which a new one has to be played."""
-    cells, horizons, count = [], decades(longest), runs_of(settings.replications, longest)
+    cells, horizons, count = [], decades(longest), min(settings.replications, FEW)
     for game in GAMES:
         world = game.world(longest)
         made, _ = contestants(policies, world.environment, longest, game.cost)
