@@ -5,7 +5,7 @@ PYTHON ?= python3
 INSTALLED := $(VENV)/.installed
 PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
-.PHONY: install lint check test test-versions coverage reproduce bench bench-peers clean
+.PHONY: install lint check test test-versions coverage reproduce paper bench bench-peers clean
 
 install: $(INSTALLED)
 
@@ -47,6 +47,12 @@ coverage: $(INSTALLED)
 
 reproduce: $(INSTALLED)
 	$(BIN)/holdfast reproduce
+
+# docs/paper/paper.pdf with figures made anew. Installs LaTeX from the system's packages where it may: root on Debian.
+paper: $(INSTALLED)
+	scripts/latex
+	$(BIN)/python scripts/paper_figures.py
+	latexmk -cd -pdf -interaction=nonstopmode -halt-on-error docs/paper/paper.tex
 
 bench: $(INSTALLED)
 	$(BIN)/python benchmarks/simulations.py

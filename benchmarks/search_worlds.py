@@ -1,6 +1,9 @@
 """Search for a world that is as bad as possible for a policy: the largest share of Theorem 1's bound that it costs.
 
     python benchmarks/search_worlds.py [--policy adaptive] [--seconds 60] [--seed 1] [--start found] [--write FILE]
+    python benchmarks/search_worlds.py --arms 8 --switching-cost 10 --horizon 1e5 --seconds 200
+
+With `--arms` and `--switching-cost` all worlds have so many arms and this cost; otherwise the search chooses both.
 
 Random worlds first, then evolution: the worst so far are changed a little, and kept where that makes them worse. A
 search keeps what was lucky as well as what is bad, so candidates that would be kept are measured a second time with
@@ -38,6 +41,7 @@ PAPER = "tsallis-switch"
 class Candidate:
     """A piecewise constant world with its switching cost."""
 
+    horizon: int
     cost: float
     starts: tuple[int, ...]
     means: tuple[tuple[float, ...], ...]
@@ -49,18 +53,18 @@ class Candidate:
 
     @property
     def bound(self) -> float:
-        return theorem_1(n_arms=self.n_arms, switching_cost=self.cost, horizon=HORIZON)
+        return theorem_1(n_arms=self.n_arms, switching_cost=self.cost, horizon=self.horizon)
 
     def shares(self, policy: str, replications: int, seed: int) -> np.ndarray:
         """What the policy costs in each replication, as a share of the bound."""
         world = hf.PiecewiseConstant(self.starts, self.means, noise=self.noise)
-        settings = {"policy": policy, "n_arms": self.n_arms, "horizon": HORIZON, "switching_cost": self.cost}
+        settings = {"policy": policy, "n_arms": self.n_arms, "horizon": self.horizon, "switching_cost": self.cost}
         known = fields_of(hf.policies.POLICIES[policy][0])
         player = make_policy({name: value for name, value in settings.items() if name == "policy" or name in known})
         played = hf.simulate(
             {policy: player},
             world,
-            horizon=HORIZON,
+            horizon=self.horizon,
             switching_cost=self.cost,
             replications=replications,
             seed=seed,
@@ -70,17 +74,30 @@ class Candidate:
         return played.frame["regret_with_switching"].to_numpy() / self.bound
 
 
-def any_world(rng: np.random.Generator) -> Candidate:
+@dataclass(frozen=True)
+class Where:
+    """What all worlds of a search have in common; the search chooses what is None."""
+
+    horizon: int = HORIZON
+    arms: int | None = None
+    cost: float | None = None
+
+
+def any_world(rng: np.random.Generator, where: Where) -> Candidate:
     phases, arms = int(rng.integers(2, 7)), int(rng.integers(2, 9))
-    starts = (0, *sorted({int(start) for start in rng.integers(1, HORIZON, phases - 1)}))
-    means = tuple(tuple(float(level) for level in rng.choice(LEVELS, arms)) for _ in starts)
-    return Candidate(float(rng.choice(COSTS)), starts, means, bool(rng.random() < 0.5))
+    starts = (0, *sorted({int(start) for start in rng.integers(1, where.horizon, phases - 1)}))
+    means = tuple(tuple(float(level) for level in rng.choice(LEVELS, where.arms or arms)) for _ in starts)
+    cost = float(rng.choice(COSTS)) if where.cost is None else where.cost
+    return Candidate(where.horizon, cost, starts, means, bool(rng.random() < 0.5))
 
 
-def changed(world: Candidate, rng: np.random.Generator) -> Candidate:
+def changed(world: Candidate, rng: np.random.Generator, where: Where) -> Candidate:
     """The world with one or more small changes."""
     for _ in range(1 + rng.poisson(1.0)):
-        world = CHANGES[int(rng.choice(len(CHANGES), p=CHANCES))](world, rng)
+        change = CHANGES[int(rng.choice(len(CHANGES), p=CHANCES))]
+        other = change(world, rng)
+        if where.arms in (None, other.n_arms):
+            world = other if where.cost is None else replace(other, cost=where.cost)
     return world
 
 
@@ -97,13 +114,13 @@ def another_start(world: Candidate, rng: np.random.Generator) -> Candidate:
         return world
     phase = int(rng.integers(1, len(world.starts)))
     low = world.starts[phase - 1] + 1
-    high = world.starts[phase + 1] - 1 if phase + 1 < len(world.starts) else HORIZON - 1
+    high = world.starts[phase + 1] - 1 if phase + 1 < len(world.starts) else world.horizon - 1
     moved = int(np.clip(round(world.starts[phase] * np.exp(rng.normal(0, 0.3))), low, max(low, high)))
     return replace(world, starts=(*world.starts[:phase], moved, *world.starts[phase + 1 :])) if low <= high else world
 
 
 def another_phase(world: Candidate, rng: np.random.Generator) -> Candidate:
-    start = int(rng.integers(1, HORIZON))
+    start = int(rng.integers(1, world.horizon))
     if len(world.starts) == MOST_PHASES or start in world.starts:
         return world
     place = int(np.searchsorted(world.starts, start))
@@ -149,7 +166,7 @@ CHANGES = (another_mean, another_start, another_phase, one_phase_less, another_c
 CHANCES = (0.375, 0.125, 0.125, 0.125, 0.125, 0.125)
 
 
-def search(policy: str, seconds: float, seed: int, start: list[Candidate]) -> tuple[Candidate, int]:
+def search(policy: str, seconds: float, seed: int, where: Where, start: list[Candidate]) -> tuple[Candidate, int]:
     """The worst world found, and how many were tried."""
     rng = np.random.default_rng(seed)
     end = time.monotonic() + seconds
@@ -160,11 +177,11 @@ def search(policy: str, seconds: float, seed: int, start: list[Candidate]) -> tu
     def worst_first(worlds: list[tuple[float, Candidate]]) -> list[tuple[float, Candidate]]:
         return sorted(worlds, key=lambda pair: -pair[0])[:POPULATION]
 
-    kept = worst_first([(measured(w), w) for w in (*start, *(any_world(rng) for _ in range(4 * POPULATION)))])
+    kept = worst_first([(measured(w), w) for w in (*start, *(any_world(rng, where) for _ in range(4 * POPULATION)))])
     tried = 4 * POPULATION + len(start)
     while time.monotonic() < end:
         parent = kept[min(int(rng.exponential(POPULATION / 4)), len(kept) - 1)][1]
-        child = changed(parent, rng)
+        child = changed(parent, rng, where)
         tried += 1
         share = measured(child)
         if share > kept[-1][0]:  # luck does not come twice
@@ -182,14 +199,22 @@ def main() -> None:
     parser.add_argument(
         "--start", choices=["random", "found"], default="random", help="begin from known bad worlds too"
     )
+    parser.add_argument("--arms", type=int, help="K of all worlds")
+    parser.add_argument("--switching-cost", type=float, help="λ of all worlds")
+    parser.add_argument("--horizon", type=float, default=HORIZON, help="T of all worlds")
     parser.add_argument("--write", type=Path, help="a JSON file for the world")
     given = parser.parse_args()
+    where = Where(int(given.horizon), given.arms, given.switching_cost)
     known = found_worlds().values() if given.start == "found" else ()
     start = [
-        Candidate(w["switching_cost"], tuple(w["starts"]), tuple(map(tuple, w["means"])), w["noise"]) for w in known
+        Candidate(w["horizon"], w["switching_cost"], tuple(w["starts"]), tuple(map(tuple, w["means"])), w["noise"])
+        for w in known
+        if w["horizon"] == where.horizon
+        and where.arms in (None, w["n_arms"])
+        and where.cost in (None, w["switching_cost"])
     ]
-    world, tried = search(given.policy, given.seconds, given.seed, start)
-    print(f"{tried} worlds tried against {given.policy}, T = {HORIZON}; the worst:")
+    world, tried = search(given.policy, given.seconds, given.seed, where, start)
+    print(f"{tried} worlds tried against {given.policy}, T = {where.horizon}; the worst:")
     print(f"K = {world.n_arms}, λ = {world.cost:.4g}, {'with' if world.noise else 'without'} noise")
     for begin, row in zip(world.starts, world.means, strict=True):
         print(f"  from {begin:6d}: " + " ".join(f"{mean:.2f}" for mean in row))
@@ -198,7 +223,7 @@ def main() -> None:
         share, low, high = interval(world.shares(policy, FINAL, fresh))
         print(f"{policy}: {100 * share:.1f} % of Theorem 1's bound [{100 * low:.1f}, {100 * high:.1f}], {FINAL} fresh")
     if given.write:
-        told = {"against": given.policy, "n_arms": world.n_arms, "switching_cost": world.cost, "horizon": HORIZON}
+        told = {"against": given.policy, "n_arms": world.n_arms, "switching_cost": world.cost, "horizon": world.horizon}
         phases = {"noise": world.noise, "starts": list(world.starts), "means": [list(row) for row in world.means]}
         given.write.write_text(json.dumps({f"{given.policy}-{given.seed}": told | phases}, indent=2) + "\n")
 

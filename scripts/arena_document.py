@@ -36,6 +36,7 @@ def markdown(told: dict[str, Any]) -> str:
         _worst(told),
         *(f"Ratio to the best policy, {words}.\n\n{_ratios(told, group)}" for group, words in _groups(told)),
         "Worst ratio to the best policy with other floors.\n\n" + _floors(told),
+        *([_long(told)] if told.get("long_games") else []),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -87,6 +88,19 @@ def _floors(told: dict[str, Any]) -> str:
         for row in told["worst_cases"]
     ]
     return _table(["policy", *(f"{float(floor):.0%}" for floor in floors)], rows)
+
+
+def _long(told: dict[str, Any]) -> str:
+    """Exponents in the long games, up to the longest T."""
+    longest = max(row["horizon"] for row in told["long_games"])
+    last = [row for row in told["long_games"] if row["horizon"] == longest]
+    games = list(dict.fromkeys(row["environment"] for row in last))
+    found = {(row["policy"], row["environment"]): _around(row, "exponent") for row in last}
+    rows = [[_marked(row), *(found[row["policy"], game] for game in games)] for row in told["worst_cases"]]
+    words = (
+        f"Long games: the exponent of T from {last[0]['since']:,} to {longest:,}, {last[0]['replications']} games each."
+    )
+    return f"{words}\n\n{_table(['policy', *games], rows)}"
 
 
 def _around(row: dict[str, Any], name: str, times: float = 1) -> str:

@@ -64,6 +64,7 @@ from holdfast.policies import (
     Policy as Policy,
     RandomWalkPerturbation as RandomWalkPerturbation,
     ShrinkingDartboard as ShrinkingDartboard,
+    StabilityPenaltyBiasMatching as StabilityPenaltyBiasMatching,
     StabilityPenaltyMatching as StabilityPenaltyMatching,
     ThompsonSampling as ThompsonSampling,
     Threshold as Threshold,

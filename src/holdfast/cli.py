@@ -139,6 +139,9 @@ def claims(
     about: Annotated[
         str, typer.Option(help="adaptive, or visible: the policy that sees all losses, with at most 100 games.")
     ] = "adaptive",
+    longest: Annotated[
+        float, typer.Option(help="Longest T of the long games, up to 1e9; exponents are judged from 1e8 on.")
+    ] = 1e6,
     seed: Annotated[int, typer.Option(help="The same seed gives the same verdicts.")] = 0,
     backend: Backend = "threads",
     scheduler: Scheduler = None,
@@ -156,7 +159,8 @@ def claims(
     if about == "visible":
         verdicts = visible_claims.judged(replications=min(runs, 100), seed=seed, backend=where)
     else:
-        verdicts = adaptive_claims.judged(replications=runs, worlds=count, seed=seed, backend=where)
+        most = whole_number("longest", longest, least=1)
+        verdicts = adaptive_claims.judged(replications=runs, worlds=count, longest=most, seed=seed, backend=where)
     print("\n".join(lines(verdicts)))
 
 

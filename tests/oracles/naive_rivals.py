@@ -267,6 +267,12 @@ class Amir:
             self.C[arm] += total_loss / p
 
 
+def stability_and_penalty(p: list[float]) -> tuple[float, float]:
+    """z = 2 Σ √min(q, 1 − max q), h = 2 Σ (√q − q)."""
+    top = max(p)
+    return 2 * sum(math.sqrt(min(q, top, 1 - top)) for q in p), 2 * sum(math.sqrt(q) - q for q in p)
+
+
 class Spm(naive.Algorithm1):
     """β_{n+1} = β_n + |B_n|² z_n/(β_n h_n), η = 2/β, on the blocks of Theorem 1."""
 
@@ -280,8 +286,25 @@ class Spm(naive.Algorithm1):
     def choose(self, u: float, announced: float | None = None) -> tuple[int, int]:
         arm, length = super().choose(u, announced)
         if self.K > 1:
-            top = max(self.p)
-            z = 2 * sum(math.sqrt(min(q, top, 1 - top)) for q in self.p)
-            h = 2 * sum(math.sqrt(q) - q for q in self.p)
+            z, h = stability_and_penalty(self.p)
             self.beta += length**2 * z / (self.beta * h)
+        return arm, length
+
+
+class Spb(naive.Algorithm1):
+    """β_{n+1} = β_n + (B² z_n/β_n + λ(1 − max q_n))/h_n, η = 2/β, on blocks of B = ⌈λ^{2/3}(T/K)^{1/3}⌉ rounds."""
+
+    def __init__(self, K: int, lam: float, T: int) -> None:
+        super().__init__(K)
+        self.lam, self.B = lam, max(1, naive.ceil_root(naive.rational(lam) ** 2 * T / K, 3))
+        self.beta = 8.0 * K * self.B
+
+    def schedule(self, n: int, announced: float | None) -> tuple[int, float]:
+        return self.B, 2 / self.beta
+
+    def choose(self, u: float, announced: float | None = None) -> tuple[int, int]:
+        arm, length = super().choose(u, announced)
+        if self.K > 1:
+            z, h = stability_and_penalty(self.p)
+            self.beta += (length**2 * z / self.beta + self.lam * (1 - max(self.p))) / h
         return arm, length

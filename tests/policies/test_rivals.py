@@ -40,6 +40,18 @@ TWINS: dict[str, tuple[hf.Policy, Any]] = {
     "amir": (hf.AmirTsallis(K, switching_cost=2.0, horizon=HORIZON), naive_rivals.Amir(K, 2.0, HORIZON)),
     "amir, no cost": (hf.AmirTsallis(K, switching_cost=0.0, horizon=HORIZON), naive.TsallisInf(K)),
     "amir-anytime": (hf.AnytimeAmirTsallis(K, switching_cost=5.0), naive_rivals.Amir(K, 5.0)),
+    "spb-blocks": (
+        hf.StabilityPenaltyBiasMatching(K, switching_cost=0.4, horizon=HORIZON),
+        naive_rivals.Spb(K, 0.4, HORIZON),
+    ),
+    "spb-blocks, no cost": (
+        hf.StabilityPenaltyBiasMatching(K, switching_cost=0.0, horizon=HORIZON),
+        naive_rivals.Spb(K, 0.0, HORIZON),
+    ),
+    "spb-blocks, one arm": (
+        hf.StabilityPenaltyBiasMatching(1, switching_cost=0.4, horizon=HORIZON),
+        naive_rivals.Spb(1, 0.4, HORIZON),
+    ),
     "spm": (hf.StabilityPenaltyMatching(K, switching_cost=0.4), naive_rivals.Spm(K, 0.4)),
     "spm, one arm": (hf.StabilityPenaltyMatching(1, switching_cost=0.4), naive_rivals.Spm(1, 0.4)),
 }
@@ -178,6 +190,7 @@ def test_who_does_not_know_its_probabilities_says_so(policy):
         (lambda: hf.LazyExp3(3, switching_cost=-1), "switching_cost"),
         (lambda: hf.AmirTsallis(3, switching_cost=1, horizon=1.5), "horizon"),
         (lambda: hf.AnytimeAmirTsallis(3, switching_cost=math.inf), "switching_cost"),
+        (lambda: hf.StabilityPenaltyBiasMatching(3, switching_cost=1.0, horizon=0), "horizon"),
         (lambda: hf.StabilityPenaltyMatching(3, switching_cost="1"), "switching_cost"),
     ],
 )
@@ -266,6 +279,7 @@ ADVERSARIAL = {
     "lazy-exp3": lambda T: hf.LazyExp3(4, switching_cost=1.0),
     "amir": lambda T: hf.AmirTsallis(4, switching_cost=1.0, horizon=T),
     "amir-anytime": lambda T: hf.AnytimeAmirTsallis(4, switching_cost=1.0),
+    "spb-blocks": lambda T: hf.StabilityPenaltyBiasMatching(4, switching_cost=1.0, horizon=T),
     "spm": lambda T: hf.StabilityPenaltyMatching(4, switching_cost=1.0),
 }
 

@@ -29,6 +29,7 @@ from holdfast import (
     Policy,
     RandomWalkPerturbation,
     ShrinkingDartboard,
+    StabilityPenaltyBiasMatching,
     StabilityPenaltyMatching,
     ThompsonSampling,
     Threshold,
@@ -166,6 +167,9 @@ CASES = {
     ),
     "adaptive, one arm": Case(
         AdaptiveTsallisSwitch(1, switching_cost=2.0), lambda: naive_adaptive.Adaptive(1, 2.0), **ADAPTS
+    ),
+    "spb-blocks": Case(
+        StabilityPenaltyBiasMatching(4, switching_cost=1.3, horizon=HORIZON), lambda: naive_rivals.Spb(4, 1.3, HORIZON)
     ),
     "spm": Case(StabilityPenaltyMatching(4, switching_cost=1.3), lambda: naive_rivals.Spm(4, 1.3)),
 }

@@ -7,8 +7,9 @@ The constants have the names and defaults of the policy's own keywords. Its othe
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +18,6 @@ from holdfast.bounds import inputs
 from holdfast.bounds.inputs import Gaps
 from holdfast.bounds.varying import COUNTABLE, Costs, cost_chunks
 from holdfast.checks import real_number
-from holdfast.errors import InvalidParameter
 
 
 @dataclass(frozen=True)
@@ -192,7 +192,13 @@ def adaptive_certificate(
 
 
 def adaptive_constrained(
-    *, n_arms: int, horizon: float, gaps: Gaps, switching_cost: float = 0.0, constants: Guarantee = DEFAULT
+    *,
+    n_arms: int,
+    horizon: float,
+    gaps: Gaps,
+    switching_cost: float = 0.0,
+    constants: Guarantee = DEFAULT,
+    longest_step_up: float | None = None,
 ) -> float:
     """Theorem C, fixed gaps and one best arm i*: c + D(1 + ln 2T) Σ_{i≠i*} 1/Δ_i.
 
@@ -210,7 +216,13 @@ def adaptive_constrained(
         λ, what one switch costs.
     constants
         The policy's constants; those it has by default.
+    longest_step_up
+        Deprecated: J, now one of the constants.
     """
+    if longest_step_up is not None:
+        said = "longest_step_up is one of the constants: constants=Guarantee(longest_step_up=...)"
+        warnings.warn(said, DeprecationWarning, stacklevel=2)
+        constants = replace(constants, longest_step_up=longest_step_up)
     K, T, lam = inputs.arms(n_arms, least=2), float(inputs.rounds(horizon)), inputs.cost(switching_cost)
     a, nu, J = constants.longest_step_down, constants.least_noise, constants.longest_step_up
     real_number("longest_step_down", a, least=1, most=1.5)
@@ -246,8 +258,10 @@ def adaptive_varying(*, n_arms: int, costs: Costs, horizon: float, constants: Gu
 
     Parameters
     ----------
-    n_arms, costs, horizon
-        K arms, λ_t for a block begun at round t, T rounds.
+    n_arms, horizon
+        K arms, T rounds.
+    costs
+        λ_1, λ_2, …, by the round. Deprecated: fewer than T, by the block; the highest is then taken for the rest.
     constants
         The policy's constants; those it has by default.
     """
@@ -260,4 +274,8 @@ def adaptive_varying(*, n_arms: int, costs: Costs, horizon: float, constants: Gu
         total, highest, rounds = total + float(np.sqrt(used).sum()), float(used[-1]), rounds + len(used)
         if rounds == T:
             return _theorem_B(K, (math.sqrt(K) * total) ** (2 / 3), highest, float(T), constants)
-    raise InvalidParameter("costs", f"must have a cost for each of the {T} rounds", costs)
+    # A block that is the n-th begins at round n or later, so costs by the block may stand for costs by the round.
+    said = f"costs must have one for each of the {T} rounds; for the {T - rounds:.0f} missing the highest is taken"
+    warnings.warn(said, DeprecationWarning, stacklevel=2)
+    total += (T - rounds) * math.sqrt(highest)
+    return _theorem_B(K, (math.sqrt(K) * total) ** (2 / 3), highest, float(T), constants)

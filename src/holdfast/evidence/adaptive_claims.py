@@ -6,14 +6,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from types import MappingProxyType
 
 import numpy as np
 
 from holdfast.bounds import theorem_1
 from holdfast.environments import Bernoulli, ConstrainedBernoulli, Environment, PiecewiseConstant, Reversal
 from holdfast.environments.searched_worlds import Found, found_worlds
+from holdfast.evidence.growth import GAMES, Samples, decades, never_overtaken, runs_of, samples_of
+from holdfast.evidence.measures import exponents
 from holdfast.layouts import Array
 from holdfast.number_format import three_digits
 from holdfast.paper.figures import EASY_COST, EASY_GAP, HARD_COST, HARD_GAP, TIES_COST, TIES_GAP
@@ -36,6 +39,9 @@ WORLD_RUNS, WORLD_ROUNDS = 8, 20_000
 MEAN_RATIO, LARGEST_RATIO, HARD_RATIO, LONG_RATIO = 0.30, 0.65, 0.25, 0.035
 WORSE, WORLD_WORSE, WORLD_SHARE, WORLD_BETTER, SEARCHED = 0.03, 0.05, 0.03, 0.10, 0.32
 TAILS = (0.95, 0.99)
+
+GROWN = (10**6, 10**7, 10**8)
+"""Exponents are claimed between the first and the last of these, ratios at the last."""
 
 TELL = "docs/adaptive.md"
 
@@ -145,8 +151,23 @@ def ratios(own: Array, other: Array) -> Array:
 # ---- the claims ----
 
 
-def claims(settings: Mapping[str, Setting], searched: Mapping[str, Setting], worlds: Array) -> list[Claim]:
-    """The claims; `worlds` has for each random world the excess over the paper's policy as a share of the bound."""
+def claims(
+    settings: Mapping[str, Setting],
+    searched: Mapping[str, Setting],
+    worlds: Array,
+    long: Mapping[tuple[str, str], Samples] = MappingProxyType({}),
+) -> list[Claim]:
+    """The claims.
+
+    Parameters
+    ----------
+    settings, searched
+        Of the paper, and found by search.
+    worlds
+        For each random world the excess over the paper's policy as a share of the bound.
+    long
+        Costs in the long games, by game and policy.
+    """
 
     def each(evidence: Evidence, factor: float, *names: str) -> list[Question]:
         return [Less(f"in {n}", evidence.final(n, OWN), evidence.final(n, PAPER), factor) for n in names]
@@ -171,6 +192,25 @@ def claims(settings: Mapping[str, Setting], searched: Mapping[str, Setting], wor
         return [
             Between("mean excess over the paper's policy, as a share of the bound", worlds, high=-WORLD_BETTER),
             Seldom(words, count, len(worlds), WORLD_SHARE),
+        ]
+
+    def overtaken(evidence: Evidence) -> list[Question]:
+        return [never_overtaken(long, OWN, PAPER)] if long else []
+
+    def grown(evidence: Evidence) -> list[Question]:
+        asked: list[Question] = []
+        for game in GAMES:
+            samples = long.get((game.name, OWN), {})
+            if game.exponent is not None and set(GROWN) <= set(samples):
+                found = exponents({T: samples[T] for T in GROWN})
+                asked.append(Between(f"in {game.name}", found, high=game.exponent))
+        return asked
+
+    def small_at_last(evidence: Evidence) -> list[Question]:
+        return [
+            Less(f"in {game.name}", long[game.name, OWN][GROWN[-1]], long[game.name, PAPER][GROWN[-1]], game.ratio)
+            for game in GAMES
+            if game.ratio is not None and GROWN[-1] in long.get((game.name, OWN), {})
         ]
 
     main = tuple(name for name in settings if name not in (LONG, ADVERSARIAL))
@@ -238,6 +278,29 @@ def claims(settings: Mapping[str, Setting], searched: Mapping[str, Setting], wor
             "mean final regret with switching as a share of the bound",
             lambda evidence: shares(evidence, searched, SEARCHED, excess=False),
         ),
+        Claim(
+            "never-overtaken",
+            "The paper's policy does not overtake it: at no T, in no stochastic, constrained or tied setting.",
+            TELL,
+            "regret with switching below that of tsallis-switch in each long game at T = 10⁴, 10⁵, … up to the longest",
+            overtaken,
+        ),
+        Claim(
+            "growth",
+            "With one best arm its cost grows by a small power of T, as a logarithm does.",
+            TELL,
+            "the slope of log cost over log T between 10⁶ and 10⁸ at most "
+            + ", ".join(f"{game.exponent:g} in {game.name}" for game in GAMES if game.exponent is not None),
+            grown,
+        ),
+        Claim(
+            "small-at-last",
+            "At 10⁸ rounds it costs a small part of what the paper's policy does.",
+            TELL,
+            "final regret with switching over that of tsallis-switch below "
+            + ", ".join(f"{game.ratio:g} in {game.name}" for game in GAMES if game.ratio is not None),
+            small_at_last,
+        ),
     ]
 
 
@@ -247,11 +310,24 @@ def judged(
     worlds: int = 1000,
     horizon: int = 100_000,
     n_arms: int = 8,
+    longest: int = 1_000_000,
     seed: int = 0,
     backend: str | Backend = "threads",
     told: Callable[[str], None] = lambda name: None,
 ) -> Sequence[Verdict]:
-    """Play everything that our claims need, and judge them; `told` hears the name of each setting when it is played."""
+    """Play everything that our claims need, and judge them.
+
+    Parameters
+    ----------
+    replications, horizon, n_arms, seed, backend
+        Of the paper's settings.
+    worlds
+        How many random worlds.
+    longest
+        The longest T of the long games, 10⁴ to 10⁹; exponents are judged from 10⁸ on.
+    told
+        Called with the name of each setting when it is played.
+    """
     size = RunSettings(replications, horizon, n_arms, seed)
     settings = seven(n_arms, horizon)
     settings[LONG] = Setting(Bernoulli.with_gap(n_arms, HARD_GAP), HARD_COST, 100 * horizon)
@@ -272,7 +348,15 @@ def judged(
         result = play((world.match,), replications=WORLD_RUNS, seed=size.seed + i, backend=backend)
         means = {policy: Evidence({"": result}, size).final("", policy).mean() for policy in (OWN, PAPER)}
         excess.append((means[OWN] - means[PAPER]) / world.bound)
-    return judge(claims(settings, searched, np.array(excess)), Evidence(tables, size))
+    long = {}
+    for game in GAMES:
+        if game.kind != "adversarial":
+            setting = Setting(game.losses(longest), game.cost, longest)
+            match = replace(setting.match, checkpoints=decades(longest))
+            played = play((match,), replications=runs_of(replications, longest), seed=size.seed, backend=backend)
+            long |= {(game.name, policy): samples for policy, samples in samples_of(played).items()}
+            told(game.name)
+    return judge(claims(settings, searched, np.array(excess), long), Evidence(tables, size))
 
 
 def lines(verdicts: Sequence[Verdict]) -> list[str]:

@@ -24,11 +24,14 @@ def arena(
     index: Annotated[str | None, typer.Option(help="The column of the traces that is no arm, such as time.")] = None,
     policies: Annotated[list[str] | None, typer.Option(metavar=LIST, help="Their names; all by default.")] = None,
     environments: Annotated[
-        list[str] | None, typer.Option(metavar=LIST, help="Names, or paper, hard, traces, found; all by default.")
+        list[str] | None, typer.Option(metavar=LIST, help="Names, or paper, hard, traces, found, long; all by default.")
     ] = None,
     replications: Annotated[int | None, typer.Option(help="Repetitions of each game. [default: 200]")] = None,
     horizon: Annotated[
         float | None, typer.Option(help="T; growth is fitted on T, T/10 and T/100. [default: 1e5]")
+    ] = None,
+    longest: Annotated[
+        float | None, typer.Option(help="Longest T of the long games, up to 1e9: growth. [default: 1e6]")
     ] = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same tables.")] = 0,
     quick: Annotated[
@@ -56,6 +59,7 @@ def arena(
         environments=names(environments) if environments else None,
         replications=replications,
         horizon=None if horizon is None else whole_number("horizon", horizon, least=1),
+        longest=None if longest is None else whole_number("longest", longest, least=1),
         seed=seed,
         quick=quick,
         sees=one_of("sees", sees, ("own", "all")),  # type: ignore[arg-type]  # one of these two

@@ -7,7 +7,7 @@ from typing import Any
 from holdfast.evidence.contestants import PAPER
 from holdfast.evidence.findings import ArenaFindings
 from holdfast.extras import pl
-from holdfast.number_format import counted, three_digits
+from holdfast.number_format import counted, number, three_digits
 
 OWN = "adaptive"
 """The policy that this project proposes; what is said of it names what speaks against it too."""
@@ -15,7 +15,7 @@ OWN = "adaptive"
 
 def conclusions(findings: ArenaFindings) -> list[str]:
     """One sentence for each question that was played."""
-    asked = (_least_worst, _against_paper, _safety, _tails, _found)
+    asked = (_least_worst, _against_paper, _safety, _tails, _found, _growth)
     return [sentence for ask in asked if (sentence := ask(findings))]
 
 
@@ -83,4 +83,22 @@ def _found(findings: ArenaFindings) -> str:
     return (
         f"In worlds that a search made against {OWN} it costs at most {100 * row['found_share']:.1f} % of Theorem 1's "
         f"bound, {PAPER} in the same worlds at most {100 * paper['found_share']:.1f} %."
+    )
+
+
+def _growth(findings: ArenaFindings) -> str:
+    long = findings.long
+    if long is None or OWN not in findings.policies:
+        return ""
+    last = long.filter(pl.col("horizon") == pl.col("horizon").max(), pl.col("kind") != "adversarial")
+    own, paper = (last.filter(pl.col("policy") == policy).drop_nans("exponent") for policy in (OWN, PAPER))
+    if own.is_empty() or paper.is_empty():
+        return ""
+    said = [
+        f"from {rows['exponent'].min():.2f} to {rows['exponent'].max():.2f} for {name}"
+        for name, rows in ((OWN, own), (PAPER, paper))
+    ]
+    return (
+        f"In stochastic, constrained and tied games of up to {number(last['horizon'][0])} rounds cost grows with "
+        f"exponents of T {' and '.join(said)}."
     )

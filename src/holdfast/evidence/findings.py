@@ -31,6 +31,8 @@ class ArenaFindings:
     """Means over the rounds, for each environment."""
     in_sight: pl.DataFrame | None = None
     """Costs over that of the best fixed arm, where the policies see the losses of all arms (`in_sight.compared`)."""
+    long: pl.DataFrame | None = None
+    """One row for each long game, policy and T (`growth.long_table`), where they were played."""
     provenance: Mapping[str, str] = field(default_factory=dict)
 
     def marked(self, policy: str) -> str:

@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 from holdfast.evidence.contestants import OWN_LOSS
 from holdfast.evidence.findings import ArenaFindings
 from holdfast.evidence.worlds import World
+from holdfast.extras import pl
 from holdfast.layouts import Array
 from holdfast.number_format import counted, number
 from holdfast.report.html_parts import Column, paragraph, table

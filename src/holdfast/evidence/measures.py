@@ -72,11 +72,16 @@ def growth(samples: Mapping[int, Array]) -> Estimate:
     """
     if len(samples) < 2 or any(interval(sample)[1] <= 0 for sample in samples.values()):
         return UNKNOWN
+    return interval(exponents(samples))
+
+
+def exponents(samples: Mapping[int, Array]) -> Array:
+    """A sample whose mean is the exponent and whose spread is that of the exponent, to first order."""
     places = np.log(np.array(list(samples), dtype=np.float64))
     weights = (places - places.mean()) / np.sum((places - places.mean()) ** 2)
     slope = float(sum(w * math.log(sample.mean()) for w, sample in zip(weights, samples.values(), strict=True)))
     moved = sum(w * (sample / sample.mean() - 1.0) for w, sample in zip(weights, samples.values(), strict=True))
-    return interval(slope + moved)
+    return np.asarray(slope + moved)
 
 
 def tabulated(

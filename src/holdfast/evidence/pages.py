@@ -41,6 +41,7 @@ def report_of(findings: ArenaFindings) -> str:
         _worst(findings),
         *(_group(findings, name) for name in groups),
         *([_growth(findings)] if findings.settings.shorter else []),
+        *([_long(findings, findings.long)] if findings.long is not None else []),
         _numbers(findings),
         _made(findings),
     ]
@@ -245,6 +246,45 @@ def _growth(findings: ArenaFindings) -> Section:
             heat = _heat(findings, own, "growth", shown, middle=GROWTH_MIDDLE, limit=2.0)
             parts += [heading(GROUPS[group].capitalize()), heat]
     return Section("Growth in T", parts, name="growth")
+
+
+def _long(findings: ArenaFindings, long: pl.DataFrame) -> Section:
+    """Exponents of the long games, and every cost they rest on."""
+    last = long.filter(pl.col("horizon") == pl.col("horizon").max())
+    games, order = last["environment"].unique(maintain_order=True).to_list(), _order(findings)
+    cells = {(row["policy"], row["environment"]): row for row in last.to_dicts()}
+    values = np.array([[cells[policy, game]["exponent"] for game in games] for policy in order], dtype=np.float64)
+    shown = [[number(value, 2) if math.isfinite(value) else "–" for value in row] for row in values.tolist()]
+    names = [findings.marked(policy) for policy in order]
+    coloured = np.where(np.isfinite(values), np.maximum(values, GROWTH_MIDDLE / 8.0), np.nan)
+    heat = HeatMap(names, games, coloured, shown, corner="policy", middle=GROWTH_MIDDLE, limit=8.0)
+    first, final = last["since"].min(), last["horizon"].max()
+    parts = [
+        paragraph(
+            raised(
+                f"The exponent of T that the mean cost grows with between T = {number(first)} and {number(final)}: the "
+                "slope of log cost over log T. A logarithm has an exponent near zero, T^{1/3} a third; blue is below "
+                "two thirds. Two or eight arms, λ = 1, or 0 where switches are free; with one best arm, with the gap "
+                "in the name, or three (tied)."
+            )
+        ),
+        heat_map(heat),
+    ]
+    columns = [Column("policy"), *(Column(name, numeric=True) for name in ("T", "cost", "exponent up to there"))]
+    for game in games:
+        rows = [
+            [findings.marked(row["policy"]), number(row["horizon"]), *_long_cells(row)]
+            for row in long.filter(pl.col("environment") == game).to_dicts()
+        ]
+        parts.append(folded(game, table(columns, rows, caption="Means with 95 % intervals.")))
+    return Section("Long games", parts, name="long")
+
+
+def _long_cells(row: dict[str, Any]) -> list[Html]:
+    return [
+        _around(row["cost"], row["cost_low"], row["cost_high"], three_digits),
+        _around(row["exponent"], row["exponent_low"], row["exponent_high"], lambda value: number(value, 2)),
+    ]
 
 
 def _numbers(findings: ArenaFindings) -> Section:

@@ -1,6 +1,7 @@
 """Play an arena: games in a study's folder, then one table of them as parquet, JSON and a page.
 
 DIR/games/        the study: a table for each environment and horizon, resumable as any study's
+DIR/long/         the same for the long games that growth is measured in
 DIR/arena.parquet one row for each environment and policy
 DIR/arena.json    the same with worst cases and settings
 DIR/arena.html    the page
@@ -20,17 +21,20 @@ from holdfast.environments.environment import UNIT_RANGE
 from holdfast.evidence import in_sight
 from holdfast.evidence.contestants import chosen_policies, knows_horizon
 from holdfast.evidence.findings import ArenaFindings
+from holdfast.evidence.growth import DEFAULT, QUICK, long_study, long_table, samples_of
 from holdfast.evidence.measures import FLOOR, costs_of, tabulated, worst_cases, worst_ratios
 from holdfast.evidence.pages import report_of
 from holdfast.evidence.settings import ArenaSettings, cell_name, study_of
-from holdfast.evidence.worlds import TRACE_COSTS, chosen_worlds, trace_worlds
+from holdfast.evidence.worlds import LONG, TRACE_COSTS, chosen_worlds, trace_worlds
 from holdfast.files import claimed
+from holdfast.layouts import Array
 from holdfast.policies.policy import Feedback
 from holdfast.result_files import parquet_bytes
 from holdfast.results import Result
 from holdfast.runs.outputs import Outputs
 from holdfast.runs.record import document
 from holdfast.simulation.backends import Backend
+from holdfast.studies.file import Study
 from holdfast.studies.run import StudyRun, run_study
 
 GAMES, TABLE, DOCUMENT, PAGE = "games", "arena.parquet", "arena.json", "arena.html"
@@ -59,6 +63,7 @@ def run_arena(
     environments: object = None,
     replications: int | None = None,
     horizon: int | None = None,
+    longest: int | None = None,
     seed: int = 0,
     quick: bool = False,
     sees: Feedback = "own",
@@ -79,9 +84,11 @@ def run_arena(
     traces, switching_costs, units, index
         Files of losses, each played with each of these costs; `units` and `index` are those of `LossTable`.
     policies, environments
-        Names; all unless given.
+        Names; all unless given. The long games are played where none are given, or ``"long"`` is among them.
     replications, horizon, seed
         As in `simulate`.
+    longest
+        The longest T of the long games, from 10⁴ to 10⁹; 10⁶ unless given.
     quick
         A first look: a few policies and environments, 8 replications of 10,000 rounds.
     sees
@@ -98,22 +105,29 @@ def run_arena(
         replications, horizon, environments = in_sight.defaults(replications, horizon, environments, bool(traces))
     settings = ArenaSettings.of(replications, horizon, seed, quick=quick)
     given = trace_worlds(traces, switching_costs, units=units, index=index)
+    environments, with_long_games = _without_long(environments)
     worlds = chosen_worlds(settings.horizon, given, environments, quick=quick)
-    study, played = study_of(worlds, chosen_policies(policies, quick=quick, sees=sees), settings)
+    names = chosen_policies(policies, quick=quick, sees=sees)
+    study, played = study_of(worlds, names, settings)
+    long = (
+        long_study(names, settings, longest or (QUICK if quick else DEFAULT))
+        if with_long_games and sees == "own"
+        else None
+    )
     place = Path(out)
     with claimed(place, "playing an arena"):
         Outputs(place, "an arena").refuse_foreign((TABLE, DOCUMENT, PAGE))
-    run = run_study(
-        study,
-        place / GAMES,
-        backend=backend,
-        scheduler=scheduler,
-        workers=workers,
-        resume=resume,
-        progress=progress,
-        echo=echo,
-        finished=None if verbose else lambda line: None,
-    )
+    how: dict[str, Any] = {
+        "backend": backend,
+        "scheduler": scheduler,
+        "workers": workers,
+        "resume": resume,
+        "progress": progress,
+        "echo": echo,
+        "finished": None if verbose else lambda line: None,
+    }
+    run = run_study(study, place / GAMES, **how)
+    growing = _long_games(long, run_study(long, place / LONG, **how)) if long else None
     costs, switches, curves = {}, {}, {}
     for world in played:
         result = Result.read(run.files[cell_name(world)])
@@ -133,6 +147,7 @@ def run_arena(
         floors=worst_ratios(worlds, costs),
         curves=curves,
         in_sight=in_sight.compared(worlds, costs, switches) if sees == "all" else None,
+        long=growing,
         provenance={"backend": Result.read(run.files[cell_name(worlds[0])]).provenance["backend"]},
     )
     with claimed(place, "writing an arena"):
@@ -144,6 +159,26 @@ def run_arena(
             }
         )
     return Arena(findings, run, place / TABLE, place / DOCUMENT, place / PAGE)
+
+
+def _without_long(environments: object) -> tuple[object, bool]:
+    """The names without that of the long games, and whether these are to be played."""
+    if environments is None:
+        return None, True
+    if isinstance(environments, str):
+        environments = [name.strip() for name in environments.split(",") if name.strip()]
+    if not isinstance(environments, Sequence):
+        return environments, False
+    return [name for name in environments if name != LONG], LONG in environments
+
+
+def _long_games(study: Study, run: StudyRun) -> pl.DataFrame:
+    """The table of long games from their files."""
+    samples: dict[tuple[str, str], dict[int, Array]] = {}
+    for cell in study.cells:
+        for policy, by_T in samples_of(Result.read(run.files[cell.name])).items():
+            samples.setdefault((str(cell.values["environment"]), policy), {}).update(by_T)
+    return long_table(samples)
 
 
 def _document(findings: ArenaFindings) -> dict[str, Any]:
@@ -165,4 +200,5 @@ def _document(findings: ArenaFindings) -> dict[str, Any]:
         },
         "table": findings.table.to_dicts(),
         **({} if findings.in_sight is None else {"in_sight": findings.in_sight.to_dicts()}),
+        "long_games": [] if findings.long is None else findings.long.to_dicts(),
     }

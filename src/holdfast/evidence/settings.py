@@ -78,14 +78,33 @@ def study_of(worlds: Sequence[World], policies: Sequence[str], settings: ArenaSe
         "policies": list(policies),
         "environments": [world.name for world in worlds],
     }
-    return Study("arena", tuple(_cell(world, policies, settings) for world in played), written), played
+    return Study("arena", tuple(cell_of(world, policies, settings) for world in played), written), played
 
 
-def _cell(world: World, policies: Sequence[str], settings: ArenaSettings) -> Cell:
+def cell_of(
+    world: World,
+    policies: Sequence[str],
+    settings: ArenaSettings,
+    replications: int | None = None,
+    *,
+    checkpoints: tuple[int, ...] | None = None,
+    name: str | None = None,
+) -> Cell:
+    """The games of these policies in a world, as a study has them.
+
+    Parameters
+    ----------
+    world, policies
+        The world with its horizon, and the names of who plays.
+    settings
+        The run's; its seed, and its replications unless other ones are given.
+    replications, checkpoints, name
+        Other than the table of a world has.
+    """
     made, code = contestants(policies, world.environment, world.horizon, world.switching_cost)
     columns = {"environment": world.name, "group": world.group, "lambda": world.switching_cost, "T": world.horizon}
     return Cell(
-        name=cell_name(world),
+        name=name or cell_name(world),
         values={"environment": world.name, "horizon": world.horizon},
         columns=columns,
         environment=world.environment,
@@ -93,8 +112,8 @@ def _cell(world: World, policies: Sequence[str], settings: ArenaSettings) -> Cel
         policies=made,
         code=code,
         horizon=world.horizon,
-        replications=settings.replications,
+        replications=replications or settings.replications,
         seed=settings.seed,
         costs=Costs.of(world.switching_cost),
-        checkpoints=checkpoint_rounds(min(CHECKPOINTS, world.horizon), world.horizon),
+        checkpoints=checkpoints or checkpoint_rounds(min(CHECKPOINTS, world.horizon), world.horizon),
     )

@@ -31,6 +31,9 @@ GROUPS: Mapping[str, str] = {
 }
 """The kinds of environments. What was found by searching for a policy's worst case is kept apart in every summary."""
 
+LONG = "long"
+"""The games of `holdfast.evidence.growth`: no environments of the tables, so no group."""
+
 COSTS: Mapping[str, float] = {"cheap": 0.05, "costly": 1.0}
 """λ of the hard cases, and what their names end with."""
 
@@ -182,7 +185,7 @@ def chosen_worlds(
         names = [name.strip() for name in names.split(",") if name.strip()]
     if not isinstance(names, Sequence) or not names:
         raise InvalidParameter("environments", f"must be a list of names, or of {', '.join(GROUPS)}", names)
-    known = [*GROUPS, *(world.name for world in everything)]
+    known = [*GROUPS, LONG, *(world.name for world in everything)]
     for name in names:
         if name not in known:
             rule = f"must be of {', '.join(known)}{nearest(str(name), known)}"

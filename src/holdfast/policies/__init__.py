@@ -16,6 +16,7 @@ from holdfast.policies.policy import Policy
 from holdfast.policies.random_walk import RandomWalkPerturbation
 from holdfast.policies.registry import POLICIES, make_policy
 from holdfast.policies.shrinking_dartboard import ShrinkingDartboard
+from holdfast.policies.spb import StabilityPenaltyBiasMatching
 from holdfast.policies.spm import StabilityPenaltyMatching
 from holdfast.policies.thompson import ThompsonSampling
 from holdfast.policies.threshold import Threshold
@@ -47,6 +48,7 @@ __all__ = [
     "Policy",
     "RandomWalkPerturbation",
     "ShrinkingDartboard",
+    "StabilityPenaltyBiasMatching",
     "StabilityPenaltyMatching",
     "ThompsonSampling",
     "Threshold",

@@ -25,6 +25,7 @@ from holdfast.policies.lazy_leader import FollowLazyLeader
 from holdfast.policies.policy import RENAMED, Policy
 from holdfast.policies.random_walk import RandomWalkPerturbation
 from holdfast.policies.shrinking_dartboard import ShrinkingDartboard
+from holdfast.policies.spb import StabilityPenaltyBiasMatching
 from holdfast.policies.spm import StabilityPenaltyMatching
 from holdfast.policies.thompson import ThompsonSampling
 from holdfast.policies.threshold import Threshold
@@ -55,6 +56,7 @@ POLICIES: Mapping[str, tuple[type[Policy], Mapping[str, Any]]] = {
     "lazy-exp3": (LazyExp3, {}),
     "amir": (AmirTsallis, {}),
     "amir-anytime": (AnytimeAmirTsallis, {}),
+    "spb-blocks": (StabilityPenaltyBiasMatching, {}),
     "spm": (StabilityPenaltyMatching, {}),
     "hold-forever": (HoldForever, {}),
     "lazy-hedge": (LazyHedge, {}),

@@ -26,8 +26,8 @@ class SpmParams(NamedTuple):
 
 
 @kernel
-def stability_over_penalty(state: Any, beta: float) -> float:
-    """z/h of the last draw: z = 2 Σ √min(q_i, 1 − max q), h = 2 Σ (√q_i − q_i) with √q_i = βw_i. 0 for a single arm."""
+def stability_and_penalty(state: Any, beta: float) -> tuple[float, float, float]:
+    """z/2, h/2 and 1 − max q of the last draw: z = 2 Σ √min(q_i, 1 − max q), h = 2 Σ (√q_i − q_i), √q_i = βw_i."""
     K, best = state.w.shape[0], 0
     for i in range(1, K):
         best = i if state.w[i, 0] > state.w[best, 0] else best
@@ -40,7 +40,7 @@ def stability_over_penalty(state: Any, beta: float) -> float:
         root = beta * refined(state.w[i, 0], state.step[0])
         z += min(root, math.sqrt(others))
         h += root * (others / (1.0 + root) if i == best else 1.0 - root)
-    return z / h if h > 0.0 else 0.0
+    return z, h, others
 
 
 @kernel
@@ -53,7 +53,8 @@ def choose(params: Any, state: Any, announced: float, streams: Any, block: Any) 
     beta = state.beta[0]
     state.n[0] = n
     tsallis.draw_block(state, rounds, 2.0 / beta, streams, block)
-    state.beta[0] = beta + rounds * rounds * stability_over_penalty(state, beta) / beta
+    z, h, _ = stability_and_penalty(state, beta)
+    state.beta[0] = beta + rounds * rounds * (z / h if h > 0.0 else 0.0) / beta  # h = 0: a single arm
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class StabilityPenaltyMatching(WithSwitchingCost, tsallis.Tsallis):
     Ito, Tsuchiya and Honda (COLT 2024) let β_{t+1} = β_t + z_t/(β_t h_t), where z_t/β_t bounds what round t costs in
     stability and h_t is the entropy that a larger β would be paid in: with the ½-Tsallis entropy z = 2 Σ √q̃_i,
     q̃_i = min(q_i, 1 − max q), h = 2 Σ (√q_i − q_i), and η = 2/β here. Where q̃ is small beside q, β grows more slowly
-    than √t. Tsuchiya and Ito (NeurIPS 2024) do the same for problems of order T^{2/3}.
+    than √t. Tsuchiya and Ito (NeurIPS 2024) do the same for problems of order T^{2/3}: `StabilityPenaltyBiasMatching`.
 
     Neither treats switching costs. On blocks we multiply z by |B_n|², since a block loses up to |B_n|: ours, without a
     bound. β_1 = 8K|B_1|, 4K/(1 − α) with α = ½ as in the paper of 2024, in units of a block.

@@ -1,0 +1,84 @@
+"""The sources of docs/paper agree with each other, with docs/adaptive.md and with what makes its figures."""
+
+import re
+from pathlib import Path
+
+import paper_figures
+import pytest
+
+import holdfast as hf
+from holdfast.evidence.contestants import ENTRIES
+from holdfast.evidence.growth import GAMES
+from holdfast.evidence.worlds import paper_worlds
+
+ROOT = Path(__file__).parents[2]
+PAPER = ROOT / "docs" / "paper"
+
+
+@pytest.fixture(scope="module")
+def text():
+    return "\n".join((PAPER / name).read_text(encoding="utf-8") for name in ("paper.tex", "proofs.tex"))
+
+
+def keys(text: str, command: str) -> set[str]:
+    """What all uses of a command name."""
+    found = re.findall(rf"\\{command}\{{([^}}]*)\}}", text)
+    return {key.strip() for group in found for key in group.split(",")}
+
+
+def test_references_resolve(text):
+    labels = keys(text, "label")
+    assert keys(text, "ref") | keys(text, "eqref") <= labels
+    assert len(re.findall(r"\\label\{", text)) == len(labels)
+    known = set(re.findall(r"@\w+\{(\w+),", (PAPER / "references.bib").read_text(encoding="utf-8")))
+    assert keys(text, "cite[pt]?") == known  # none missing, none that is not read
+
+
+def test_every_environment_is_closed(text):
+    begun, ended = (sorted(re.findall(rf"\\{word}\{{(\w+\*?)\}}", text)) for word in ("begin", "end"))
+    assert begun == ended
+
+
+def test_figures_and_numbers_are_made_by_the_script(text):
+    made = {path.removeprefix("made/") for path in re.findall(r"\{(made/[\w.]+)\}", text)}
+    source = (ROOT / "scripts" / "paper_figures.py").read_text(encoding="utf-8")
+    assert made == set(re.findall(r'"([\w]+\.(?:pdf|tex))": ', source))
+    for name in ("longest", "since", "games", "settinggames", "ratios", "ownexponents", "paperexponents"):
+        assert f"\\{name}" in text
+    assert "scripts/paper_figures.py" in (ROOT / "Makefile").read_text(encoding="utf-8")
+
+
+def test_the_script_names_what_there_is():
+    assert set(paper_figures.POLICIES) <= set(ENTRIES)
+    assert set(paper_figures.GAMES) <= {game.name for game in GAMES}
+    assert set(paper_figures.SETTINGS) <= {world.name for world in paper_worlds(10_000)}
+    assert len(paper_figures.GAMES) >= paper_figures.DRAWN
+
+
+def test_theorems_and_lemmas_are_those_of_the_page(text):
+    page = (ROOT / "docs" / "adaptive.md").read_text(encoding="utf-8")
+    assert text.count(r"\begin{lemma}") == len(re.findall(r"^### Lemma \d+", page, flags=re.M)) == 9
+    assert text.count(r"\begin{theorem}") == len(re.findall(r"^\*\*Theorem [A-D]", page, flags=re.M)) == 4
+    for number in ("27", "2.81", "5.5D_1^2", "70D_2^4", "1.131", "1.667", "1.363", "0.365P", "6.44", "13.7", "4.47"):
+        assert number in text
+        plain = number.replace("_", "").replace("^2", "²").replace("^4", "⁴")
+        assert plain.replace("D1", "D₁").replace("D2", "D₂") in page
+
+
+def test_constants_are_the_policys(text):
+    policy = hf.AdaptiveTsallisSwitch(2, switching_cost=1.0)
+    printed = re.search(r"The constants of the guarantee are (.*?)\. Lines", text, flags=re.S)
+    assert printed
+    for symbol, value in (
+        ("a", policy.longest_step_down),
+        ("J", policy.longest_step_up),
+        (r"\kappa_W", policy.floor_budget),
+        (r"\theta", policy.calm),
+        (r"\varphi", policy.floor_share),
+        (r"\mu", 8 * policy.matched_length),
+    ):
+        assert f"${symbol}={value:g}$" in printed[1]
+    for symbol, value in ((r"\kO", policy.cap_budget), (r"\kQ", policy.switch_weight), (r"\nu", policy.least_noise)):
+        below = re.search(rf"{re.escape(symbol)}=\\frac1\{{?(\d+)\}}?", printed[1])
+        assert below
+        assert 1 / int(below[1]) == value
