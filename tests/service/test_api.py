@@ -293,7 +293,7 @@ def test_answers_are_of_the_types_that_the_document_says(web, one):
     if "replay" in one.path:
         web("POST", f"{game}/losses", {"losses": losses})
     web("PATCH", game, {"switching_cost": 1.25, "reason": "test"})
-    bodies = {"NewGame": GAME, "Changes": {"remember": 5}, "Asked": {"n": 2}, "LossIn": {"loss": 0.5}}
+    bodies = {"NewGame": GAME, "Changes": {"remember": 5}, "Asked": {"n": 2}, "dict": {"loss": 0.5}}
     bodies["Losses"] = {"losses": losses}
     body = None if one.body is None else bodies[one.body.__name__]
     query = {"confirm": name, "switching_cost": "0.5"}

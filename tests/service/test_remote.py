@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import test_conversations
+import test_operators
+import test_outcomes
 import test_store_contract as contract
 from places import Clock, Place
 from service import InThread, free_port, opened
@@ -13,12 +16,13 @@ from service import InThread, free_port, opened
 import holdfast as hf
 from holdfast.errors import StoreError
 
-NOT_HERE: set[str] = set()
-"""Tests of the contract that are about a store's own rows."""
+NOT_HERE = {"test_a_paused_arm_is_not_handed_out_by_any_process", "test_operators_have_a_shell"}
+"""Tests that look at a store's own rows, or start commands and processes on one."""
 
-for _name, _test in vars(contract).items():
-    if _name.startswith("test_") and _name not in NOT_HERE:
-        globals()[_name] = _test
+for _room in (contract, test_operators, test_conversations, test_outcomes):
+    for _name, _test in vars(_room).items():
+        if _name.startswith("test_") and callable(_test) and _name not in NOT_HERE:
+            globals()[_name] = _test
 
 
 class RemotePlace(Place):

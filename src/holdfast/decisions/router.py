@@ -395,12 +395,12 @@ class Router:
     @property
     def paused(self) -> dict[int | str, float]:
         """Arms that are paused, and until when in seconds since 1970; infinite until they are resumed."""
-        return self._executor.read(_paused)
+        return self._executor.read(paused)
 
     @property
     def pinned(self) -> int | str | None:
         """The arm that an operator has pinned."""
-        return self._executor.read(_pinned)
+        return self._executor.read(pinned)
 
     @property
     def history(self) -> History:
@@ -548,11 +548,13 @@ def _end_of(until: object, now: float) -> float:
     return end
 
 
-def _paused(transaction: Transaction, setup: Setup) -> dict[int | str, float]:
+def paused(transaction: Transaction, setup: Setup) -> dict[int | str, float]:
+    """As `Router.paused`, inside a transaction."""
     return {setup.names[arm]: until for arm, until in setup.paused if until > transaction.head.clock}
 
 
-def _pinned(transaction: Transaction, setup: Setup) -> int | str | None:
+def pinned(transaction: Transaction, setup: Setup) -> int | str | None:
+    """As `Router.pinned`, inside a transaction."""
     pin = setup.pin
     return None if pin is None or pin[1] <= transaction.head.clock else setup.names[pin[0]]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -22,10 +23,11 @@ from holdfast.decisions.executor import Call
 from holdfast.decisions.history import History, Totals, totals_of
 from holdfast.decisions.ids import checked_name
 from holdfast.decisions.outcomes import with_refused
-from holdfast.decisions.settings import written_patience
+from holdfast.decisions.settings import written_patience, written_time
 from holdfast.errors import HoldfastError, InvalidParameter
 from holdfast.policies.policy import Policy
 from holdfast.policies.registry import make_policy
+from holdfast.scales import Scale
 from holdfast.service import views
 from holdfast.service.access import Client
 from holdfast.service.games import Game
@@ -38,6 +40,7 @@ from holdfast.service.messages import (
     Decided,
     DecisionList,
     DecisionView,
+    Ended,
     GameLine,
     GameList,
     GameView,
@@ -166,8 +169,28 @@ def _key(request: Request) -> str | None:
         raise Refused(400, "Idempotency-Key must be UTF-8") from None
 
 
-def _patience(given: Any) -> Any:
-    return written_patience(given) if isinstance(given, str) else given
+def _settings(body: NewGame | Changes) -> dict[str, Any]:
+    """Settings of a game as the library takes them."""
+    patience, scale, life = body.patience, body.scale, body.key_life
+    return {
+        "patience": written_patience(patience) if isinstance(patience, str) else patience,
+        "missing": body.missing,
+        "remember": body.remember,
+        "scale": None if scale is None else scale_from(scale),
+        "key_life": written_time("key_life", life) if isinstance(life, str) else life,
+    }
+
+
+def scale_from(content: Any) -> Scale:
+    """The scale that a request describes: its measures by name, or as `Scale.settings` gives it."""
+    if not isinstance(content, dict):
+        raise InvalidParameter("scale", 'must be ranges by name, such as {"latency": [0.2, 8.0]}', content)
+    if not isinstance(content.get("measures"), dict):
+        return Scale(**content)
+    scale = Scale.from_settings(content)
+    if abs(math.fsum(share for *_, share in scale.measures.values()) - 1.0) > 1e-9:
+        raise InvalidParameter("measures", "must have shares that add up to 1", content["measures"])
+    return scale
 
 
 def policy_from(body: NewGame) -> Policy:
@@ -211,7 +234,7 @@ async def put_game(service: Service, request: Request, client: Client) -> Respon
     """Begin a game, or check that it is what was asked for."""
     name, body = segment(request, NAME), await body_of(service, request, NewGame)
     policy = policy_from(body)
-    options = {"patience": _patience(body.patience), "missing": body.missing, "remember": body.remember}
+    options = _settings(body)
 
     def begin() -> bool:
         checked_name(NAME, name)
@@ -253,22 +276,34 @@ async def change_game(service: Service, client: Client, name: str, body: Changes
     reason = None if body.reason is None else checked_name("reason", body.reason)[:170]
     signed = " ".join(filter(None, [reason, f"(token {client.id})" if client.id else None]))
 
+    kinds = {kind: getattr(body, kind) for kind in ("pause", "resume", "pin", "unpin")}
+    stands = {kind: arm for kind, arm in kinds.items() if arm is not None}
+    wanted = {
+        "switching_cost": body.switching_cost,
+        "add_arms": body.add,
+        "retire_arms": body.retire,
+        **_settings(body),
+    }
+    others = [what for what, value in wanted.items() if value not in (None, (), [])]
+    if len(stands) > 1 or (stands and others):
+        raise InvalidParameter(", ".join([*stands, *others]), "must be changed one after the other", None)
+    if body.unpin not in (None, True):
+        raise InvalidParameter("unpin", "must be true", body.unpin)
+    until = written_time("until", body.until) if isinstance(body.until, str) else body.until
+    if until is not None and not stands.keys() & {"pause", "pin"}:
+        raise InvalidParameter("until", "must be given along with pause or pin", body.until)
+
     async def change(game: Game) -> None:
-        await service.games.thread(
-            partial(
-                game.router.change,
-                switching_cost=body.switching_cost,
-                add_arms=body.add,
-                retire_arms=body.retire,
-                patience=_patience(body.patience),
-                missing=body.missing,
-                remember=body.remember,
-                reason=signed or None,
-            )
-        )
+        router, reason = game.router, signed or None
+        if not stands:
+            await service.games.thread(partial(router.change, **wanted, reason=reason))
+            return
+        ((kind, arm),) = stands.items()
+        given = {} if kind == "unpin" else {"arm": arm, **({} if kind == "resume" else {"until": until})}
+        await service.games.thread(partial(getattr(router, kind), **given, reason=reason))
 
     await service.games.with_game(name, change)
-    service.audit(client, "changed", name, reason)
+    service.audit(client, next(iter(stands), "changed"), name, reason)
 
 
 @operation(
@@ -320,7 +355,14 @@ async def post_decisions(service: Service, request: Request, client: Client) -> 
     key = _key(request) or body.request
 
     def ask(game: Game) -> Awaitable[Any]:
-        call = game.router.ask_call(body.n, request=key, switching_cost=body.switching_cost, loss_bound=body.loss_bound)
+        call = game.router.ask_call(
+            body.n,
+            request=key,
+            switching_cost=body.switching_cost,
+            loss_bound=body.loss_bound,
+            available=body.available,
+            key=body.key,
+        )
         return game.make(_asking(call))
 
     given, head, setup = await service.games.with_game(name, ask)
@@ -360,7 +402,7 @@ async def put_loss(service: Service, request: Request, client: Client) -> Respon
     """Tell."""
     name, id = segment(request, NAME), segment(request, ID)
     body = await body_of(service, request, LossIn)
-    (verdict,) = await _tell(service, name, [(id, body.loss)])
+    (verdict,) = await _tell(service, name, [(id, _outcome(body))])
     if isinstance(verdict, HoldfastError):
         raise verdict
     return answer(ReceiptView(*verdict))
@@ -377,14 +419,27 @@ async def put_loss(service: Service, request: Request, client: Client) -> Respon
 async def post_losses(service: Service, request: Request, client: Client) -> Response:
     """Tell several."""
     name, body = segment(request, NAME), await body_of(service, request, Losses)
-    verdicts = await _tell(service, name, [(one.id, one.loss) for one in body.losses])
+    verdicts = await _tell(service, name, [(one.pop(ID, None), _outcome(one)) for one in body.losses])
     return answer(Verdicts([_verdict(one) for one in verdicts]))
+
+
+def _outcome(given: dict[str, Any]) -> Any:
+    """A loss by itself, as most are, or what was measured."""
+    return given["loss"] if given.keys() == {"loss"} else given
 
 
 def _verdict(found: Any) -> Verdict:
     if isinstance(found, HoldfastError):
         return Verdict(status_of(found), problem=problem_of(found))
     return Verdict(200, new=found.new)
+
+
+@operation("POST", "/v1/games/{name}/keys/{key}/end", "decide", "End a conversation", answers=((200, Ended),))
+async def end_key(service: Service, request: Request, client: Client) -> Response:
+    """End a conversation."""
+    name, key = segment(request, NAME), segment(request, "key")
+    ended = await service.games.with_game(name, lambda game: service.games.thread(game.router.end, key))
+    return answer(Ended(ended))
 
 
 @operation("POST", "/v1/games/{name}/settle", "decide", "Settle what is due", answers=((200, Settled),))

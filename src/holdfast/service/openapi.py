@@ -10,7 +10,7 @@ import msgspec
 
 import holdfast
 from holdfast.service.api import OPERATIONS, Operation
-from holdfast.service.messages import Problem
+from holdfast.service.messages import LOSS_SCHEMA, LossIn, Problem
 
 REF = "#/components/schemas/{name}"
 
@@ -65,7 +65,7 @@ def _described(one: Operation) -> dict[str, Any]:
         "content": {"application/problem+json": {"schema": {"$ref": REF.format(name="Problem")}}},
     }
     if one.body is not None:
-        schema = {"$ref": REF.format(name=one.body.__name__)}
+        schema = LOSS_SCHEMA if one.body is LossIn else {"$ref": REF.format(name=one.body.__name__)}
         found["requestBody"] = {"content": {"application/json": {"schema": schema}}}
     return found
 

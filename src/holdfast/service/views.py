@@ -10,13 +10,13 @@ from typing import Any
 
 from holdfast.decisions.history import Totals, totals_of
 from holdfast.decisions.models import Ask, Block, Head
-from holdfast.decisions.router import probabilities_of
+from holdfast.decisions.router import paused, pinned, probabilities_of
 from holdfast.decisions.setup import Setup
 from holdfast.decisions.stores.sql import Transaction, select
 from holdfast.errors import OutOfTurn
 from holdfast.number_format import number
 from holdfast.players.document import described
-from holdfast.service.messages import BlockView, GameLine, GameView, Hold
+from holdfast.service.messages import BlockView, GameLine, GameView, Hold, Paused
 from holdfast.statistics import student_quantile
 
 RECENT = 2000
@@ -44,6 +44,9 @@ def game_view(transaction: Transaction, setup: Setup) -> GameView:
         patience=f"{patience.total_seconds()!r}s" if isinstance(patience, timedelta) else patience,
         missing=setup.settings.missing,
         remember=setup.settings.remember,
+        scale=None if setup.settings.scale is None else setup.settings.scale.settings(),
+        key_life=setup.settings.key_life,
+        waits_for_losses=setup.policy.waits_for_losses,
         created=setup.game.created,
         revision=head.revision,
         rounds=head.asked,
@@ -51,6 +54,8 @@ def game_view(transaction: Transaction, setup: Setup) -> GameView:
         arm=_arm(head, setup),
         hold=head.rounds - head.handed,
         probabilities=probabilities,
+        paused=[Paused(arm, None if until == math.inf else until) for arm, until in paused(transaction, setup).items()],
+        pinned=pinned(transaction, setup),
     )
 
 
@@ -98,6 +103,7 @@ def block_view(block: Block, setup: Setup) -> BlockView:
     """One block."""
     return BlockView(
         number=block.number,
+        key=block.key,
         arm=setup.name_of(block.arm),
         rounds=block.rounds,
         probability=block.probability,
