@@ -114,6 +114,72 @@ def test_settings_are_changed_with_a_reason(web, game):
     problem(web("PATCH", game, {"switching_cost": -1}), 422, hf.InvalidParameter)
 
 
+def test_arms_are_paused_and_pinned(web, game):
+    """One PATCH each; `until` is how long, or when."""
+    (held,) = ask(web, game)
+    view = web("PATCH", game, {"pause": held["arm"], "until": "10m", "reason": "times out"}).json
+    (paused,) = view["paused"]
+    assert paused["arm"] == held["arm"]
+    assert paused["until"] == pytest.approx(time.time() + 600, abs=60)
+    assert "is paused" in web("GET", f"{game}/hold").json["why"]
+    assert held["arm"] not in {d["arm"] for d in ask(web, game, 30)}
+    assert web("PATCH", game, {"resume": held["arm"]}).json["paused"] == []
+    assert web("PATCH", game, {"pin": "b", "until": "2199-01-01T00:00:00Z"}).json["pinned"] == "b"
+    assert {d["arm"] for d in ask(web, game, 9)} == {"b"}
+    assert web("PATCH", game, {"unpin": True, "reason": "over"}).json["pinned"] is None
+    kinds = [(one["kind"], one["reason"]) for one in web("GET", f"{game}/changes").json["changes"]]
+    assert kinds == [("pause", "times out"), ("resume", None), ("pin", None), ("unpin", "over")]
+    for wrong in (
+        {"pause": "nobody"},
+        {"pause": "a", "resume": "b"},
+        {"pause": "a", "switching_cost": 1.0},
+        {"pause": "a", "until": "soon"},
+        {"pause": "a", "until": "2001-01-01T00:00:00Z"},
+        {"pause": "a", "until": "2199-01-01T00:00:00"},
+        {"pause": ["a"]},
+        {"unpin": "b"},
+        {"until": "10m"},
+    ):
+        problem(web("PATCH", game, wrong), 422, hf.InvalidParameter)
+
+
+def test_conversations_and_arms_that_are_available(web, game):
+    def one(**body):
+        return web("POST", f"{game}/decisions", body).json["decisions"][0]
+
+    first = one(key="visitor 7")
+    assert {one(key="visitor 7")["block"] for _ in range(5)} == {first["block"]}
+    assert web("POST", f"{game}/keys/visitor%207/end").json == {"ended": True}
+    assert web("POST", f"{game}/keys/visitor%207/end").json == {"ended": False}
+    assert one(key="visitor 7")["block"] > first["block"]
+    assert {one(available=["c"])["arm"] for _ in range(5)} == {"c"}
+    problem(web("POST", f"{game}/decisions", {"available": ["x"]}), 422, hf.InvalidParameter)
+    problem(web("POST", f"{game}/decisions", {"available": "a"}), 422, hf.InvalidParameter)
+
+
+def test_what_was_measured_becomes_a_loss(web):
+    game, scale = "/v1/games/scaled", {"latency": [0.2, 8.0, 3], "price": [0, 0.02], "error": 0.9}
+    made = {**GAME, "scale": scale, "key_life": "5m"}
+    view = web("PUT", game, made).json
+    assert (view["scale"]["measures"]["latency"], view["key_life"]) == ([0.2, 8.0, 0.75], 300.0)
+    assert web("PUT", game, {**made, "scale": view["scale"]}).status == 200
+    ids = [d["id"] for d in ask(web, game, 6)]
+    sent = [{"latency": 1.3, "price": 0.004}, {"error": True}, {"reward": 0.75}, {"loss": 0.25}]
+    for id, body in zip(ids, sent, strict=False):
+        assert web("PUT", f"{game}/decisions/{id}/loss", body).json["new"], body
+    batch = [{"id": ids[4], "latency": 8.0, "price": 0.02}, {"id": ids[5], "latency": 1.0}]
+    verdicts = web("POST", f"{game}/losses", {"losses": batch}).json["verdicts"]
+    assert [one["status"] for one in verdicts] == [200, 422]
+    expected = hf.Scale(latency=(0.2, 8.0, 3), price=(0, 0.02), error=0.9).loss(latency=1.3, price=0.004)
+    assert web("GET", f"{game}/summary").json["losses"] == pytest.approx(expected + 0.9 + 0.25 + 0.25 + 1.0)
+    for wrong in ({"size": 3}, {"self": 3.0, "latency": 1.0}, {"latency": "1"}, {"loss": 0.5, "reward": 0.5}, {}):
+        problem(web("PUT", f"{game}/decisions/{ids[5]}/loss", wrong), 422, hf.InvalidParameter)
+    for wrong in ({"self": [0, 1]}, {"latency": 3}, {"error": 0.5, "measures": {"x": [0, 1, 3]}}, [], {}):
+        if wrong != {"self": [0, 1]}:
+            problem(web("PUT", "/v1/games/scaled-wrong", {**GAME, "scale": wrong}), 422, hf.InvalidParameter)
+    assert web("PUT", "/v1/games/odd", {**GAME, "scale": {"self": [0, 1]}}).status == 201
+
+
 def test_a_game_is_deleted_only_by_its_name(web, game):
     name = game.rpartition("/")[2]
     problem(web("DELETE", game), 422, hf.InvalidParameter)

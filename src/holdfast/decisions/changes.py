@@ -167,7 +167,7 @@ def stand(
     expire(view, again, now=now)
     setup, clock = view.setup, view.head.clock
     known = {setup.names[number]: number for number in setup.active}
-    if kind != "unpin" and arm not in known:
+    if kind != "unpin" and arm not in list(known):
         rule = f"must be an arm of the game, {', '.join(map(repr, known))}{nearest(str(arm), list(map(str, known)))}"
         return InvalidParameter("arm", rule, arm)
     paused = {one: end for one, end in setup.paused if end > clock and one in setup.active}
