@@ -83,6 +83,8 @@ class Service:
         """The body of a request, within its limits."""
         most, data = self.limits.body, b""
         length = request.headers.get("content-length", "0")
+        if length == "0" and "transfer-encoding" not in request.headers:
+            return data
         if length.isdigit() and int(length) > most:
             raise Refused(413, f"a body may have {most} bytes; got {length[:20]}")
         try:
@@ -213,9 +215,8 @@ def make_app(
         service.stopping = True
         service.games.close()
 
-    routes = [
-        Route(one.path, endpoint=Door(service, one), methods=[one.method]) for one in (*OPERATIONS, *pages.OPERATIONS)
-    ]
+    often_first = sorted((*OPERATIONS, *pages.OPERATIONS), key=lambda one: one.role != "decide")
+    routes = [Route(one.path, endpoint=Door(service, one), methods=[one.method]) for one in often_first]
     app = Starlette(routes=routes, lifespan=lifespan, exception_handlers={HTTPException: _unknown})
     app.router.redirect_slashes = False
     return RawPaths(app)
