@@ -105,7 +105,7 @@ class Server:
         seconds
             Within which there must be an answer; without it, all attempts.
         """
-        data = None if body is None else json.dumps(body).encode()
+        data = None if body is None else json.dumps(body, default=float).encode()
         begun, delay = time.monotonic(), WAIT
         end = begun + (self._retry if seconds is None else seconds)
         while True:

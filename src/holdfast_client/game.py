@@ -101,7 +101,7 @@ class Game:
             How many.
         options
             Fields of ``POST …/decisions``: ``request`` (an idempotency key; without it each call has one of its own),
-            ``key``, ``available``, ``switching_cost``, ``loss_bound``.
+            ``key``, ``available``, ``switching_cost``, ``loss_bound``, ``forecast``.
         """
         found = self.decide({"n": 1 if n is None else n, **options})
         return found[0] if n is None else found
@@ -132,7 +132,8 @@ class Game:
         loss
             In the policy's units.
         outcome
-            Instead of a loss: ``reward=``, ``error=True``, or what was measured, by the names of the game's scale.
+            Instead of a loss: ``reward=``, ``error=True``, what was measured, by the names of the game's scale, or
+            ``losses=``, those of all arms.
         """
         given = outcome if loss is None else {"loss": loss, **outcome}
         return Receipt(**self.send("PUT", f"/decisions/{quote(id, safe='')}/loss", given))
@@ -169,6 +170,18 @@ class Game:
     def end(self, key: str) -> bool:
         """End a conversation (`ask` with a key). False if there was none."""
         return bool(self.send("POST", f"/keys/{quote(key, safe='')}/end")["ended"])
+
+    def observe(self, losses: Mapping[str, float] | list[float], **options: Any) -> None:
+        """What all arms lost in a round without a decision.
+
+        Parameters
+        ----------
+        losses
+            By arm, or in the order of the arms.
+        options
+            Fields of ``POST …/observations``: ``at``, ``switching_cost``, ``request``.
+        """
+        self.send("POST", "/observations", {"request": token_hex(8), "losses": losses, **options})
 
     def view(self) -> dict[str, Any]:
         """What the game plays and where it stands."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import test_all_losses
 import test_conversations
 import test_operators
 import test_outcomes
@@ -19,7 +20,7 @@ from holdfast.errors import StoreError
 NOT_HERE = {"test_a_paused_arm_is_not_handed_out_by_any_process", "test_operators_have_a_shell"}
 """Tests that look at a store's own rows, or start commands and processes on one."""
 
-for _room in (contract, test_operators, test_conversations, test_outcomes):
+for _room in (contract, test_operators, test_conversations, test_outcomes, test_all_losses):
     for _name, _test in vars(_room).items():
         if _name.startswith("test_") and callable(_test) and _name not in NOT_HERE:
             globals()[_name] = _test

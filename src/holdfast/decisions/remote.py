@@ -6,7 +6,7 @@ import io
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
@@ -15,13 +15,13 @@ import numpy as np
 
 from holdfast.checks import whole_number
 from holdfast.decisions.changes import Wish, change
-from holdfast.decisions.core import Answers, ask, end, expire, tell
+from holdfast.decisions.core import Answers, ask, end, expire, observe, tell
 from holdfast.decisions.errors_json import error_from_json
 from holdfast.decisions.executor import Call, Executor
 from holdfast.decisions.history import ArmTotals, History, Totals, frame_of
 from holdfast.decisions.ids import RULE, UNRECORDED, checked_name
 from holdfast.decisions.models import Block, Decision, Head, Receipt
-from holdfast.decisions.outcomes import Outcome, tell_outcomes
+from holdfast.decisions.outcomes import AllLosses, Outcome, tell_outcomes
 from holdfast.decisions.router import Router
 from holdfast.decisions.settings import Settings
 from holdfast.errors import HoldfastError, InvalidParameter, OutOfTurn, StoreError, UnknownDecision
@@ -114,13 +114,20 @@ class RemoteExecutor:
             body["request"] = asked["request"]
         if asked["available"] is not None:
             body["available"] = list(asked["available"])
-        if asked["key"] is not None:
-            body["key"] = asked["key"]
+        for name in ("key", "forecast"):
+            if asked[name] is not None:
+                body[name] = _plain(asked[name])
         return [Decision(*one) for one in self.game.decide(body, seconds)]
 
     def _tell(self, seconds: float | None, *, reports: list[tuple[str, int, int, Any]], now: float) -> Answers:
         found = self.game.tell_each([(id, _outcome(value)) for id, _, _, value in reports], seconds)
         return [_error(one) if isinstance(one, Problem) else Receipt(*one) for one in found]
+
+    def _observe(self, seconds: float | None, **seen: Any) -> None:
+        body = {"losses": _plain(seen["losses"]), "request": seen["request"], **seen["announced"]}
+        if seen["at"] != seen["now"]:
+            body["at"] = datetime.fromtimestamp(seen["at"], UTC).isoformat()
+        self.game.send("POST", "/observations", body, seconds)
 
     def _end(self, seconds: float | None, *, key: str, now: float) -> bool:
         return self.game.end(key)
@@ -140,6 +147,7 @@ class RemoteExecutor:
 
     _requests: Mapping[Callable[..., Any], Callable[..., Any]] = {
         ask: _ask,
+        observe: _observe,
         tell: _tell,
         tell_outcomes: _tell,
         end: _end,
@@ -168,6 +176,14 @@ class RemoteRouter(Router):
         if found is None:
             raise OutOfTurn(f"the probabilities of the next block depend on its {self.policy.announces}")
         return np.array(found)
+
+    @property
+    def certificate(self) -> float:
+        """As `Router.certificate`."""
+        found: float | None = self._remote.look()["certificate"]
+        if found is None:
+            raise OutOfTurn(f"{self.policy.label} has no certificate: it does not see the losses of all arms")
+        return found
 
     @property
     def open_decisions(self) -> list[Decision]:
@@ -241,11 +257,20 @@ class RemoteHistory(History):
     @property
     def log(self) -> pl.DataFrame:
         """One row per loss that counted."""
+        return self._exported("log")
+
+    @property
+    def record(self) -> pl.DataFrame:
+        """The losses of all arms."""
+        return self._exported("record")
+
+    def _exported(self, what: str) -> pl.DataFrame:
         import polars as pl
 
         game = self._remote.game
         with _as_errors():
-            return pl.read_parquet(io.BytesIO(game.server.call("GET", f"{game.place}/export?format=parquet")))
+            found = game.server.call("GET", f"{game.place}/export?format=parquet&what={what}")
+        return pl.read_parquet(io.BytesIO(found))
 
     def log_parts(self) -> Iterator[pl.DataFrame]:
         """The log, as one part."""
@@ -273,8 +298,17 @@ def _block(one: dict[str, Any], names: list[int | str]) -> Block:
     )
 
 
-def _outcome(value: float | Outcome) -> dict[str, Any]:
+def _plain(value: Any) -> Any:
+    """Names and numbers as JSON carries them."""
+    if isinstance(value, Mapping):
+        return {str(name): _plain(inner) for name, inner in value.items()}
+    return np.asarray(value).tolist() if isinstance(value, (list, tuple, np.ndarray)) else value
+
+
+def _outcome(value: float | Outcome | AllLosses) -> dict[str, Any]:
     """An outcome as a request has it."""
+    if isinstance(value, AllLosses):
+        return {"losses": _plain(value.losses)}
     if not isinstance(value, Outcome):
         return {"loss": value}
     if value.reward is not None:

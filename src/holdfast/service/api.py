@@ -48,6 +48,7 @@ from holdfast.service.messages import (
     Losses,
     LossIn,
     NewGame,
+    Observed,
     ReceiptView,
     Settled,
     Status,
@@ -362,6 +363,7 @@ async def post_decisions(service: Service, request: Request, client: Client) -> 
             loss_bound=body.loss_bound,
             available=body.available,
             key=body.key,
+            forecast=_by_arm(game.router, body.forecast),
         )
         return game.make(_asking(call))
 
@@ -383,7 +385,7 @@ async def open_decisions(service: Service, request: Request, client: Client) -> 
 
 async def _tell(service: Service, name: str, pairs: list[tuple[Any, Any]]) -> list[Any]:
     async def tell(game: Game) -> list[Any]:
-        call, refused = game.router.tell_call(pairs)
+        call, refused = game.router.tell_call([(id, _by_arm(game.router, value, "losses")) for id, value in pairs])
         return with_refused([] if call is None else await game.make(call), refused)
 
     found: list[Any] = await service.games.with_game(name, tell)
@@ -432,6 +434,41 @@ def _verdict(found: Any) -> Verdict:
     if isinstance(found, HoldfastError):
         return Verdict(status_of(found), problem=problem_of(found))
     return Verdict(200, new=found.new)
+
+
+def _by_arm(router: Router, given: Any, inner: str | None = None) -> Any:
+    """Values by arm as the library takes them: JSON has the numbers of arms without names as text."""
+    if not isinstance(given, dict) or router.policy.arms is not None:
+        return given
+    if inner is not None:
+        return {**given, inner: _by_arm(router, given[inner])} if inner in given else given
+    return {int(arm) if arm.isdecimal() and len(arm) < 10 else arm: value for arm, value in given.items()}
+
+
+@operation(
+    "POST",
+    "/v1/games/{name}/observations",
+    "decide",
+    "What all arms lost in a round without a decision",
+    body=Observed,
+    answers=((200, Status),),
+    headers=("Idempotency-Key",),
+)
+async def observe(service: Service, request: Request, client: Client) -> Response:
+    """Losses of all arms, seen without a decision."""
+    name, body = segment(request, NAME), await body_of(service, request, Observed)
+    at = written_time("at", body.at) if isinstance(body.at, str) else body.at
+
+    async def work(game: Game) -> None:
+        router, key = game.router, _key(request) or body.request
+        losses = _by_arm(router, body.losses)
+        if not isinstance(losses, (dict, list)):
+            raise InvalidParameter("losses", "must be numbers by arm, or in the order of the arms", losses)
+        call = router.observe_call(losses, at=at, switching_cost=body.switching_cost, request=key)
+        await game.make(call)
+
+    await service.games.with_game(name, work)
+    return answer(Status("ok"))
 
 
 @operation("POST", "/v1/games/{name}/keys/{key}/end", "decide", "End a conversation", answers=((200, Ended),))
@@ -503,30 +540,31 @@ MEDIA = {"csv": "text/csv", "jsonl": "application/jsonl", "parquet": "applicatio
     "GET",
     "/v1/games/{name}/export",
     "read",
-    "The log, one row per loss that counted",
+    "The log, one row per round; or the record of all arms' losses, where they were reported",
     answers=((200, "application/octet-stream"),),
-    query=(("format", "string", False),),
+    query=(("format", "string", False), ("what", "string", False)),
 )
 async def export(service: Service, request: Request, client: Client) -> Response:
-    """The log, as a stream."""
+    """The log or the record, as a stream."""
     kind = one_of("format", request.query_params.get("format", "csv"), MEDIA)
+    what = one_of("what", request.query_params.get("what", "log"), ("log", "record"))
     game = await service.games.game(segment(request, NAME))
     await service.games.thread(game.router.executor.read, lambda transaction, setup: None)
-    headers = {"content-disposition": f'attachment; filename="log.{kind}"'}
-    return StreamingResponse(_exported(game.router.history, kind), media_type=MEDIA[kind], headers=headers)
+    headers = {"content-disposition": f'attachment; filename="{what}.{kind}"'}
+    return StreamingResponse(_exported(game.router.history, what, kind), media_type=MEDIA[kind], headers=headers)
 
 
-def _exported(history: History, kind: str) -> Iterator[bytes]:
+def _exported(history: History, what: str, kind: str) -> Iterator[bytes]:
     from holdfast.result_files import csv_of
 
     if kind == "parquet":
         with tempfile.TemporaryFile() as file:
-            history.log.write_parquet(file)
+            getattr(history, what).write_parquet(file)
             file.seek(0)
             while some := file.read(1 << 16):
                 yield some
         return
-    for number, part in enumerate(history.log_parts()):
+    for number, part in enumerate(history.log_parts() if what == "log" else [history.record]):
         if kind == "csv":
             yield csv_of(part, datetime_format="%Y-%m-%dT%H:%M:%S%.6fZ", include_header=number == 0)
         else:

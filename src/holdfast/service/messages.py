@@ -109,6 +109,8 @@ class GameView(Struct):
     """None where they depend on what is announced with the next block."""
     paused: list[Paused]
     pinned: Arm | None
+    certificate: float | None
+    """Of a policy that sees all losses: what it has cost more than the best of its paths, at most."""
 
 
 class GameLine(Struct):
@@ -150,6 +152,22 @@ class Asked(Struct, forbid_unknown_fields=True):
     ] = None
     switching_cost: Number = None
     loss_bound: Number = None
+    forecast: Annotated[
+        Any, Meta(description="Losses expected, for a policy that sees those of all arms: by arm, or rows.")
+    ] = None
+
+
+class Observed(Struct, forbid_unknown_fields=True):
+    """What all arms lost in a round without a decision."""
+
+    losses: Annotated[Any, Meta(description="By arm, or in the order of the arms.")]
+    at: Annotated[
+        Any, Meta(description="When, such as 2026-03-01T12:00:00Z.", extra_json_schema={"type": "string"})
+    ] = None
+    switching_cost: Number = None
+    request: Annotated[
+        Any, Meta(description="As the header Idempotency-Key, which wins.", extra_json_schema={"type": "string"})
+    ] = None
 
 
 class DecisionView(Struct):
@@ -181,8 +199,13 @@ LossIn = dict[str, Any]
 
 LOSS_SCHEMA = {
     "type": "object",
-    "description": "A loss; or a reward; or error: true; or what was measured, by the names of the game's scale.",
-    "properties": {"loss": {"type": "number"}, "reward": {"type": "number"}, "error": {"type": "boolean"}},
+    "description": "A loss; or those of all arms; or a reward; or error: true; or what was measured, by name.",
+    "properties": {
+        "loss": {"type": "number"},
+        "losses": {"type": ["object", "array"]},
+        "reward": {"type": "number"},
+        "error": {"type": "boolean"},
+    },
     "additionalProperties": {"type": "number"},
 }
 LossOf = Annotated[

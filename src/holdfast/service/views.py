@@ -10,7 +10,7 @@ from typing import Any
 
 from holdfast.decisions.history import Totals, totals_of
 from holdfast.decisions.models import Ask, Block, Head
-from holdfast.decisions.router import paused, pinned, probabilities_of
+from holdfast.decisions.router import certificate_of, paused, pinned, probabilities_of
 from holdfast.decisions.setup import Setup
 from holdfast.decisions.stores.sql import Transaction, select
 from holdfast.errors import OutOfTurn
@@ -56,6 +56,7 @@ def game_view(transaction: Transaction, setup: Setup) -> GameView:
         probabilities=probabilities,
         paused=[Paused(arm, None if until == math.inf else until) for arm, until in paused(transaction, setup).items()],
         pinned=pinned(transaction, setup),
+        certificate=certificate_of(transaction, setup) if setup.policy.sees == "all" else None,
     )
 
 
