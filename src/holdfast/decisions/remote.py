@@ -352,11 +352,11 @@ def open_remote(
         Whether decisions are fetched ahead.
     """
     game = Game(server, name, local)
-    if policy is None and settings:
-        raise InvalidParameter("policy", f"must be given along with {', '.join(settings)}", None)
     with _as_errors():
         if policy is None:
             view = game.view()
+            if settings:  # to be compared with those of the game
+                view = game.send("PUT", "", {**_put_policy(view["policy"]), **_written(settings)})
         else:
             view = game.send("PUT", "", _new_game(policy, settings, seed))
     if local and view["waits_for_losses"]:
@@ -371,11 +371,15 @@ def _new_game(policy: Policy, settings: Mapping[str, Any], seed: object) -> dict
     if content["functions"]:
         rule = f"must be numbers for a server, not functions: {', '.join(content['functions'])}"
         raise InvalidParameter("policy", rule, policy.label)
-    parameters = _without_count(content["policy"])
-    body = {"policy": parameters.pop("policy"), "parameters": parameters, **_written(settings)}
+    body = {**_put_policy(content["policy"]), **_written(settings)}
     if seed is not None:
         body["seed"] = whole_number("seed", seed, least=0)
     return body
+
+
+def _put_policy(settings: Mapping[str, Any]) -> dict[str, Any]:
+    parameters = _without_count(settings)
+    return {"policy": parameters.pop("policy"), "parameters": parameters}
 
 
 def server_at(url: str, token: str | None, retry: float, timeout: float) -> Server:
