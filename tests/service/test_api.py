@@ -354,6 +354,11 @@ def test_a_call_that_fails_does_not_spoil_those_written_with_it():
 # ---- the document
 
 
+def test_a_wrong_method_is_told_the_right_ones(web, game):
+    assert web("DELETE", f"{game}/decisions").headers["allow"] == "GET, HEAD, POST"
+    assert web("POST", game).headers["allow"] == "DELETE, GET, HEAD, PATCH, PUT"
+
+
 def test_the_document_describes_every_operation(web):
     served = web("GET", "/openapi.json").json
     assert served == json.loads(msgspec.json.encode(document()))

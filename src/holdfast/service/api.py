@@ -82,7 +82,7 @@ class Operation:
     summary: str
     body: type | None = None
     answers: tuple[tuple[int, Any], ...] = ((200, None),)
-    """By status: a type that JSON carries, a media type, or None."""
+    """By status: a type that JSON carries, media types, or None."""
     query: tuple[tuple[str, str, bool], ...] = ()
     """Name, type in JSON, whether it must be given."""
     headers: tuple[str, ...] = ()
@@ -541,7 +541,7 @@ MEDIA = {"csv": "text/csv", "jsonl": "application/jsonl", "parquet": "applicatio
     "/v1/games/{name}/export",
     "read",
     "The log, one row per round; or the record of all arms' losses, where they were reported",
-    answers=((200, "application/octet-stream"),),
+    answers=((200, ", ".join(MEDIA.values())),),
     query=(("format", "string", False), ("what", "string", False)),
 )
 async def export(service: Service, request: Request, client: Client) -> Response:

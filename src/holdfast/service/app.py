@@ -181,8 +181,9 @@ async def _unknown(request: Request, error: Exception) -> Response:
     words = {404: "there is nothing at this path", 405: "this method is not for this path"}
     response = response_to(Refused(status, words.get(status, "the request cannot be answered")))
     response.raw_headers.extend(HEADERS)
-    if isinstance(error, HTTPException) and error.headers:
-        response.headers.update(error.headers)
+    if status == 405:
+        at = [route for route in request.app.routes if route.path_regex.match(request.scope["path"])]
+        response.headers["allow"] = ", ".join(sorted(set().union(*(route.methods for route in at))))
     return response
 
 

@@ -56,10 +56,10 @@ def _described(one: Operation) -> dict[str, Any]:
         "summary": one.summary,
         "parameters": parameters,
         "responses": {str(status): _answer(kind) for status, kind in one.answers},
-        "security": [] if one.role is None else [{"token": []}],
+        "security": [] if one.role is None else [{"token": []}, {}],
     }
     if one.role is not None:
-        found["description"] = f"Needs the role `{one.role}`."
+        found["description"] = f"Needs the role `{one.role}`, where the server has tokens."
     found["responses"]["default"] = {
         "description": "A problem (RFC 9457) with the library's error.",
         "content": {"application/problem+json": {"schema": {"$ref": REF.format(name="Problem")}}},
@@ -74,7 +74,7 @@ def _answer(kind: Any) -> dict[str, Any]:
     if kind is None:
         return {"description": "Done."}
     if isinstance(kind, str):
-        return {"description": "A stream.", "content": {kind: {}}}
+        return {"description": "A stream.", "content": {media: {} for media in kind.split(", ")}}
     named = hasattr(kind, "__annotations__")
     schema: dict[str, Any] = {"$ref": REF.format(name=kind.__name__)} if named else {"type": "object"}
     return {"description": (kind.__doc__ or "").split("\n")[0] if named else "An object.",
