@@ -389,6 +389,9 @@ async def _tell(service: Service, name: str, pairs: list[tuple[Any, Any]]) -> li
         return with_refused([] if call is None else await game.make(call), refused)
 
     found: list[Any] = await service.games.with_game(name, tell)
+    for one in found:
+        if isinstance(one, InvalidParameter):
+            service.refused_loss(name, one)
     return found
 
 
