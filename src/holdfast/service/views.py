@@ -168,7 +168,8 @@ def cost_since(transaction: Transaction, moment: float, price: float) -> float |
     rows = transaction.fetch(where, transaction.game, before)
     since = rows[1:] if before > head.removed else rows
     switches = sum(one[0] != other[0] for one, other in pairwise(rows)) + (since is rows and bool(rows))
-    return math.fsum([*(total for _, total in since if total is not None), price * switches])
+    unsettled = [part for block in transaction.blocks("open") if block.number > before for part in block.losses]
+    return math.fsum([*(total for _, total in since if total is not None), *unsettled, price * switches])
 
 
 def _warnings(now: float, totals: Totals, losses: list[float], last: float | None) -> list[str]:
