@@ -374,7 +374,13 @@ class Router:
         self._executor.execute(self.observe_call(losses, at=at, switching_cost=switching_cost, request=request))
 
     def observe_call(self, losses: Any, *, at: Any, switching_cost: float | None, request: str | None) -> Call:
-        """An `observe`, checked, for the executor."""
+        """An `observe`, checked, for the executor.
+
+        Parameters
+        ----------
+        losses, at, switching_cost, request
+            As in `observe`.
+        """
         now = checked_time(self._clock)
         if at is not None and (not isinstance(at, datetime) or at.tzinfo is None):
             raise InvalidParameter("at", "must be a datetime with its zone", at)
