@@ -215,7 +215,7 @@ LossOf = Annotated[
     Meta(
         extra_json_schema={
             **LOSS_SCHEMA,
-            "properties": {"id": {"type": "string"}, **LOSS_SCHEMA["properties"]},  # type: ignore[dict-item]
+            "properties": {"id": {"type": "string"}, **LOSS_SCHEMA["properties"]},
             "required": ["id"],
         }
     ),
