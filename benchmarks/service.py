@@ -1,17 +1,20 @@
 """Decisions over HTTP, as ratios to an empty handler of the same server on the same machine.
 
-    python benchmarks/service.py [--seconds 4] [--connections 64] [--folder DIR]
+    python benchmarks/service.py [--seconds 4] [--connections 64] [--folder DIR] [--postgresql]
 
 The server and the clients are one process each; give them a core each. `--folder` is where the store lies: a disk,
-because memory has nothing to wait for.
+because memory has nothing to wait for. `--postgresql` begins a private server there instead of a file. "CPU" compares
+the processor time that the server spent on a request, which other programs on the machine hardly change.
 """
 
 import argparse
 import asyncio
+import os
 import subprocess
 import sys
 import tempfile
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from statistics import median
 
@@ -64,6 +67,12 @@ def request(method: str, path: str, token: str | None, body: bytes = b"") -> byt
     return "\r\n".join([*lines, "", ""]).encode() + body
 
 
+def spent(process: int) -> float:
+    """Processor seconds of a process so far."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def measured(port: int, sent: bytes, connections: int, seconds: float) -> tuple[float, float, float]:
     """Requests a second, the median and the 99th percentile of their times."""
 
@@ -88,23 +97,32 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=7.0)
     parser.add_argument("--connections", type=int, default=64)
     parser.add_argument("--folder", type=Path)
+    parser.add_argument("--postgresql", action="store_true")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory(dir=options.folder) as folder:
+    with tempfile.TemporaryDirectory(dir=options.folder) as folder, ExitStack() as stack:
+        urls = [f"sqlite:///{folder}/{number}.db" for number in range(2)]
+        if options.postgresql:
+            sys.path.append(str(Path(__file__).parents[1] / "tests" / "decisions"))
+            from places import fresh_schema
+            from postgres_server import PrivateServer
+
+            database = stack.enter_context(PrivateServer())
+            urls = [fresh_schema(database) for _ in urls]
         token = TokenFile(f"{folder}/tokens").make("admin")
-        for named, shown in (("without tokens", None), ("with tokens", token)):
-            command = [sys.executable, "-m", "holdfast", "serve", f"sqlite:///{folder}/{named[:6]}.db", "--port", "0"]
+        for url, named, shown in zip(urls, ("without tokens", "with tokens"), (None, token), strict=True):
+            command = [sys.executable, "-m", "holdfast", "serve", url, "--port", "0"]
             command += ["--tokens", f"{folder}/tokens"] if shown else []
             server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
             try:
                 port = int(server.stdout.readline().rsplit(":", 1)[1])
                 print(named)
-                play(port, shown, options.connections, options.seconds)
+                play(port, server.pid, shown, options)
             finally:
                 server.terminate()
                 server.wait()
 
 
-def play(port: int, token: str | None, connections: int, seconds: float) -> None:
+def play(port: int, process: int, token: str | None, options: argparse.Namespace) -> None:
     import http.client
 
     web = http.client.HTTPConnection("127.0.0.1", port)
@@ -118,19 +136,23 @@ def play(port: int, token: str | None, connections: int, seconds: float) -> None
         "a durable decision": (request("POST", ask, token), 1),
         "64 durable decisions": (request("POST", ask, token, b'{"n": 64}'), 64),
     }
+    connections, seconds = options.connections, options.seconds
     for sent, _ in kinds.values():
         measured(port, sent, connections, seconds / 8)
-    found: dict[str, list[tuple[float, float, float]]] = {what: [] for what in kinds}
+    found: dict[str, list[tuple[float, float, float, float]]] = {what: [] for what in kinds}
     for _ in range(SLICES):  # in turn, so that what else the machine does hits all of them alike
         for what, (sent, _) in kinds.items():
-            found[what].append(measured(port, sent, connections, seconds / SLICES))
+            before = spent(process)
+            rate, middle, slow = measured(port, sent, connections, seconds / SLICES)
+            found[what].append((rate, middle, slow, (spent(process) - before) / (rate * seconds / SLICES)))
     first = next(iter(found.values()))
     for what, (_, each) in kinds.items():
-        rate, middle, slow = (median(values) for values in zip(*found[what], strict=True))
+        rate, middle, slow, _ = (median(values) for values in zip(*found[what], strict=True))
         ratio = median(one[0] / other[0] for one, other in zip(found[what], first, strict=True))
+        cpu = sum(other[3] for other in first) / sum(one[3] for one in found[what])
         print(
             f"  {what:22s} {rate:8,.0f} requests/s  {rate * each:9,.0f} decisions/s  {ratio:5.2f} of the empty handler"
-            f"   p50 {middle * 1e3:6.2f} ms  p99 {slow * 1e3:6.2f} ms ({slow / middle:.1f} x)"
+            f"  (CPU {cpu:.2f})   p50 {middle * 1e3:6.2f} ms  p99 {slow * 1e3:6.2f} ms ({slow / middle:.1f} x)"
         )
 
 

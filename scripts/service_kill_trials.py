@@ -1,25 +1,32 @@
-"""Kill `holdfast serve` at random moments under clients that try again: each acknowledged call is there exactly once.
+"""Trouble for `holdfast serve` under clients that try again: each acknowledged call is there exactly once.
 
-    python scripts/service_kill_trials.py --trials 1000
-    python scripts/service_kill_trials.py --trials 1000 --postgresql     (a private server, started and stopped here)
+    python scripts/service_kill_trials.py --trials 1000                           (SIGKILL of the server)
+    python scripts/service_kill_trials.py --trials 1000 --store postgresql --servers 2
+    python scripts/service_kill_trials.py --trials 1000 --store postgresql --kill database
+    python scripts/service_kill_trials.py --trials 1000 --kill nobody --proxy    (delays, cuts and doubles requests)
 
-Clients ask and tell through `hf.open("http://…")` and note what was acknowledged. The server is killed with SIGKILL and
-started again at the same port. In the end the store is counted by SQL and compared with the notes.
+Clients ask and tell through `hf.open("http://…")` and note what was acknowledged. Who is killed is started again at the
+same port; PostgreSQL is a private server, started and stopped here. In the end the store is counted by SQL and compared
+with the notes.
 """
 
 import argparse
+import contextlib
+import http.client
 import math
 import random
 import sys
 import tempfile
 import threading
 import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT / "tests" / "support"), str(ROOT / "tests" / "decisions")]
 
-from service import InProcess, free_port, opened  # noqa: E402
+from postgres_server import PrivateServer  # noqa: E402
+from service import InProcess, Web, free_port, opened  # noqa: E402
 
 import holdfast as hf  # noqa: E402
 
@@ -41,11 +48,11 @@ class Notes:
         self.failures: list[BaseException] = []
         self.stop = threading.Event()
 
-    def client(self, server: InProcess, seed: int) -> None:
+    def client(self, web: Web, seed: int) -> None:
         """Ask and tell until it is enough; calls that are interrupted by a kill are tried again by the router."""
         chance = random.Random(seed)
         try:
-            with opened(server.web, patience="forever", seed=11, retry=120.0, remember=10**9) as router:
+            with opened(web, patience="forever", seed=11, retry=120.0, remember=10**9) as router:
                 while not self.stop.is_set():
                     decisions = router.ask(chance.choice([1, 1, 2, 5]))
                     self.asked += [decision.id for decision in decisions]
@@ -77,24 +84,107 @@ def check(url: str, notes: Notes) -> tuple[int, int]:
     return totals.rounds, totals.told
 
 
-def play(url: str, trials: int, seed: int = 1) -> tuple[int, int]:
-    """Kill the server so many times, then stop and count."""
-    chance, port, notes = random.Random(seed), free_port(), Notes()
-    server = InProcess(url, port=port)
-    threads = [threading.Thread(target=notes.client, args=(server, i)) for i in range(CLIENTS)]
+class RoughProxy(ThreadingHTTPServer):
+    """Passes requests on to a port: some late, some twice, some never; some answers are lost."""
+
+    daemon_threads = True
+
+    def __init__(self, target: int, seed: int) -> None:
+        super().__init__(("127.0.0.1", 0), Rough)
+        self.target, self.chance = target, random.Random(seed)
+        self.done = dict.fromkeys(("passed on", "late", "doubled", "cut before", "cut after"), 0)
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """The client has gone: it comes again."""
+
+
+class Rough(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: RoughProxy
+
+    def answer(self) -> None:
+        body = self.rfile.read(int(self.headers.get("content-length", 0)))
+        chance, done = self.server.chance, self.server.done
+        if chance.random() < 0.05:
+            done["cut before"] += 1
+            self.close_connection = True
+            return
+        if chance.random() < 0.2:
+            done["late"] += 1
+            time.sleep(chance.uniform(0.0, 0.1))
+        if chance.random() < 0.1:  # the copy may arrive before, during or after the request itself
+            done["doubled"] += 1
+            threading.Timer(chance.choice([0.0, 0.0, 0.05, 0.3]), self.copy, (body,)).start()
+        try:
+            status, found = self.send_on(body)
+        except (OSError, http.client.HTTPException):
+            self.close_connection = True
+            return
+        if chance.random() < 0.05:
+            done["cut after"] += 1
+            self.close_connection = True
+            return
+        done["passed on"] += 1
+        self.send_response(status)
+        self.send_header("content-length", str(len(found)))
+        self.end_headers()
+        self.wfile.write(found)
+
+    do_GET = do_POST = do_PUT = answer  # noqa: N815  # the names that http.server wants
+
+    def send_on(self, body: bytes) -> tuple[int, bytes]:
+        line = http.client.HTTPConnection("127.0.0.1", self.server.target, timeout=60)
+        try:
+            line.request(self.command, self.path, body, {"content-type": "application/json"})
+            found = line.getresponse()
+            return found.status, found.read()
+        finally:
+            line.close()
+
+    def copy(self, body: bytes) -> None:
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            self.send_on(body)
+
+    def log_message(self, format: str, *arguments: object) -> None:
+        """Nothing."""
+
+
+def play(
+    url: str, trials: int, seed: int = 1, *, kill: str = "server", servers: int = 1, proxy: bool = False,
+    database: PrivateServer | None = None,
+) -> tuple[int, int]:  # fmt: skip
+    """Make trouble so many times, then stop and count."""
+    chance, ports, notes = random.Random(seed), [free_port() for _ in range(servers)], Notes()
+    running = [InProcess(url, port=port) for port in ports]
+    proxies = [RoughProxy(port, seed + port) for port in ports] if proxy else []
+    for one in proxies:
+        threading.Thread(target=one.serve_forever, daemon=True).start()
+    webs = [Web(one.server_address[1]) for one in proxies] or [one.web for one in running]
+    threads = [threading.Thread(target=notes.client, args=(webs[i % servers], i)) for i in range(CLIENTS)]
     for thread in threads:
         thread.start()
     for trial in range(trials):
         time.sleep(chance.uniform(0.05, 0.6))
-        server.kill()
-        server = InProcess(url, port=port)
+        if kill == "server":
+            victim = trial % servers
+            running[victim].kill()
+            running[victim] = InProcess(url, port=ports[victim])
+        elif kill == "database":
+            database.kill()
+            database.start()
         if trial % 50 == 49:
-            print(f"{trial + 1} kills: {len(notes.asked)} decisions, {len(notes.told)} losses acknowledged", flush=True)
+            print(f"{trial + 1} times: {len(notes.asked)} decisions, {len(notes.told)} losses acknowledged", flush=True)
     time.sleep(0.3)
     notes.stop.set()
     for thread in threads:
         thread.join(120)
-    server.stop()
+    time.sleep(0.5 if proxy else 0.0)  # copies that are late
+    for one in proxies:
+        print("the proxy:", ", ".join(f"{count} {what}" for what, count in one.done.items()))
+        one.shutdown()
+        one.server_close()
+    for one in running:
+        one.stop()
     return check(url, notes)
 
 
@@ -102,18 +192,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--trials", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--postgresql", action="store_true")
+    parser.add_argument("--store", choices=["sqlite", "postgresql"], default="sqlite")
+    parser.add_argument("--kill", choices=["server", "database", "nobody"], default="server")
+    parser.add_argument("--servers", type=int, default=1)
+    parser.add_argument("--proxy", action="store_true")
     options = parser.parse_args()
-    if options.postgresql:
+    how = {"kill": options.kill, "servers": options.servers, "proxy": options.proxy}
+    if options.store == "postgresql":
         from places import fresh_schema
-        from postgres_server import PrivateServer
 
         with PrivateServer() as database:
-            rounds, told = play(fresh_schema(database), options.trials, options.seed)
+            url = fresh_schema(database)
+            rounds, told = play(url, options.trials, options.seed, database=database, **how)
     else:
         with tempfile.TemporaryDirectory() as folder:
-            rounds, told = play(f"sqlite:///{folder}/games.db", options.trials, options.seed)
-    print(f"{options.trials} kills, {rounds} decisions, {told} losses: each exactly once")
+            rounds, told = play(f"sqlite:///{folder}/games.db", options.trials, options.seed, **how)
+    print(f"{options.trials} times, {rounds} decisions, {told} losses: each exactly once")
 
 
 if __name__ == "__main__":

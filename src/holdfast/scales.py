@@ -45,7 +45,7 @@ class Scale:
     """Lowest, highest and share of the loss for each measure; the shares add up to 1."""
     error: float
 
-    def __init__(self, *, error: float = 1.0, **measures: Sequence[float]) -> None:
+    def __init__(self, /, *, error: float = 1.0, **measures: Sequence[float]) -> None:
         object.__setattr__(self, "error", real_number("error", error, least=0, most=1))
         if not measures:
             rule = "must be given by name, such as latency=(0.2, 8.0) in seconds"
@@ -65,7 +65,7 @@ class Scale:
         parts = [f"{name}=({low:g}, {high:g}, {share:g})" for name, (low, high, share) in self.measures.items()]
         return f"Scale({', '.join(parts)}, error={self.error:g})"
 
-    def loss(self, *, error: bool = False, **values: float) -> float:
+    def loss(self, /, *, error: bool = False, **values: float) -> float:
         """The loss of a round: every measure must be given, unless it is an error."""
         if not isinstance(error, (bool, np.bool_)):
             raise InvalidParameter("error", "must be True or False", error)
@@ -78,7 +78,7 @@ class Scale:
         parts = (self._part(name, value, 0.0, 1.0) for name, value in numbers.items())
         return min(math.fsum(parts), 1.0)
 
-    def difference(self, **values: float) -> float:
+    def difference(self, /, **values: float) -> float:
         """What so much more of each measure adds to a loss that is not clipped: λ, from what a switch does.
 
         >>> Scale(latency=(0, 10), price=(0, 0.02)).difference(latency=2.0, price=0.004)
@@ -87,7 +87,7 @@ class Scale:
         numbers = self._numbers(values)
         return math.fsum(self._part(name, self.measures[name][0] + value) for name, value in numbers.items())
 
-    def clipped(self, **values: float) -> tuple[str, ...]:
+    def clipped(self, /, **values: float) -> tuple[str, ...]:
         """The measures whose value lies outside its range: to count, and to see that units are right."""
         return tuple(
             name for name, value in self._numbers(values).items() if not self._low(name) <= value <= self._high(name)

@@ -26,6 +26,8 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Web]:
                 router.tell([(d.id, (i * 7 + t) % 10 / 10) for i, d in enumerate(router.ask(5))])
     with hf.open(url, "silent", hf.Exp3(arms=["east", "west"]), seed=1) as router:
         router.ask(30)
+    with hf.open(url, "stuck", hf.BlockExp3(arms=["x", "y"], switching_cost=1000.0, horizon=100_000), seed=1) as router:
+        router.tell([(d.id, 0.25) for d in router.ask(300)])
     with InThread(url) as web:
         yield web
 
@@ -53,8 +55,10 @@ def figure(browser: Browser, term: str) -> str:
 
 def test_the_list_shows_every_game_and_what_is_wrong(browser, served):
     show(browser, served, "/")
-    assert [link.text for link in browser.all(".list tbody th a")] == [NAME, "chat", "silent"]
-    assert [words.text for words in browser.all(".warning")] == ["no loss was ever reported"]
+    assert [link.text for link in browser.all(".list tbody th a")] == [NAME, "chat", "silent", "stuck"]
+    always, wrong = "only x was ever played, in 300 rounds", "the last 300 losses are all 0.25"
+    found = [words.text for words in browser.all(".warning")]
+    assert found in (["no loss was ever reported", wrong, always.replace("x", arm)] for arm in "xy")
     browser.all(".list tbody th a")[0].click()
     browser.until(lambda: drawn(browser), "the charts are not drawn")
     assert browser.all("h1")[0].text == NAME
@@ -109,6 +113,41 @@ def test_the_switching_cost_is_changed_by_keyboard_after_a_question(browser, ser
     assert served("GET", "/v1/games/chat/changes").json["changes"][-1]["reason"] == "night rates"
 
 
+def test_an_arm_is_paused_and_resumed_after_a_question(browser, served):
+    from selenium.webdriver.common.keys import Keys
+    from selenium.webdriver.support.select import Select
+
+    def change(act: str, arm: str, until: str) -> str:
+        form = browser.all("form.change")[1]
+        Select(form.find_element("name", "act")).select_by_value(act)
+        Select(form.find_element("name", "arm")).select_by_value(arm)
+        form.find_element("name", "until").send_keys(until)
+        form.find_element("name", "reason").send_keys("times out" + Keys.ENTER)
+        browser.until(lambda: "?" in browser.all("h1")[0].text, "there is no question")
+        question = browser.all("h1")[0].text
+        browser.all(".action")[0].click()
+        browser.until(lambda: browser.all("#stands"), "the game is not shown again")
+        return question
+
+    show(browser, served, "/games/chat")
+    assert change("pause", "model-b", "2h") == "Pause model-b of chat for 2h?"
+    assert "model-b is paused until 20" in browser.all("#stands")[0].text
+    assert [one["arm"] for one in served("GET", "/v1/games/chat").json["paused"]] == ["model-b"]
+    assert change("resume", "model-b", "") == "Resume model-b of chat?"
+    assert browser.all("#stands")[0].text == "No arm is paused or pinned."
+    assert served("GET", "/v1/games/chat/changes").json["changes"][-1]["kind"] == "resume"
+    assert browser.complaints() == []
+
+
+def test_losses_that_were_refused_are_shown(browser, served):
+    (decision,) = served("POST", "/v1/games/chat/decisions", {}).json["decisions"]
+    assert served("PUT", f"/v1/games/chat/decisions/{decision['id']}/loss", {"loss": 250}).status == 422
+    show(browser, served, "/games/chat")
+    assert "1 loss was refused lately, the last one because loss of one round must be from 0 to 1" in (
+        browser.all(".warnings")[0].text
+    )
+
+
 def test_the_first_tab_skips_to_the_content(browser, served):
     from selenium.webdriver.common.keys import Keys
 
@@ -120,7 +159,7 @@ def test_the_first_tab_skips_to_the_content(browser, served):
 def test_each_image_has_words_and_each_field_a_label(browser, served):
     show(browser, served, "/games/chat")
     assert browser.run("return [...document.querySelectorAll('[role=img]')].every(e => e.ariaLabel)")
-    assert browser.run("return [...document.querySelectorAll('input')].every(e => e.labels.length === 1)")
+    assert browser.run("return [...document.querySelectorAll('input, select')].every(e => e.labels.length === 1)")
     assert browser.run("return document.querySelectorAll('h1').length") == 1
     assert browser.run("return [...document.querySelectorAll('[style]')].every(e => e.closest('.uplot'))")
 

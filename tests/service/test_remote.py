@@ -1,24 +1,39 @@
 """A router over HTTP holds what every store holds: the same tests, played through a server."""
 
 import multiprocessing
+import socket
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import test_all_losses
+import test_conversations
+import test_operators
+import test_outcomes
 import test_store_contract as contract
 from places import Clock, Place
 from service import InThread, free_port, opened
 
 import holdfast as hf
+from holdfast.decisions.remote import RemoteExecutor, RemoteRouter
 from holdfast.errors import StoreError
+from holdfast_client import Game, Server
 
-NOT_HERE: set[str] = set()
-"""Tests of the contract that are about a store's own rows."""
+NOT_HERE = {
+    "test_a_conversation_that_is_idle_has_ended",
+    "test_a_paused_arm_is_not_handed_out_by_any_process",
+    "test_a_scale_that_was_changed_counts_for_all_processes_at_once",
+    "test_ended_conversations_leave_one_row_until_compacted",
+    "test_operators_have_a_shell",
+}
+"""Tests that look at a store's own rows, or start commands and processes on one."""
 
-for _name, _test in vars(contract).items():
-    if _name.startswith("test_") and _name not in NOT_HERE:
-        globals()[_name] = _test
+for _room in (contract, test_operators, test_conversations, test_outcomes, test_all_losses):
+    for _name, _test in vars(_room).items():
+        if _name.startswith("test_") and callable(_test) and _name not in NOT_HERE:
+            globals()[_name] = _test
 
 
 class RemotePlace(Place):
@@ -90,6 +105,24 @@ def test_what_a_server_cannot_do_is_said_at_once():
         hf.open(url, "game", change_switching_cost=0.5)
 
 
+def test_a_fallback_answers_for_a_server_that_does_not():
+    nobody = socket.create_server(("127.0.0.1", 0))  # takes connections, and never answers
+    port = nobody.getsockname()[1]
+    view = {"policy": {"policy": "exp3", "arms": ["a", "b"]}, "names": ["a", "b"]}
+    router = RemoteRouter(RemoteExecutor(Game(Server(f"http://127.0.0.1:{port}"), "game"), view))
+    begun = time.monotonic()
+    decision = router.ask(deadline=0.3, fallback="b")
+    assert (decision.arm, decision.recorded) == ("b", False)
+    with pytest.raises(StoreError, match="cannot be reached"):
+        router.tell("x-1-0-y", 0.5, deadline=0.3)
+    with pytest.raises(hf.InvalidParameter, match="fallback must be one of"):
+        router.ask(fallback="c")
+    assert time.monotonic() - begun < 5
+    with pytest.raises(hf.UnknownDecision):
+        router.tell(decision.id, 0.5)
+    nobody.close()
+
+
 def _ask_in_child(router: hf.Router, sent: Any) -> None:
     sent.send([router.ask().id for _ in range(5)])
 
@@ -111,16 +144,16 @@ def test_a_router_may_be_used_on_both_sides_of_a_fork(place):
 def test_a_lost_answer_is_asked_for_again_by_the_same_name(place, monkeypatch):
     """The answer is cut off after the server has committed: the next attempt gets the same decision."""
     router = place.open(policy=contract.SWITCH, seed=1)
-    once, lost = router._server._once, []
+    once, lost = router.store._once, []
 
-    def cut(method: str, path: str, data: bytes | None) -> tuple[int, bytes]:
-        found = once(method, path, data)
+    def cut(method: str, path: str, data: bytes | None, seconds: float) -> tuple[int, bytes]:
+        found = once(method, path, data, seconds)
         if method == "POST" and len(lost) < 3:
             lost.append(found[1])
             raise ConnectionResetError("cut")
         return found
 
-    monkeypatch.setattr(router._server, "_once", cut)
+    monkeypatch.setattr(router.store, "_once", cut)
     decision = router.ask()
     assert len(lost) == 3
     assert all(decision.id.encode() in found for found in lost)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -20,7 +19,7 @@ from holdfast.checks import written_range
 from holdfast.command_line import LIST, RANGE, Command, add_old_form, names
 from holdfast.decisions import copies, open as open_game, open_many
 from holdfast.decisions.router import Router
-from holdfast.decisions.settings import UNITS, written_patience
+from holdfast.decisions.settings import written_patience, written_time
 from holdfast.decisions.stores import store_at
 from holdfast.decisions.stores.address import parse_address
 from holdfast.errors import BadStore, HoldfastError, InvalidParameter, StoreError, printable
@@ -374,17 +373,9 @@ def _arm(router: Router, text: str) -> int | str:
 
 
 def _end(text: str | None) -> datetime | timedelta | None:
-    if text is None:
-        return None
-    match = re.fullmatch(r"([0-9.]+)([smhd])", text)
-    try:
-        if match:
-            return timedelta(**{UNITS[match[2]]: float(match[1])})
-        at = datetime.fromisoformat(text)
-        return at if at.tzinfo else at.astimezone()
-    except (ValueError, OverflowError):
-        rule = "must be a time such as 2026-03-01T12:00, or how long: 30s, 10m, 2h, 1d"
-        raise InvalidParameter("until", rule, text) from None
+    """A time without a zone is this machine's."""
+    end = None if text is None else written_time("until", text)
+    return end.astimezone() if isinstance(end, datetime) and end.tzinfo is None else end
 
 
 def settle(url: Url, name: Name, as_json: AsJson = False, allow: Allow = None) -> None:

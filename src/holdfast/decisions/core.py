@@ -384,7 +384,7 @@ def _down(setup: Setup, clock: float, available: Collection[int | str] | None) -
 def arm_of(parameter: str, setup: Setup, name: object) -> int:
     """The number of an arm that can be drawn; an error if there is none of this name."""
     known = {setup.names[arm]: arm for arm in setup.active}
-    if name not in known:
+    if name not in list(known):  # whatever it is
         rule = f"must be an arm of the game, {', '.join(map(repr, known))}{nearest(str(name), map(str, known))}"
         raise InvalidParameter(parameter, rule, name)
     return known[name]
@@ -562,7 +562,15 @@ def _learn_all(view: View, block: Block, losses: Mapping[int, float] | None) -> 
 
 
 def observe(
-    view: View, again: bool, *, losses: Any, announced: Mapping[str, float], now: float, at: float, request: str
+    view: View,
+    again: bool,
+    *,
+    losses: Any,
+    announced: Mapping[str, float],
+    now: float,
+    at: float,
+    request: str,
+    named: bool,
 ) -> HoldfastError | None:
     """What all arms lost in a round that nobody asked for: a block without rounds.
 
@@ -582,9 +590,11 @@ def observe(
         When it was.
     request
         The name of this call; made again, it changes nothing.
+    named
+        Whether the caller gave it this name, and so may make it again.
     """
     setup, clock = view.setup, max(now, view.head.clock)
-    if again and view.reads.asked(request):
+    if (again or named) and (view.reads.asked(request) or any(one.request == request for one in view.events.asks)):
         return None
     if not setup.sees_all:
         rule = f"must be told of decisions: {setup.policy.label} learns from the arms that it draws"

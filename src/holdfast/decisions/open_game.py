@@ -46,6 +46,7 @@ def open(
     retry: float = 30.0,
     timeout: float = 60.0,
     token: str | None = None,
+    local: bool = False,
     allow: Iterable[str | type[Policy]] = (),
 ) -> Router:
     """The game called `name` in the store at `url`: begun with `policy` if there is none yet, else continued.
@@ -94,6 +95,10 @@ def open(
         Seconds that a call waits for others who use the same game, file or connections.
     token
         For a server: what `holdfast token make` printed.
+    local
+        For a server: fetch decisions ahead, and hand them out without a request; as many as the block had rounds left,
+        at most 256. All are recorded as handed out when they are fetched. Those that are never used have no loss, and
+        are settled without one when patience has run out. A pause or a pin counts from the next fetch on.
     allow
         User-defined policies that may be imported where `policy` is left out: classes, ``"module:Class"``, or
         ``"module"`` for all of a module.
@@ -121,23 +126,21 @@ def open(
         shadow=shadow,
     )
     if isinstance(url, str) and url.startswith(("http://", "https://")):
-        from holdfast.decisions.remote import Server, open_remote
+        from holdfast.decisions.remote import open_remote, server_at
 
         if clock is not time.time:
             raise InvalidParameter("clock", "must be left out: the clock of the server counts", clock)
-        if scale is not None:
-            raise InvalidParameter("scale", "must be left out: a server takes losses", scale)
-        if key_life is not None:
-            raise InvalidParameter("key_life", "must be left out: a server has no conversations", key_life)
         if learn_after is not None:
-            raise InvalidParameter("learn_after", "must be left out: a server has no conversations", learn_after)
+            raise InvalidParameter("learn_after", "must be left out: it is set where the store is", learn_after)
         if "holdback" in settings:
             raise InvalidParameter("holdback", "must be left out: a server compares with no rule", settings["holdback"])
         if change_switching_cost is not None or tuple(add_arms) or tuple(retire_arms):
             raise InvalidParameter("url", "must be a store to open a game with changes: use router.change(...)", url)
-        return open_remote(Server(url, token, patient, wait), name, policy, settings, seed)
+        return open_remote(server_at(url, token, patient, wait), name, policy, settings, seed=seed, local=local)
     if token is not None:
         raise InvalidParameter("token", "is for a server: http://host:port", "(not shown)")
+    if local:
+        raise InvalidParameter("local", "is for a server: http://host:port", local)
     store = url if isinstance(url, Store) else store_at(url)
     now = checked_time(clock)
     fresh = state = None

@@ -1,38 +1,28 @@
-"""A game that a server keeps (`holdfast serve`): the same verbs over HTTP, with the standard library alone.
-
-Every request may be made again: an ask has its name, and all others change nothing the second time. So a lost
-connection, a server that restarts and one that is busy are tried again for a while, as a lost database is.
-"""
+"""A game that a server keeps (`holdfast serve`): a router whose calls are requests, made by `holdfast_client`."""
 
 from __future__ import annotations
 
-import asyncio
-import http.client
 import io
-import json
-import os
-import ssl
 import time
-import weakref
-from collections import deque
-from collections.abc import Collection, Iterator, Mapping
-from datetime import timedelta
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from functools import partial
-from secrets import token_hex
-from typing import Any, NoReturn, Unpack
-from urllib.parse import quote, urlsplit
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 
-from holdfast.checks import real_number, whole_number
-from holdfast.decisions.changes import Wish
-from holdfast.decisions.core import Answers
+from holdfast.checks import whole_number
+from holdfast.decisions.changes import Wish, change
+from holdfast.decisions.core import Answers, ask, end, expire, observe, tell
 from holdfast.decisions.errors_json import error_from_json
-from holdfast.decisions.executor import WAIT
+from holdfast.decisions.executor import Call, Executor
 from holdfast.decisions.history import ArmTotals, History, Totals, frame_of
-from holdfast.decisions.ids import RULE, checked_name
-from holdfast.decisions.models import Block, Decision, Receipt
-from holdfast.decisions.router import MOST_AT_ONCE, AskOptions, Outcomes, Router, receipts_of, reported_pairs
+from holdfast.decisions.ids import RULE, UNRECORDED, checked_name
+from holdfast.decisions.models import Block, Decision, Head, Receipt
+from holdfast.decisions.outcomes import AllLosses, Outcome, tell_outcomes
+from holdfast.decisions.router import Router
 from holdfast.decisions.settings import Settings
 from holdfast.errors import HoldfastError, InvalidParameter, OutOfTurn, StoreError, UnknownDecision
 from holdfast.extras import pl
@@ -40,334 +30,110 @@ from holdfast.layouts import Array
 from holdfast.players.document import described
 from holdfast.policies.policy import Policy
 from holdfast.policies.registry import make_policy
+from holdfast.scales import Scale
+from holdfast_client import Game, Problem, Server, Unreachable
 
-AT_ONCE = 5000
-"""Losses in one request."""
 BLOCKS = 1000
 """Blocks in one answer."""
-POOL = 16
-"""Connections that are kept for later."""
-AGAIN = (429, 502, 503, 504)
-"""Answers after which the same request is made again."""
 
 
-ELSEWHERE = (
-    "arms are paused and pinned, and conversations ended, where the store is: open the game with the store's URL"
-)
-
-
-class Server:
-    """Requests to one server, over connections that are kept.
-
-    >>> Server("http://127.0.0.1:8080").url
-    'http://127.0.0.1:8080'
-    """
-
-    def __init__(self, url: str, token: str | None = None, retry: float = 30.0, timeout: float = 60.0) -> None:
-        try:
-            parts = urlsplit(url)
-            host, port = parts.hostname, parts.port
-        except ValueError:
-            host, port = None, None
-            parts = urlsplit("")
-        if not host or parts.username is not None or parts.query or parts.fragment:
-            raise InvalidParameter("url", "must be the address of a server such as http://host:port", "(not shown)")
-        self._secure, self._host, self._port = parts.scheme == "https", host, port
-        self._path = parts.path.rstrip("/")
-        self.url = f"{parts.scheme}://{parts.netloc}{self._path}"
-        self._headers = {"content-type": "application/json", "accept": "application/json"}
-        if token is not None:
-            self._headers["authorization"] = f"Bearer {checked_name('token', token)}"
-        self._retry, self._timeout = retry, timeout
-        self._pool: deque[http.client.HTTPConnection] = deque()
-        self._process = os.getpid()
-        self._closing = weakref.finalize(self, _close_all, self._pool)
-
-    def call(self, method: str, path: str, body: object = None) -> bytes:
-        """The body of the answer; an error of the library where the answer is one."""
-        data = None if body is None else json.dumps(body).encode()
-        begun, delay = time.monotonic(), WAIT
-        while True:
-            try:
-                status, found = self._once(method, self._path + path, data)
-                if status not in AGAIN:
-                    break
-                problem: Exception = _error(status, found)
-            except (OSError, http.client.HTTPException) as lost:
-                problem = lost
-            if time.monotonic() - begun + delay > self._retry:
-                reason = str(problem) or type(problem).__name__
-                raise StoreError(f"{self.url} cannot be reached ({reason}); try again") from None
-            time.sleep(delay)
-            delay = min(2 * delay, 1.0)
-        if status >= 400:
-            raise _error(status, found)
-        return found
-
-    def json(self, method: str, path: str, body: object = None) -> Any:
-        """The same, read as JSON."""
-        found = self.call(method, path, body)
-        try:
-            return json.loads(found)
-        except ValueError:
-            raise StoreError(f"{self.url} is no Holdfast server: its answer is not JSON") from None
-
-    def _once(self, method: str, path: str, data: bytes | None) -> tuple[int, bytes]:
-        if self._process != os.getpid():  # the other side of a fork goes on with these connections
-            self._pool, self._process = deque(), os.getpid()
-            self._closing = weakref.finalize(self, _close_all, self._pool)
-        try:
-            connection = self._pool.pop()
-        except IndexError:
-            connection = self._connection()
-        try:
-            connection.request(method, path, data, self._headers)
-            answer = connection.getresponse()
-            found = answer.read()
-        except BaseException:
-            connection.close()
-            raise
-        if answer.will_close or len(self._pool) == POOL:
-            connection.close()
-        else:
-            self._pool.append(connection)
-        return answer.status, found
-
-    def _connection(self) -> http.client.HTTPConnection:
-        if self._secure:
-            context = ssl.create_default_context()
-            return http.client.HTTPSConnection(self._host, self._port, timeout=self._timeout, context=context)
-        return http.client.HTTPConnection(self._host, self._port, timeout=self._timeout)
-
-    def close(self) -> None:
-        """Close the connections; the next call opens one again."""
-        _close_all(self._pool)
-
-
-def _check_left_out(**options: object) -> None:
-    for name, value in options.items():
-        if value is not None:
-            raise InvalidParameter(name, "must be left out for a game that a server keeps", value)
-
-
-def _close_all(pool: deque[http.client.HTTPConnection]) -> None:
-    while pool:
-        pool.pop().close()
-
-
-def _error(status: int, found: bytes) -> HoldfastError:
-    """The error that an answer carries."""
+@contextmanager
+def _as_errors() -> Iterator[None]:
+    """Problems as the errors that the library has raised at the server."""
     try:
-        content = json.loads(found)
-        return error_from_json({**content, "message": content["detail"]})
-    except (ValueError, TypeError, KeyError, AttributeError):
-        return HoldfastError(f"the server answered with status {status}: {found[:200].decode(errors='replace')}")
+        yield
+    except Problem as problem:
+        raise _error(problem) from None
+    except Unreachable as lost:
+        raise StoreError(str(lost)) from None
 
 
-class RemoteRouter(Router):
-    """A game that a server keeps. `holdfast.open` makes it."""
+def _error(problem: Problem) -> HoldfastError:
+    try:
+        return error_from_json({**problem.content, "message": problem.content["detail"]})
+    except (TypeError, KeyError):
+        return HoldfastError(str(problem))
 
-    def __init__(self, server: Server, name: str, view: dict[str, Any]) -> None:
-        self._server, self._name = server, name
-        self._place = f"/v1/games/{quote(name, safe='')}"
+
+class _AnyIds:
+    """Ids that only the server can check."""
+
+    def parse(self, text: object) -> tuple[int, int]:
+        """No block and no round; an error for what cannot be an id."""
+        if not isinstance(text, str):
+            raise InvalidParameter("id", RULE, text)
+        if not text.isascii() or text.startswith(UNRECORDED):
+            raise UnknownDecision(text, RULE)
+        return 0, 0
+
+
+class RemoteExecutor:
+    """Makes calls by requests: a rule and its arguments say all that a request needs. The server's clock counts."""
+
+    def __init__(self, game: Game, view: dict[str, Any]) -> None:
+        self.game, self.store, self.view = game, game.server, view
         self._policy: tuple[dict[str, Any], Policy] | None = None
-        self._seen = view
 
-    def __repr__(self) -> str:
-        view = self._seen  # the server may be down
-        return (
-            f"<Router {self.name!r} of {view['label']} at {self._server.url}: {view['rounds']} rounds, "
-            f"{view['switches']} switches, holding {view['arm']!r} for {view['hold']} more>"
-        )
+    def send(self, method: str, path: str = "", body: object = None, seconds: float | None = None) -> Any:
+        """The answer to a request; an error of the library where it is one."""
+        with _as_errors():
+            return self.game.send(method, path, body, seconds)
 
-    @property
-    def executor(self) -> NoReturn:
-        """Not here: the server has it."""
-        raise AttributeError("a game that a server keeps has no store here")
+    def look(self) -> dict[str, Any]:
+        """The game as it is now."""
+        self.view = self.send("GET")
+        return self.view
 
     @property
-    def store(self) -> NoReturn:
-        """Not here: the server has it."""
-        raise AttributeError("a game that a server keeps has no store here")
-
-    @property
-    def name(self) -> str:
-        """The game's name."""
-        return self._name
-
-    @property
-    def policy(self) -> Policy:
-        """What is played, as of the last call that looked."""
-        settings = self._seen["policy"]
+    def setup(self) -> SimpleNamespace:
+        """What a router wants to know of the game, as of the last call that looked."""
+        settings, names = self.view["policy"], self.view["names"]
         if self._policy is None or self._policy[0] != settings:
             self._policy = settings, make_policy(_without_count(settings), allow=())
-        return self._policy[1]
+        game = SimpleNamespace(name=self.game.name)
+        return SimpleNamespace(game=game, policy=self._policy[1], ids=_AnyIds(), name_of=names.__getitem__, names=names)
 
-    def _call(self, method: str, path: str = "", body: object = None) -> Any:
-        return self._server.json(method, self._place + path, body)
+    def execute(self, call: Call, seconds: float | None = None) -> Any:
+        """Make a call."""
+        rule = cast("partial[Any]", call.rule)
+        send = self._requests.get(rule.func)
+        if send is None:
+            raise HoldfastError(f"{rule.func.__name__} is not for a server: open the game with the store's URL")
+        with _as_errors():
+            return send(self, seconds, **rule.keywords)
 
-    def _view(self) -> dict[str, Any]:
-        self._seen = self._call("GET")
-        return self._seen
+    async def execute_async(self, call: Call, seconds: float | None = None) -> Any:
+        """The same for an event loop, in a thread."""
+        return await self.store.in_thread(self.execute, call, seconds)
 
-    def ask(  # type: ignore[override]  # the same overloads
-        self,
-        n: int | None = None,
-        *,
-        request: str | None = None,
-        switching_cost: float | None = None,
-        loss_bound: float | None = None,
-        available: Collection[int | str] | None = None,
-        key: str | None = None,
-        rule: int | str | None = None,
-        forecast: Any = None,
-        fallback: int | str | None = None,
-        deadline: float | None = None,
-    ) -> Decision | list[Decision]:
-        """As `Router.ask`.
+    def _ask(self, seconds: float | None, **asked: Any) -> list[Decision]:
+        body = {"n": asked["n"], **asked["announced"]}
+        if asked["named"]:
+            body["request"] = asked["request"]
+        if asked["available"] is not None:
+            body["available"] = list(asked["available"])
+        for name in ("key", "forecast"):
+            if asked[name] is not None:
+                body[name] = _plain(asked[name])
+        return [Decision(*one) for one in self.game.decide(body, seconds)]
 
-        Parameters
-        ----------
-        n, request, switching_cost, loss_bound
-            As in `Router.ask`.
-        available, key, rule, forecast, fallback, deadline
-            Not for a server.
-        """
-        _check_left_out(
-            available=available, key=key, rule=rule, forecast=forecast, fallback=fallback, deadline=deadline
-        )
-        body: dict[str, Any] = {
-            "n": 1 if n is None else whole_number("n", n, least=1, most=MOST_AT_ONCE),
-            "request": token_hex(8) if request is None else checked_name("request", request),
-        }
-        for name, value in (("switching_cost", switching_cost), ("loss_bound", loss_bound)):
-            if value is not None:
-                body[name] = real_number(name, value)
-        given = [Decision(**one) for one in self._call("POST", "/decisions", body)["decisions"]]
-        return given[0] if n is None else given
+    def _tell(self, seconds: float | None, *, reports: list[tuple[str, int, int, Any]], now: float) -> Answers:
+        found = self.game.tell_each([(id, _outcome(value)) for id, _, _, value in reports], seconds)
+        return [_error(one) if isinstance(one, Problem) else Receipt(*one) for one in found]
 
-    async def aask(  # type: ignore[override]  # the same overloads
-        self, n: int | None = None, **options: Unpack[AskOptions]
-    ) -> Decision | list[Decision]:
-        """As `Router.aask`; each call is a request, made in a thread."""
-        return await asyncio.to_thread(partial(self.ask, n, **options))
+    def _observe(self, seconds: float | None, **seen: Any) -> None:
+        body = {"losses": _plain(seen["losses"]), "request": seen["request"], **seen["announced"]}
+        if seen["at"] != seen["now"]:
+            body["at"] = datetime.fromtimestamp(seen["at"], UTC).isoformat()
+        self.game.send("POST", "/observations", body, seconds)
 
-    def tell(  # type: ignore[override]  # the same overloads
-        self, id: str | Outcomes, loss: float | None = None, *, deadline: float | None = None, **outcome: Any
-    ) -> Receipt | list[Receipt]:
-        """As `Router.tell`, of losses.
+    def _end(self, seconds: float | None, *, key: str, now: float) -> bool:
+        return self.game.end(key)
 
-        Parameters
-        ----------
-        id, loss
-            As in `Router.tell`.
-        deadline, outcome
-            Not for a server.
-        """
-        _check_left_out(deadline=deadline, **outcome)
-        pairs, one = reported_pairs(id, loss, {})
-        return receipts_of(self._tell(pairs), one)
+    def _settle(self, seconds: float | None, *, now: float) -> int:
+        return int(self.game.send("POST", "/settle")["settled"])
 
-    async def atell(  # type: ignore[override]  # the same overloads
-        self, id: str | Outcomes, loss: float | None = None, *, deadline: float | None = None, **outcome: Any
-    ) -> Receipt | list[Receipt]:
-        """As `Router.atell`; each call is a request, made in a thread.
-
-        Parameters
-        ----------
-        id, loss, deadline, outcome
-            As in `tell`.
-        """
-        return await asyncio.to_thread(partial(self.tell, id, loss, deadline=deadline, **outcome))
-
-    def _tell(self, pairs: list[tuple[Any, Any]]) -> Answers:
-        answers: dict[int, Any] = {}
-        losses: list[tuple[int, dict[str, Any]]] = []
-        for number, (id, loss) in enumerate(pairs):
-            try:
-                if not isinstance(id, str):
-                    raise InvalidParameter("id", RULE, id)
-                if not id.isascii():
-                    raise UnknownDecision(id, RULE)
-                losses.append((number, {"id": id, "loss": real_number("loss", loss)}))
-            except HoldfastError as error:
-                answers[number] = error
-        for first in range(0, len(losses), AT_ONCE):
-            some = losses[first : first + AT_ONCE]
-            verdicts = self._call("POST", "/losses", {"losses": [loss for _, loss in some]})["verdicts"]
-            for (number, loss), verdict in zip(some, verdicts, strict=True):
-                problem = verdict.get("problem")
-                refused = None if problem is None else error_from_json({**problem, "message": problem["detail"]})
-                answers[number] = refused or Receipt(loss["id"], verdict["new"])
-        return [answers[number] for number in range(len(pairs))]
-
-    @property
-    def paused(self) -> NoReturn:
-        """Not over HTTP."""
-        raise HoldfastError(ELSEWHERE)
-
-    @property
-    def pinned(self) -> NoReturn:
-        """Not over HTTP."""
-        raise HoldfastError(ELSEWHERE)
-
-    @property
-    def holdback(self) -> NoReturn:
-        """Not over HTTP."""
-        raise HoldfastError(ELSEWHERE)
-
-    def _stand(self, kind: str, arm: int | str | None, until: object, reason: str | None) -> NoReturn:
-        raise HoldfastError(ELSEWHERE)
-
-    def end(self, key: str) -> NoReturn:
-        """Not over HTTP."""
-        raise HoldfastError(ELSEWHERE)
-
-    def settle(self) -> int:
-        """As `Router.settle`."""
-        return int(self._call("POST", "/settle")["settled"])
-
-    @property
-    def rounds(self) -> int:
-        """Rounds handed out so far."""
-        return int(self._view()["rounds"])
-
-    @property
-    def switches(self) -> int:
-        """Changes of arm so far; the first play is one."""
-        return int(self._view()["switches"])
-
-    @property
-    def hold(self) -> int:
-        """Rounds of the current block that are not handed out yet."""
-        return int(self._view()["hold"])
-
-    @property
-    def arm(self) -> int | str | None:
-        """The arm of the current block."""
-        found: int | str | None = self._view()["arm"]
-        return found
-
-    @property
-    def probabilities(self) -> Array:
-        """As `Router.probabilities`."""
-        found = self._view()["probabilities"]
-        if found is None:
-            raise OutOfTurn(f"the probabilities of the next block depend on its {self.policy.announces}")
-        return np.array(found)
-
-    @property
-    def open_decisions(self) -> list[Decision]:
-        """Decisions that are open."""
-        return [Decision(**one) for one in self._call("GET", "/decisions")["decisions"]]
-
-    @property
-    def history(self) -> RemoteHistory:
-        """Blocks and totals so far."""
-        return RemoteHistory(self)
-
-    def apply(self, wanted: Wish) -> None:
-        """Make a change."""
+    def _change(self, seconds: float | None, *, wanted: Wish, now: float) -> None:
         content = {
             "switching_cost": wanted.switching_cost,
             "add": list(wanted.add_arms),
@@ -375,76 +141,142 @@ class RemoteRouter(Router):
             "reason": wanted.reason,
             **_written(wanted.settings),
         }
-        self._seen = self._call("PATCH", "", {name: value for name, value in content.items() if value is not None})
+        self.view = self.game.change(**{name: value for name, value in content.items() if value is not None})
 
-    def close(self) -> None:
-        """Close the connections."""
-        self._server.close()
+    _requests: Mapping[Callable[..., Any], Callable[..., Any]] = {
+        ask: _ask,
+        observe: _observe,
+        tell: _tell,
+        tell_outcomes: _tell,
+        end: _end,
+        expire: _settle,
+        change: _change,
+    }
+
+
+class RemoteRouter(Router):
+    """A game that a server keeps. `holdfast.open` makes it."""
+
+    def __init__(self, remote: RemoteExecutor) -> None:
+        super().__init__(cast(Executor, remote), time.time)  # it has what a router uses
+        self._remote = remote
+
+    def _head(self) -> Head:
+        view = self._remote.look()
+        arm = -1 if view["arm"] is None else view["names"].index(view["arm"])
+        known = SimpleNamespace(asked=view["rounds"], switches=view["switches"], rounds=view["hold"], handed=0, arm=arm)
+        return cast(Head, known)
+
+    @property
+    def probabilities(self) -> Array:
+        """As `Router.probabilities`."""
+        found = self._remote.look()["probabilities"]
+        if found is None:
+            raise OutOfTurn(f"the probabilities of the next block depend on its {self.policy.announces}")
+        return np.array(found)
+
+    @property
+    def certificate(self) -> float:
+        """As `Router.certificate`."""
+        found: float | None = self._remote.look()["certificate"]
+        if found is None:
+            raise OutOfTurn(f"{self.policy.label} has no certificate: it does not see the losses of all arms")
+        return found
+
+    @property
+    def open_decisions(self) -> list[Decision]:
+        """Decisions that are open."""
+        return [Decision(**one) for one in self._remote.send("GET", "/decisions")["decisions"]]
+
+    @property
+    def paused(self) -> dict[int | str, float]:
+        """Arms that are paused, and until when."""
+        found = self._remote.look()["paused"]
+        return {one["arm"]: float("inf") if one["until"] is None else one["until"] for one in found}
+
+    @property
+    def pinned(self) -> int | str | None:
+        """The arm that is pinned."""
+        found: int | str | None = self._remote.look()["pinned"]
+        return found
+
+    @property
+    def history(self) -> RemoteHistory:
+        """Blocks and totals so far."""
+        return RemoteHistory(self._remote)
+
+    def _stand(self, kind: str, arm: int | str | None, until: object, reason: str | None) -> None:
+        """Pause, resume, pin or unpin; how long is counted by the server's clock."""
+        end = until.isoformat() if isinstance(until, datetime) else _seconds(until)
+        content = {kind: True if kind == "unpin" else arm, "until": end, "reason": reason}
+        self._remote.view = self._remote.send("PATCH", "", {k: v for k, v in content.items() if v is not None})
 
 
 class RemoteHistory(History):
     """Blocks and totals of a game that a server keeps."""
 
-    def __init__(self, router: RemoteRouter) -> None:
-        self._router = router
+    def __init__(self, remote: RemoteExecutor) -> None:
+        super().__init__(cast(Executor, remote))
+        self._remote = remote
 
     @property
     def totals(self) -> Totals:
         """Running totals."""
-        found = self._router._call("GET", "/summary")
+        found = self._remote.send("GET", "/summary")
         return Totals(**{**found, "arms": tuple(ArmTotals(**arm) for arm in found["arms"])})
 
     @property
     def changes(self) -> list[dict[str, Any]]:
         """Settings that were changed."""
-        found: list[dict[str, Any]] = self._router._call("GET", "/changes")["changes"]
+        found: list[dict[str, Any]] = self._remote.send("GET", "/changes")["changes"]
         return found
 
     def blocks(self) -> Iterator[Block]:
         """All blocks that have not been compacted, in order."""
-        return self._blocks(self._router._view()["names"], 0)
+        return self._blocks(self._remote.look()["names"], 0)
 
     def _blocks(self, names: list[int | str], cursor: int | None) -> Iterator[Block]:
         while cursor is not None:
-            found = self._router._call("GET", f"/blocks?cursor={cursor}&limit={BLOCKS}")
+            found = self._remote.send("GET", f"/blocks?cursor={cursor}&limit={BLOCKS}")
             for one in found["blocks"]:
                 yield _block(one, names)
             cursor = found["next"]
 
     def recent(self, limit: int) -> list[Block]:
         """The last blocks."""
-        view = self._router._view()
-        begun = self._router._call("GET", "/hold")["block"]
-        return list(self._blocks(view["names"], max(begun - limit, 0)))[-limit:]
+        begun = self._remote.send("GET", "/summary")["blocks"]
+        return list(self._blocks(self._remote.look()["names"], max(begun - limit, 0)))[-limit:]
 
     @property
     def frame(self) -> pl.DataFrame:
         """One row per block."""
-        return frame_of(self.blocks(), self._router._view()["names"])
+        return frame_of(self.blocks(), self._remote.look()["names"])
 
     @property
     def log(self) -> pl.DataFrame:
         """One row per loss that counted."""
-        path = f"{self._router._place}/export?format=parquet"
-        return pl.read_parquet(io.BytesIO(self._router._server.call("GET", path)))
+        return self._exported("log")
+
+    @property
+    def record(self) -> pl.DataFrame:
+        """The losses of all arms."""
+        return self._exported("record")
+
+    def _exported(self, what: str) -> pl.DataFrame:
+        game = self._remote.game
+        with _as_errors():
+            found = game.server.call("GET", f"{game.place}/export?format=parquet&what={what}")
+        return pl.read_parquet(io.BytesIO(found))
 
     def log_parts(self) -> Iterator[pl.DataFrame]:
         """The log, as one part."""
         yield self.log
 
-    def compare(self, confidence: float = 0.95) -> NoReturn:
-        """Not over HTTP: a server compares with no rule."""
-        raise HoldfastError(ELSEWHERE)
-
-    def compact(self, keep: int) -> NoReturn:
-        """Not over HTTP: it removes rows for ever."""
-        raise HoldfastError("rows are removed where the store is: router.history.compact(...) with the store's URL")
-
 
 def _block(one: dict[str, Any], names: list[int | str]) -> Block:
     return Block(
         number=one["number"],
-        key=None,
+        key=one["key"],
         arm=names.index(one["arm"]),
         rounds=one["rounds"],
         probability=one["probability"],
@@ -462,21 +294,41 @@ def _block(one: dict[str, Any], names: list[int | str]) -> Block:
     )
 
 
+def _plain(value: Any) -> Any:
+    """Names and numbers as JSON carries them."""
+    if isinstance(value, Mapping):
+        return {str(name): _plain(inner) for name, inner in value.items()}
+    return np.asarray(value).tolist() if isinstance(value, (list, tuple, np.ndarray)) else value
+
+
+def _outcome(value: float | Outcome | AllLosses) -> dict[str, Any]:
+    """An outcome as a request has it."""
+    if isinstance(value, AllLosses):
+        return {"losses": _plain(value.losses)}
+    if not isinstance(value, Outcome):
+        return {"loss": value}
+    if value.reward is not None:
+        return {"reward": value.reward}
+    return {**({"error": value.error} if value.error is not False else {}), **value.measures}
+
+
 def _without_count(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Settings of a policy; with named arms their number says nothing more."""
     return {name: value for name, value in settings.items() if name != "n_arms" or "arms" not in settings}
 
 
+def _seconds(value: object) -> Any:
+    """A length of time as a request has it."""
+    return f"{value.total_seconds():.6f}s" if isinstance(value, timedelta) else value
+
+
 def _written(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Settings as a request has them."""
-    patience = settings.get("patience")
-    if isinstance(patience, timedelta):
-        return {**settings, "patience": f"{patience.total_seconds():.6f}s"}
-    return dict(settings)
+    return {name: value.settings() if isinstance(value, Scale) else _seconds(value) for name, value in settings.items()}
 
 
 def open_remote(
-    server: Server, name: str, policy: Policy | None, settings: Mapping[str, Any], seed: object
+    server: Server, name: str, policy: Policy | None, settings: Mapping[str, Any], *, seed: object, local: bool
 ) -> RemoteRouter:
     """The game of this name at a server, begun if need be.
 
@@ -489,23 +341,60 @@ def open_remote(
     policy
         What to play; without it the game must exist.
     settings
-        Patience, missing and remember, where they were given.
+        Patience and the like, where they were given.
     seed
         Of a game that begins: a whole number, or nothing.
+    local
+        Whether decisions are fetched ahead.
     """
-    place = f"/v1/games/{quote(name, safe='')}"
-    if policy is None:
-        router = RemoteRouter(server, name, server.json("GET", place))
-        if settings:
-            raise InvalidParameter("policy", "must be given along with patience, missing or remember", None)
-        return router
+    game = Game(server, name, local)
+    with _as_errors():
+        if policy is None:
+            view = game.view()
+            if settings:  # to be compared with those of the game
+                view = game.send("PUT", "", {**_put_policy(view["policy"]), **_written(settings)})
+        else:
+            view = game.send("PUT", "", _new_game(policy, settings, seed))
+    if local and view["waits_for_losses"]:
+        rule = f"must be False: {view['label']} waits for the losses of all decisions, used or not"
+        raise InvalidParameter("local", rule, local)
+    return RemoteRouter(RemoteExecutor(game, view))
+
+
+def _new_game(policy: Policy, settings: Mapping[str, Any], seed: object) -> dict[str, Any]:
     Settings().changed(policy, settings)
     content = described(policy)
     if content["functions"]:
         rule = f"must be numbers for a server, not functions: {', '.join(content['functions'])}"
         raise InvalidParameter("policy", rule, policy.label)
-    parameters = _without_count(content["policy"])
-    body = {"policy": parameters.pop("policy"), "parameters": parameters, **_written(settings)}
+    body = {**_put_policy(content["policy"]), **_written(settings)}
     if seed is not None:
         body["seed"] = whole_number("seed", seed, least=0)
-    return RemoteRouter(server, name, server.json("PUT", place, body))
+    return body
+
+
+def _put_policy(settings: Mapping[str, Any]) -> dict[str, Any]:
+    parameters = _without_count(settings)
+    return {"policy": parameters.pop("policy"), "parameters": parameters}
+
+
+def server_at(url: str, token: str | None, retry: float, timeout: float) -> Server:
+    """The server at this address; an error that does not show a password in it.
+
+    Parameters
+    ----------
+    url
+        Its address.
+    token
+        What it wants to see.
+    retry, timeout
+        Seconds: of all attempts, and of one.
+    """
+    try:
+        return Server(url, None if token is None else checked_name("token", token), retry, timeout)
+    except ValueError as error:
+        if isinstance(error, HoldfastError):
+            raise
+        raise InvalidParameter(
+            "url", "must be the address of a server such as http://host:port", "(not shown)"
+        ) from None

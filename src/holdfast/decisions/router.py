@@ -367,6 +367,7 @@ class Router:
         *,
         at: datetime | None = None,
         switching_cost: float | None = None,
+        request: str | None = None,
     ) -> None:
         """What all arms lost in a round without a decision, so that a policy that sees all losses learns from it.
 
@@ -380,6 +381,18 @@ class Router:
             When that was, with its zone; now, if left out. It is kept in the history.
         switching_cost
             λ of the round, where it is announced.
+        request
+            An idempotency key: the same call with the same name changes nothing, as in `ask`.
+        """
+        self._executor.execute(self.observe_call(losses, at=at, switching_cost=switching_cost, request=request))
+
+    def observe_call(self, losses: Any, *, at: Any, switching_cost: float | None, request: str | None) -> Call:
+        """An `observe`, checked, for the executor.
+
+        Parameters
+        ----------
+        losses, at, switching_cost, request
+            As in `observe`.
         """
         now = checked_time(self._clock)
         if at is not None and (not isinstance(at, datetime) or at.tzinfo is None):
@@ -390,9 +403,10 @@ class Router:
             announced={} if switching_cost is None else {"switching_cost": switching_cost},
             now=now,
             at=now if at is None else at.timestamp(),
-            request=token_hex(8),
+            request=token_hex(8) if request is None else checked_name("request", request),
+            named=request is not None,
         )
-        self._executor.execute(Call(rule))
+        return Call(rule)
 
     def end(self, key: str) -> bool:
         """End a conversation, so that it is learnt from when its losses are in. False if there was none."""
@@ -445,11 +459,7 @@ class Router:
     @property
     def certificate(self) -> float:
         """What a policy that sees all losses has cost more than the best of its paths, as `AllLossesPlayer` says."""
-        policy = self.policy
-        if policy.sees != "all":
-            raise OutOfTurn(f"{policy.label} has no certificate: it does not see the losses of all arms")
-        learner = self._executor.read(lambda transaction, setup: stored_state(setup, transaction).learner)
-        return float(policy.certificate(learner.state))  # type: ignore[attr-defined]  # such policies have one
+        return self._executor.read(certificate_of)
 
     @property
     def open_decisions(self) -> list[Decision]:
@@ -459,12 +469,12 @@ class Router:
     @property
     def paused(self) -> dict[int | str, float]:
         """Arms that are paused, and until when in seconds since 1970; infinite until they are resumed."""
-        return self._executor.read(_paused)
+        return self._executor.read(paused)
 
     @property
     def pinned(self) -> int | str | None:
         """The arm that an operator has pinned."""
-        return self._executor.read(_pinned)
+        return self._executor.read(pinned)
 
     @property
     def holdback(self) -> float:
@@ -629,13 +639,24 @@ def _end_of(until: object, now: float) -> float:
     return end
 
 
-def _paused(transaction: Transaction, setup: Setup) -> dict[int | str, float]:
+def paused(transaction: Transaction, setup: Setup) -> dict[int | str, float]:
+    """As `Router.paused`, inside a transaction."""
     return {setup.names[arm]: until for arm, until in setup.paused if until > transaction.head.clock}
 
 
-def _pinned(transaction: Transaction, setup: Setup) -> int | str | None:
+def pinned(transaction: Transaction, setup: Setup) -> int | str | None:
+    """As `Router.pinned`, inside a transaction."""
     pin = setup.pin
     return None if pin is None or pin[1] <= transaction.head.clock else setup.names[pin[0]]
+
+
+def certificate_of(transaction: Transaction, setup: Setup) -> float:
+    """As `Router.certificate`, inside a transaction."""
+    policy = setup.policy
+    if policy.sees != "all":
+        raise OutOfTurn(f"{policy.label} has no certificate: it does not see the losses of all arms")
+    state = stored_state(setup, transaction).learner.state
+    return float(policy.certificate(state))  # type: ignore[attr-defined]  # such policies have one
 
 
 def probabilities_of(transaction: Transaction, setup: Setup) -> Array:

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from holdfast.checks import real_number, whole_number
@@ -174,6 +174,20 @@ def written_patience(text: str) -> int | timedelta | str:
         pass
     rule = "must be rounds, such as 50, a time, such as 30s, 10m, 2h or 1d, auto or forever"
     raise InvalidParameter("patience", rule, text)
+
+
+def written_time(parameter: str, text: str) -> timedelta | datetime:
+    """A time as commands and requests write it: how long, or when.
+
+    >>> written_time("until", "10m"), written_time("until", "2026-03-01T12:00:00+00:00").year
+    (datetime.timedelta(seconds=600), 2026)
+    """
+    match = re.fullmatch(r"([0-9.]+)([smhd])", text)
+    try:
+        return timedelta(**{UNITS[match[2]]: float(match[1])}) if match else datetime.fromisoformat(text)
+    except (ValueError, OverflowError):
+        rule = "must be a time such as 2026-03-01T12:00, or how long: 30s, 10m, 2h, 1d"
+        raise InvalidParameter(parameter, rule, text) from None
 
 
 def _checked_patience(patience: object) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from holdfast.evidence.measures import FLOOR, costs_of, tabulated, worst_cases, 
 from holdfast.evidence.pages import report_of
 from holdfast.evidence.settings import ArenaSettings, cell_name, study_of
 from holdfast.evidence.worlds import LONG, TRACE_COSTS, chosen_worlds, trace_worlds
+from holdfast.extras import pl
 from holdfast.files import claimed
 from holdfast.layouts import Array
 from holdfast.policies.policy import Feedback

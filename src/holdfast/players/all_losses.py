@@ -172,8 +172,9 @@ def checked_forecast(policy: Policy, state: Any, forecast: Any) -> Array:
         columns = {number_of(policy, arm): values for arm, values in forecast.items()}
         if len(columns) < K:
             raise InvalidParameter("forecast", f"must have a list of losses for each of the {K} arms", forecast)
-        forecast = [list(row) for row in zip(*(columns[i] for i in range(K)), strict=False)]
     try:
+        if isinstance(forecast, Mapping):
+            forecast = [list(row) for row in zip(*(columns[i] for i in range(K)), strict=False)]
         table = np.array(forecast, dtype=np.float64)
     except (TypeError, ValueError):
         raise InvalidParameter("forecast", rule, forecast) from None

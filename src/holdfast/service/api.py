@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -22,10 +23,11 @@ from holdfast.decisions.executor import Call
 from holdfast.decisions.history import History, Totals, totals_of
 from holdfast.decisions.ids import checked_name
 from holdfast.decisions.outcomes import with_refused
-from holdfast.decisions.settings import written_patience
+from holdfast.decisions.settings import written_patience, written_time
 from holdfast.errors import HoldfastError, InvalidParameter
 from holdfast.policies.policy import Policy
 from holdfast.policies.registry import make_policy
+from holdfast.scales import Scale
 from holdfast.service import views
 from holdfast.service.access import Client
 from holdfast.service.games import Game
@@ -38,6 +40,7 @@ from holdfast.service.messages import (
     Decided,
     DecisionList,
     DecisionView,
+    Ended,
     GameLine,
     GameList,
     GameView,
@@ -45,6 +48,7 @@ from holdfast.service.messages import (
     Losses,
     LossIn,
     NewGame,
+    Observed,
     ReceiptView,
     Settled,
     Status,
@@ -78,7 +82,7 @@ class Operation:
     summary: str
     body: type | None = None
     answers: tuple[tuple[int, Any], ...] = ((200, None),)
-    """By status: a type that JSON carries, a media type, or None."""
+    """By status: a type that JSON carries, media types, or None."""
     query: tuple[tuple[str, str, bool], ...] = ()
     """Name, type in JSON, whether it must be given."""
     headers: tuple[str, ...] = ()
@@ -166,8 +170,28 @@ def _key(request: Request) -> str | None:
         raise Refused(400, "Idempotency-Key must be UTF-8") from None
 
 
-def _patience(given: Any) -> Any:
-    return written_patience(given) if isinstance(given, str) else given
+def _settings(body: NewGame | Changes) -> dict[str, Any]:
+    """Settings of a game as the library takes them."""
+    patience, scale, life = body.patience, body.scale, body.key_life
+    return {
+        "patience": written_patience(patience) if isinstance(patience, str) else patience,
+        "missing": body.missing,
+        "remember": body.remember,
+        "scale": None if scale is None else scale_from(scale),
+        "key_life": written_time("key_life", life) if isinstance(life, str) else life,
+    }
+
+
+def scale_from(content: Any) -> Scale:
+    """The scale that a request describes: its measures by name, or as `Scale.settings` gives it."""
+    if not isinstance(content, dict):
+        raise InvalidParameter("scale", 'must be ranges by name, such as {"latency": [0.2, 8.0]}', content)
+    if not isinstance(content.get("measures"), dict):
+        return Scale(**content)
+    scale = Scale.from_settings(content)
+    if abs(math.fsum(share for *_, share in scale.measures.values()) - 1.0) > 1e-9:
+        raise InvalidParameter("measures", "must have shares that add up to 1", content["measures"])
+    return scale
 
 
 def policy_from(body: NewGame) -> Policy:
@@ -211,7 +235,7 @@ async def put_game(service: Service, request: Request, client: Client) -> Respon
     """Begin a game, or check that it is what was asked for."""
     name, body = segment(request, NAME), await body_of(service, request, NewGame)
     policy = policy_from(body)
-    options = {"patience": _patience(body.patience), "missing": body.missing, "remember": body.remember}
+    options = _settings(body)
 
     def begin() -> bool:
         checked_name(NAME, name)
@@ -253,22 +277,34 @@ async def change_game(service: Service, client: Client, name: str, body: Changes
     reason = None if body.reason is None else checked_name("reason", body.reason)[:170]
     signed = " ".join(filter(None, [reason, f"(token {client.id})" if client.id else None]))
 
+    kinds = {kind: getattr(body, kind) for kind in ("pause", "resume", "pin", "unpin")}
+    stands = {kind: arm for kind, arm in kinds.items() if arm is not None}
+    wanted = {
+        "switching_cost": body.switching_cost,
+        "add_arms": body.add,
+        "retire_arms": body.retire,
+        **_settings(body),
+    }
+    others = [what for what, value in wanted.items() if value not in (None, (), [])]
+    if len(stands) > 1 or (stands and others):
+        raise InvalidParameter(", ".join([*stands, *others]), "must be changed one after the other", None)
+    if body.unpin not in (None, True):
+        raise InvalidParameter("unpin", "must be true", body.unpin)
+    until = written_time("until", body.until) if isinstance(body.until, str) else body.until
+    if until is not None and not stands.keys() & {"pause", "pin"}:
+        raise InvalidParameter("until", "must be given along with pause or pin", body.until)
+
     async def change(game: Game) -> None:
-        await service.games.thread(
-            partial(
-                game.router.change,
-                switching_cost=body.switching_cost,
-                add_arms=body.add,
-                retire_arms=body.retire,
-                patience=_patience(body.patience),
-                missing=body.missing,
-                remember=body.remember,
-                reason=signed or None,
-            )
-        )
+        router, reason = game.router, signed or None
+        if not stands:
+            await service.games.thread(partial(router.change, **wanted, reason=reason))
+            return
+        ((kind, arm),) = stands.items()
+        given = {} if kind == "unpin" else {"arm": arm, **({} if kind == "resume" else {"until": until})}
+        await service.games.thread(partial(getattr(router, kind), **given, reason=reason))
 
     await service.games.with_game(name, change)
-    service.audit(client, "changed", name, reason)
+    service.audit(client, next(iter(stands), "changed"), name, reason)
 
 
 @operation(
@@ -320,7 +356,15 @@ async def post_decisions(service: Service, request: Request, client: Client) -> 
     key = _key(request) or body.request
 
     def ask(game: Game) -> Awaitable[Any]:
-        call = game.router.ask_call(body.n, request=key, switching_cost=body.switching_cost, loss_bound=body.loss_bound)
+        call = game.router.ask_call(
+            body.n,
+            request=key,
+            switching_cost=body.switching_cost,
+            loss_bound=body.loss_bound,
+            available=body.available,
+            key=body.key,
+            forecast=_by_arm(game.router, body.forecast),
+        )
         return game.make(_asking(call))
 
     given, head, setup = await service.games.with_game(name, ask)
@@ -341,10 +385,13 @@ async def open_decisions(service: Service, request: Request, client: Client) -> 
 
 async def _tell(service: Service, name: str, pairs: list[tuple[Any, Any]]) -> list[Any]:
     async def tell(game: Game) -> list[Any]:
-        call, refused = game.router.tell_call(pairs)
+        call, refused = game.router.tell_call([(id, _by_arm(game.router, value, "losses")) for id, value in pairs])
         return with_refused([] if call is None else await game.make(call), refused)
 
     found: list[Any] = await service.games.with_game(name, tell)
+    for one in found:
+        if isinstance(one, InvalidParameter):
+            service.refused_loss(name, one)
     return found
 
 
@@ -360,7 +407,7 @@ async def put_loss(service: Service, request: Request, client: Client) -> Respon
     """Tell."""
     name, id = segment(request, NAME), segment(request, ID)
     body = await body_of(service, request, LossIn)
-    (verdict,) = await _tell(service, name, [(id, body.loss)])
+    (verdict,) = await _tell(service, name, [(id, _outcome(body))])
     if isinstance(verdict, HoldfastError):
         raise verdict
     return answer(ReceiptView(*verdict))
@@ -377,14 +424,62 @@ async def put_loss(service: Service, request: Request, client: Client) -> Respon
 async def post_losses(service: Service, request: Request, client: Client) -> Response:
     """Tell several."""
     name, body = segment(request, NAME), await body_of(service, request, Losses)
-    verdicts = await _tell(service, name, [(one.id, one.loss) for one in body.losses])
+    verdicts = await _tell(service, name, [(one.pop(ID, None), _outcome(one)) for one in body.losses])
     return answer(Verdicts([_verdict(one) for one in verdicts]))
+
+
+def _outcome(given: dict[str, Any]) -> Any:
+    """A loss by itself, as most are, or what was measured."""
+    return given["loss"] if given.keys() == {"loss"} else given
 
 
 def _verdict(found: Any) -> Verdict:
     if isinstance(found, HoldfastError):
         return Verdict(status_of(found), problem=problem_of(found))
     return Verdict(200, new=found.new)
+
+
+def _by_arm(router: Router, given: Any, inner: str | None = None) -> Any:
+    """Values by arm as the library takes them: JSON has the numbers of arms without names as text."""
+    if not isinstance(given, dict) or router.policy.arms is not None:
+        return given
+    if inner is not None:
+        return {**given, inner: _by_arm(router, given[inner])} if inner in given else given
+    return {int(arm) if arm.isdecimal() and len(arm) < 10 else arm: value for arm, value in given.items()}
+
+
+@operation(
+    "POST",
+    "/v1/games/{name}/observations",
+    "decide",
+    "What all arms lost in a round without a decision",
+    body=Observed,
+    answers=((200, Status),),
+    headers=("Idempotency-Key",),
+)
+async def observe(service: Service, request: Request, client: Client) -> Response:
+    """Losses of all arms, seen without a decision."""
+    name, body = segment(request, NAME), await body_of(service, request, Observed)
+    at = written_time("at", body.at) if isinstance(body.at, str) else body.at
+
+    async def work(game: Game) -> None:
+        router, key = game.router, _key(request) or body.request
+        losses = _by_arm(router, body.losses)
+        if not isinstance(losses, (dict, list)):
+            raise InvalidParameter("losses", "must be numbers by arm, or in the order of the arms", losses)
+        call = router.observe_call(losses, at=at, switching_cost=body.switching_cost, request=key)
+        await game.make(call)
+
+    await service.games.with_game(name, work)
+    return answer(Status("ok"))
+
+
+@operation("POST", "/v1/games/{name}/keys/{key}/end", "decide", "End a conversation", answers=((200, Ended),))
+async def end_key(service: Service, request: Request, client: Client) -> Response:
+    """End a conversation."""
+    name, key = segment(request, NAME), segment(request, "key")
+    ended = await service.games.with_game(name, lambda game: service.games.thread(game.router.end, key))
+    return answer(Ended(ended))
 
 
 @operation("POST", "/v1/games/{name}/settle", "decide", "Settle what is due", answers=((200, Settled),))
@@ -448,30 +543,31 @@ MEDIA = {"csv": "text/csv", "jsonl": "application/jsonl", "parquet": "applicatio
     "GET",
     "/v1/games/{name}/export",
     "read",
-    "The log, one row per loss that counted",
-    answers=((200, "application/octet-stream"),),
-    query=(("format", "string", False),),
+    "The log, one row per round; or the record of all arms' losses, where they were reported",
+    answers=((200, ", ".join(MEDIA.values())),),
+    query=(("format", "string", False), ("what", "string", False)),
 )
 async def export(service: Service, request: Request, client: Client) -> Response:
-    """The log, as a stream."""
+    """The log or the record, as a stream."""
     kind = one_of("format", request.query_params.get("format", "csv"), MEDIA)
+    what = one_of("what", request.query_params.get("what", "log"), ("log", "record"))
     game = await service.games.game(segment(request, NAME))
     await service.games.thread(game.router.executor.read, lambda transaction, setup: None)
-    headers = {"content-disposition": f'attachment; filename="log.{kind}"'}
-    return StreamingResponse(_exported(game.router.history, kind), media_type=MEDIA[kind], headers=headers)
+    headers = {"content-disposition": f'attachment; filename="{what}.{kind}"'}
+    return StreamingResponse(_exported(game.router.history, what, kind), media_type=MEDIA[kind], headers=headers)
 
 
-def _exported(history: History, kind: str) -> Iterator[bytes]:
+def _exported(history: History, what: str, kind: str) -> Iterator[bytes]:
     from holdfast.result_files import csv_of
 
     if kind == "parquet":
         with tempfile.TemporaryFile() as file:
-            history.log.write_parquet(file)
+            getattr(history, what).write_parquet(file)
             file.seek(0)
             while some := file.read(1 << 16):
                 yield some
         return
-    for number, part in enumerate(history.log_parts()):
+    for number, part in enumerate(history.log_parts() if what == "log" else [history.record]):
         if kind == "csv":
             yield csv_of(part, datetime_format="%Y-%m-%dT%H:%M:%S%.6fZ", include_header=number == 0)
         else:

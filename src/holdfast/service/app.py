@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
@@ -22,6 +23,7 @@ from holdfast.decisions.setup import Setup
 from holdfast.decisions.stores import Store
 from holdfast.decisions.stores.sql import Transaction
 from holdfast.errors import BadStore, HoldfastError, StoreError
+from holdfast.number_format import counted
 from holdfast.service import pages, views
 from holdfast.service.access import Access, Client
 from holdfast.service.api import OPERATIONS, Operation, segment
@@ -33,6 +35,11 @@ from holdfast.service.tokens import TokenFile
 
 LOG = logging.getLogger("holdfast.service")
 AUDIT = logging.getLogger("holdfast.audit")
+
+LOOK_AGAIN = 600.0
+"""Seconds after which a game that stands still is looked at again for the list."""
+REFUSED_FOR = 3600.0
+"""Seconds for which losses that were refused are shown."""
 
 POLICY = "; ".join(
     (
@@ -73,16 +80,20 @@ class Service:
     def __init__(self, url: str | Store, tokens: TokenFile | None, limits: Limits, clock: Callable[[], float]) -> None:
         self.limits = limits
         self.metrics = Metrics()
+        self.clock = clock
         self.games = Games(url, self.metrics.commit, clock)
         self.access = Access(tokens, self.limits.rate)
         self.stopping = False
         self._standing: dict[str, tuple[float, dict[str, Any]]] = {}
-        self._lines: dict[str, tuple[tuple[str, int], GameLine]] = {}
+        self._lines: dict[str, tuple[tuple[str, int, int], GameLine]] = {}
+        self._refused: dict[str, tuple[float, int, str]] = {}
 
     async def body(self, request: Request) -> bytes:
         """The body of a request, within its limits."""
         most, data = self.limits.body, b""
         length = request.headers.get("content-length", "0")
+        if length == "0" and "transfer-encoding" not in request.headers:
+            return data
         if length.isdigit() and int(length) > most:
             raise Refused(413, f"a body may have {most} bytes; got {length[:20]}")
         try:
@@ -98,7 +109,7 @@ class Service:
     async def line(self, name: str) -> GameLine:
         """A game in the list; one that cannot be read is shown with the reason."""
         try:
-            return await self.games.look(name, self._line)
+            return self._with_refused(await self.games.look(name, self._line))
         except StoreError as error:
             if not isinstance(error, BadStore):
                 raise
@@ -107,12 +118,28 @@ class Service:
             return GameLine(name, warnings=[str(error)])
 
     def _line(self, transaction: Transaction, setup: Setup) -> GameLine:
-        """As it was, where nothing has changed since."""
-        name, version = setup.game.name, (setup.game.uid, transaction.head.revision)
+        """As it was, where nothing has changed since, but for warnings that time brings."""
+        now = self.clock()
+        name, version = setup.game.name, (setup.game.uid, transaction.head.revision, int(now // LOOK_AGAIN))
         known = self._lines.get(name)
         if known is None or known[0] != version:
-            known = self._lines[name] = version, views.game_line(transaction, setup)
+            known = self._lines[name] = version, views.game_line(transaction, setup, now)
         return known[1]
+
+    def refused_loss(self, name: str, error: HoldfastError) -> None:
+        """A loss was refused: an operator may want to know."""
+        at, count, _ = self._refused.get(name, (0.0, 0, ""))
+        now = time.monotonic()
+        if len(self._refused) > 1000:
+            self._refused.clear()
+        self._refused[name] = now, count + 1 if now - at < REFUSED_FOR else 1, str(error)
+
+    def _with_refused(self, line: GameLine) -> GameLine:
+        at, count, why = self._refused.get(line.name, (-REFUSED_FOR, 0, ""))
+        if time.monotonic() - at >= REFUSED_FOR:
+            return line
+        words = f"{counted(count, 'loss was', 'losses were')} refused lately, the last one because {why[:150]}"
+        return msgspec.structs.replace(line, warnings=[*line.warnings, words])
 
     async def standing(self, name: str) -> dict[str, Any]:
         """Where a game stands; many who watch it make one read a second."""
@@ -179,8 +206,9 @@ async def _unknown(request: Request, error: Exception) -> Response:
     words = {404: "there is nothing at this path", 405: "this method is not for this path"}
     response = response_to(Refused(status, words.get(status, "the request cannot be answered")))
     response.raw_headers.extend(HEADERS)
-    if isinstance(error, HTTPException) and error.headers:
-        response.headers.update(error.headers)
+    if status == 405:
+        at = [route for route in request.app.routes if route.path_regex.match(request.scope["path"])]
+        response.headers["allow"] = ", ".join(sorted(set().union(*(route.methods for route in at))))
     return response
 
 
@@ -213,9 +241,8 @@ def make_app(
         service.stopping = True
         service.games.close()
 
-    routes = [
-        Route(one.path, endpoint=Door(service, one), methods=[one.method]) for one in (*OPERATIONS, *pages.OPERATIONS)
-    ]
+    often_first = sorted((*OPERATIONS, *pages.OPERATIONS), key=lambda one: one.role != "decide")
+    routes = [Route(one.path, endpoint=Door(service, one), methods=[one.method]) for one in often_first]
     app = Starlette(routes=routes, lifespan=lifespan, exception_handlers={HTTPException: _unknown})
     app.router.redirect_slashes = False
     return RawPaths(app)

@@ -51,10 +51,11 @@ class Game:
         self._waiting.append((call, answered))
         if not self._busy:
             self._busy = True
-            loop.call_soon(self._write)  # so that all requests that have arrived by now are in it
+            loop.call_soon(self._write)
         return await answered
 
     def _write(self) -> None:
+        """Scheduled rather than called, so that all requests that have arrived by now are in it."""
         batch = [self._waiting.popleft() for _ in range(min(len(self._waiting), MOST_TOGETHER))]
         written = self._games.writers.submit(make_all, self.router.executor, [call for call, _ in batch])
         loop = asyncio.get_running_loop()
@@ -73,7 +74,7 @@ class Game:
                 answered.set_result(answer)
         self._busy = bool(self._waiting)
         if self._busy:
-            self._write()
+            asyncio.get_running_loop().call_soon(self._write)
 
     @property
     def waiting(self) -> int:

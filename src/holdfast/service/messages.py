@@ -14,6 +14,19 @@ Number = Annotated[Any, Meta(extra_json_schema={"type": "number"})]
 Whole = Annotated[Any, Meta(extra_json_schema={"type": "integer"})]
 Text = Annotated[Any, Meta(extra_json_schema={"type": "string"})]
 Arm = int | str
+Arms = Annotated[Any, Meta(extra_json_schema={"type": "array", "items": {"type": "string"}})]
+OneArm = Annotated[Any, Meta(extra_json_schema={"type": ["string", "integer"]})]
+Patience = Annotated[Any, Meta(description="Rounds, such as 50, a time: 30s, 10m, 2h, 1d, auto or forever.")]
+Missing = Annotated[Any, Meta(description="mean, drop or a loss.")]
+ScaleIn = Annotated[
+    Any,
+    Meta(
+        description="How what is measured becomes a loss: for each measure [low, high] or [low, high, weight], and as "
+        "error the loss of a round that failed. Or as GET gives it.",
+        extra_json_schema={"type": "object"},
+    ),
+]
+KeyLife = Annotated[Any, Meta(description="How long a conversation may be idle: 30s, 10m, 2h, 1d.")]
 
 MOST_LOSSES = 10_000
 """Losses in one batch."""
@@ -23,28 +36,50 @@ class NewGame(Struct, forbid_unknown_fields=True):
     """A game that is to begin: what it plays and how it waits for losses."""
 
     policy: Annotated[Any, Meta(description="A policy's id, such as adaptive.", extra_json_schema={"type": "string"})]
-    arms: Annotated[Any, Meta(extra_json_schema={"type": "array", "items": {"type": "string"}})] = None
+    arms: Arms = None
     switching_cost: Number = None
     units: Annotated[Any, Meta(description="The lowest and the highest loss.", extra_json_schema={"type": "array"})] = (
         None
     )
     parameters: Annotated[dict[str, Any], Meta(description="Further parameters of the policy, by name.")] = {}
-    patience: Annotated[Any, Meta(description="Rounds, such as 50, a time: 30s, 10m, 2h, 1d, auto or forever.")] = None
-    missing: Annotated[Any, Meta(description="mean, drop or a loss.")] = None
+    patience: Patience = None
+    missing: Missing = None
     remember: Whole = None
+    scale: ScaleIn = None
+    key_life: KeyLife = None
     seed: Whole = None
 
 
 class Changes(Struct, forbid_unknown_fields=True):
-    """Settings that a game is to go on with."""
+    """Settings that a game is to go on with; or one arm that is paused, resumed or pinned, or the pin is taken back."""
 
     switching_cost: Number = None
-    add: Annotated[Any, Meta(extra_json_schema={"type": "array", "items": {"type": "string"}})] = ()
-    retire: Annotated[Any, Meta(extra_json_schema={"type": "array", "items": {"type": "string"}})] = ()
-    patience: Annotated[Any, Meta(description="Rounds, such as 50, a time: 30s, 10m, 2h, 1d, auto or forever.")] = None
-    missing: Annotated[Any, Meta(description="mean, drop or a loss.")] = None
+    add: Arms = ()
+    retire: Arms = ()
+    patience: Patience = None
+    missing: Missing = None
     remember: Whole = None
+    scale: ScaleIn = None
+    key_life: KeyLife = None
+    pause: OneArm = None
+    resume: OneArm = None
+    pin: OneArm = None
+    unpin: Annotated[Any, Meta(extra_json_schema={"type": "boolean"})] = None
+    until: Annotated[
+        Any,
+        Meta(
+            description="Of a pause or a pin: 30s, 10m, 2h, 1d, or 2026-03-01T12:00:00Z.",
+            extra_json_schema={"type": "string"},
+        ),
+    ] = None
     reason: Text = None
+
+
+class Paused(Struct):
+    """An arm that is paused, and until when; null until it is resumed."""
+
+    arm: Arm
+    until: float | None
 
 
 class GameView(Struct):
@@ -59,6 +94,11 @@ class GameView(Struct):
     patience: int | str
     missing: str | float
     remember: int
+    scale: dict[str, Any] | None
+    key_life: float
+    """Seconds."""
+    waits_for_losses: bool
+    """Whether the next block begins only when all losses of the last are in."""
     created: float
     revision: int
     rounds: int
@@ -67,6 +107,10 @@ class GameView(Struct):
     hold: int
     probabilities: list[float] | None
     """None where they depend on what is announced with the next block."""
+    paused: list[Paused]
+    pinned: Arm | None
+    certificate: float | None
+    """Of a policy that sees all losses: what it has cost more than the best of its paths, at most."""
 
 
 class GameLine(Struct):
@@ -82,6 +126,8 @@ class GameLine(Struct):
     out: int = 0
     missing: int = 0
     cost: float = 0.0
+    today: float | None = None
+    """Cost of the blocks begun since midnight UTC; null where they are too many to add up."""
     last_loss: float | None = None
     warnings: list[str] = []
 
@@ -100,8 +146,30 @@ class Asked(Struct, forbid_unknown_fields=True):
     request: Annotated[
         Any, Meta(description="As the header Idempotency-Key, which wins.", extra_json_schema={"type": "string"})
     ] = None
+    key: Annotated[
+        Any, Meta(description="A conversation, which stays with its arm.", extra_json_schema={"type": "string"})
+    ] = None
+    available: Annotated[
+        Any, Meta(description="The arms that can be played now.", extra_json_schema={"type": "array"})
+    ] = None
     switching_cost: Number = None
     loss_bound: Number = None
+    forecast: Annotated[
+        Any, Meta(description="Losses expected, for a policy that sees those of all arms: by arm, or rows.")
+    ] = None
+
+
+class Observed(Struct, forbid_unknown_fields=True):
+    """What all arms lost in a round without a decision."""
+
+    losses: Annotated[Any, Meta(description="By arm, or in the order of the arms.")]
+    at: Annotated[
+        Any, Meta(description="When, such as 2026-03-01T12:00:00Z.", extra_json_schema={"type": "string"})
+    ] = None
+    switching_cost: Number = None
+    request: Annotated[
+        Any, Meta(description="As the header Idempotency-Key, which wins.", extra_json_schema={"type": "string"})
+    ] = None
 
 
 class DecisionView(Struct):
@@ -128,17 +196,31 @@ class DecisionList(Struct):
     decisions: list[DecisionView]
 
 
-class LossIn(Struct, forbid_unknown_fields=True):
-    """What a decision lost."""
+LossIn = dict[str, Any]
+"""What a decision lost: `LOSS_SCHEMA` says how."""
 
-    loss: Number
-
-
-class LossOf(Struct, forbid_unknown_fields=True):
-    """What one decision lost."""
-
-    id: Text
-    loss: Number
+LOSS_SCHEMA = {
+    "type": "object",
+    "description": "A loss; or those of all arms; or a reward; or error: true; or what was measured, by name.",
+    "properties": {
+        "loss": {"type": "number"},
+        "losses": {"type": ["object", "array"]},
+        "reward": {"type": "number"},
+        "error": {"type": "boolean"},
+    },
+    "additionalProperties": {"type": "number"},
+}
+LossOf = Annotated[
+    dict[str, Any],
+    Meta(
+        extra_json_schema={
+            **LOSS_SCHEMA,
+            "properties": {"id": {"type": "string"}, **LOSS_SCHEMA["properties"]},
+            "required": ["id"],
+        }
+    ),
+]
+"""The same, with the id of the decision."""
 
 
 class Losses(Struct, forbid_unknown_fields=True):
@@ -182,6 +264,8 @@ class BlockView(Struct):
     """One block."""
 
     number: int
+    key: str | None
+    """Of the conversation that it is."""
     arm: Arm
     rounds: int
     probability: float
@@ -220,6 +304,12 @@ class ChangeList(Struct):
     """Changes in order."""
 
     changes: list[ChangeView]
+
+
+class Ended(Struct):
+    """Whether there was such a conversation."""
+
+    ended: bool
 
 
 class Settled(Struct):

@@ -10,7 +10,7 @@ import msgspec
 
 import holdfast
 from holdfast.service.api import OPERATIONS, Operation
-from holdfast.service.messages import Problem
+from holdfast.service.messages import LOSS_SCHEMA, LossIn, Problem
 
 REF = "#/components/schemas/{name}"
 
@@ -56,16 +56,16 @@ def _described(one: Operation) -> dict[str, Any]:
         "summary": one.summary,
         "parameters": parameters,
         "responses": {str(status): _answer(kind) for status, kind in one.answers},
-        "security": [] if one.role is None else [{"token": []}],
+        "security": [] if one.role is None else [{"token": []}, {}],
     }
     if one.role is not None:
-        found["description"] = f"Needs the role `{one.role}`."
+        found["description"] = f"Needs the role `{one.role}`, where the server has tokens."
     found["responses"]["default"] = {
         "description": "A problem (RFC 9457) with the library's error.",
         "content": {"application/problem+json": {"schema": {"$ref": REF.format(name="Problem")}}},
     }
     if one.body is not None:
-        schema = {"$ref": REF.format(name=one.body.__name__)}
+        schema = LOSS_SCHEMA if one.body is LossIn else {"$ref": REF.format(name=one.body.__name__)}
         found["requestBody"] = {"content": {"application/json": {"schema": schema}}}
     return found
 
@@ -74,7 +74,7 @@ def _answer(kind: Any) -> dict[str, Any]:
     if kind is None:
         return {"description": "Done."}
     if isinstance(kind, str):
-        return {"description": "A stream.", "content": {kind: {}}}
+        return {"description": "A stream.", "content": {media: {} for media in kind.split(", ")}}
     named = hasattr(kind, "__annotations__")
     schema: dict[str, Any] = {"$ref": REF.format(name=kind.__name__)} if named else {"type": "object"}
     return {"description": (kind.__doc__ or "").split("\n")[0] if named else "An object.",

@@ -1,4 +1,4 @@
-"""The page: games in a list, and one game with its ribbon, costs, arms and λ. In the design of our reports.
+"""The page: games in a list, and one game with its ribbon, costs, arms and changes. In the design of our reports.
 
 All of it is HTML that needs no script, but for two charts. What is marked `data-live` is taken anew by the script when
 the game has changed.
@@ -22,6 +22,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 import holdfast
+from holdfast.checks import one_of
 from holdfast.decisions.settings import AUTO, FOREVER
 from holdfast.errors import HoldfastError
 from holdfast.number_format import counted, five_digits, number, with_error
@@ -139,7 +140,7 @@ async def show_list(service: Service, request: Request, client: Client) -> Respo
     if not lines:
         words = "No game has begun yet. A PUT to /v1/games/NAME begins one; docs/service.md shows how."
         return page("Games", element("h1", "Games"), element("p", words, class_="empty"), client=client)
-    heads = ["game", "arm held", "since", "rounds", "switches", "cost", "waiting", "missing", "last loss"]
+    heads = ["game", "arm held", "since", "rounds", "switches", "cost", "today", "waiting", "missing", "last loss"]
     listing = _listing(heads, [_row(line, now) for line in lines], "games", numeric=2)
     left = len(names) - len(lines)
     more = element("p", f"and {number(left)} more", class_="quiet") if left else Html("")
@@ -150,7 +151,8 @@ def _row(line: GameLine, now: float) -> list[str]:
     warnings = [element("div", words, class_="warning note") for words in line.warnings]
     link = element("a", line.name, href=f"/games/{quote(line.name, safe='')}")
     label = element("span", line.label, class_="note")
-    counts = (number(line.rounds), number(line.switches), _cost(line.cost), number(line.out))
+    today = "–" if line.today is None else _cost(line.today)
+    counts = (number(line.rounds), number(line.switches), _cost(line.cost), today, number(line.out))
     return [
         joined(link, label, *warnings),
         _shown(line.arm),
@@ -185,7 +187,8 @@ async def show_game(service: Service, request: Request, client: Client) -> Respo
         ),
         element("section", element("h2", "Arms"), _arms(view, board)),
         element("section", element("h2", "How late losses come"), _lateness(board["lateness"])),
-        element("section", element("h2", "Switching cost λ"), _change(view, client, home)),
+        element("section", element("h2", "Switching cost λ"), _change_cost(view, client, home)),
+        element("section", element("h2", "Pause or pin an arm"), _change_arms(view, client, home)),
     ]  # fmt: skip
     return page(name, *parts, crumbs=element("span", name, class_="crumb"), client=client)
 
@@ -200,7 +203,7 @@ def _settings(view: GameView) -> str:
         patience = "waits for losses for ever"
     else:
         patience = f"waits {_seconds(float(view.patience[:-1]))}"
-    told = [view.label, None if cost is None else f"λ = {cost:g}", patience]
+    told = [view.label, f"λ = {cost:g}" if isinstance(cost, float | int) else None, patience]
     return ", ".join(filter(None, [*told, f"begun {datetime.fromtimestamp(view.created, UTC):%Y-%m-%d}"]))
 
 
@@ -212,9 +215,12 @@ def _standing(view: GameView, board: dict[str, Any], line: GameLine, home: str) 
         "switches": number(board["switches"]),
         "cost": _cost(board["cost"]),
         "of it for switches": _cost(board["switching"]),
+        "cost today (UTC)": "–" if line.today is None else _cost(line.today),
         "losses waited for": number(board["out"]),
         "losses missing": number(board["missing"]),
     }
+    if view.certificate is not None:
+        figures["more than the best plan, at most"] = _cost(view.certificate)
     series = board["series"]
     total, after = board["rounds"] - sum(series["rounds"]), []
     for rounds in series["rounds"]:
@@ -330,26 +336,54 @@ def _field(label: str, wide: bool = False, **attributes: Any) -> Html:
     return element("label", label, element("input", **attributes), class_="wide" if wide else None)
 
 
-def _change(view: GameView, client: Client, home: str) -> Html:
+def _change_form(home: str, button: str, *fields: Html) -> Html:
+    reason = _field("why", wide=True, type="text", name="reason", required="", maxlength=150, autocomplete="off")
+    asked = element("button", button, class_="action")
+    return element("form", *fields, reason, asked, method="post", action=f"{home}/change", class_="change")
+
+
+def _needs_admin() -> Html:
+    return element("p", "Changing it needs a token with the role admin.", class_="quiet")
+
+
+def _change_cost(view: GameView, client: Client, home: str) -> Html:
     cost = view.policy.get("switching_cost")
-    if cost is None:
-        return element("p", f"{view.label} has no switching cost.")
+    if not isinstance(cost, float | int):
+        return element("p", f"{view.label} has no single switching cost.")
     words = element("p", f"λ is {cost:g}. Another one counts from the next block on; what was learnt stays.")
     if client.role != "admin":
-        return joined(words, element("p", "Changing it needs a token with the role admin.", class_="quiet"))
-    form = element(
-        "form",
-        _field("new λ", type="number", name="cost", min="0", step="any", required="", value=f"{cost:g}"),
-        _field("why", wide=True, type="text", name="reason", required="", maxlength=150, autocomplete="off"),
-        element("button", "Look at the change", class_="action"),
-        method="post",
-        action=f"{home}/switching-cost",
-        class_="change",
-    )
-    return joined(words, form)
+        return joined(words, _needs_admin())
+    field = _field("new λ", type="number", name="cost", min="0", step="any", required="", value=f"{cost:g}")
+    return joined(words, _change_form(home, "Look at the change", field))
 
 
-# ---- changing λ
+ACTS = {
+    "pause": "It is not handed out meanwhile: the most likely other arm is, also in the middle of a block.",
+    "resume": "It is handed out again from now on.",
+    "pin": "Only this arm is handed out meanwhile. These rounds are not learnt from.",
+    "unpin": "The policy chooses again from now on.",
+}
+"""What an operator may do with an arm, and what it means."""
+
+
+def _change_arms(view: GameView, client: Client, home: str) -> Html:
+    now = [f"{one.arm} is paused{_until(one.until)}." for one in view.paused]
+    now += [] if view.pinned is None else [f"{view.pinned} is pinned."]
+    words = element("p", " ".join(now) or "No arm is paused or pinned.", id="stands", data_live="yes")
+    if client.role != "admin":
+        return joined(words, _needs_admin())
+    acts = element("select", *(element("option", act, value=act) for act in ACTS), name="act")
+    arms = element("select", *(element("option", str(arm), value=str(arm)) for arm in view.arms), name="arm")
+    until = _field("for how long", type="text", name="until", placeholder="10m, 2h, 1d", size=8, autocomplete="off")
+    fields = (element("label", "do", acts), element("label", "arm", arms), until)
+    return joined(words, _change_form(home, "Look at the change", *fields))
+
+
+def _until(end: float | None) -> str:
+    return "" if end is None else f" until {datetime.fromtimestamp(end, UTC):%Y-%m-%d %H:%M:%S UTC}"
+
+
+# ---- changes: shown first, then made
 
 
 async def _form(service: Service, request: Request) -> dict[str, str]:
@@ -362,37 +396,58 @@ async def _form(service: Service, request: Request) -> dict[str, str]:
     return {name: values[0] for name, values in found.items()}
 
 
-async def change_cost(service: Service, request: Request, client: Client) -> Response:
-    """Show what a change of λ means; make it when it is confirmed."""
+async def change(service: Service, request: Request, client: Client) -> Response:
+    """Show what a change means; make it when it is confirmed."""
     name, form = segment(request, NAME), await _form(service, request)
     home = f"/games/{quote(name, safe='')}"
-    try:
-        cost = float(form.get("cost", ""))
-    except ValueError:
-        raise Refused(422, "λ must be a number") from None
     reason = form.get("reason", "").strip()
     if not reason:
         raise Refused(422, "a change needs a reason")
-    if form.get("confirmed") == "yes":
-        await change_game(service, client, name, Changes(switching_cost=cost, reason=reason))
-        return RedirectResponse(home, 303)
     view = await service.games.look(name, views.game_view)
-    was = view.policy.get("switching_cost")
-    title = f"Change λ of {name} from {was:g} to {cost:g}?" if was is not None else f"Change λ of {name}?"
-    hidden = {"cost": f"{cost!r}", "reason": reason, "confirmed": "yes"}
+    wanted = _cost_wanted(form) if "cost" in form else _act_wanted(form, view)
+    if form.get("confirmed") == "yes":
+        await change_game(service, client, name, Changes(**wanted, reason=reason))
+        return RedirectResponse(home, 303)
+    if "cost" in form:
+        was, cost = view.policy.get("switching_cost"), wanted["switching_cost"]
+        if not isinstance(was, float | int):
+            raise Refused(422, f"{view.label} has no single switching cost")
+        title = f"Change λ of {name} from {was:g} to {cost:g}?"
+        meaning, button = element("p", "All processes follow from their next block on."), "Change λ"
+        meaning = joined(meaning, await _estimated(service, name, cost))
+    else:
+        act, until = form["act"], f" for {wanted['until']}" if "until" in wanted else ""
+        title = f"Unpin {name}?" if act == "unpin" else f"{act.capitalize()} {wanted[act]} of {name}{until}?"
+        meaning, button = element("p", f"{ACTS[act]} All processes follow at once."), act.capitalize()
+    hidden = {**form, "confirmed": "yes"}
     form_shown = element(
         "form",
         *(element("input", type="hidden", name=key, value=value) for key, value in hidden.items()),
-        element("button", "Change λ", class_="action", autofocus=""),
+        element("button", button, class_="action", autofocus=""),
         element("a", "Leave it as it is", href=home),
         method="post",
-        action=f"{home}/switching-cost",
+        action=f"{home}/change",
         class_="change",
     )
-    words = element("p", f"Reason: {reason}. All processes follow from their next block on.")
-    estimate = await _estimated(service, name, cost)
+    words = element("p", f"Reason: {reason}.")
     crumbs = element("a", name, href=home, class_="crumb")
-    return page(title, element("h1", title), words, estimate, form_shown, crumbs=crumbs, client=client)
+    return page(title, element("h1", title), words, meaning, form_shown, crumbs=crumbs, client=client)
+
+
+def _cost_wanted(form: dict[str, str]) -> dict[str, Any]:
+    try:
+        return {"switching_cost": float(form["cost"])}
+    except ValueError:
+        raise Refused(422, "λ must be a number") from None
+
+
+def _act_wanted(form: dict[str, str], view: GameView) -> dict[str, Any]:
+    act = one_of("act", form.get("act", ""), ACTS)
+    if act == "unpin":
+        return {"unpin": True}
+    arms = {str(arm): arm for arm in view.arms}
+    arm, until = arms[one_of("arm", form.get("arm", ""), arms)], form.get("until", "").strip()
+    return {act: arm, **({"until": until} if until and act != "resume" else {})}
 
 
 async def _estimated(service: Service, name: str, cost: float) -> Html:
@@ -475,7 +530,7 @@ async def asset(service: Service, request: Request, client: Client) -> Response:
 OPERATIONS = [
     Operation("GET", "/", show_list, "read", "The list of games", page=True),
     Operation("GET", "/games/{name}", show_game, "read", "One game", page=True),
-    Operation("POST", "/games/{name}/switching-cost", change_cost, "admin", "Change λ", page=True),
+    Operation("POST", "/games/{name}/change", change, "admin", "Change λ, pause or pin an arm", page=True),
     Operation("GET", "/login", show_login, None, "Sign in", page=True),
     Operation("POST", "/login", login, None, "Sign in", page=True),
     Operation("POST", "/logout", logout, None, "Sign out", page=True),

@@ -10,17 +10,21 @@ from typing import Any
 
 from holdfast.decisions.history import Totals, totals_of
 from holdfast.decisions.models import Ask, Block, Head
-from holdfast.decisions.router import probabilities_of
+from holdfast.decisions.router import certificate_of, paused, pinned, probabilities_of
 from holdfast.decisions.setup import Setup
 from holdfast.decisions.stores.sql import Transaction, select
 from holdfast.errors import OutOfTurn
 from holdfast.number_format import number
 from holdfast.players.document import described
-from holdfast.service.messages import BlockView, GameLine, GameView, Hold
+from holdfast.service.messages import BlockView, GameLine, GameView, Hold, Paused
 from holdfast.statistics import student_quantile
 
 RECENT = 2000
 """Blocks that charts and intervals are made of."""
+
+DAY = 86400.0
+MOST_TODAY = 20_000
+"""Blocks of one day that are added up for the list."""
 
 SILENT = 3600.0
 """Seconds without any loss, while some are out, after which a game is marked."""
@@ -44,6 +48,9 @@ def game_view(transaction: Transaction, setup: Setup) -> GameView:
         patience=f"{patience.total_seconds()!r}s" if isinstance(patience, timedelta) else patience,
         missing=setup.settings.missing,
         remember=setup.settings.remember,
+        scale=None if setup.settings.scale is None else setup.settings.scale.settings(),
+        key_life=setup.settings.key_life,
+        waits_for_losses=setup.policy.waits_for_losses,
         created=setup.game.created,
         revision=head.revision,
         rounds=head.asked,
@@ -51,6 +58,9 @@ def game_view(transaction: Transaction, setup: Setup) -> GameView:
         arm=_arm(head, setup),
         hold=head.rounds - head.handed,
         probabilities=probabilities,
+        paused=[Paused(arm, None if until == math.inf else until) for arm, until in paused(transaction, setup).items()],
+        pinned=pinned(transaction, setup),
+        certificate=certificate_of(transaction, setup) if setup.policy.sees == "all" else None,
     )
 
 
@@ -98,6 +108,7 @@ def block_view(block: Block, setup: Setup) -> BlockView:
     """One block."""
     return BlockView(
         number=block.number,
+        key=block.key,
         arm=setup.name_of(block.arm),
         rounds=block.rounds,
         probability=block.probability,
@@ -113,7 +124,7 @@ def block_view(block: Block, setup: Setup) -> BlockView:
     )
 
 
-def game_line(transaction: Transaction, setup: Setup) -> GameLine:
+def game_line(transaction: Transaction, setup: Setup, now: float) -> GameLine:
     """A game in the list, with what looks wrong."""
     head, totals = transaction.head, totals_of(transaction, setup)
     blocks = transaction.blocks("latest", 50)
@@ -134,14 +145,36 @@ def game_line(transaction: Transaction, setup: Setup) -> GameLine:
         out=totals.out,
         missing=totals.missing,
         cost=totals.cost,
+        today=cost_since(transaction, now - now % DAY, totals.switching / max(totals.switches, 1)),
         last_loss=last,
-        warnings=_warnings(head, totals, [loss.loss for loss in losses], last),
+        warnings=_warnings(now, totals, [loss.loss for loss in losses], last),
     )
 
 
-def _warnings(head: Head, totals: Totals, losses: list[float], last: float | None) -> list[str]:
+def cost_since(transaction: Transaction, moment: float, price: float) -> float | None:
+    """What the blocks begun since a moment have cost, `price` a switch; None where there are too many of them."""
+    head = transaction.head
+    before, last = head.removed, head.block
+    while before < last:  # the last block that began before it
+        middle = (before + last) // 2
+        found = transaction.blocks("after", middle, 1)
+        if found and found[0].began < moment:
+            before = found[0].number
+        else:
+            last = middle
+    if head.block - before > MOST_TODAY:
+        return None
+    where = "SELECT arm, total FROM holdfast_blocks WHERE game = ? AND number >= ? ORDER BY number"
+    rows = transaction.fetch(where, transaction.game, before)
+    since = rows[1:] if before > head.removed else rows
+    switches = sum(one[0] != other[0] for one, other in pairwise(rows)) + (since is rows and bool(rows))
+    unsettled = [part for block in transaction.blocks("open") if block.number > before for part in block.losses]
+    return math.fsum([*(total for _, total in since if total is not None), *unsettled, price * switches])
+
+
+def _warnings(now: float, totals: Totals, losses: list[float], last: float | None) -> list[str]:
     found = []
-    if totals.out and head.clock - (last or 0.0) > SILENT and totals.told:
+    if totals.out and now - (last or 0.0) > SILENT and totals.told:
         found.append("no losses for more than an hour")
     if totals.rounds >= 20 and not totals.told:
         found.append("no loss was ever reported")
@@ -150,6 +183,10 @@ def _warnings(head: Head, totals: Totals, losses: list[float], last: float | Non
     settled = totals.told + totals.missing
     if totals.missing > 0.2 * settled:
         found.append(f"{totals.missing / settled:.0%} of the losses did not come in time")
+    played = [arm.arm for arm in totals.arms if arm.rounds]
+    active = [arm for arm in totals.arms if not arm.retired]
+    if totals.rounds >= 200 and len(played) == 1 and len(active) > 1:
+        found.append(f"only {played[0]} was ever played, in {number(totals.rounds)} rounds")
     if totals.out > 10_000:
         found.append(f"{number(totals.out)} losses are out")
     return found

@@ -1,0 +1,207 @@
+"""Requests to a server: connections that are kept, and attempts that are repeated.
+
+Every request may be made again: an ask has an idempotency key, and all others change nothing the second time. So a lost
+connection, a server that restarts and one that is busy are tried again for a while.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import json
+import os
+import ssl
+import time
+import weakref
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+T = TypeVar("T")
+
+POOL = 16
+"""Connections that are kept for later, and threads of callers in an event loop."""
+AGAIN = (429, 502, 503, 504)
+"""Answers after which the same request is made again."""
+WAIT, LONGEST_WAIT = 0.05, 1.0
+"""Seconds before the second attempt; twice as many before each further one, up to so many."""
+
+
+class Problem(Exception):
+    """A request that was refused: `status`, and `content`, the problem document (RFC 9457).
+
+    >>> Problem(404, {"error": "UnknownPlayer", "detail": "name must be …"}).error
+    'UnknownPlayer'
+    """
+
+    def __init__(self, status: int, content: dict[str, Any]) -> None:
+        self.status, self.content = status, content
+        super().__init__(content.get("detail", f"the server answered with status {status}"))
+
+    @property
+    def error(self) -> str:
+        """The kind of error, such as ``AlreadyTold``; ``docs/service.md`` lists them."""
+        return str(self.content.get("error", ""))
+
+
+class Unreachable(OSError):
+    """A server that did not answer for as long as was tried. Whether the request was carried out is not known."""
+
+
+class Server:
+    """Requests to one server. It may be used by several threads, and on both sides of a fork.
+
+    Parameters
+    ----------
+    url
+        ``http://host:port`` or ``https://…``, with a path where a proxy has one.
+    token
+        What `holdfast token make` printed.
+    retry
+        Seconds during which a request is tried again.
+    timeout
+        Seconds that one attempt may take.
+
+    >>> Server("http://127.0.0.1:8080").url
+    'http://127.0.0.1:8080'
+    """
+
+    def __init__(self, url: str, token: str | None = None, retry: float = 30.0, timeout: float = 60.0) -> None:
+        try:
+            parts = urlsplit(url)
+            host, port = parts.hostname, parts.port
+        except ValueError:
+            parts, host, port = urlsplit(""), None, None
+        known = parts.scheme in ("http", "https") and host and parts.username is None
+        if not known or parts.query or parts.fragment:
+            raise ValueError("url must be the address of a server such as http://host:port")  # it may have a password
+        self._secure, self._host, self._port = parts.scheme == "https", host or "", port
+        self._path = parts.path.rstrip("/")
+        self.url = f"{parts.scheme}://{parts.netloc}{self._path}"
+        self._headers = {"content-type": "application/json", "accept": "application/json"}
+        if token is not None:
+            self._headers["authorization"] = f"Bearer {token}"
+        self._retry, self._timeout = retry, timeout
+        self._begin()
+
+    def _begin(self) -> None:
+        self._process = os.getpid()
+        self._pool: deque[http.client.HTTPConnection] = deque()
+        self._threads: ThreadPoolExecutor | None = None
+        self._closing = weakref.finalize(self, _close_all, self._pool)
+
+    def call(self, method: str, path: str, body: object = None, seconds: float | None = None) -> bytes:
+        """The body of the answer; an error where it is refused, or nobody answers.
+
+        Parameters
+        ----------
+        method, path
+            What and where.
+        body
+            As JSON.
+        seconds
+            Within which there must be an answer; without it, all attempts.
+        """
+        data = None if body is None else json.dumps(body, default=float).encode()
+        begun, delay = time.monotonic(), WAIT
+        end = begun + (self._retry if seconds is None else seconds)
+        while True:
+            left = self._timeout if seconds is None else min(self._timeout, end - time.monotonic())
+            try:
+                status, found = self._once(method, self._path + path, data, max(left, 0.001))
+                if status not in AGAIN:
+                    break
+                reason = str(_problem(status, found))
+            except (OSError, http.client.HTTPException) as lost:
+                reason = str(lost) or type(lost).__name__
+            if time.monotonic() + delay > end:
+                raise Unreachable(f"{self.url} cannot be reached ({reason}); try again")
+            time.sleep(delay)
+            delay = min(2 * delay, LONGEST_WAIT)
+        if status >= 400:
+            raise _problem(status, found)
+        return found
+
+    def json(self, method: str, path: str, body: object = None, seconds: float | None = None) -> Any:
+        """The same, read as JSON.
+
+        Parameters
+        ----------
+        method, path, body, seconds
+            As in `call`.
+        """
+        found = self.call(method, path, body, seconds)
+        try:
+            return json.loads(found)
+        except ValueError:
+            raise Unreachable(f"{self.url} is no Holdfast server: its answer is not JSON") from None
+
+    async def in_thread(self, work: Callable[..., T], *arguments: Any, **named: Any) -> T:
+        """What `work` returns; the event loop goes on meanwhile."""
+        self._after_fork()
+        if self._threads is None:
+            self._threads = ThreadPoolExecutor(POOL, "holdfast-client")
+        return await asyncio.get_running_loop().run_in_executor(self._threads, partial(work, *arguments, **named))
+
+    def _after_fork(self) -> None:
+        if self._process != os.getpid():  # the other side goes on with these connections
+            self._closing.detach()
+            self._begin()
+
+    def _once(self, method: str, path: str, data: bytes | None, seconds: float) -> tuple[int, bytes]:
+        self._after_fork()
+        pool = self._pool
+        try:
+            connection, kept = pool.pop(), True
+        except IndexError:
+            connection, kept = self._connection(), False
+        try:
+            connection.timeout = seconds
+            if connection.sock is not None:
+                connection.sock.settimeout(seconds)
+            connection.request(method, path, data, self._headers)
+            answer = connection.getresponse()
+            found = answer.read()
+        except BaseException as lost:
+            connection.close()
+            if kept and isinstance(lost, (OSError, http.client.HTTPException)) and not isinstance(lost, TimeoutError):
+                _close_all(pool)  # the server has closed connections that were idle
+                return self._once(method, path, data, seconds)
+            raise
+        if answer.will_close or len(pool) == POOL:
+            connection.close()
+        else:
+            pool.append(connection)
+        return answer.status, found
+
+    def _connection(self) -> http.client.HTTPConnection:
+        if self._secure:
+            return http.client.HTTPSConnection(self._host, self._port, context=ssl.create_default_context())
+        return http.client.HTTPConnection(self._host, self._port)
+
+    def close(self) -> None:
+        """Close the connections; the next call opens one again."""
+        _close_all(self._pool)
+        if self._threads is not None:
+            self._threads.shutdown(wait=False)
+            self._threads = None
+
+
+def _close_all(pool: deque[http.client.HTTPConnection]) -> None:
+    while pool:
+        pool.pop().close()
+
+
+def _problem(status: int, found: bytes) -> Problem:
+    """The problem that an answer carries."""
+    try:
+        content = json.loads(found)
+        if isinstance(content, dict) and isinstance(content.get("detail"), str):
+            return Problem(status, content)
+    except ValueError:
+        pass
+    words = found[:200].decode(errors="replace")
+    return Problem(status, {"detail": f"the server answered with status {status}: {words}"})

@@ -1,0 +1,248 @@
+"""One game that a server keeps: ask, tell, and change it."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Iterable, Mapping
+from secrets import token_hex
+from threading import Lock
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+from holdfast_client.connection import Problem, Server
+
+AHEAD = 256
+"""Decisions that are fetched at once with `local`."""
+AT_ONCE = 5000
+"""Losses in one request."""
+
+
+class Decision(NamedTuple):
+    """One round that was handed out.
+
+    >>> Decision("5f0c-1-0-9a", "model-b", 0.5, 1, 1794828003.9).arm
+    'model-b'
+    """
+
+    id: str
+    """Quote it when you report the loss."""
+    arm: int | str
+    """The arm to play."""
+    probability: float
+    """With which it was drawn."""
+    block: int
+    asked: float
+    """When it was handed out, in seconds since 1970."""
+
+
+class Receipt(NamedTuple):
+    """A loss that is recorded.
+
+    >>> Receipt("5f0c-1-0-9a", new=True).new
+    True
+    """
+
+    id: str
+    new: bool
+    """False when it had been reported before."""
+
+
+class Game:
+    """One game. `holdfast_client.open` makes it.
+
+    Parameters
+    ----------
+    server
+        Where it is.
+    name
+        The game's name.
+    local
+        Whether decisions are fetched ahead: see `open`.
+
+    >>> Game(Server("http://127.0.0.1:8080"), "a/b").place
+    '/v1/games/a%2Fb'
+    """
+
+    def __init__(self, server: Server, name: str, local: bool = False) -> None:
+        self.server, self.name, self.local = server, name, local
+        self.place = f"/v1/games/{quote(name, safe='')}"
+        self._begin()
+
+    def _begin(self) -> None:
+        self._process, self._lock = os.getpid(), Lock()
+        self._ahead: deque[Decision] = deque()
+        self._hold = 0
+
+    def send(self, method: str, path: str = "", body: object = None, seconds: float | None = None) -> Any:
+        """The answer to a request about this game, which ``docs/service.md`` describes.
+
+        Parameters
+        ----------
+        method
+            Such as ``GET``.
+        path
+            After that of the game, such as ``/summary``.
+        body
+            As JSON.
+        seconds
+            Within which there must be an answer.
+        """
+        return self.server.json(method, self.place + path, body, seconds)
+
+    # ---- the two verbs
+
+    def ask(self, n: int | None = None, **options: Any) -> Decision | list[Decision]:
+        """The next decision, or a list of the next `n`.
+
+        Parameters
+        ----------
+        n
+            How many.
+        options
+            Fields of ``POST …/decisions``: ``request`` (an idempotency key; without it each call has one of its own),
+            ``key``, ``available``, ``switching_cost``, ``loss_bound``, ``forecast``.
+        """
+        found = self.decide({"n": 1 if n is None else n, **options})
+        return found[0] if n is None else found
+
+    def decide(self, body: dict[str, Any], seconds: float | None = None) -> list[Decision]:
+        """Decisions, from those fetched ahead where one is asked for and nothing else."""
+        if not self.local or body != {"n": 1}:
+            return self._fetch(body, seconds)[0]
+        if self._process != os.getpid():  # the other side of a fork hands those out
+            self._begin()
+        with self._lock:
+            if not self._ahead:
+                found, self._hold = self._fetch({"n": min(max(self._hold, 1), AHEAD)}, seconds)
+                self._ahead += found
+            return [self._ahead.popleft()]
+
+    def _fetch(self, body: dict[str, Any], seconds: float | None) -> tuple[list[Decision], int]:
+        found = self.send("POST", "/decisions", {"request": token_hex(8), **body}, seconds)
+        return [Decision(**one) for one in found["decisions"]], found["hold"]
+
+    def tell(self, id: str, loss: float | None = None, **outcome: Any) -> Receipt:
+        """What a decision lost; reported again, it changes nothing.
+
+        Parameters
+        ----------
+        id
+            Of the decision.
+        loss
+            In the policy's units.
+        outcome
+            Instead of a loss: ``reward=``, ``error=True``, what was measured, by the names of the game's scale, or
+            ``losses=``, those of all arms.
+        """
+        given = outcome if loss is None else {"loss": loss, **outcome}
+        return Receipt(**self.send("PUT", f"/decisions/{quote(id, safe='')}/loss", given))
+
+    def tell_all(self, outcomes: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> list[Receipt | Problem]:
+        """For each decision a receipt, or why it was refused. An outcome is a loss, or a mapping as in `tell`."""
+        pairs = outcomes.items() if isinstance(outcomes, Mapping) else outcomes
+        return self.tell_each([(id, dict(one) if isinstance(one, Mapping) else {"loss": one}) for id, one in pairs])
+
+    def tell_each(
+        self, outcomes: list[tuple[str, dict[str, Any]]], seconds: float | None = None
+    ) -> list[Receipt | Problem]:
+        """The same, of mappings, within so many seconds a request."""
+        answers: list[Receipt | Problem] = []
+        for first in range(0, len(outcomes), AT_ONCE):
+            some = outcomes[first : first + AT_ONCE]
+            body = {"losses": [{**one, "id": id} for id, one in some]}
+            verdicts = self.send("POST", "/losses", body, seconds)["verdicts"]
+            for (id, _), verdict in zip(some, verdicts, strict=True):
+                problem = verdict.get("problem")
+                answers.append(Receipt(id, verdict["new"]) if problem is None else Problem(verdict["status"], problem))
+        return answers
+
+    async def aask(self, n: int | None = None, **options: Any) -> Decision | list[Decision]:
+        """`ask` for an event loop."""
+        return await self.server.in_thread(self.ask, n, **options)
+
+    async def atell(self, id: str, loss: float | None = None, **outcome: Any) -> Receipt:
+        """`tell` for an event loop."""
+        return await self.server.in_thread(self.tell, id, loss, **outcome)
+
+    # ---- all else
+
+    def end(self, key: str) -> bool:
+        """End a conversation (`ask` with a key). False if there was none."""
+        return bool(self.send("POST", f"/keys/{quote(key, safe='')}/end")["ended"])
+
+    def observe(self, losses: Mapping[str, float] | list[float], **options: Any) -> None:
+        """What all arms lost in a round without a decision.
+
+        Parameters
+        ----------
+        losses
+            By arm, or in the order of the arms.
+        options
+            Fields of ``POST …/observations``: ``at``, ``switching_cost``, ``request``.
+        """
+        self.send("POST", "/observations", {"request": token_hex(8), "losses": losses, **options})
+
+    def view(self) -> dict[str, Any]:
+        """What the game plays and where it stands."""
+        found: dict[str, Any] = self.send("GET")
+        return found
+
+    def summary(self) -> dict[str, Any]:
+        """Totals so far."""
+        found: dict[str, Any] = self.send("GET", "/summary")
+        return found
+
+    def change(self, **changes: Any) -> dict[str, Any]:
+        """Change settings, or pause, resume, pin and unpin arms: fields of ``PATCH``; the game afterwards.
+
+        ``game.change(pause="model-a", until="10m", reason="times out")``.
+        """
+        found: dict[str, Any] = self.send("PATCH", "", changes)
+        return found
+
+    def close(self) -> None:
+        """Close the connections. Decisions that were fetched ahead and not used stay without a loss."""
+        self._begin()
+        self.server.close()
+
+    def __enter__(self) -> Game:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+def open(
+    url: str,
+    name: str,
+    *,
+    token: str | None = None,
+    local: bool = False,
+    retry: float = 30.0,
+    timeout: float = 60.0,
+    **settings: Any,
+) -> Game:
+    """The game of this name at a server: begun with these settings, or continued.
+
+    Parameters
+    ----------
+    url, token, retry, timeout
+        As in `Server`.
+    name
+        The game's name.
+    local
+        Fetch decisions ahead, and hand them out without a request: as many as the current block has rounds left, at
+        most 256. All of them are recorded as handed out when they are fetched. Those that are never used have no loss,
+        and are settled without one when patience has run out. A pause, a pin and other settings count from the next
+        fetch on.
+    settings
+        Of a game that begins: the fields of ``PUT /v1/games/{name}``, such as ``policy="adaptive"`` and
+        ``arms=["a", "b"]``. Without them the game must exist.
+    """
+    game = Game(Server(url, token, retry, timeout), name, local)
+    view = game.send("PUT", "", settings) if settings else game.view()
+    if local and view["waits_for_losses"]:
+        label = view["label"]
+        raise ValueError(f"local must be False: {label} waits for the losses of all decisions, used or not; got True")
+    return game

@@ -1,0 +1,134 @@
+"""The light client: what it imports, what it fetches ahead, and how it says what went wrong."""
+
+import asyncio
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from service import GAME, InThread, free_port
+
+import holdfast as hf
+import holdfast_client
+
+ROOT = Path(__file__).parents[2]
+LONG = {
+    "policy": "exp3-blocks",
+    "arms": ["a", "b", "c"],
+    "switching_cost": 1000.0,
+    "parameters": {"horizon": 100_000},
+    "seed": 1,
+}
+"""Blocks of hundreds of rounds."""
+
+
+@pytest.fixture
+def game(web, request):
+    with holdfast_client.open(web.url, request.node.name, **GAME) as found:
+        yield found
+
+
+def test_it_needs_nothing_but_the_standard_library():
+    code = "import sys; before = set(sys.modules); import holdfast_client; print(*(set(sys.modules) - before))"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    roots = {name.partition(".")[0] for name in found} - {"holdfast_client"}
+    assert roots <= sys.stdlib_module_names
+    described = tomllib.loads((ROOT / "client" / "pyproject.toml").read_text())
+    assert "dependencies" not in described["project"]
+    assert holdfast_client.__version__ == hf.__version__
+    assert (ROOT / "client" / "holdfast_client").resolve() == ROOT / "src" / "holdfast_client"
+
+
+def test_ask_and_tell(game):
+    first, second = game.ask(2)
+    assert game.tell(first.id, 0.25) == holdfast_client.Receipt(first.id, True)
+    assert game.tell(first.id, loss=0.25).new is False
+    assert game.tell(second.id, reward=0.25).new
+    with pytest.raises(holdfast_client.Problem) as caught:
+        game.tell(first.id, 0.5)
+    assert (caught.value.status, caught.value.error) == (409, "AlreadyTold")
+    assert caught.value.content["recorded"] == 0.25
+    third = game.ask(request="order 3")
+    assert game.ask(request="order 3") == third
+    kept, refused = game.tell_all({third.id: 0.5, "nonsense": {"loss": 0.5}})
+    assert kept.new
+    assert refused.error == "UnknownDecision"
+    assert game.summary()["losses"] == 0.25 + 0.75 + 0.5
+    assert game.change(pause="a", until="10m", reason="down")["paused"][0]["arm"] == "a"
+    assert game.end("nobody") is False
+
+
+def test_an_event_loop_goes_on(game):
+    async def play():
+        decisions = await asyncio.gather(*(game.aask() for _ in range(40)))
+        return await asyncio.gather(*(game.atell(d.id, 0.5) for d in decisions))
+
+    receipts = asyncio.run(play())
+    assert len({one.id for one in receipts}) == 40
+    assert game.summary()["losses"] == 20.0
+
+
+def test_who_cannot_be_reached():
+    nobody = f"http://127.0.0.1:{free_port()}"
+    with pytest.raises(holdfast_client.Unreachable, match="cannot be reached"):
+        holdfast_client.open(nobody, "game", retry=0.1)
+    with pytest.raises(ValueError, match="url must be the address") as caught:
+        holdfast_client.open("http://user:secret@host", "game")
+    assert "secret" not in str(caught.value)
+
+
+def requests_for(web, path):
+    text = web("GET", "/metrics").body.decode()
+    lines = [line for line in text.splitlines() if f'route="{path}"' in line and "seconds_count" in line]
+    return sum(float(line.rsplit(" ", 1)[1]) for line in lines)
+
+
+def test_decisions_of_a_block_are_handed_out_without_requests(tmp_path):
+    """What is fetched is recorded at once; what is not used stays open, and pauses count from the next fetch on."""
+    with InThread(f"sqlite:///{tmp_path}/games.db") as web:
+        local = holdfast_client.open(web.url, "game", local=True, **LONG)
+        plain = hf.open(web.url, "game")
+        first = local.ask()
+        assert plain.rounds == 1
+        held = [local.ask() for _ in range(100)]
+        assert {d.arm for d in held} == {first.arm}
+        assert plain.rounds == 1 + 256
+        assert requests_for(web, "/v1/games/{name}/decisions") == 2
+        local.tell_all([(d.id, 0.5) for d in held])
+        assert len(plain.open_decisions) == 1 + 256 - 100
+        plain.pause(first.arm)
+        assert local.ask().arm == first.arm
+        assert local.ask(1, available=["a", "b", "c"])[0].arm != first.arm
+        ids = {d.id for d in held} | {local.ask().id for _ in range(400)}
+        assert len(ids) == 500
+        local.close()
+        plain.close()
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_the_other_side_of_a_fork_fetches_its_own(tmp_path):
+    with InThread(f"sqlite:///{tmp_path}/games.db") as web:
+        game = holdfast_client.open(web.url, "game", local=True, **LONG)
+        mine = {game.ask().id for _ in range(5)}
+        out, into = os.pipe()
+        if not (child := os.fork()):
+            os.write(into, " ".join(game.ask().id for _ in range(5)).encode())
+            os._exit(0)
+        os.waitpid(child, 0)
+        theirs = set(os.read(out, 10_000).decode().split())
+        os.close(out)
+        os.close(into)
+        mine |= {game.ask().id for _ in range(5)}
+        assert len(mine | theirs) == 15
+
+
+def test_local_is_refused_where_unused_decisions_would_hold_up_the_game(web):
+    waits = {"policy": "base-arithmetic", "parameters": {"n_arms": 2, "horizon": 100, "batches": 10}}
+    with pytest.raises(ValueError, match="local must be False"):
+        holdfast_client.open(web.url, "waits-for-losses", local=True, **waits)
+    with pytest.raises(hf.InvalidParameter, match="local must be False"):
+        hf.open(web.url, "waits-for-losses", local=True)
+    with pytest.raises(hf.InvalidParameter, match="local is for a server"):
+        hf.open("memory:", "chat", hf.Exp3(2), local=True)
