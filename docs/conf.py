@@ -28,7 +28,6 @@ extensions = [
 ]
 root_doc = "index"
 exclude_patterns = ["_extensions", "gallery", "**/*.md5", "**/*.codeobj.json", "**/*.zip"]
-suppress_warnings = ["config.cache"]  # settings of the gallery are functions
 
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 4
@@ -53,7 +52,7 @@ sphinx_gallery_conf = {
     "show_signature": False,
     "write_computation_times": False,
     "remove_config_comments": True,
-    "image_scrapers": ("matplotlib",),
+    "image_scrapers": ("named_figure",),
     "min_reported_time": 1e9,
 }
 

@@ -1,16 +1,21 @@
 """Pages of the reference that are made from the package: public names, errors, commands."""
 
+from __future__ import annotations
+
 import importlib
 import inspect
 import re
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
-from sphinx.application import Sphinx
+from typer.testing import CliRunner
 
 import holdfast
 from holdfast.cli import EXIT_CODES, app as command_line
+
+if TYPE_CHECKING:  # a test reads this module where Sphinx is not installed
+    from sphinx.application import Sphinx
 
 ROOMS = {
     "policies": ("Policies", ["holdfast.policies"]),
@@ -79,15 +84,18 @@ def pages_of_names() -> dict[str, str]:
         )
     for module, title in MODULES.items():
         found = importlib.import_module(f"holdfast.{module}")
-        text = titled(title) + f".. automodule:: holdfast.{module}\n\n"
-        constants = []
-        for name in getattr(found, "__all__", sorted(vars(found))):
+        listed = hasattr(found, "__all__")
+        text, constants = titled(title) + f".. automodule:: holdfast.{module}\n\n", []
+        for name in found.__all__ if listed else sorted(vars(found)):
             thing = getattr(found, name)
-            if name.startswith("_") or inspect.ismodule(thing):
-                continue
-            if callable(thing) and getattr(thing, "__module__", "").startswith("holdfast"):
+            home = getattr(thing, "__module__", None) or ""
+            if (
+                callable(thing)
+                and not name.startswith("_")
+                and home.startswith("holdfast" if listed else found.__name__)
+            ):
                 text += documented(f"holdfast.{module}.{name}") + "\n"
-            elif hasattr(found, "__all__"):
+            elif listed:
                 constants.append(f"``{name}``")
         pages[module] = text + (f"Also: {', '.join(constants)}.\n" if constants else "")
     return pages
@@ -105,33 +113,6 @@ def tree_of_errors() -> str:
     )
 
 
-def escaped(text: str) -> str:
-    """Help as reStructuredText: stars and underscores mean themselves, backquotes are code."""
-    text = re.sub(r"([*_|\\])", r"\\\1", " ".join(text.split()))
-    return re.sub(r"`([^`]+)`", lambda code: f"``{code[1]}``".replace("\\", ""), text)
-
-
-def options(command: Any) -> str:
-    """Arguments and options of a command as a definition list."""
-    lines = []
-    for parameter in command.params:
-        if getattr(parameter, "hidden", False):
-            continue
-        flag = getattr(parameter, "is_flag", False)
-        if parameter.param_type_name == "argument":
-            shown = f"{parameter.metavar or parameter.name.upper()}{' …' if parameter.nargs == -1 else ''}"
-        else:
-            shown = ", ".join([*parameter.opts, *parameter.secondary_opts])
-            shown += "" if flag else f" {parameter.metavar or parameter.type.name.upper()}"
-        notes = [escaped(parameter.help or "")]
-        if parameter.required:
-            notes.append("*Required.*")
-        elif parameter.default not in (None, False, (), []) and not callable(parameter.default):
-            notes.append(f"Default: ``{parameter.default}``.")
-        lines.append(f"``{shown}``\n   {' '.join(filter(None, notes)) or '…'}\n")
-    return "\n".join(lines)
-
-
 def commands() -> dict[tuple[str, ...], Any]:
     """Every command that is not hidden, by the words that call it; groups too."""
     found: dict[tuple[str, ...], Any] = {}
@@ -147,12 +128,14 @@ def commands() -> dict[tuple[str, ...], Any]:
 
 
 def page_of_commands() -> str:
-    """The page with every command."""
+    """What each command says with ``--help``."""
     text = titled("Every command") + "Values, output and exit codes are described in :doc:`/cli`.\n\n"
-    for words, command in commands().items():
+    for words in commands():
         if len(words) > 1:
             text += titled(" ".join(words), "-" if len(words) == 2 else "~")
-        text += f"{escaped((command.help or '').split(chr(12))[0])}\n\n{options(command)}\n\n"
+        shown = CliRunner().invoke(command_line, [*words[1:], "--help"], prog_name="holdfast", env={"COLUMNS": "90"})
+        body = "\n".join(f"   {line}".rstrip() for line in shown.stdout.splitlines())
+        text += f".. code-block:: text\n\n{body}\n\n"
     return text
 
 
@@ -170,7 +153,15 @@ def write_pages(app: Sphinx) -> None:
             file.unlink()
 
 
+def without_substitutions(app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
+    """In docstrings |B| is a number, not reStructuredText."""
+    lines[:] = [
+        line if line.lstrip().startswith((">>>", "...")) else re.sub(r"\|(?=\S)", r"\\|", line) for line in lines
+    ]
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Write the pages before any is read."""
     app.connect("builder-inited", write_pages)
+    app.connect("autodoc-process-docstring", without_substitutions, priority=600)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -2,8 +2,8 @@
 A year of carbon
 ================
 
-A job that can move between four regions, hour by hour for a year. The records are made up: a daily and a yearly rhythm and
-noise that lasts for days, as shares of 500 g/kWh. Which policy would have cost how much, for three costs of a migration?
+A job that can move between four regions, hour by hour for a year. The records are made up, as shares of 500 g/kWh: a
+daily and a yearly rhythm, and noise that lasts for days. What would each policy have cost, for three values of λ?
 """
 
 import matplotlib.pyplot as plt
@@ -15,7 +15,12 @@ import holdfast as hf
 def a_year(seed=5):
     rng, hours = np.random.default_rng(seed), np.arange(8_760)
     columns = []
-    for level, daily, yearly, phase in ((0.45, 0.1, 0.1, 0), (0.5, 0.2, 0.0, 4), (0.42, 0.02, 0.15, 0), (0.6, 0.1, 0.2, 8)):
+    for level, daily, yearly, phase in (
+        (0.45, 0.1, 0.1, 0),
+        (0.5, 0.2, 0.0, 4),
+        (0.42, 0.02, 0.15, 0),
+        (0.6, 0.1, 0.2, 8),
+    ):
         noise = np.zeros(len(hours))
         for t in range(1, len(hours)):
             noise[t] = 0.98 * noise[t - 1] + 0.015 * rng.standard_normal()

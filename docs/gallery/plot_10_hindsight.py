@@ -2,8 +2,8 @@
 What switching is worth
 =======================
 
-With hindsight, how much less would a plan of at most n switches have cost than the best fixed arm? Where this curve is flat,
-no policy can gain much by switching.
+With hindsight, how much less would a plan of at most n switches have lost than the best fixed arm? Where this curve is
+flat, no policy can gain much by switching.
 """
 
 import matplotlib.pyplot as plt

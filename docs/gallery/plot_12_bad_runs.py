@@ -2,7 +2,7 @@
 Means and bad runs
 ==================
 
-A mean hides what an unlucky game costs. Each box has the middle half of 200 games, each whisker ends at the 1st and 99th
+A mean hides what an unlucky game costs. Each box has the middle half of 200 games; whiskers end at the 1st and 99th
 percentile.
 """
 
@@ -10,9 +10,13 @@ import matplotlib.pyplot as plt
 
 import holdfast as hf
 
-names = ["adaptive", "tsallis-switch", "ucb1", "thompson"]
 result = hf.simulate(
-    [hf.AdaptiveTsallisSwitch(8, switching_cost=0.3), hf.TsallisSwitch(8, switching_cost=0.3), hf.Ucb1(8), hf.ThompsonSampling(8)],
+    [
+        hf.AdaptiveTsallisSwitch(8, switching_cost=0.3),
+        hf.TsallisSwitch(8, switching_cost=0.3),
+        hf.Ucb1(8),
+        hf.ThompsonSampling(8),
+    ],
     hf.Bernoulli.with_gap(8, 0.1),
     horizon=10_000,
     switching_cost=0.3,

@@ -14,7 +14,11 @@ figure, axes = plt.subplots(figsize=(6, 4), layout="constrained")
 for make, name, marker in ((hf.AdaptiveTsallisSwitch, "adaptive", "o"), (hf.TsallisSwitch, "tsallis-switch", "s")):
     costs = [
         hf.simulate(
-            make(k, switching_cost=1.0), hf.Bernoulli.with_gap(k, 0.1), horizon=20_000, switching_cost=1.0, replications=32
+            make(k, switching_cost=1.0),
+            hf.Bernoulli.with_gap(k, 0.1),
+            horizon=20_000,
+            switching_cost=1.0,
+            replications=32,
         ).final()["regret_with_switching_mean"][0]
         for k in counts
     ]

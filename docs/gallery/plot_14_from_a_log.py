@@ -2,8 +2,8 @@
 What a log can say
 ==================
 
-Only the loss of the arm that was played is known, and the probability it was drawn with. That is enough to estimate what
-holding each arm would have cost, with an interval. The crosses are the truth, which the log does not contain.
+Only the loss of the arm that was played is known, and the probability it was drawn with. That is enough to estimate
+what holding each arm would have cost, with an interval. The crosses are the truth, which the log does not contain.
 """
 
 import matplotlib.pyplot as plt
