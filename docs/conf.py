@@ -60,6 +60,7 @@ html_theme = "furo"
 html_title = f"Holdfast {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_js_files = ["site.js"]
 default_role = "code"
 html_copy_source = False
 html_show_sourcelink = False
