@@ -39,4 +39,4 @@ for (name,), rows in whole.group_by("policy", maintain_order=True):
     axes.plot(rows["switching_cost"], rows["cost"], marker="o", label=name)
 axes.plot(costs, [found.plans[cost].cost for cost in costs], "k--", label="best plan in hindsight")
 axes.set(xlabel="λ, the cost of a migration", ylabel="cost of the year", xscale="log")
-axes.legend(frameon=False)
+axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))

@@ -24,4 +24,5 @@ for make, name, marker in ((hf.AdaptiveTsallisSwitch, "adaptive", "o"), (hf.Tsal
     ]
     axes.plot(counts, costs, marker=marker, label=name)
 axes.set(xlabel="arms", ylabel="regret with switching", xscale="log", xticks=counts, xticklabels=counts)
+axes.minorticks_off()
 axes.legend(frameon=False)
