@@ -15,7 +15,7 @@ DOCS = ROOT / "docs"
 MADE_AT_BUILD = ("pictures/", "reference/generated/")
 TOCTREE = re.compile(r"```\{toctree\}\n(.*?)```", re.DOTALL)
 DIALECT = ("abreast", "journey", "of one's own", "of ones own", "how-manieth", "detour is told", "what is so already")
-PAGES = {str(page.relative_to(ROOT)): page.read_text(encoding="utf-8") for page in pages()}
+PAGES = {page.relative_to(ROOT).as_posix(): page.read_text(encoding="utf-8") for page in pages()}
 
 
 def reached(name: str = "index") -> set[str]:
@@ -27,7 +27,7 @@ def reached(name: str = "index") -> set[str]:
     for tree in TOCTREE.findall(page.read_text(encoding="utf-8")):
         for line in tree.splitlines():
             if line and not line.startswith(":"):
-                found |= reached(str((page.parent / line).relative_to(DOCS)))
+                found |= reached((page.parent / line).relative_to(DOCS).as_posix())
     return found
 
 
@@ -136,6 +136,12 @@ def test_every_picture_of_the_gallery_has_its_code():
         assert re.match(r'"""\n.+\n=+\n\n.+', text), script.name
         assert re.search(r"^figure\b.* = ", text, re.MULTILINE), script.name
         assert "shared" not in text
+
+
+@pytest.mark.parametrize("page", ["adaptive", "visible"])
+def test_each_theory_page_has_a_proof_that_can_be_folded(page):
+    """By its title: docs/_extensions/folded_proofs.py."""
+    assert len(re.findall(r"^## (?:\d+\. )?(?:The )?[Pp]roof$", PAGES[f"docs/{page}.md"], re.MULTILINE)) == 1
 
 
 def test_the_formats_are_those_that_are_written():
