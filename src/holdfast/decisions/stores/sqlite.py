@@ -17,6 +17,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
+from json import dumps
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -89,10 +90,10 @@ class SqliteTransaction(Transaction):
         return [self.connection.execute(sql, values).fetchall() for sql, values in queries]
 
     def write(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
-        """One statement for each row of values."""
+        """One statement for each row of values, tuples as JSON."""
         if sql.endswith("VALUES "):
             sql += f"({', '.join('?' * len(rows[0]))})"
-        self.connection.executemany(sql, rows)
+        self.connection.executemany(sql, [[dumps(v) if type(v) is tuple else v for v in row] for row in rows])
 
 
 class SqliteStore(Store):
