@@ -37,7 +37,7 @@ copybutton_prompt_is_regexp = True
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # the Parameters sections say what each one is
-autodoc_class_signature = "separated"
+maximum_signature_line_length = 90
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 
