@@ -1,11 +1,14 @@
 # One environment, made from pyproject.toml and constraints.txt; every target makes it when it is missing.
 VENV := .venv
-BIN := $(VENV)/bin
+BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 PYTHON ?= python3
 INSTALLED := $(VENV)/.installed
 PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
-.PHONY: install lint check test test-versions coverage reproduce paper bench bench-peers clean
+SITE := build/docs
+EPOCH = $(shell git log -1 --format=%ct)
+
+.PHONY: install lint check test test-versions coverage docs dist reproduce paper bench bench-peers clean
 
 install: $(INSTALLED)
 
@@ -45,6 +48,28 @@ coverage: $(INSTALLED)
 	$(PYTEST) --cov --cov-report=
 	NUMBA_DISABLE_JIT=1 $(PYTEST) -m plain --cov --cov-append --cov-report=term-missing:skip-covered
 
+# The site, in $(SITE). Every example and picture is made anew if it or the package changed; a warning is an error.
+docs: $(VENV)/.docs
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet docs $(SITE)
+	$(BIN)/python scripts/check_site.py $(SITE)
+
+# Source archive, wheel and software bill of materials, in dist/. Built twice: the same bytes must come out.
+dist: $(VENV)/.dist
+	rm -rf dist build/again build/installed
+	SOURCE_DATE_EPOCH=$(EPOCH) $(BIN)/python -m build --no-isolation --outdir dist
+	SOURCE_DATE_EPOCH=$(EPOCH) $(BIN)/python -m build --no-isolation --outdir build/again
+	diff -r dist build/again
+	$(BIN)/python -m twine check --strict dist/*
+	$(BIN)/check-wheel-contents dist/*.whl
+	$(PYTHON) -m venv build/installed
+	build/installed/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt dist/*.whl
+	$(BIN)/cyclonedx-py environment --output-reproducible --pyproject pyproject.toml --output-file dist/holdfast.cdx.json \
+		build/installed/bin/python
+
+$(VENV)/.%: $(INSTALLED)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --group $*
+	touch $@
+
 reproduce: $(INSTALLED)
 	$(BIN)/holdfast reproduce
 
@@ -65,5 +90,5 @@ bench-peers: $(INSTALLED)
 	$(BIN)/python benchmarks/against_peers.py .venv-peers/bin/python
 
 clean:
-	rm -rf $(VENV) .venv-nox .venv-peers .nox .coverage* .pytest_cache .mypy_cache .ruff_cache .hypothesis reproduction
+	rm -rf $(VENV) .venv-nox .venv-peers .nox .coverage* .pytest_cache .mypy_cache .ruff_cache .hypothesis reproduction build dist docs/pictures docs/reference/generated
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

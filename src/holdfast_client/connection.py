@@ -33,8 +33,8 @@ WAIT, LONGEST_WAIT = 0.05, 1.0
 class Problem(Exception):
     """A request that was refused: `status`, and `content`, the problem document (RFC 9457).
 
-    >>> Problem(404, {"error": "UnknownPlayer", "detail": "name must be …"}).error
-    'UnknownPlayer'
+    >>> Problem(404, {"error": "UnknownGame", "detail": "name must be …"}).error
+    'UnknownGame'
     """
 
     def __init__(self, status: int, content: dict[str, Any]) -> None:

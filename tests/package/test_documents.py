@@ -1,19 +1,93 @@
 """What the documents show is run, so that it stays true."""
 
+import json
 import re
+import shutil
+import socket
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
+from pages import ROOT, Shell, blocks, pages, run_commands, run_python
 
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).parents[2]
+ELSEWHERE = {
+    "README.md": "tests/package/test_documents.py",
+    "docs/loss_and_lambda.md": "tests/package/test_loss_and_lambda.py",
+    "docs/new_environment.md": "tests/package/test_documents.py",
+    "docs/new_policy.md": "tests/package/test_documents.py",
+    "docs/production.md": "tests/decisions/test_documents.py",
+    "docs/replay.md": "tests/replays/test_replay_docs.py",
+}
+"""Pages whose code has tests of its own."""
+
+NOT_RUN = {"docs/scale.md": "SSHCluster", "docs/service.md": 'token="hf_…"'}
+"""What is in the one block of a page that needs other machines, or a server with tokens."""
+
+BEFORE = {
+    "docs/adaptive.md": """
+import json
+import holdfast as hf
+
+player = hf.AdaptiveTsallisSwitch(8, switching_cost=1.0).player(seed=1)
+for _ in range(20):
+    player.ask()
+    player.tell(0.5 * player.hold, rounds=player.hold)
+"""
+}
+"""What a reader has before the first block of a page."""
+
+PAGES = {page.relative_to(ROOT).as_posix(): page for page in pages()}
 
 
 def python_blocks(document: str | Path) -> list[str]:
-    return re.findall(r"```python\n(.*?)```", (ROOT / document).read_text(), re.DOTALL)
+    return [code for language, code in blocks(ROOT / document) if language == "python"]
+
+
+def code_of(name: str) -> list[tuple[str, str]]:
+    """What is run of a page: Python, and in tutorials commands too."""
+    wanted = ("python", "console") if "/tutorials/" in name else ("python",)
+    skipped = NOT_RUN.get(name)
+    return [(kind, code) for kind, code in blocks(PAGES[name]) if kind in wanted and not (skipped and skipped in code)]
+
+
+@pytest.mark.parametrize("name", [name for name in PAGES if name not in ELSEWHERE and code_of(name)])
+def test_the_code_of_a_page_runs(name, tmp_path, monkeypatch):
+    if "curl " in PAGES[name].read_text(encoding="utf-8") and not shutil.which("curl"):
+        pytest.skip("needs curl")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = str(free.getsockname()[1])
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {"__name__": "__main__"}
+    exec(BEFORE.get(name, ""), names)
+    shell = Shell(tmp_path)
+    try:
+        for kind, code in code_of(name):
+            code = code.replace("8080", port)
+            run_python(code, names, name) if kind == "python" else run_commands(code, shell)
+    finally:
+        shell.close()
+
+
+def test_what_is_not_run_or_run_elsewhere_is_there():
+    for name, line in NOT_RUN.items():
+        (code,) = (code for code in python_blocks(name) if line in code)
+        compile(code, name, "exec")
+    for name, test in ELSEWHERE.items():
+        assert Path(name).name in (ROOT / test).read_text(encoding="utf-8"), name
+        assert python_blocks(name), name
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_data_that_is_shown_can_be_read(name):
+    for language, text in blocks(PAGES[name]):
+        if language == "json":
+            json.loads(text)
+        elif language == "toml":
+            tomllib.loads(text)
 
 
 def run(tmp_path: Path, code: str) -> str:
@@ -25,10 +99,11 @@ def run(tmp_path: Path, code: str) -> str:
 
 
 def test_the_readme_runs_from_top_to_bottom(tmp_path):
-    blocks = python_blocks("README.md")
-    assert len(blocks) == 3
-    shown = run(tmp_path, "\n".join(blocks))
-    assert "1000 " in shown
+    shown_code = python_blocks("README.md")
+    assert len(shown_code) == 3
+    shown = run(tmp_path, "\n".join(shown_code))
+    (printed,) = re.findall(r"^print\(player.*# (.*)$", shown_code[0], re.MULTILINE)
+    assert shown.startswith(f"{printed}\n")
     assert "adaptive − tsallis-switch: regret_with_switching" in shown
 
 
@@ -88,12 +163,6 @@ assert '"follow:EpsilonLeader"' in player.save()
 assert hf.Player.load(player.save(), allow=["follow"]).save() == player.save()
 """
     run(tmp_path, code)
-
-
-def test_every_link_between_documents_leads_somewhere():
-    for document in [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), ROOT / "benchmarks" / "README.md"]:
-        for target in re.findall(r"\]\(([^)#:]+)\)", document.read_text()):
-            assert (document.parent / target).exists(), f"{document.name} links to {target}"
 
 
 def test_every_test_the_errata_name_exists():

@@ -1,0 +1,185 @@
+"""The site is whole: every page is reached, every name and command has its place, every link and command exists."""
+
+import inspect
+import re
+
+import generated_reference as reference
+import pytest
+import typer
+from pages import ROOT, blocks, pages
+
+import holdfast
+from holdfast import errors
+
+DOCS = ROOT / "docs"
+MADE_AT_BUILD = ("pictures/", "reference/generated/")
+TOCTREE = re.compile(r"```\{toctree\}\n(.*?)```", re.DOTALL)
+DIALECT = ("abreast", "journey", "of one's own", "of ones own", "how-manieth", "detour is told", "what is so already")
+PAGES = {page.relative_to(ROOT).as_posix(): page.read_text(encoding="utf-8") for page in pages()}
+
+
+def reached(name: str = "index") -> set[str]:
+    """The pages under a page, by its tables of contents."""
+    page = DOCS / f"{name}.md"
+    if name.startswith(MADE_AT_BUILD):
+        return {name}
+    found = {name}
+    for tree in TOCTREE.findall(page.read_text(encoding="utf-8")):
+        for line in tree.splitlines():
+            if line and not line.startswith(":"):
+                found |= reached((page.parent / line).relative_to(DOCS).as_posix())
+    return found
+
+
+def test_every_page_is_reached_from_the_first():
+    written = {name[len("docs/") : -len(".md")] for name in PAGES if name.startswith("docs/")}
+    assert {name for name in reached() if not name.startswith(MADE_AT_BUILD)} == written
+
+
+def test_every_page_of_the_reference_is_reached():
+    made = {f"reference/generated/{name}" for name in [*reference.ROOMS, *reference.MODULES, "commands"]}
+    assert {name for name in reached() if name.startswith("reference/generated/")} == made
+    assert "pictures/index" in reached()
+
+
+def test_every_public_name_has_one_place():
+    text = reference.pages_of_names()
+    everything = "\n".join(text.values())
+    for name in [*holdfast.__all__, "open"]:
+        if inspect.ismodule(getattr(holdfast, name)):
+            assert name in text
+        else:
+            assert len(re.findall(rf"^\.\. auto\w+:: holdfast\.{name}$", everything, re.MULTILINE)) == 1, name
+
+
+def test_every_error_is_in_the_reference_with_its_exit_code():
+    page = reference.pages_of_names()["errors"]
+    for name, kind in vars(errors).items():
+        if inspect.isclass(kind) and issubclass(kind, errors.HoldfastError):
+            assert f"autoexception:: holdfast.{name}\n" in page
+    assert "``TooLate``, 5" in page
+
+
+def test_every_command_is_in_the_reference():
+    page = reference.page_of_commands()
+    assert len(reference.commands()) > 25
+    for words, command in reference.commands().items():
+        assert f"Usage: {' '.join(words)}" in page
+        for parameter in command.params:
+            if not getattr(parameter, "hidden", False) and parameter.param_type_name == "option":
+                assert parameter.opts[-1] in page
+
+
+def anchors(text: str) -> set[str]:
+    """The headings of a page as links name them."""
+    titles = re.findall(r"^#+ (.+)$", re.sub(r"```.*?```", "", text, flags=re.DOTALL), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_link_of_a_page_leads_somewhere(name):
+    for target, anchor in re.findall(r"\]\(([^)#:\s]*)(?:#([^)\s]+))?\)", PAGES[name]):
+        if not (target or anchor) or any(made in target for made in MADE_AT_BUILD):
+            continue
+        file = (ROOT / name).parent / target if target else ROOT / name
+        assert file.exists(), f"links to {target}"
+        if anchor:
+            assert anchor in anchors(file.read_text(encoding="utf-8")), f"links to {target}#{anchor}"
+
+
+def shown_commands(text: str) -> list[str]:
+    """Commands in blocks and in the text, each on one line."""
+    joined = re.sub(r"\\\n\s*", " ", text)
+    lines = re.findall(r"^(?:    )?(?:\w*\$ )?(holdfast [a-z].*)$", joined, re.MULTILINE)
+    return [line.split(" #")[0] for line in lines] + re.findall(r"`(holdfast [a-z][^`\n]*)`", joined)
+
+
+def commands_with_hidden() -> dict[tuple[str, ...], set[str]]:
+    """The options of every command, those of earlier names too."""
+    found: dict[tuple[str, ...], set[str]] = {}
+
+    def walk(command, words):
+        found[words] = {option for parameter in command.params for option in parameter.opts} | {"--help"}
+        for name, inner in getattr(command, "commands", {}).items():
+            walk(inner, (*words, name))
+
+    walk(typer.main.get_command(reference.command_line), ())
+    return found
+
+
+KNOWN = commands_with_hidden()
+
+
+@pytest.mark.parametrize("name", [name for name in PAGES if shown_commands(PAGES[name])])
+def test_every_command_that_is_shown_exists_with_its_options(name):
+    for line in shown_commands(PAGES[name]):
+        words = line.split()[1:]
+        if words[0] in ("COMMAND", "…"):
+            continue
+        command = max((known for known in KNOWN if tuple(words[: len(known)]) == known), key=len)
+        assert command, line
+        for option in re.findall(r"(?<=\s)--[a-z][a-z-]*", line):
+            assert option in KNOWN[command], f"{option} in {line}"
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_pages_speak_common_english(name):
+    text = PAGES[name].lower()
+    assert [word for word in DIALECT if word in text] == []
+
+
+def test_every_picture_of_the_gallery_has_its_code():
+    scripts = sorted((DOCS / "gallery").glob("plot_*.py"))
+    assert len(scripts) >= 12
+    for script in scripts:
+        text = script.read_text(encoding="utf-8")
+        assert re.match(r'"""\n.+\n=+\n\n.+', text), script.name
+        assert re.search(r"^figure\b.* = ", text, re.MULTILINE), script.name
+        assert "shared" not in text
+
+
+@pytest.mark.parametrize("page", ["adaptive", "visible"])
+def test_each_theory_page_has_a_proof_that_can_be_folded(page):
+    """By its title: docs/_extensions/folded_proofs.py."""
+    assert len(re.findall(r"^## (?:\d+\. )?(?:The )?[Pp]roof$", PAGES[f"docs/{page}.md"], re.MULTILINE)) == 1
+
+
+def test_the_formats_are_those_that_are_written():
+    from holdfast.decisions.stores.sql import SCHEMA, SCHEMA_TABLE
+    from holdfast.players import document, fleet_files
+    from holdfast.result_files import SCHEMA as COLUMNS
+
+    text = PAGES["docs/reference/formats.md"]
+    for kind in (document, fleet_files):
+        assert f'`"{kind.FORMAT}"`, version {kind.VERSION}' in text
+    tables = re.findall(r"CREATE TABLE (\w+)", " ".join(SCHEMA))
+    assert [name for name in [*tables, SCHEMA_TABLE, *COLUMNS] if f"`{name}`" not in text] == []
+
+
+def test_there_is_a_tutorial_for_each_of_five_things():
+    (tree,) = TOCTREE.findall(PAGES["docs/tutorials/index.md"])
+    assert len([line for line in tree.splitlines() if line and not line.startswith(":")]) == 5
+    for page in (DOCS / "tutorials").glob("*.md"):
+        assert page.stem == "index" or any(kind in ("python", "console") for kind, _ in blocks(page))
+
+
+def test_the_readme_fits_two_screens():
+    text = PAGES["README.md"]
+    assert len(text.splitlines()) <= 100
+    assert len(re.findall(r"!\[", text)) == 1
+    assert "best *fixed* option" in text
+    assert all(word in text for word in ("Chromium", "PostgreSQL", "PgBouncer"))
+
+
+def test_a_built_site_with_faults_is_found_out(tmp_path):
+    from check_site import faults
+
+    (tmp_path / "a.html").write_text('<p id="here"><a href="b.html#there">x</a><a href="#here">y</a><img src="c.png">')
+    (tmp_path / "b.html").write_text('<script src="https://cdn.example/x.js"></script>')
+    (tmp_path / "d.css").write_text("@import url('//fonts.example/f.css')")
+    assert sorted(faults(tmp_path)) == [
+        "a.html links to b.html#there, which has no such place",
+        "a.html links to c.png, which is not there",
+        "b.html loads https://cdn.example/x.js",
+        "d.css loads from another place",
+    ]
