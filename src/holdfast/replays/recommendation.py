@@ -69,7 +69,7 @@ def recommendation(
     beside, fallback = ("", ""), ""
     if standing.played[name].sees == "all":
         beside = _beside(standing, name)
-        fallback = f"{NOT_SEEN}: then {recommendation(standing, parts, ('own',)).action}{_or_bounded(standing)}"
+        fallback = f"{NOT_SEEN}: then {_without_seeing(standing, parts)}"
     if excess.mean >= -least and same == of:
         saves = "nothing that was played costs less" if excess.mean >= 0 else "nothing that was played saves 1 %"
         because = f"{saves} and it was the best {often}"
@@ -80,7 +80,7 @@ def recommendation(
         return Recommendation(standing.at, f"stay with {arm}", _braced(because), (), unless, decided, numbers)
     because = f"it costs {{}} {word} than always using {_braced(arm)}, the best single choice in hindsight"
     if excess.mean >= -least:
-        because += f" but {often}"
+        because += f", though the best {often}"
     gains = tuple(filter(None, (gain, beside[1])))
     unless = fallback or _no_bound(standing, name)
     return Recommendation(standing.at, f"use {name}", because + beside[0], gains, unless, decided, numbers)
@@ -101,11 +101,14 @@ def _beside(standing: Standing, name: str) -> tuple[str, str]:
     return f", and {{}} less than {_braced(other)}, the cheapest that sees its own arm only", size(saved, base)
 
 
-def _or_bounded(standing: Standing) -> str:
-    """A policy with a bound, where the cheapest that sees its own arm only has none."""
+def _without_seeing(standing: Standing, parts: Mapping[str, Sequence[Standing]]) -> str:
+    """What to do without seeing all arms; with a policy that has a bound, where the cheapest has none."""
     own = standing.ranking("own")
+    if not own:
+        return "replay with sees='own'"
     bounded = [name for name in own if standing.played[name].bounded]
-    return f", or {bounded[0]}, which has a guarantee" if bounded and bounded[0] != own[0] else ""
+    beside = f", or {bounded[0]}, which has a guarantee" if bounded and bounded[0] != own[0] else ""
+    return recommendation(standing, parts, ("own",)).action + beside
 
 
 def _no_bound(standing: Standing, name: str) -> str:
