@@ -75,6 +75,17 @@ def test_without_a_policy_that_sees_its_own_arm_only_there_is_nothing_to_fall_ba
     assert said.unless == "you do not see what the other arms lose: then replay with sees='own'"
 
 
+def test_what_costs_more_than_a_random_arm_is_not_recommended():
+    said = recommendation(standing({"paper": (140.0, 1.0, "own", True)}), CHANGING)
+    assert said.action == "stay with NYISO"
+    assert said.because == "no policy costs less than an arm taken at random"
+
+
+def test_policies_that_all_cost_the_same_are_decided():
+    alike = {"a": 0.0, "b": 0.0}
+    assert recommendation(standing({"x": (1.0, 0.0, "own", True)}, arms=alike), {}).decided
+
+
 def test_a_random_arm_is_never_recommended():
     said = recommendation(standing({"random": (50.0, 1.0, "nothing", False)}), STEADY)
     assert said.action == "stay with NYISO"

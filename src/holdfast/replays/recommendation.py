@@ -1,8 +1,9 @@
 """One recommendation: do this, because, unless. Decided by intervals, and said where they do not decide.
 
 What is compared is on this record. It recommends a policy where it is cheaper than staying with the best arm in
-hindsight by more than one per cent; staying, where nothing is and that arm was the best throughout; and otherwise the
-cheapest policy, since nobody knew beforehand which arm would be the best.
+hindsight by more than one per cent; staying, where nothing is and that arm was the best throughout, or where no policy
+has learnt enough to beat a random arm; and otherwise the cheapest policy, since nobody knew beforehand which arm would be
+the best.
 """
 
 from __future__ import annotations
@@ -64,15 +65,18 @@ def recommendation(
     name = names[0]
     excess = standing.amount(name, among=len(names)).less(base)
     numbers = {"excess": excess.mean, "excess_low": excess.low, "excess_high": excess.high, "best_arm_cost": base}
-    decided = excess.high < -least or excess.low > -least
+    decided = excess.high < -least or excess.low >= -least
     gain, word = size(abs(excess.mean), base), "more" if excess.mean > 0 else "less"
     beside, fallback = ("", ""), ""
     if standing.played[name].sees == "all":
         beside = _beside(standing, name)
         fallback = f"{NOT_SEEN}: then {_without_seeing(standing, parts)}"
-    if excess.mean >= -least and same == of:
+    learnt = standing.amount(name).mean < standing.random_fixed_cost
+    if excess.mean >= -least and (same == of or not learnt):
         saves = "nothing that was played costs less" if excess.mean >= 0 else "nothing that was played saves 1 %"
-        because = f"{saves} and it was the best {often}"
+        because = (
+            f"{saves} and it was the best {often}" if learnt else "no policy costs less than an arm taken at random"
+        )
         safe = next((other for other in names if standing.played[other].bounded), name)
         unless = (
             f"another may become the best: then use {safe}{', which has a guarantee' * standing.played[safe].bounded}"
