@@ -1,9 +1,9 @@
 """One recommendation: do this, because, unless. Decided by intervals, and said where they do not decide.
 
 What is compared is on this record. It recommends a policy where it is cheaper than staying with the best arm in
-hindsight by more than one per cent; staying, where nothing is and that arm was the best throughout, or where no policy
-has learnt enough to beat a random arm; and otherwise the cheapest policy, since nobody knew beforehand which arm would be
-the best.
+hindsight by more than one per cent; staying, where nothing is and that arm was the best throughout, or where no
+policy has learnt enough to beat a random arm; and otherwise the cheapest policy, since nobody knew beforehand which
+arm would be the best.
 """
 
 from __future__ import annotations
