@@ -281,3 +281,19 @@ def test_arms_that_were_down_do_not_bias_what_is_said_of_others(estimator):
         )
         expected += chance * getattr(log.of_arm(1), estimator).losses
     assert expected == pytest.approx(losses[:, 1].sum())
+
+
+def test_an_arm_that_was_added_is_named_with_its_rounds():
+    """400 rounds of two arms, then 600 of three: the third can be evaluated from round 401 on."""
+    rng = np.random.default_rng(6)
+    arms = np.concatenate([rng.integers(0, 2, 400), rng.integers(0, 3, 600)])
+    chances = np.repeat([1 / 2, 1 / 3], [400, 600])
+    losses = rng.random(1000)
+    log = hf.LoggedData(arms, losses, chances, blocks="rounds", arm_names=["a", "b", "c"])
+    assert log.of_arm("a").rounds == 1000
+    with pytest.raises(
+        hf.InvalidParameter, match=r"^arms of this policy were played in rounds 40\d to (999|1000) of 1000"
+    ):
+        log.of_arm("c")
+    later = hf.LoggedData(arms[400:], losses[400:], chances[400:], blocks="rounds", arm_names=["a", "b", "c"])
+    assert later.of_arm("c").rounds == 600

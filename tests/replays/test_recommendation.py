@@ -56,8 +56,9 @@ def test_who_does_not_see_the_others_stays_where_one_arm_is_the_best_throughout(
 def test_where_the_best_arm_changes_a_policy_is_recommended_that_costs_a_little_more():
     said = recommendation(standing(OWN), CHANGING)
     assert str(said.sentence()) == (
-        "Use leader, because it costs 1.0 % more than always using NYISO, the best single choice in hindsight but in 2 "
-        "of 4 quarters only, unless the best arm may change suddenly, for which it has no guarantee: adaptive has one."
+        "Use leader, because it costs 1.0 % more than always using NYISO, the best single choice in hindsight, though "
+        "the best in 2 of 4 quarters only, unless the best arm may change suddenly, for which it has no guarantee: "
+        "adaptive has one."
     )
     bounded = recommendation(standing({"adaptive": OWN["adaptive"]}), CHANGING)
     assert bounded.unless == "the next rounds are nothing like this record"
@@ -67,6 +68,22 @@ def test_what_the_intervals_do_not_decide_is_said():
     said = recommendation(standing({"adaptive": (98.0, 20.0, "own", True)}), CHANGING)
     assert not said.decided
     assert str(said.sentence()).endswith("This is close: the intervals do not decide it.")
+
+
+def test_without_a_policy_that_sees_its_own_arm_only_there_is_nothing_to_fall_back_on():
+    said = recommendation(standing({"hedge": (88.0, 0.0, "all", True)}), CHANGING)
+    assert said.unless == "you do not see what the other arms lose: then replay with sees='own'"
+
+
+def test_what_costs_more_than_a_random_arm_is_not_recommended():
+    said = recommendation(standing({"paper": (140.0, 1.0, "own", True)}), CHANGING)
+    assert said.action == "stay with NYISO"
+    assert said.because == "no policy costs less than an arm taken at random"
+
+
+def test_policies_that_all_cost_the_same_are_decided():
+    alike = {"a": 0.0, "b": 0.0}
+    assert recommendation(standing({"x": (1.0, 0.0, "own", True)}, arms=alike), {}).decided
 
 
 def test_a_random_arm_is_never_recommended():

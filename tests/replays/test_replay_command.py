@@ -232,7 +232,7 @@ def test_plot_of_a_study(write, tmp_path):
         ((str(tmp_path),), "must be a folder that `holdfast study run` filled"),
         ((str(table), "--measures", "regret"), "--measures must be one of"),
         ((str(table), "--scale", "logarithmic"), "--scale must be one of"),
-        ((str(table), "--out", "x.gif"), "--out must end in .html, .png, .svg or .pdf"),
+        ((str(table), "--out", "x.gif"), "--out must end in .html, .png, .svg, .pdf or .pgf"),
     ):
         run = command_here("study", "plot", *arguments)
         assert run.returncode == 2

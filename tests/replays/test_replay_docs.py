@@ -1,6 +1,7 @@
 """The examples of docs/replay.md that run anywhere, as they stand there."""
 
 import re
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,15 @@ def test_the_examples_run_and_say_what_the_page_says(tmp_path, monkeypatch, caps
     run = command_here(*["replay", "losses.csv", "--index", "hour", "--switching-cost", "0.5,2", "--replications", "3"])
     assert run.returncode == 0, run.stderr
     assert "What to do: Use hedge-switch, because" in run.stdout
+    for name in ("costs", "forecasts"):  # the files that the page shows
+        (shown,) = re.findall(rf"`{name}.csv` has a row for each [^\n]*:\n\n((?:    [^\n]*\n)+)", text)
+        Path(f"{name}.csv").write_text(textwrap.dedent(shown), encoding="utf-8")
+    commands = re.findall(r"^    holdfast (replay losses.csv [^\n]*(?:costs|forecasts).csv)$", text, re.MULTILINE)
+    assert len(commands) == 2
+    for command in commands:
+        run = command_here(*command.split(), "--replications", "3")
+        assert run.returncode == 0, run.stderr
+        assert "What to do: Use hedge-" in run.stdout
 
 
 def test_every_picture_is_there_and_small():

@@ -257,6 +257,14 @@ class LoggedData:
             )
         spread = math.sqrt(math.fsum((W - self._lengths()) ** 2))
         if abs(total - self.rounds) > MOST_DEVIATIONS * spread + 1e-9 * self.rounds:
+            played = np.flatnonzero(np.repeat(W, self._lengths()))
+            first, stop = int(played[0]), int(played[-1]) + 1
+            if stop - first < self.rounds and abs(total - (stop - first)) <= MOST_DEVIATIONS * spread:
+                rule = (
+                    f"of this policy were played in rounds {first + 1} to {stop} of {self.rounds} only: they may have "
+                    "been added or retired; evaluate the log of those rounds alone"
+                )
+                raise InvalidParameter("arms", rule, f"a sum of weights of {total:.6g}")
             raise InvalidParameter(
                 "probabilities",
                 "must be those the arms were drawn with, and above 0 for every arm of this policy; the weights must "

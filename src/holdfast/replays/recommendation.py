@@ -1,8 +1,9 @@
 """One recommendation: do this, because, unless. Decided by intervals, and said where they do not decide.
 
 What is compared is on this record. It recommends a policy where it is cheaper than staying with the best arm in
-hindsight by more than one per cent; staying, where nothing is and that arm was the best throughout; and otherwise the
-cheapest policy, since nobody knew beforehand which arm would be the best.
+hindsight by more than one per cent; staying, where nothing is and that arm was the best throughout, or where no
+policy has learnt enough to beat a random arm; and otherwise the cheapest policy, since nobody knew beforehand which
+arm would be the best.
 """
 
 from __future__ import annotations
@@ -64,15 +65,18 @@ def recommendation(
     name = names[0]
     excess = standing.amount(name, among=len(names)).less(base)
     numbers = {"excess": excess.mean, "excess_low": excess.low, "excess_high": excess.high, "best_arm_cost": base}
-    decided = excess.high < -least or excess.low > -least
+    decided = excess.high < -least or excess.low >= -least
     gain, word = size(abs(excess.mean), base), "more" if excess.mean > 0 else "less"
     beside, fallback = ("", ""), ""
     if standing.played[name].sees == "all":
         beside = _beside(standing, name)
-        fallback = f"{NOT_SEEN}: then {recommendation(standing, parts, ('own',)).action}{_or_bounded(standing)}"
-    if excess.mean >= -least and same == of:
+        fallback = f"{NOT_SEEN}: then {_without_seeing(standing, parts)}"
+    learnt = standing.amount(name).mean < standing.random_fixed_cost
+    if excess.mean >= -least and (same == of or not learnt):
         saves = "nothing that was played costs less" if excess.mean >= 0 else "nothing that was played saves 1 %"
-        because = f"{saves} and it was the best {often}"
+        because = (
+            f"{saves} and it was the best {often}" if learnt else "no policy costs less than an arm taken at random"
+        )
         safe = next((other for other in names if standing.played[other].bounded), name)
         unless = (
             f"another may become the best: then use {safe}{', which has a guarantee' * standing.played[safe].bounded}"
@@ -80,7 +84,7 @@ def recommendation(
         return Recommendation(standing.at, f"stay with {arm}", _braced(because), (), unless, decided, numbers)
     because = f"it costs {{}} {word} than always using {_braced(arm)}, the best single choice in hindsight"
     if excess.mean >= -least:
-        because += f" but {often}"
+        because += f", though the best {often}"
     gains = tuple(filter(None, (gain, beside[1])))
     unless = fallback or _no_bound(standing, name)
     return Recommendation(standing.at, f"use {name}", because + beside[0], gains, unless, decided, numbers)
@@ -101,11 +105,14 @@ def _beside(standing: Standing, name: str) -> tuple[str, str]:
     return f", and {{}} less than {_braced(other)}, the cheapest that sees its own arm only", size(saved, base)
 
 
-def _or_bounded(standing: Standing) -> str:
-    """A policy with a bound, where the cheapest that sees its own arm only has none."""
+def _without_seeing(standing: Standing, parts: Mapping[str, Sequence[Standing]]) -> str:
+    """What to do without seeing all arms; with a policy that has a bound, where the cheapest has none."""
     own = standing.ranking("own")
+    if not own:
+        return "replay with sees='own'"
     bounded = [name for name in own if standing.played[name].bounded]
-    return f", or {bounded[0]}, which has a guarantee" if bounded and bounded[0] != own[0] else ""
+    beside = f", or {bounded[0]}, which has a guarantee" if bounded and bounded[0] != own[0] else ""
+    return recommendation(standing, parts, ("own",)).action + beside
 
 
 def _no_bound(standing: Standing, name: str) -> str:
