@@ -140,9 +140,24 @@ def test_paused_arms_are_planned_around(place: Place):
     router.pin("west")
     forced = router.ask()
     assert forced.arm == "west"
-    router.tell(forced.id, losses=LOSSES[0])  # not learnt from
+    router.tell(forced.id, losses=LOSSES[10])  # whoever decided, all losses are seen
+    player.ask()
+    player.tell(losses=LOSSES[10])
     router.unpin()
     assert router.ask().arm == player.ask()
+
+
+def test_it_learns_while_a_rule_decides(place: Place):
+    router = place.open("green", POLICY, seed=3, shadow=True)
+    player = POLICY.player(seed=3)
+    for losses in LOSSES:
+        decision = router.ask(rule="west")
+        assert decision.arm == "west"
+        router.tell(decision.id, losses=losses)
+        player.ask()
+        player.tell(losses=losses)
+    assert router.certificate == player.certificate
+    assert router.history.frame["drawn"].to_list()[-1] in ARMS
 
 
 def test_when_it_was_seen_is_kept(place: Place):

@@ -526,8 +526,8 @@ def _tell_one(view: View, report: Report, clock: float) -> Receipt | HoldfastErr
     counts = block.settled_order is None and round < handed and low <= loss <= high
     if not counts or (number, round) in view.losses:
         return _repeated_or_refused(view, report, handed, clock)
-    if view.setup.sees_all and view.setup.learns_from(block):
-        refusal = _learn_all(view, block, view.seen.get((number, round)))
+    if view.setup.sees_all and view.setup.plays(block):
+        refusal = _learn_all(view, block, view.seen.get((number, round)), clock)
         if refusal is not None:
             return refusal
     _record(view, block, Loss(number, round, loss, clock, 0))
@@ -552,13 +552,38 @@ def _record(view: View, block: Block, loss: Loss) -> None:
     view.head = head._replace(heard=heard, lateness=head.lateness + (late - head.lateness) / min(heard, WINDOW))
 
 
-def _learn_all(view: View, block: Block, losses: Mapping[int, float] | None) -> InvalidParameter | None:
+def _learn_all(view: View, block: Block, losses: Mapping[int, float] | None, clock: float) -> HoldfastError | None:
     """The policy observes what all arms lost in a round; or why it cannot, and nothing has changed."""
-    setup = view.setup
-    if losses is None:
+    setup, head = view.setup, view.head
+    if losses is None and not block.forced:
         rule = f"must be those of all arms for {setup.policy.label}: tell(id, losses=...)"
         return InvalidParameter("loss", rule, "one loss")
-    return learn(setup, view.state().learner, block_values(setup.policy, setup.game.name, block), losses)
+    if not block.forced:
+        values = block_values(setup.policy, setup.game.name, block)
+        return learn(setup, view.state().learner, values, losses or {})
+    waits = head.current != block.number and _is_open(view, head.current)
+    if losses is None or setup.announces is not None or waits:
+        return None
+    found = _as_if_asked(view, losses, 0.0, clock)
+    if isinstance(found, HoldfastError):
+        return found
+    view.head = head._replace(drawn=head.drawn + 1)
+    return None
+
+
+def _as_if_asked(view: View, losses: Mapping[int, float], announced: float, clock: float) -> Array | HoldfastError:
+    """A round that the policy did not decide: it draws, and observes what all arms lost. Its draw."""
+    setup, learner = view.setup, view.state().learner.copy()
+    try:
+        look_ahead(setup, learner, None, _down(setup, clock, None))
+    except OutOfTurn as refusal:
+        return refusal
+    values: Array = learner.begin_some(announced, 1.0)[0]
+    refused = learn(setup, learner, values, losses)
+    if refused is not None:
+        return refused
+    view.state().learner = learner
+    return values
 
 
 def observe(
@@ -602,18 +627,14 @@ def observe(
     settle_due(view, clock)
     if _is_open(view, view.head.current):
         return OutOfTurn("a decision waits for its losses: report them with tell(id, losses=...), see open_decisions")
-    learner = view.state().learner.copy()
     try:
         by_arm = losses_by_arm(setup, losses, setup.bounds)
         value, _ = announced_value(setup.policy, {"switching_cost": None, **announced})
-        look_ahead(setup, learner, None, _down(setup, clock, None))
-    except (InvalidParameter, OutOfTurn) as refusal:
+    except InvalidParameter as refusal:
         return refusal
-    values = learner.begin_some(value, 1.0)[0]
-    refused = learn(setup, learner, values, by_arm)
-    if refused is not None:
-        return refused
-    view.state().learner = learner
+    values = _as_if_asked(view, by_arm, value, clock)
+    if isinstance(values, HoldfastError):
+        return values
     head, data = view.head, block_text(setup, values.tolist())
     number, order, arm = head.block + 1, head.settled + 1, setup.active[int(values[0])]
     block = Block(number, None, arm, 0, float(values[2]), clock, None, 0, data, head.asked)

@@ -84,7 +84,8 @@ def open(
         The share of blocks and conversations that are left to your own rule, such as 0.1, so that the two can be
         compared (`History.compare`). Say what it chooses in each ``ask(rule=arm)``. Nothing is learnt from these.
     shadow
-        True: your rule decides all, and what the policy would draw is recorded. It learns nothing meanwhile.
+        True: your rule decides all, and what the policy would draw is recorded. It learns only if it
+        sees the losses of all arms.
     change_switching_cost, add_arms, retire_arms
         Continue with these changes, as `Router.change` does. A policy that is given must be the one after them.
     clock
