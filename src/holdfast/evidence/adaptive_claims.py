@@ -363,7 +363,7 @@ def judged(
         result = play((world.match,), replications=WORLD_RUNS, seed=size.seed + i, backend=backend)
         means = {policy: Evidence({"": result}, size).final("", policy).mean() for policy in (OWN, PAPER)}
         excess.append((means[OWN] - means[PAPER]) / world.bound)
-    long = {}
+    long: dict[tuple[str, str], Samples] = {}
     for game in GAMES:
         if game.kind != "adversarial":
             setting = Setting(game.losses(longest), game.cost, longest)
