@@ -124,12 +124,12 @@ def numbers(long: pl.DataFrame, replications: int) -> str:
     }
     for words, policy in (("own", "adaptive"), ("paper", "tsallis-switch"), ("earlier", "adaptive-0.3")):
         found = last.filter(pl.col("policy") == policy)["exponent"].drop_nans()
-        commands[f"{words}exponents"] = f"{found.min():.2f}\\text{{ to }}{found.max():.2f}"
+        commands[f"{words}exponents"] = f"{min(found):.2f}\\text{{ to }}{max(found):.2f}"
     own, paper = (
         last.filter(pl.col("policy") == name).sort("environment")["cost"] for name in ("adaptive", "tsallis-switch")
     )
     share = own / paper
-    commands["ratios"] = f"{share.min():.3f}\\text{{ to }}{share.max():.3f}"
+    commands["ratios"] = f"{min(share):.3f}\\text{{ to }}{max(share):.3f}"
     return "".join(f"\\newcommand{{\\{name}}}{{\\ensuremath{{{value}}}}}\n" for name, value in commands.items())
 
 

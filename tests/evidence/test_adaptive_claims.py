@@ -23,6 +23,7 @@ IDS = [
     "random-worlds",
     "searched-worlds",
     "never-overtaken",
+    "slower-growth",
 ]
 
 

@@ -18,10 +18,12 @@ from holdfast.evidence.run import run_arena
 from holdfast.verdicts.ledger import Evidence, judge
 from holdfast.verdicts.settings import RunSettings
 
+GROWTH = ("never-overtaken", "slower-growth", "growth", "small-at-last")
+
 
 def verdicts(long):
     """Our claims about growth, judged on these samples alone."""
-    asked = [claim for claim in claims({}, {}, np.zeros(0), long) if claim.id in ("never-overtaken", "growth")]
+    asked = [claim for claim in claims({}, {}, np.zeros(0), long) if claim.id in GROWTH]
     return {verdict.id: verdict for verdict in judge(asked, Evidence({}, RunSettings()))}
 
 
@@ -88,6 +90,10 @@ def test_exponents_are_judged_by_each_games_own_limit(exponent, expected):
         long[game.name, PAPER] = {T: T * common for T in GROWN}
     judged = verdicts(long)["growth"]
     assert judged.verdict == expected
+    assert verdicts(long)["slower-growth"].verdict == "holds"
+    swapped = {(name, PAPER if policy == OWN else OWN): samples for (name, policy), samples in long.items()}
+    assert verdicts(swapped)["slower-growth"].verdict == "fails"
+    assert [verdicts(pair)["small-at-last"].verdict for pair in (long, swapped)] == ["holds", "fails"]
     assert len(judged.parts) == sum(game.exponent is not None for game in GAMES)
     for part in judged.parts:
         assert part.estimate == pytest.approx(exponent, abs=0.01)

@@ -15,7 +15,7 @@ import numpy as np
 from holdfast.bounds import theorem_1
 from holdfast.environments import Bernoulli, ConstrainedBernoulli, Environment, PiecewiseConstant, Reversal
 from holdfast.environments.searched_worlds import Found, found_worlds
-from holdfast.evidence.growth import GAMES, Samples, decades, never_overtaken, runs_of, samples_of
+from holdfast.evidence.growth import GAMES, Samples, decades, late, never_overtaken, runs_of, samples_of
 from holdfast.evidence.measures import exponents
 from holdfast.layouts import Array
 from holdfast.number_format import three_digits
@@ -197,6 +197,14 @@ def claims(
     def overtaken(evidence: Evidence) -> list[Question]:
         return [never_overtaken(long, OWN, PAPER)] if long else []
 
+    def slower(evidence: Evidence) -> list[Question]:
+        found = {key: exponents(late(samples)) for key, samples in long.items() if len(samples) > 1}
+        return [
+            Less(f"in {game.name}", found[game.name, OWN], found[game.name, PAPER])
+            for game in GAMES
+            if game.exponent is not None and (game.name, OWN) in found
+        ]
+
     def grown(evidence: Evidence) -> list[Question]:
         asked: list[Question] = []
         for game in GAMES:
@@ -286,6 +294,13 @@ def claims(
             overtaken,
         ),
         Claim(
+            "slower-growth",
+            "With one best arm its cost grows more slowly with T than the paper's policy's.",
+            TELL,
+            "the slope of log cost over log T, on the last three T of the long games, below that of tsallis-switch",
+            slower,
+        ),
+        Claim(
             "growth",
             "With one best arm its cost grows by a small power of T, as a logarithm does.",
             TELL,
@@ -348,7 +363,7 @@ def judged(
         result = play((world.match,), replications=WORLD_RUNS, seed=size.seed + i, backend=backend)
         means = {policy: Evidence({"": result}, size).final("", policy).mean() for policy in (OWN, PAPER)}
         excess.append((means[OWN] - means[PAPER]) / world.bound)
-    long = {}
+    long: dict[tuple[str, str], Samples] = {}
     for game in GAMES:
         if game.kind != "adversarial":
             setting = Setting(game.losses(longest), game.cost, longest)

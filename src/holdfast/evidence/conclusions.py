@@ -95,7 +95,7 @@ def _growth(findings: ArenaFindings) -> str:
     if own.is_empty() or paper.is_empty():
         return ""
     said = [
-        f"from {rows['exponent'].min():.2f} to {rows['exponent'].max():.2f} for {name}"
+        f"from {min(rows['exponent']):.2f} to {max(rows['exponent']):.2f} for {name}"
         for name, rows in ((OWN, own), (PAPER, paper))
     ]
     return (

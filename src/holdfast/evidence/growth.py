@@ -60,8 +60,8 @@ class LongGame:
 
 
 GAMES = (
-    LongGame("two-arms-far", "stochastic", lambda T: Bernoulli([0.5, 1.0]), exponent=0.2, ratio=0.03),
-    LongGame("two-arms-near", "stochastic", lambda T: Bernoulli([0.3, 0.5]), exponent=0.2, ratio=0.03),
+    LongGame("two-arms-far", "stochastic", lambda T: Bernoulli((0.5, 1.0)), exponent=0.2, ratio=0.03),
+    LongGame("two-arms-near", "stochastic", lambda T: Bernoulli((0.3, 0.5)), exponent=0.2, ratio=0.03),
     LongGame("gap-0.2", "stochastic", lambda T: Bernoulli.with_gap(8, 0.2), exponent=0.2),
     LongGame("gap-0.05", "stochastic", lambda T: Bernoulli.with_gap(8, 0.05), exponent=0.25, ratio=0.025),
     LongGame("gap-0.05-free", "stochastic", lambda T: Bernoulli.with_gap(8, 0.05), cost=0.0),
@@ -163,8 +163,8 @@ class NeverOvertaken:
         found = []
         for name, T, own, other in pairs:
             mean = float(np.abs(other).mean()) or 1.0
-            ends = [1.0 + end / mean for end in interval(own - other, share)]
-            found.append((*ends, f"{name} at T = {number(T)}"))
+            middle, low, high = (1.0 + end / mean for end in interval(own - other, share))
+            found.append((middle, low, high, f"{name} at T = {number(T)}"))
         above = [where for _, low, _, where in found if low >= 1.0]
         outcome: Outcome = "no" if above else "yes" if all(high < 1.0 for _, _, high, _ in found) else "open"
         ratio, low, high, where = max(found)

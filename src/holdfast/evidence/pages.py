@@ -258,7 +258,7 @@ def _long(findings: ArenaFindings, long: pl.DataFrame) -> Section:
     names = [findings.marked(policy) for policy in order]
     coloured = np.where(np.isfinite(values), np.maximum(values, GROWTH_MIDDLE / 8.0), np.nan)
     heat = HeatMap(names, games, coloured, shown, corner="policy", middle=GROWTH_MIDDLE, limit=8.0)
-    first, final = last["since"].min(), last["horizon"].max()
+    first, final = min(last["since"]), max(last["horizon"])
     parts = [
         paragraph(
             raised(
