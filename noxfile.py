@@ -42,7 +42,7 @@ def wheel(session: nox.Session, dependencies: str) -> None:
     """The wheel in an empty environment: what README.md shows of deciding, and with the extra `all` the rest."""
     folder = session.create_tmp()
     session.run("uv", "build", "--wheel", "--out-dir", folder, external=True)
-    file = max(Path(folder).glob("holdfast-*.whl"))
+    file = max(Path(folder).glob("holdfast-*.whl")).resolve()
     for extra, options in (("", ["--decide"]), ("[all]", [])):
         session.install("--resolution", RESOLUTION[dependencies], f"holdfast{extra} @ {file.as_uri()}")
         session.run("python", "scripts/readme_commands.py", *options)
