@@ -37,7 +37,7 @@ test: lint
 	$(PYTEST)
 	NUMBA_DISABLE_JIT=1 $(PYTEST) -m plain
 
-# The core suite with the oldest and the newest dependencies, on each Python that this machine has.
+# The core suite, and the wheel alone, with the oldest and the newest dependencies, on each Python that this machine has.
 test-versions:
 	test -x .venv-nox/bin/nox || $(PYTHON) -m venv .venv-nox
 	.venv-nox/bin/python -m pip install --quiet --disable-pip-version-check 'nox>=2025.2.9' 'uv>=0.7'

@@ -47,7 +47,12 @@ def wheel(session: nox.Session, dependencies: str) -> None:
     """The wheel in an empty environment: what README.md shows of deciding, and with the extra `all` the rest."""
     folder = session.create_tmp()
     session.run("uv", "build", "--wheel", "--out-dir", folder, external=True)
-    file = max(Path(folder).glob("holdfast-*.whl"))
+    file = max(Path(folder).glob("holdfast-*.whl")).resolve()
+    project = nox.project.load_toml("pyproject.toml")["project"]
+    needed = list(project["dependencies"])  # given again: only what is given is the oldest
     for extra, options in (("", ["--decide"]), ("[all]", [])):
-        session.install("--resolution", RESOLUTION[dependencies], f"holdfast{extra} @ {file.as_uri()}")
+        wanted = f"holdfast{extra} @ {file.as_uri()}"
+        session.install("--resolution", RESOLUTION[dependencies], wanted, *needed)
         session.run("python", "scripts/readme_commands.py", *options)
+        extras = (extra for name, extra in project["optional-dependencies"].items() if name != "cuda")
+        needed += [one for extra in extras for one in extra if not one.startswith("holdfast[")]

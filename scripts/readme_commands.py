@@ -25,7 +25,7 @@ horizon = 200
 switching_cost = 0.5
 replications = 2
 policies = ["exp3", "adaptive"]
-environment = { environment = "bernoulli", mean_losses = [0.3, 0.5] }
+environment = { kind = "bernoulli", mean_losses = [0.3, 0.5] }
 """
 
 

@@ -1,5 +1,6 @@
 """The frozen benchmark: the same bytes everywhere, honest comparisons, and results that fit their suite."""
 
+import hashlib
 import json
 import subprocess
 import sys
@@ -69,6 +70,7 @@ def test_a_policy_of_ones_own_is_ranked_from_the_shell(tmp_path: Path) -> None:
     assert max(map(len, done.stdout.splitlines()[:-1])) <= 80
     found = json.loads(files[0])
     assert found["track"] == "own"
+    assert found["code"] == {"mine": hashlib.sha256((tmp_path / "mine.py").read_bytes()).hexdigest()}
     assert found["replications"] == QUICK
     assert found["against"]["exp3"]["verdict"] == "better"  # two thirds of the bound apart
     assert found["against"]["adaptive"]["verdict"] == "worse"

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from commands import command_here
 from scipy.stats import t as student
 
 from holdfast.errors import InvalidParameter, MissingExtra
@@ -147,3 +148,13 @@ def test_a_figure_for_latex_is_text_in_the_fonts_of_the_paper(result: Result) ->
     assert "switches" in pgf
     assert r"\pgfqpoint{3.250000in}" in pgf
     assert "DejaVu" not in pgf
+
+
+def test_the_options_are_those_of_the_command(result: Result, tmp_path: Path) -> None:
+    table, figure = result.write(tmp_path / "games.parquet"), tmp_path / "figure.pdf"
+    options = ("--size", "column", "--band", "quantiles", "--measures", "switches")
+    done = command_here("study", "plot", str(table), "--out", str(figure), *options)
+    assert (done.stderr, done.returncode) == ("", 0)
+    again = result.plot(tmp_path / "again.pdf", size="column", band="quantiles", measures=["switches"])
+    assert figure.read_bytes() == again.read_bytes()
+    assert "--band must be one of 'sd'" in command_here("study", "plot", str(table), "--band", "se").stderr

@@ -12,7 +12,7 @@ import json
 import pkgutil
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -46,6 +46,8 @@ class Standing:
     track: Track
     costs: CostsBySetting
     rivals: Mapping[str, CostsBySetting]
+    code: Mapping[str, str] = field(default_factory=dict)
+    """The module of a policy of your own and the SHA-256 of its source."""
 
     @property
     def replications(self) -> int:
@@ -92,6 +94,7 @@ class Standing:
         return {
             **_head(self.track, self.replications),
             "policy": self.policy,
+            "code": dict(self.code),
             "score": self.score(self.policy),
             "ranks": self.ranks(),
             "of": len(self.everyone),
@@ -132,7 +135,8 @@ def run_benchmark(
     """
     entry = {"policy": policy}
     first = TRACKS["own"].settings[0]
-    sees = _made(policy, entry, first).sees
+    made, code = _made(entry, first)
+    sees = made.sees
     if sees == "all" and track == "own":
         raise InvalidParameter("track", "must be 'all' for a policy that sees the losses of all arms", track)
     chosen = TRACKS[sees if track is None else one_of("track", track, TRACKS)]
@@ -140,7 +144,7 @@ def run_benchmark(
     rivals = frozen_rivals(chosen)
     costs = play(policy, entry, chosen, count, workers=workers, echo=echo)
     first_of = {name: {key: values[:count] for key, values in found.items()} for name, found in rivals.items()}
-    return Standing(policy, chosen, costs, first_of)
+    return Standing(policy, chosen, costs, first_of, code)
 
 
 def play(
@@ -156,7 +160,7 @@ def play(
     costs = {}
     for setting in track.settings:
         result = simulate(
-            {name: _made(name, entry, setting)},
+            {name: _made(entry, setting)[0]},
             setting.environment,
             horizon=setting.horizon,
             switching_cost=setting.switching_cost,
@@ -235,10 +239,11 @@ def rounded(value: float) -> float:
     return float(f"{value:.6g}")
 
 
-def _made(name: str, entry: Mapping[str, Any], setting: Setting) -> Policy:
+def _made(entry: Mapping[str, Any], setting: Setting) -> tuple[Policy, dict[str, str]]:
+    """The policy as it plays in a setting, and its code where it is a user's."""
     costs = Costs.of(setting.switching_cost)
-    _, policy, _ = study_policy("policy", dict(entry), setting.environment, setting.horizon, costs, Path())
-    return policy
+    _, policy, code = study_policy("policy", dict(entry), setting.environment, setting.horizon, costs, Path())
+    return policy, code
 
 
 def _head(track: Track, replications: int) -> dict[str, Any]:
