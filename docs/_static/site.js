@@ -6,4 +6,8 @@ addEventListener("DOMContentLoaded", () => {
   // What scrolls sideways must be reached by the keyboard.
   for (const wide of document.querySelectorAll("pre, .table-wrapper"))
     if (wide.scrollWidth > wide.clientWidth) wide.tabIndex = 0;
+  // A title without text is no title, and a row of them is nothing.
+  for (const title of document.querySelectorAll("th"))
+    if (!title.textContent.trim()) title.setAttribute("role", "cell");
+  for (const row of document.querySelectorAll("thead")) row.hidden = !row.textContent.trim();
 });
