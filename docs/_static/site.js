@@ -6,6 +6,8 @@ addEventListener("DOMContentLoaded", () => {
   // What scrolls sideways must be reached by the keyboard.
   for (const wide of document.querySelectorAll("pre, .table-wrapper"))
     if (wide.scrollWidth > wide.clientWidth) wide.tabIndex = 0;
+  // The theme of the gallery hides the text of its links.
+  for (const link of document.querySelectorAll(".sphx-glr-thumbcontainer a")) link.ariaLabel = link.textContent;
   // A title without text is no title, and a row of them is nothing.
   for (const title of document.querySelectorAll("th"))
     if (!title.textContent.trim()) title.setAttribute("role", "cell");
