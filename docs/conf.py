@@ -52,6 +52,7 @@ sphinx_gallery_conf = {
     "show_signature": False,
     "write_computation_times": False,
     "remove_config_comments": True,
+    "capture_repr": (),
     "image_scrapers": ("named_figure",),
     "min_reported_time": 1e9,
 }

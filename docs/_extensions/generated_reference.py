@@ -47,7 +47,7 @@ FURTHER = {
 
 def room_of(name: str) -> str:
     """The page of a public name."""
-    module = holdfast._MODULES[name]
+    module = getattr(holdfast, name).__module__
     for room, (_, modules) in ROOMS.items():
         if any(module == known or module.startswith(f"{known}.") for known in modules):
             return room
@@ -72,7 +72,7 @@ def titled(title: str, mark: str = "=") -> str:
 
 def pages_of_names() -> dict[str, str]:
     """One page for each room and each public module."""
-    names = [name for name in [*holdfast.__all__, "open"] if holdfast._MODULES[name] != "holdfast"]
+    names = [name for name in [*holdfast.__all__, "open"] if not inspect.ismodule(getattr(holdfast, name))]
     pages = {}
     for room, (title, _) in ROOMS.items():
         text = titled(title)

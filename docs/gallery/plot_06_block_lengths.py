@@ -24,4 +24,4 @@ figure, axes = plt.subplots(figsize=(6, 4), layout="constrained")
 for cost, style in ((0.1, ":"), (1.0, "--"), (10.0, "-")):
     axes.step(range(1, 301), lengths(hf.TsallisSwitch(8, switching_cost=cost), 300), style, label=f"λ = {cost:g}")
 axes.set(xlabel="block", ylabel="rounds", yscale="log", title="Tsallis-Switch, eight arms")
-axes.legend(frameon=False, loc="center right")
+axes.legend(frameon=False, loc="lower right", bbox_to_anchor=(1, 0.1))
