@@ -7,6 +7,7 @@ import threading
 import time
 
 import msgspec
+import numpy as np
 import polars as pl
 import pytest
 from service import GAME, InThread, ask, opened, problem
@@ -17,6 +18,7 @@ from holdfast.service.api import OPERATIONS
 from holdfast.service.games import make_all
 from holdfast.service.messages import Observed
 from holdfast.service.openapi import document
+from holdfast.service.views import dashboard
 
 
 def test_a_game_is_begun_once(web, game):
@@ -175,9 +177,15 @@ def test_what_was_measured_becomes_a_loss(web):
     assert web("GET", f"{game}/summary").json["losses"] == pytest.approx(expected + 0.9 + 0.25 + 0.25 + 1.0)
     for wrong in ({"size": 3}, {"self": 3.0, "latency": 1.0}, {"latency": "1"}, {"loss": 0.5, "reward": 0.5}, {}):
         problem(web("PUT", f"{game}/decisions/{ids[5]}/loss", wrong), 422, hf.InvalidParameter)
-    for wrong in ({"self": [0, 1]}, {"latency": 3}, {"error": 0.5, "measures": {"x": [0, 1, 3]}}, [], {}):
-        if wrong != {"self": [0, 1]}:
-            problem(web("PUT", "/v1/games/scaled-wrong", {**GAME, "scale": wrong}), 422, hf.InvalidParameter)
+    shares = ({"x": [0, 1, 3]}, {"x": [0, 1]}, {"x": [0, 1, 1], "error": [0, 1, 0]}, {"x": [0, 1, "1"]}, {})
+    for wrong in (
+        {"latency": 3},
+        [],
+        {},
+        {"measures": [0, 1, 2, 3]},
+        *({"error": 1, "measures": one} for one in shares),
+    ):
+        problem(web("PUT", "/v1/games/scaled-wrong", {**GAME, "scale": wrong}), 422, hf.InvalidParameter)
     assert web("PUT", "/v1/games/odd", {**GAME, "scale": {"self": [0, 1]}}).status == 201
 
 
@@ -349,6 +357,22 @@ def test_a_call_that_fails_does_not_spoil_those_written_with_it():
     first, error, last = make_all(router.executor, [router.ask_call(2), Call(fails), router.ask_call(1)])
     assert (len(first), type(error), len(last)) == (2, ZeroDivisionError, 1)
     assert router.rounds == 3
+
+
+def test_the_line_of_the_best_plan_ends_where_the_best_plan_does(tmp_path):
+    rng, url = np.random.default_rng(7), f"sqlite:///{tmp_path}/games.db"
+    losses = rng.random((60, 3)).round(3)
+    with hf.open(url, "all", hf.AdaptiveHedgeSwitch(arms=["a", "b", "c"], switching_cost=0.3), seed=1) as router:
+        for row in losses.tolist():
+            router.tell(router.ask().id, losses=row)
+        series = router.executor.read(dashboard)["series"]
+        assert series["plan"][-1] == pytest.approx(hf.best_plan(losses, 0.3).cost)
+        assert series["cost"][-1] == pytest.approx(router.history.totals.cost)
+        router.ask()
+        assert router.executor.read(dashboard)["series"]["plan"] == [*series["plan"], None]
+    with hf.open(url, "own", hf.Exp3(arms=["a", "b", "c"]), seed=1) as router:
+        router.tell(router.ask().id, losses=[0.1, 0.2, 0.3])
+        assert router.executor.read(dashboard)["series"]["plan"] is None
 
 
 # ---- the document

@@ -48,6 +48,11 @@ def drawn(browser: Browser) -> bool:
     return len(browser.all(".chart canvas")) == 2
 
 
+def heading(browser: Browser) -> str:
+    """Asked of the page, which may be going to another one just now."""
+    return browser.run("return document.querySelector('h1')?.textContent ?? ''")
+
+
 def figure(browser: Browser, term: str) -> str:
     script = "return [...document.querySelectorAll('.figures dt')].find(t => t.textContent === arguments[0])"
     return browser.run(f"{script}.nextElementSibling.textContent", term)
@@ -104,8 +109,8 @@ def test_the_switching_cost_is_changed_by_keyboard_after_a_question(browser, ser
     cost.clear()
     cost.send_keys("0.45")
     reason.send_keys("night rates" + Keys.ENTER)
-    browser.until(lambda: "?" in browser.all("h1")[0].text, "there is no question")
-    assert browser.all("h1")[0].text == "Change λ of chat from 0.3 to 0.45?"
+    browser.until(lambda: "?" in heading(browser), "there is no question")
+    assert heading(browser) == "Change λ of chat from 0.3 to 0.45?"
     assert served("GET", "/v1/games/chat").json["policy"]["switching_cost"] == 0.3
     browser.driver.switch_to.active_element.send_keys(Keys.ENTER)
     browser.until(lambda: browser.all(".why"), "the game is not shown again")
@@ -123,8 +128,8 @@ def test_an_arm_is_paused_and_resumed_after_a_question(browser, served):
         Select(form.find_element("name", "arm")).select_by_value(arm)
         form.find_element("name", "until").send_keys(until)
         form.find_element("name", "reason").send_keys("times out" + Keys.ENTER)
-        browser.until(lambda: "?" in browser.all("h1")[0].text, "there is no question")
-        question = browser.all("h1")[0].text
+        browser.until(lambda: "?" in heading(browser), "there is no question")
+        question = heading(browser)
         browser.all(".action")[0].click()
         browser.until(lambda: browser.all("#stands"), "the game is not shown again")
         return question

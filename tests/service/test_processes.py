@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -10,6 +11,8 @@ import threading
 
 import pytest
 import service_kill_trials
+from places import fresh_schema
+from postgres_server import PrivateServer, binaries
 from service import GAME, InProcess, ask, free_port, opened
 
 import holdfast as hf
@@ -21,6 +24,23 @@ def test_twenty_kills_lose_and_double_nothing(folder):
     rounds, told = service_kill_trials.play(f"sqlite:///{folder}/games.db", 20)
     assert rounds > 20
     assert told > 10
+
+
+def test_requests_that_are_late_cut_and_doubled_count_once(folder, capsys):
+    service_kill_trials.play(f"sqlite:///{folder}/games.db", 8, kill="nobody", proxy=True)
+    counts = {what: int(count) for count, what in re.findall(r"([0-9]+) ([a-z ]+)", capsys.readouterr().out)}
+    assert counts["passed on"] > 10
+    assert counts["doubled"] + counts["cut before"] + counts["cut after"] > 0
+
+
+@pytest.mark.skipif(binaries() is None, reason="no PostgreSQL here: apt-get install postgresql")
+def test_a_killed_database_under_two_servers_loses_and_doubles_nothing():
+    with PrivateServer() as database:
+        rounds, told = service_kill_trials.play(
+            fresh_schema(database), 3, kill="database", servers=2, database=database
+        )
+    assert rounds > 10
+    assert told > 5
 
 
 def test_sigterm_answers_what_was_accepted_and_ends_streams(folder):

@@ -186,11 +186,14 @@ def scale_from(content: Any) -> Scale:
     """The scale that a request describes: its measures by name, or as `Scale.settings` gives it."""
     if not isinstance(content, dict):
         raise InvalidParameter("scale", 'must be ranges by name, such as {"latency": [0.2, 8.0]}', content)
-    if not isinstance(content.get("measures"), dict):
+    measures = content.get("measures")
+    if not isinstance(measures, dict):
         return Scale(**content)
+    if "error" in measures or not all(isinstance(one, list) and len(one) == 3 for one in measures.values()):
+        raise InvalidParameter("measures", "must be [low, high, share] by name", measures)
     scale = Scale.from_settings(content)
     if abs(math.fsum(share for *_, share in scale.measures.values()) - 1.0) > 1e-9:
-        raise InvalidParameter("measures", "must have shares that add up to 1", content["measures"])
+        raise InvalidParameter("measures", "must have shares that add up to 1", measures)
     return scale
 
 

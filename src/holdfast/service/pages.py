@@ -165,6 +165,8 @@ def _row(line: GameLine, now: float) -> list[str]:
 
 # ---- one game
 
+_PLAN = "; dotted: the best plan for the rounds shown, in hindsight"
+
 
 async def show_game(service: Service, request: Request, client: Client) -> Response:
     """One game."""
@@ -181,7 +183,7 @@ async def show_game(service: Service, request: Request, client: Client) -> Respo
         element(
             "div",
             _chart("Cost so far", "cost", "What was paid, switches included; dashed: each arm's mean loss so far, "
-                   "as if it had been held all along."),
+                   f"as if it had been held all along{_PLAN if board['series']['plan'] else ''}."),
             _chart("Drawn with probability", "drawn", "Each block is a point: the probability its arm was drawn with."),
             class_="two",
         ),
@@ -226,7 +228,7 @@ def _standing(view: GameView, board: dict[str, Any], line: GameLine, home: str) 
     for rounds in series["rounds"]:
         total += rounds
         after.append(total)
-    kept = {key: series[key] for key in ("arm", "probability", "cost", "fixed")}
+    kept = {key: series[key] for key in ("arm", "probability", "cost", "fixed", "plan")}
     numbers = json.dumps({"names": board["names"], "series": {"after": after, **kept}})
     warnings = [element("ul", *(element("li", words) for words in line.warnings), class_="warnings")]
     return element(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections import Counter, defaultdict
 from datetime import timedelta
@@ -197,7 +198,8 @@ def dashboard(transaction: Transaction, setup: Setup) -> dict[str, Any]:
     head, totals = transaction.head, totals_of(transaction, setup)
     blocks = transaction.blocks("latest", RECENT)[::-1]
     names = list(setup.names)
-    late = _lateness(transaction, blocks)
+    late, series = _lateness(transaction, blocks), _series(totals, blocks, head)
+    series["plan"] = _best_plan(transaction, setup, blocks, series["start"])
     return {
         "revision": head.revision,
         "now": head.clock,
@@ -214,7 +216,7 @@ def dashboard(transaction: Transaction, setup: Setup) -> dict[str, Any]:
         "cost": totals.cost,
         "names": names,
         "arms": _arm_rows(totals, blocks),
-        "series": _series(totals, blocks, head),
+        "series": series,
         "lateness": late,
     }
 
@@ -266,6 +268,7 @@ def _series(totals: Totals, blocks: list[Block], head: Head) -> dict[str, Any]:
     switches = sum(one.arm != other.arm for one, other in pairwise(blocks))
     price = totals.switching / totals.switches if totals.switches else 0.0
     paid = totals.switching - price * switches
+    start = before + paid
     cost, fixed = [], [[] for _ in sums]  # type: ignore[var-annotated]
     last = blocks[0].arm if blocks else -1
     for block, loss, n in zip(blocks, losses, handed, strict=True):
@@ -285,7 +288,30 @@ def _series(totals: Totals, blocks: list[Block], head: Head) -> dict[str, Any]:
         "probability": [block.probability for block in blocks],
         "cost": cost,
         "fixed": fixed,
+        "start": start,
     }
+
+
+def _best_plan(transaction: Transaction, setup: Setup, blocks: list[Block], start: float) -> list[float | None] | None:
+    """The running cost of the best plan for these rounds; None unless all losses are known, and λ is one number."""
+    price = getattr(setup.policy, "switching_cost", None)
+    if setup.policy.sees != "all" or not isinstance(price, float) or not blocks:
+        return None
+    seen = {one.block: json.loads(one.losses) for one in transaction.seen(blocks[0].number, blocks[-1].number)}
+    known = [seen[block.number] for block in blocks if block.number in seen]
+    rows = [[row.get(str(arm)) for arm in setup.active] for row in known]
+    whole = all(block.rounds == 1 for block in blocks) and all(None not in row for row in rows)
+    if not rows or not whole or len(rows) < len(blocks) - 1:  # the last one may be waiting for its losses
+        return None
+    from holdfast.replays.plans import best_plan  # a kernel that other games do not need
+
+    line: list[float | None] = []
+    last = -1
+    for row, arm in zip(rows, best_plan(rows, price).arms.tolist(), strict=True):
+        start += row[arm] + price * (arm != last and last >= 0)
+        last = arm
+        line.append(start)
+    return line + [None] * (len(blocks) - len(line))
 
 
 def _lateness(transaction: Transaction, blocks: list[Block]) -> dict[str, Any]:

@@ -61,7 +61,9 @@
     }));
     const ink = isDark() ? "#e4e6e8" : "#1d2125";
     const paid = { label: "paid", stroke: ink, width: 2.5, value, points: { show: false } };
-    draw("cost", "cost", [paid, ...held], [series.after, series.cost, ...series.fixed]);
+    const plan = { label: "best plan", stroke: ink, width: 2, dash: [2, 3], value, points: { show: false } };
+    const [extra, numbers] = series.plan ? [[plan], [series.plan]] : [[], []];
+    draw("cost", "cost", [paid, ...held, ...extra], [series.after, series.cost, ...series.fixed, ...numbers]);
     const drawn = names.map((name, arm) => ({
       label: String(name), stroke: colour(arm), fill: colour(arm), value, paths: () => null, points: { show: true, size: 5, fill: colour(arm) },
     }));
