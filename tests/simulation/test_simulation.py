@@ -12,7 +12,7 @@ import naive_games
 import numpy as np
 import polars as pl
 import pytest
-from every_policy import EVERY, varying_cost
+from every_policy import CASES, EVERY, varying_cost
 from online_play import play_online
 from statistics_of_samples import SEED, assert_mean_at_most, assert_same_mean
 
@@ -36,7 +36,7 @@ def environments(K: int, rounds: int = ROUNDS) -> dict[str, hf.Environment]:
     }
 
 
-ONLINE = [name for name in EVERY if name != "own units"]
+ONLINE = [*(name for name in CASES if name != "own units"), "hedge-switch, pairs", "fixed-share"]
 
 
 @pytest.mark.slow

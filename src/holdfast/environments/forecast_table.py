@@ -67,10 +67,9 @@ class ForecastTable(Environment):
     >>> import holdfast as hf
     >>> losses = [[0.9, 0.1], [0.8, 0.2], [0.1, 0.9]]
     >>> world = ForecastTable(LossTable(losses), forecasts={0: losses})
-    >>> hf.simulate(hf.ForecastPlan(2, switching_cost=0.1), world, switching_cost=0.1, progress=False).final()[
-    ...     "total_loss_mean"
-    ... ].to_list()
-    [0.4]
+    >>> result = hf.simulate(hf.ForecastPlan(2, switching_cost=0.1), world, switching_cost=0.1, progress=False)
+    >>> round(result.frame["total_loss"][-1], 6)
+    0.4
     """
 
     id: ClassVar[str] = "forecast-table"

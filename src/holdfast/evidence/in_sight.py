@@ -18,7 +18,7 @@ from holdfast.evidence.worlds import World
 from holdfast.extras import pl
 from holdfast.layouts import Array
 from holdfast.number_format import counted, number
-from holdfast.report.html_parts import Column, paragraph, table
+from holdfast.report.html_parts import Column, folded, paragraph, table
 from holdfast.report.page import Section
 from holdfast.statistics import interval
 
@@ -111,22 +111,36 @@ def summary(findings: ArenaFindings) -> list[str]:
 def section(findings: ArenaFindings) -> Section:
     """Every number, as a section of the page."""
     assert findings.in_sight is not None
-    means = {row["policy"]: row for row in overall(findings.in_sight).to_dicts()}
-    found = {(row["environment"], row["policy"]): row for row in findings.in_sight.to_dicts()}
-
-    def cell(environment: str, policy: str) -> str:
-        row = found[environment, policy]
-        return f"{row['over_best_arm']:.3f} ± {(row['high'] - row['low']) / 2:.3f}"
-
-    names = [world.name for world in findings.worlds]
-    columns = [Column("policy"), Column("mean", numeric=True), *(Column(name, numeric=True) for name in names)]
+    columns = [Column("policy"), Column("mean", numeric=True), Column("worst", numeric=True), Column("in")]
     rows = [
-        [findings.marked(policy), f"{row['mean']:.3f}", *(cell(name, policy) for name in names)]
-        for policy, row in means.items()
+        [findings.marked(row["policy"]), f"{row['mean']:.3f}", _around(row["worst"], row["around"]), row["worst_in"]]
+        for row in overall(findings.in_sight).to_dicts()
+    ]
+    heads = [Column("policy"), Column("over the best arm", numeric=True), Column("switches", numeric=True)]
+    each = [
+        folded(
+            f"{world.name}: λ = {world.switching_cost:.3g}",
+            table(
+                heads,
+                [
+                    [
+                        findings.marked(row["policy"]),
+                        _around(row["over_best_arm"], (row["high"] - row["low"]) / 2),
+                        number(row["switches"]),
+                    ]
+                    for row in findings.in_sight.filter(pl.col("environment") == world.name).to_dicts()
+                ],
+            ),
+        )
+        for world in findings.worlds
     ]
     said = (
         "What each policy costs, losses and switches, over the cost of the best fixed arm: below 1 it is worth its "
         f"switches. All see the losses of all arms, but for {OWN_LOSS} and tsallis-switch, which see their own only. "
         "Means with 95 % intervals; the first column is the geometric mean over the environments."
     )
-    return Section("All in sight", [paragraph(said), table(columns, rows)], name="in-sight")
+    return Section("All in sight", [paragraph(said), table(columns, rows), *each], name="in-sight")
+
+
+def _around(value: float, half: float) -> str:
+    return f"{value:.3f} ± {half:.3f}"

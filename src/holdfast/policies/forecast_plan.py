@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from holdfast.errors import InvalidParameter
-from holdfast.policies.hedge_switch import OfPaths
+from holdfast.policies.hedge_switch import OfPaths, checked_forecast_rounds
 from holdfast.policies.paths import GivenForecast, Path, SeasonalPlan
 
 
@@ -46,11 +46,16 @@ class ForecastPlan(OfPaths):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        self._set("forecast_rounds", checked_forecast_rounds(self.forecast_rounds))
         if self.period is not None:
             self._set("period", SeasonalPlan(self.period).period)
-            self._set("forecast_rounds", 0)
         elif self.forecast_rounds == 0:
             raise InvalidParameter("forecast_rounds", "must be at least 1, unless a period is given", 0)
+
+    @property
+    def forecast_rows(self) -> int:
+        """The most rows of a given forecast that are looked at."""
+        return self.forecast_rounds if self.period is None else 0
 
     @property
     def mixed(self) -> tuple[Path, ...]:

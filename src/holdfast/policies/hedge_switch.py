@@ -388,8 +388,6 @@ class OfPaths(Policy):
 
     switching_cost: float | Literal["announced"] | CostTable = field(kw_only=True)
     """λ, a table with a cost for each pair of arms, or ``"announced"``."""
-    forecast_rounds: int = field(default=0, kw_only=True)
-    """The most rounds of a forecast in ``ask(forecast=...)`` that are looked at."""
     stale: int = field(default=0, kw_only=True)
     """For how many rounds the last known loss stands for one that is not given."""
 
@@ -397,9 +395,6 @@ class OfPaths(Policy):
         super().__post_init__()
         if not isinstance(self.switching_cost, str) or self.switching_cost != ANNOUNCED:
             self._set("switching_cost", self._checked_switching_cost())
-        self._set(
-            "forecast_rounds", whole_number("forecast_rounds", self.forecast_rounds, least=0, most=LONGEST_PERIOD)
-        )
         self._set("stale", whole_number("stale", self.stale, least=0))
 
     def _checked_switching_cost(self) -> float | CostTable:
@@ -427,6 +422,11 @@ class OfPaths(Policy):
     def mixed(self) -> tuple[Path, ...]:
         """The paths; those of one kind stand together."""
 
+    @property
+    def forecast_rows(self) -> int:
+        """The most rows of a given forecast that are looked at."""
+        return 0
+
     if TYPE_CHECKING:
 
         def player(self, *args: Any, **named: Any) -> AllLossesPlayer:
@@ -449,7 +449,7 @@ class OfPaths(Policy):
             numbers=sum(layout.n_numbers for layout in layouts),
             vectors=sum(layout.n_vectors for layout in layouts),
             ahead=max(path.kernels.look_ahead for path in self.mixed),
-            forecast=self.forecast_rounds,
+            forecast=self.forecast_rows,
             pairs=self.n_arms if isinstance(self.switching_cost, tuple) else 0,
         )
         return hedge_kernels(kinds, sizes)
@@ -481,7 +481,7 @@ class OfPaths(Policy):
         K, N = self.n_arms, len(self.mixed)
         must_be(state["n"] >= 0 and state["n"] == int(state["n"]), "n must be a number of rounds")
         must_be(0 <= state["last"] <= K and (state["last"] > 0) == (state["n"] > 0), "last must be an arm")
-        must_be(state["first"] >= 0 and 0 <= state["rows"] <= self.forecast_rounds, "rows must be those of a forecast")
+        must_be(state["first"] >= 0 and 0 <= state["rows"] <= self.forecast_rows, "rows must be those of a forecast")
         lam = state["lam"]
         must_be(0 <= lam <= LARGEST and 0 <= state["moving"] <= lam * (1 + 1e-9), "lam must be a switching cost")
         if state["n"] == 0:
@@ -549,6 +549,7 @@ class AdaptiveHedgeSwitch(OfPaths):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        self._set("forecast_rounds", checked_forecast_rounds(self.forecast_rounds))
         periods = (self.period,) if self.period is None or not isinstance(self.period, Sequence) else self.period
         if self.period is not None:
             checked = tuple(whole_number("period", p, least=2, most=LONGEST_PERIOD) for p in periods)
@@ -569,6 +570,11 @@ class AdaptiveHedgeSwitch(OfPaths):
         periods = (self.period,) if isinstance(self.period, int) else self.period
         return default_paths(self.n_arms, periods, self.forecast_rounds)
 
+    @property
+    def forecast_rows(self) -> int:
+        """The most rows of a given forecast that are looked at."""
+        return self.forecast_rounds
+
     def certificate(self, state: Any) -> float:
         """2Δ: what the game has cost more than the best path, at most and on average, in the units of the losses."""
         return 2.0 * float(state.delta[0]) * self.unit
@@ -579,6 +585,11 @@ class AdaptiveHedgeSwitch(OfPaths):
         if self.paths is not None:
             values["paths"] = [path.settings() for path in self.paths]
         return values
+
+
+def checked_forecast_rounds(given: object) -> int:
+    """How many rounds of a forecast are looked at; or an error."""
+    return whole_number("forecast_rounds", given, least=0, most=LONGEST_PERIOD)
 
 
 def _kind(path: Path) -> tuple[PathKernels, int]:

@@ -161,8 +161,6 @@ class Costs:
 
 def _is_table(given: object) -> bool:
     """Whether this is a list of rows."""
-    return (
-        isinstance(given, (list, tuple, np.ndarray))
-        and np.size(given[:1]) > 0
-        and isinstance(given[0], (list, tuple, np.ndarray))
-    )
+    if isinstance(given, np.ndarray):
+        return given.ndim == 2
+    return isinstance(given, (list, tuple)) and len(given) > 0 and isinstance(given[0], (list, tuple, np.ndarray))
