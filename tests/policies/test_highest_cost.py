@@ -14,7 +14,7 @@ pytestmark = pytest.mark.plain
 KNOW_IT = {
     name: case.policy
     for name, case in EVERY.items()
-    if getattr(case.policy, "switching_cost", 0.0) and not isinstance(case.policy.switching_cost, tuple)  # a table
+    if (cost := getattr(case.policy, "switching_cost", 0.0)) and not isinstance(cost, tuple)  # a table
 } | {"varying": hf.VaryingTsallisSwitch(3)}
 LOSSES = {"best": lambda n: 0.0, "worst": lambda n: 1.0, "mixed": lambda n: n % 3 / 2}
 
