@@ -13,7 +13,8 @@ from typer.testing import CliRunner
 import holdfast as hf
 from holdfast.cli import app
 from holdfast.evidence.adaptive_claims import GROWN, OWN, PAPER, claims
-from holdfast.evidence.growth import GAMES, NeverOvertaken, decades, never_overtaken, runs_of, samples_of
+from holdfast.evidence.growth import GAMES, NeverOvertaken, decades, never_overtaken, samples_of, stages
+from holdfast.evidence.measures import exponents
 from holdfast.evidence.run import run_arena
 from holdfast.verdicts.ledger import Evidence, judge
 from holdfast.verdicts.settings import RunSettings
@@ -101,7 +102,14 @@ def test_exponents_are_judged_by_each_games_own_limit(exponent, expected):
     assert "growth" not in verdicts(short)  # not judged below 10⁸
 
 
-def test_decades_and_replications():
+def test_exponents_use_the_games_that_all_horizons_have():
+    rng = np.random.default_rng(4)
+    samples = {T: T**0.4 * rng.normal(1, 0.1, runs) for T, runs in zip(GROWN, (200, 100, 16), strict=True)}
+    shorter = {T: sample[:16] for T, sample in samples.items()}
+    assert (exponents(samples) == exponents(shorter)).all()
+
+
+def test_decades_and_stages():
     assert decades(10_000) == (10_000,)
     assert decades(250_000) == (10_000, 100_000, 250_000)
     assert decades(10**9)[-1] == 10**9
@@ -109,8 +117,12 @@ def test_decades_and_replications():
     for wrong in (9999, 10**9 + 1):
         with pytest.raises(hf.InvalidParameter, match="longest must be a whole number from 10000 to 1000000000"):
             decades(wrong)
-    assert [runs_of(200, T) for T in (10**6, 10**7, 10**8)] == [100, 100, 16]
-    assert runs_of(8, 10**8) == 8
+    assert stages(20_000) == [(20_000, 200)]
+    assert stages(10**6) == [(10**6, 200)]
+    assert stages(2 * 10**6) == [(10**6, 200), (2 * 10**6, 100)]
+    assert stages(10**9)[-1] == (10**9, 16)
+    with pytest.raises(hf.InvalidParameter, match="longest must be"):
+        stages(2 * 10**9)
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ import numpy as np
 from holdfast.bounds import theorem_1
 from holdfast.environments import Bernoulli, ConstrainedBernoulli, Environment, PiecewiseConstant, Reversal
 from holdfast.environments.searched_worlds import Found, found_worlds
-from holdfast.evidence.growth import GAMES, Samples, decades, late, never_overtaken, runs_of, samples_of
+from holdfast.evidence.growth import GAMES, Samples, decades, late, never_overtaken, samples_of, stages
 from holdfast.evidence.measures import exponents
 from holdfast.layouts import Array
 from holdfast.number_format import three_digits
@@ -343,7 +343,7 @@ def judged(
     told
         Called with the name of each setting when it is played.
     """
-    size = RunSettings(replications, horizon, n_arms, seed)
+    size, plan = RunSettings(replications, horizon, n_arms, seed), stages(longest)
     settings = seven(n_arms, horizon)
     settings[LONG] = Setting(Bernoulli.with_gap(n_arms, HARD_GAP), HARD_COST, 100 * horizon)
     settings[ADVERSARIAL] = Setting(Reversal(n_arms, horizon), HARD_COST, horizon)
@@ -365,12 +365,12 @@ def judged(
         excess.append((means[OWN] - means[PAPER]) / world.bound)
     long: dict[tuple[str, str], Samples] = {}
     for game in GAMES:
-        if game.kind != "adversarial":
-            setting = Setting(game.losses(longest), game.cost, longest)
-            match = replace(setting.match, checkpoints=decades(longest))
-            played = play((match,), replications=runs_of(replications, longest), seed=size.seed, backend=backend)
-            long |= {(game.name, policy): samples for policy, samples in samples_of(played).items()}
-            told(game.name)
+        for T, runs in plan if game.kind != "adversarial" else ():
+            match = replace(Setting(game.losses(T), game.cost, T).match, checkpoints=decades(T))
+            played = play((match,), replications=min(replications, runs), seed=size.seed, backend=backend)
+            for policy, samples in samples_of(played).items():
+                long[game.name, policy] = {**samples, **long.get((game.name, policy), {})}  # the larger sample stays
+        told(game.name)
     return judge(claims(settings, searched, np.array(excess), long), Evidence(tables, size))
 
 

@@ -32,8 +32,11 @@ SHORTEST, LONGEST = 10_000, 10**9
 DEFAULT, QUICK = 10**6, 10**5
 """The longest T unless another is given, and for a first look."""
 
-MOST_RUNS, FEW, MANY_ROUNDS = 100, 16, 10**7
-"""Replications of two policies at most; of games of more than so many rounds, or of every policy; those rounds."""
+FEW = 16
+"""Replications where every policy plays."""
+
+STAGES = ((10**6, 200), (10**7, 100), (LONGEST, FEW))
+"""Where two policies play: T up to this one, and replications. Early on costs differ by little and need many."""
 
 Kind = Literal["stochastic", "constrained", "ties", "adversarial"]
 Samples = Mapping[int, Array]
@@ -84,9 +87,15 @@ def decades(longest: int) -> tuple[int, ...]:
     return (*(T for k in range(4, 10) if (T := 10**k) < longest), longest)
 
 
-def runs_of(replications: int, longest: int) -> int:
-    """Replications of two policies up to `longest` rounds, of those asked for."""
-    return min(replications, FEW if longest > MANY_ROUNDS else MOST_RUNS)
+def stages(longest: int) -> list[tuple[int, int]]:
+    """The longest T of each stage, and its replications.
+
+    >>> stages(100_000_000)
+    [(1000000, 200), (10000000, 100), (100000000, 16)]
+    """
+    longest = decades(longest)[-1]
+    last = next(i for i, (T, _) in enumerate(STAGES) if longest <= T)
+    return [*STAGES[:last], (longest, STAGES[last][1])]
 
 
 # ---- playing ----

@@ -76,7 +76,12 @@ def growth(samples: Mapping[int, Array]) -> Estimate:
 
 
 def exponents(samples: Mapping[int, Array]) -> Array:
-    """A sample whose mean is the exponent and whose spread is that of the exponent, to first order."""
+    """A sample whose mean is the exponent and whose spread is that of the exponent, to first order.
+
+    Replications that all horizons have are used: those of one number are the same game.
+    """
+    common = min(map(len, samples.values()))
+    samples = {T: sample[:common] for T, sample in samples.items()}
     places = np.log(np.array(list(samples), dtype=np.float64))
     weights = (places - places.mean()) / np.sum((places - places.mean()) ** 2)
     slope = float(sum(w * math.log(sample.mean()) for w, sample in zip(weights, samples.values(), strict=True)))
