@@ -71,6 +71,14 @@ def test_players_and_one_player_are_shown(url):
 MEASURES = "latency=0:10:3,price=0:0.02,error=0.9"
 
 
+def test_the_losses_of_all_arms_are_reported_from_the_shell(url):
+    begin = ("--policy", "hedge-switch", "--arms", "a,b", "--switching-cost", "0.3")
+    id = run("ask", url, "g", *begin).split()[0]
+    assert run("tell", url, "g", id, "--losses", "a=0.25,b=0.5") == "told\n"
+    assert run("observe", url, "g", "a=0.125", "b=0.75") == "done\n"
+    assert hf.open(url, "g").history.record.select("a", "b").rows() == [(0.25, 0.5), (0.125, 0.75)]
+
+
 def test_what_was_measured_is_reported_from_the_shell(url):
     begin = (
         "--policy",

@@ -156,8 +156,8 @@ def test_a_change_that_ends_in_an_error_changes_nothing(place):
 
     def fail():
         with router.store.transaction(1, writing=True) as transaction:
-            transaction.append(Events(forgotten=[1], removed=[2]))
-            transaction.save(transaction.head._replace(asked=99, switches=50), "{}")
+            events = Events(forgotten=[1], removed=[2])
+            transaction.save(transaction.head._replace(asked=99, switches=50), "{}", events)
             assert [block.number for block in transaction.blocks("after", 0, 9)][:2] == [1, 3]
             raise ZeroDivisionError
 

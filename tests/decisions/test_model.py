@@ -18,6 +18,7 @@ from model import Model
 from places import KINDS, Clock, Place, fresh_schema
 
 import holdfast as hf
+from holdfast.decisions.models import Events
 from holdfast.decisions.stores import store_at
 
 pytestmark = pytest.mark.slow
@@ -37,7 +38,7 @@ class Crash(Exception):
 
 def change_and_crash(router: hf.Router) -> None:
     with router.store.transaction(1, writing=True) as transaction:
-        transaction.save(transaction.head._replace(asked=10**6, block=10**6), "{}")
+        transaction.save(transaction.head._replace(asked=10**6, block=10**6), "{}", Events())
         raise Crash
 
 

@@ -21,6 +21,7 @@ from proxy import CuttingProxy
 from together import FORK, all_exact, together
 
 import holdfast as hf
+from holdfast.decisions.models import Events
 
 pytestmark = pytest.mark.slow
 
@@ -318,7 +319,7 @@ def test_a_process_killed_inside_a_transaction_leaves_nothing(lasting_place):
     def die_in_the_middle():
         mine = lasting_place.open()
         with mine.store.transaction(1, writing=True) as transaction:
-            transaction.save(transaction.head._replace(asked=99), None)
+            transaction.save(transaction.head._replace(asked=99), None, Events())
             transaction.blocks("open")  # so that it is written
             os.kill(os.getpid(), signal.SIGKILL)
 

@@ -12,7 +12,9 @@ import pytest
 from service import GAME, InThread, ask, opened, problem
 
 import holdfast as hf
+from holdfast.decisions.executor import Call
 from holdfast.service.api import OPERATIONS
+from holdfast.service.games import make_all
 from holdfast.service.openapi import document
 
 
@@ -247,6 +249,17 @@ def test_requests_that_wait_are_written_together(tmp_path):
         assert calls == 800
         assert commits < 0.7 * calls
         assert web("GET", "/v1/games/game/summary").json["told"] == 400
+
+
+def test_a_call_that_fails_does_not_spoil_those_written_with_it():
+    router = hf.open("memory:", "game", hf.Exp3(arms=["a", "b"]), seed=1)
+
+    def fails(view, again):
+        raise ZeroDivisionError
+
+    first, error, last = make_all(router.executor, [router.ask_call(2), Call(fails), router.ask_call(1)])
+    assert (len(first), type(error), len(last)) == (2, ZeroDivisionError, 1)
+    assert router.rounds == 3
 
 
 # ---- the document

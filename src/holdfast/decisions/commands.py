@@ -105,6 +105,7 @@ def add_to(app: typer.Typer, old_forms: typer.Typer) -> None:
         "pin": pin,
         "unpin": unpin,
         "end": end,
+        "observe": observe,
         "settle": settle,
         "backup": backup,
         "restore": restore,
@@ -182,13 +183,17 @@ def tell(
         typer.Option(metavar="NAME=VALUE", help="Instead of a loss, by the game's scale: latency=1.3."),
     ] = None,
     error: Annotated[bool, typer.Option("--error", help="Instead of a loss: it failed.")] = False,
+    losses: Annotated[
+        list[str] | None, typer.Option(metavar="ARM=LOSS", help="Instead of a loss, those of all arms: a=0.2,b=0.7.")
+    ] = None,
     as_json: AsJson = False,
     allow: Allow = None,
 ) -> None:
     """Report the loss of a decision; reported twice, it counts once."""
     measures = {key: _numbers("measured", key, text, 1)[0] for key, text in _assigned("measured", measured)}
     with open_game(_store(url), name, allow=allow or ()) as router:
-        receipt = router.tell(id, loss, reward=reward, error=error, **measures)
+        every = _losses(router, losses) if losses else None
+        receipt = router.tell(id, loss, reward=reward, error=error, losses=every, **measures)
     print(json.dumps(receipt._asdict()) if as_json else "told" if receipt.new else "told before")
 
 
@@ -328,6 +333,21 @@ def end(
     with open_game(_store(url), name, allow=allow or ()) as router:
         ended = router.end(key)
     print(json.dumps({"ended": ended}) if as_json else "ended" if ended else "there was none")
+
+
+def observe(
+    url: Url,
+    name: Name,
+    losses: Annotated[list[str], typer.Argument(metavar="ARM=LOSS...", help="What each arm lost.")],
+    as_json: AsJson = False,
+    allow: Allow = None,
+) -> None:
+    """What all arms lost in a round without a decision, for a policy that sees all losses."""
+    _operate(url, name, as_json, allow, lambda router: router.observe(_losses(router, losses)))
+
+
+def _losses(router: Router, given: list[str]) -> dict[int | str, float]:
+    return {_arm(router, arm): _numbers("losses", arm, text, 1)[0] for arm, text in _assigned("losses", given)}
 
 
 def _operate(url: str, name: str, as_json: bool, allow: list[str] | None, work: Callable[[Router], None]) -> None:

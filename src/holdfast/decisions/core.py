@@ -21,12 +21,13 @@ import math
 from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from holdfast.decisions.codec import block_text, block_values
-from holdfast.decisions.models import Ask, Block, Decision, Events, Head, Loss, Receipt
+from holdfast.decisions.all_losses import last_known, learn, look_ahead, losses_by_arm
+from holdfast.decisions.codec import block_text, block_values, undamaged
+from holdfast.decisions.models import Ask, Block, Decision, Events, Head, Loss, Receipt, Seen
 from holdfast.decisions.settings import WINDOW, stand_in_for
 from holdfast.decisions.setup import Setup, State, parts_of
 from holdfast.errors import (
@@ -57,6 +58,9 @@ class Reads(Protocol):
     def losses(self, first: int, last: int) -> list[Loss]:
         """The losses of some blocks."""
 
+    def seen(self, first: int, last: int) -> list[Seen]:
+        """The losses of all arms in the rounds of some blocks."""
+
     def asked(self, request: str) -> list[tuple[Ask, Block]]:
         """What was handed out under a request, in order."""
 
@@ -74,6 +78,8 @@ class View:
     """Those that were read, by number: at the beginning, those of which losses are reported."""
     losses: dict[tuple[int, int], Loss]
     """What is known of the rounds whose losses are reported, by block and round."""
+    seen: dict[tuple[int, int], dict[int, float]] = field(default_factory=dict)
+    """The losses of all arms that are reported, by block and round."""
     events: Events = field(default_factory=Events)
     learnt: State | None = None
     """The state, where this transaction has changed it."""
@@ -128,6 +134,7 @@ def ask(
     named: bool,
     available: Collection[int | str] | None = None,
     key: str | None = None,
+    forecast: Any = None,
 ) -> list[Decision] | HoldfastError:
     """Up to `n` decisions; fewer only where the policy waits for losses.
 
@@ -151,6 +158,8 @@ def ask(
         The arms that can be played; without it, all that are not paused.
     key
         The conversation that the rounds belong to.
+    forecast
+        Losses expected in this and the next rounds, for a policy that sees those of all arms.
     """
     if (again or named) and (before := asked_before(view, request)):
         return before
@@ -173,6 +182,9 @@ def ask(
     if head.next_idle is not None:
         _end_idle(view, clock)
     call = Handing(clock, request, announced.get("switching_cost"), down)
+    if forecast is not None and not setup.sees_all:
+        rule = f"must be left out: {setup.policy.label} does not see the losses of all arms"
+        return InvalidParameter("forecast", rule, forecast)
     if setup.pin is not None and setup.pin[1] > clock and setup.pin[0] not in down:
         return _hand_out_pinned(view, setup.pin[0], n, call, value[1])
     if key is not None:
@@ -186,6 +198,11 @@ def ask(
             break
         else:
             settle_due(view, clock)
+            if setup.sees_all:
+                try:
+                    look_ahead(setup, view.state().learner, forecast, down)
+                except InvalidParameter as refusal:
+                    return refusal
             for block in _begin(view, n - len(given), clock, value):
                 _enter(view, block)
                 given += _hand_out(view, n - len(given), call)
@@ -260,7 +277,7 @@ def _hand_out(view: View, n: int, call: Handing) -> list[Decision]:
     head, setup = view.head, view.setup
     number, arm, probability = head.current, head.arm, head.probability
     rounds = range(head.handed, min(head.handed + n, head.rounds))
-    if call.down:
+    if call.down and not setup.sees_all:  # which has drawn among the others
         block = view.block(number)
         arm, probability = _next_best(view, block, call.down)
         stretches = [*json.loads(block.played or "[]"), (rounds.start, len(rounds), arm, probability)]
@@ -273,16 +290,18 @@ def _hand_out(view: View, n: int, call: Handing) -> list[Decision]:
             view.change(view.block(number)._replace(due=due))
             next_due = due if next_due is None else min(due, next_due)
     if arm != head.last_arm:
-        head = _switched(view, call.cost)
+        head = _switched(view, arm, call.cost)
     view.head = head._replace(handed=rounds.stop, last_arm=arm, asked=asked, clock=call.clock, next_due=next_due)
     name, id_of = setup.names[arm], setup.ids.id_of
     return [Decision(id_of(number, round), name, probability, number, call.clock) for round in rounds]
 
 
-def _switched(view: View, announced: float | None) -> Head:
-    """The head after a switch that was paid for."""
-    head = view.head
-    cost = getattr(view.setup.policy, "switching_cost", None) if announced is None else announced
+def _switched(view: View, arm: int, announced: float | None) -> Head:
+    """The head after a switch to `arm` that was paid for."""
+    head, setup = view.head, view.setup
+    cost = getattr(setup.policy, "switching_cost", None) if announced is None else announced
+    if isinstance(cost, tuple):  # a table: the first play costs nothing
+        cost = cost[setup.active.index(head.last_arm)][setup.active.index(arm)] if head.last_arm >= 0 else 0.0
     paid = tuple(exact_sum([*head.paid, float(cost)])) if cost else head.paid
     return head._replace(switches=head.switches + 1, paid=paid)
 
@@ -299,7 +318,7 @@ def _hand_out_pinned(view: View, arm: int, n: int, call: Handing, bounds: tuple[
     view.blocks[number] = view.events.begun[number] = block
     view.events.asks.append(Ask(number, 0, n, call.clock, call.request))
     if arm != head.last_arm:
-        head = _switched(view, call.cost)
+        head = _switched(view, arm, call.cost)
     view.head = head._replace(block=number, last_arm=arm, asked=asked, clock=call.clock, next_due=next_due)
     return setup.decisions(block, range(n), call.clock)
 
@@ -438,6 +457,10 @@ def _tell_one(view: View, report: Report, clock: float) -> Receipt | HoldfastErr
     counts = block.settled_order is None and round < handed and low <= loss <= high
     if not counts or (number, round) in view.losses:
         return _repeated_or_refused(view, report, handed, clock)
+    if view.setup.sees_all and view.setup.learns_from(block):
+        refusal = _learn_all(view, block, view.seen.get((number, round)))
+        if refusal is not None:
+            return refusal
     _record(view, block, Loss(number, round, loss, clock, 0))
     block = block._replace(told=block.told + 1, losses=tuple(exact_sum([*block.losses, loss])))
     view.change(block)
@@ -450,9 +473,76 @@ def _record(view: View, block: Block, loss: Loss) -> None:
     """Keep a loss, and how many rounds late it is."""
     view.losses[loss.block, loss.round] = loss
     view.events.losses.append(loss)
+    if (loss.block, loss.round) in view.seen:
+        seen = json.dumps(view.seen[loss.block, loss.round])
+        view.events.seen.append(Seen(loss.block, loss.round, loss.at, seen))
     head = view.head
     heard, late = head.heard + 1, head.asked - block.first - loss.round - 1
     view.head = head._replace(heard=heard, lateness=head.lateness + (late - head.lateness) / min(heard, WINDOW))
+
+
+def _learn_all(view: View, block: Block, losses: Mapping[int, float] | None) -> InvalidParameter | None:
+    """The policy observes what all arms lost in a round; or why it cannot, and nothing has changed."""
+    setup = view.setup
+    if losses is None:
+        rule = f"must be those of all arms for {setup.policy.label}: tell(id, losses=...)"
+        return InvalidParameter("loss", rule, "one loss")
+    return learn(setup, view.state().learner, block_values(setup.policy, setup.game.name, block), losses)
+
+
+def observe(
+    view: View, again: bool, *, losses: Any, announced: Mapping[str, float], now: float, at: float, request: str
+) -> HoldfastError | None:
+    """What all arms lost in a round that nobody asked for: a block without rounds.
+
+    Parameters
+    ----------
+    view
+        The game.
+    again
+        Whether this call may have been made before, when a connection was lost.
+    losses
+        By arm.
+    announced
+        As in `ask`.
+    now
+        The time by the caller's clock.
+    at
+        When it was.
+    request
+        The name of this call; made again, it changes nothing.
+    """
+    setup, clock = view.setup, max(now, view.head.clock)
+    if again and view.reads.asked(request):
+        return None
+    if not setup.sees_all:
+        rule = f"must be told of decisions: {setup.policy.label} learns from the arms that it draws"
+        return InvalidParameter("losses", rule, losses)
+    settle_due(view, clock)
+    if _is_open(view, view.head.current):
+        return OutOfTurn("a decision waits for its losses: report them with tell(id, losses=...), see open_decisions")
+    learner = view.state().learner.copy()
+    try:
+        by_arm = losses_by_arm(setup, losses, setup.bounds)
+        value, _ = announced_value(setup.policy, {"switching_cost": None, **announced})
+        look_ahead(setup, learner, None, _down(setup, clock, None))
+    except (InvalidParameter, OutOfTurn) as refusal:
+        return refusal
+    values = learner.begin_some(value, 1.0)[0]
+    refused = learn(setup, learner, values, by_arm)
+    if refused is not None:
+        return refused
+    view.state().learner = learner
+    head, data = view.head, block_text(setup, values.tolist())
+    number, order, arm = head.block + 1, head.settled + 1, setup.active[int(values[0])]
+    block = Block(number, None, arm, 0, float(values[2]), clock, None, 0, data, head.asked)
+    block = block._replace(settled_order=order, settled_at=clock, total=0.0)
+    view.blocks[number] = view.events.begun[number] = block
+    view.events.asks.append(Ask(number, 0, 0, clock, request))
+    view.events.seen.append(Seen(number, 0, at, json.dumps(by_arm)))
+    _enter(view, block)
+    view.head = view.head._replace(settled=order, clock=clock)
+    return None
 
 
 def _not_there(head: Head, id: str, number: int) -> HoldfastError:
@@ -476,13 +566,23 @@ def _repeated_or_refused(view: View, report: Report, handed: int, clock: float) 
     if before is not None and before.loss != loss:
         return AlreadyTold(id, before.loss, loss)
     if before is not None and not before.late:
-        return Receipt(id, False)
+        return _other_losses(view, id, number, round) or Receipt(id, False)
     if before is None:
         _record(view, block, Loss(number, round, loss, clock, 1))
         view.change(block._replace(late=block.late + 1))
     if block.settled_at is None:
         raise BadStore(f"the store is damaged: block {number} has a late loss and is not settled")
     return TooLate(id, loss, block.settled_at, f"block {number} was settled without it")
+
+
+def _other_losses(view: View, id: str, number: int, round: int) -> AlreadyTold | None:
+    """An error where other losses of the other arms are recorded."""
+    given = view.seen.get((number, round), {})
+    stored = [seen for seen in view.reads.seen(number, number) if seen.round == round] if given else []
+    with undamaged(f"the losses of block {number}"):
+        recorded = {int(arm): float(loss) for seen in stored for arm, loss in json.loads(seen.losses).items()}
+    pairs = [(recorded[arm], loss) for arm, loss in given.items() if arm in recorded and recorded[arm] != loss]
+    return AlreadyTold(id, *pairs[0]) if pairs else None
 
 
 # ---- settling
@@ -530,7 +630,10 @@ def settle(view: View, block: Block, clock: float) -> None:
         total, weight = normalised_total(setup.policy, bounds, pieces, float(rounds)), float(rounds)
         if block.key is not None:  # a conversation: the mean of its losses, for each round that the policy drew
             total, weight = total / rounds * values[1], values[1]
-        state.learner.observe(values, total, weight)
+        if not setup.sees_all:
+            state.learner.observe(values, total, weight)
+        elif missing:  # else it has observed the losses of all arms
+            learn(setup, state.learner, values, last_known(setup, state.learner))
     for arm, part in parts_of(block, block.rounds, lambda: _losses_of(view, block.number)).items():
         state.arms[arm].add(part, block)
     head = view.head

@@ -26,7 +26,7 @@ from holdfast.decisions.core import View
 from holdfast.decisions.setup import Setup, State
 from holdfast.decisions.stores.forks import ROUTER, drop_waiting_in_children, lock_across_forks
 from holdfast.decisions.stores.sql import ConnectionLost, Rounds, Store, Transaction, nested
-from holdfast.errors import BadStore, HoldfastError, StoreError
+from holdfast.errors import BadStore, StoreError
 from holdfast.policies.policy import Policy
 
 T = TypeVar("T")
@@ -61,25 +61,17 @@ class Waiting:
     """Whether it may have been made before."""
     done: bool = False
     answer: Any = None
-    error: BaseException | None = None
+    """What the rule returned, or the error that it ended in."""
     given_up: bool = False
     """Whether nobody waits for it any more."""
     wake: Callable[[], None] | None = None
     """Called when it is done, by the thread that made it."""
 
-    def end(self, answer: Any = None, error: BaseException | None = None) -> None:
+    def end(self, answer: Any) -> None:
         """It is done."""
-        self.answer, self.error, self.done = answer, error, True
+        self.answer, self.done = answer, True
         if self.wake is not None:
             self.wake()
-
-    def result(self) -> Any:
-        """The answer, if it is none that must be raised."""
-        if self.error is not None:
-            raise self.error
-        if isinstance(self.answer, HoldfastError):
-            raise self.answer
-        return self.answer
 
 
 class Executor:
@@ -122,34 +114,25 @@ class Executor:
             finally:
                 self._abandon(mine)
             return self._result_by(mine, seconds)
-        answer = self.execute_all([call])[0]
-        if isinstance(answer, BaseException):
-            raise answer
-        return answer
-
-    def execute_all(self, calls: Sequence[Call]) -> list[Any]:
-        """Make calls, together with all that wait; for each its answer, or the error that it ended in."""
-        if self._lock._is_owned():
-            raise nested(self.store.url)
-        mine, deadline = [Waiting(call) for call in calls], time.monotonic() + self._timeout
-        self._queue.extend(mine)
+        mine, deadline = Waiting(call), time.monotonic() + self._timeout
+        self._queue.append(mine)
         try:
-            while not all(one.done for one in mine):
+            while not mine.done:
                 left = deadline - time.monotonic()
                 if self._lock.acquire(timeout=min(left, LOOK) if left > 0 else LOOK):
-                    while not all(one.done for one in mine):
-                        self._run(self._next_calls(), deadline)
+                    while not mine.done:
+                        self._make_queued(deadline)
                 elif time.monotonic() >= deadline:
-                    for one in mine:
-                        self._give_up(one)  # unless it is being made: whoever makes it has a deadline
+                    self._give_up(mine)  # unless it is being made: whoever makes it has a deadline
         except BaseException:
-            for one in mine:
-                self._give_up(one)
+            self._give_up(mine)
             raise
         finally:
             if self._lock._is_owned():
                 self._lock.release()
-        return [one.answer if one.error is None else one.error for one in mine]
+        if isinstance(mine.answer, BaseException):
+            raise mine.answer
+        return mine.answer
 
     async def execute_async(self, call: Call, seconds: float | None = None) -> Any:
         """The same for an event loop, which goes on meanwhile."""
@@ -178,28 +161,19 @@ class Executor:
         """Queue a call for the thread that makes them, started if there is none."""
         with self._for_thread:
             if not self._has_thread:
-                Thread(target=self._make_queued, name="holdfast calls", daemon=True).start()
+                Thread(target=self._make_in_thread, name="holdfast calls", daemon=True).start()
                 self._has_thread = True
             self._queue.append(mine)
             self._for_thread.notify()
 
-    def _make_queued(self) -> None:
+    def _make_in_thread(self) -> None:
         while True:
             with self._for_thread:
                 if not self._for_thread.wait_for(lambda: self._queue, IDLE):
                     self._has_thread = False
                     return
             with self._lock:
-                calls = self._next_calls()
-                if calls:
-                    self._run(calls, time.monotonic() + self._timeout)
-
-    def _next_calls(self) -> list[Waiting]:
-        calls: list[Waiting] = []
-        with suppress(IndexError):
-            while len(calls) < MOST_TOGETHER:
-                calls.append(self._queue.popleft())
-        return calls
+                self._make_queued(time.monotonic() + self._timeout)
 
     def _abandon(self, mine: Waiting) -> None:
         """Nobody waits for it any more, whether it is done or not."""
@@ -213,45 +187,53 @@ class Executor:
             raise StoreError(
                 f"{self.store.url} has not answered within {seconds:g} s; whether the call was made is not known"
             )
-        return mine.result()
+        if isinstance(mine.answer, BaseException):
+            raise mine.answer
+        return mine.answer
 
     def _give_up(self, mine: Waiting) -> None:
         """Take a call back, if nobody is making it."""
         with suppress(ValueError, RuntimeError):
             self._queue.remove(mine)
             text = f"{self.store.url}: other threads kept it busy for too long; nothing was changed"
-            mine.end(error=StoreError(text))
+            mine.end(StoreError(text))
 
-    def _run(self, batch: list[Waiting], deadline: float) -> None:
-        """Make calls in one transaction; again while connections are lost, for a while."""
-        begun, delay = time.monotonic(), WAIT
+    def _make_queued(self, deadline: float) -> None:
+        """Make the calls that wait, in one transaction; again while connections are lost, for a while."""
+        batch: list[Waiting] = []
+        with suppress(IndexError):
+            while len(batch) < MOST_TOGETHER:
+                batch.append(self._queue.popleft())
+        begun, delay, together = time.monotonic(), WAIT, len(batch)
         try:
-            while True:
+            while left := [waiting for waiting in batch if not waiting.done]:
+                these = left[:together]
                 try:
-                    answers = self._transact(batch, deadline)
-                    break
+                    answers = self._transact(these, deadline)
                 except ConnectionLost as lost:
                     late = time.monotonic() - begun + delay > self._retry
-                    if late or all(waiting.given_up for waiting in batch):
-                        return _end_all(batch, lost)
+                    if not late and not all(waiting.given_up for waiting in these):
+                        for waiting in left:
+                            waiting.again = True
+                        time.sleep(delay)
+                        delay = min(2 * delay, 1.0)
+                        continue
+                    answers = [lost] * len(left)
+                except StoreError as error:
+                    answers = [error] * len(left)
                 except Exception as error:
-                    if len(batch) == 1 or isinstance(error, StoreError):
-                        return _end_all(batch, error)
-                    for waiting in batch:  # one of them is the reason, and must not spoil the others
-                        self._run([waiting], deadline)
-                    return None
-                for waiting in batch:
-                    waiting.again = True
-                time.sleep(delay)
-                delay = min(2 * delay, 1.0)
+                    if len(these) > 1:
+                        together = 1  # one of them is the reason, and must not spoil the others
+                        continue
+                    answers = [error]
+                for waiting, answer in zip(left, answers, strict=False):
+                    waiting.end(answer)
         except BaseException:  # Ctrl-C: the others' calls are made by whoever comes next
             for waiting in reversed(batch):
                 if not waiting.done:
                     waiting.again = True
                     self._queue.appendleft(waiting)
             raise
-        for waiting, answer in zip(batch, answers, strict=True):
-            waiting.end(answer)
 
     def _transact(self, batch: Sequence[Waiting], deadline: float) -> list[Any]:
         known, self._known = self._known, None
@@ -272,10 +254,9 @@ class Executor:
             if view.learnt is not None:
                 after = after._replace(state_version=token_hex(8))
             if after != head or view.events.losses or view.events.changed:
-                transaction.append(view.events)
                 text = None if view.learnt is None else state_text(view.setup, view.learnt)
                 revision += 1
-                transaction.save(after._replace(revision=revision), text)
+                transaction.save(after._replace(revision=revision), text, view.events)
         self._revision = max(revision, self._revision)
         self.setup = view.setup
         self._known = known if view.learnt is None else (after.state_version, view.learnt)
@@ -319,11 +300,6 @@ def stored_state(setup: Setup, transaction: Transaction) -> State:
     current = transaction.blocks("number", transaction.head.current)
     is_open = [block for block in current if block.settled_order is None]
     return state_from(setup, transaction.head, transaction.state_text(), is_open[0] if is_open else None)
-
-
-def _end_all(batch: Sequence[Waiting], error: BaseException) -> None:
-    for waiting in batch:
-        waiting.end(error=error)
 
 
 def with_retries(work: Callable[[], T], retry: float) -> T:

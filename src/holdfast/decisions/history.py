@@ -164,6 +164,19 @@ class History:
                 return
             last = found[-1][0].number
 
+    @property
+    def record(self) -> pl.DataFrame:
+        """The losses of all arms, where they were reported: a row per round, a column per arm, as `replay` reads it."""
+        import polars as pl
+
+        names = self._executor.setup.names
+        found = self._executor.read(lambda transaction, _: transaction.seen(0, transaction.head.block))
+        with undamaged("the losses of all arms"):
+            rows = [{int(arm): float(loss) for arm, loss in json.loads(seen.losses).items()} for seen in found]
+            columns = {str(name): [row.get(arm) for row in rows] for arm, name in enumerate(names)}
+        schema = {"time": pl.Float64, **dict.fromkeys(columns, pl.Float64)}
+        return _with_times(pl.DataFrame({"time": [seen.at for seen in found], **columns}, schema=schema), "time")
+
     def export(self, out: str | Path) -> None:
         """Write `log` as CSV or parquet; a reader of the file sees the old log or the new one, never a part.
 

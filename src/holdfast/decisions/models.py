@@ -5,6 +5,7 @@
     Block      one block: its draw, the losses reported for it, when it was settled
     Ask        rounds of one block that one call handed out
     Loss       the loss of one round
+    Seen       the losses of all arms in one round
     Change     settings that were changed, when and why
     Events     what one transaction adds and changes
 
@@ -191,6 +192,16 @@ class Loss(NamedTuple):
     """1 when the block was settled before."""
 
 
+class Seen(NamedTuple):
+    """The losses of all arms in one round of a block."""
+
+    block: int
+    round: int
+    at: float
+    losses: str
+    """As JSON, by the numbers of the arms."""
+
+
 class Change(NamedTuple):
     """Settings that were changed."""
 
@@ -209,6 +220,7 @@ class Events:
     changed: dict[int, Block] = field(default_factory=dict)
     asks: list[Ask] = field(default_factory=list)
     losses: list[Loss] = field(default_factory=list)
+    seen: list[Seen] = field(default_factory=list)
     forgotten: list[int] = field(default_factory=list)
     """Blocks whose asks and losses are deleted."""
     removed: list[int] = field(default_factory=list)

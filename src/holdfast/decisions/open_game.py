@@ -97,9 +97,6 @@ def open(
     """
     if policy is not None and not isinstance(policy, Policy):
         raise InvalidParameter("policy", "must be a policy such as holdfast.Exp3(8)", policy)
-    if policy is not None and policy.sees == "all":
-        rule = "must see the loss of its own arm alone to play in a store; use policy.player() with save and load"
-        raise InvalidParameter("policy", rule, policy)
     checked_name("name", name)
     patient, wait = real_number("retry", retry, least=0), real_number("timeout", timeout, least=0)
     settings = given_settings(patience=patience, missing=missing, remember=remember, scale=scale, key_life=key_life)

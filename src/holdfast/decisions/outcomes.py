@@ -7,8 +7,9 @@ from math import isfinite
 from typing import Any, NamedTuple
 
 from holdfast.checks import real_number
+from holdfast.decisions.all_losses import losses_by_arm
 from holdfast.decisions.core import Answers, View, tell
-from holdfast.decisions.setup import Setup
+from holdfast.decisions.setup import Setup, players_of
 from holdfast.errors import HoldfastError, InvalidParameter
 from holdfast.players.losses import outside_range
 
@@ -35,20 +36,44 @@ class Outcome(NamedTuple):
         return scale.loss(error=self.error, **self.measures)
 
 
-def outcome_of(loss: Any = None, reward: Any = None, error: Any = False, **measures: Any) -> float | Outcome:
+class AllLosses(NamedTuple):
+    """What all arms lost in the round."""
+
+    losses: Any
+
+    def by_arm(self, view: View, block: int, round: int) -> tuple[float, dict[int, float]]:
+        """The loss of the arm that was played, and those of all arms by number."""
+        setup, known = view.setup, view.blocks.get(block)
+        bounds = setup.bounds if known is None else setup.bounds_of(known)
+        found = losses_by_arm(setup, self.losses, bounds)
+        if known is None:
+            return 0.0, found
+        arm = players_of(known, round + 1)[round][0]
+        if arm not in found:
+            raise InvalidParameter("losses", "must have that of the arm that was played", setup.name_of(arm))
+        return found[arm], found
+
+
+def outcome_of(
+    loss: Any = None, reward: Any = None, error: Any = False, losses: Any = None, **measures: Any
+) -> float | Outcome | AllLosses:
     """A loss, or an outcome that becomes one; an error unless exactly one kind is given."""
-    given = {"loss": loss is not None, "reward": reward is not None, "measures": bool(measures) or error is not False}
-    kinds = [name for name, is_given in given.items() if is_given]
-    if len(kinds) > 1:
-        raise InvalidParameter(", ".join(kinds), "must not be given together", (loss, reward, measures)[: len(kinds)])
+    kinds = {"loss": loss, "losses": losses, "reward": reward}
+    given = {name: value for name, value in kinds.items() if value is not None}
+    if measures or error is not False:
+        given["measures"] = measures
+    if len(given) > 1:
+        raise InvalidParameter(", ".join(given), "must not be given together", tuple(given.values()))
+    if losses is not None:
+        return AllLosses(losses)
     if reward is not None:
         return Outcome(real_number("reward", reward), False, {})
-    if loss is None and kinds:
+    if loss is None and given:
         return Outcome(None, error, measures)
     return loss if type(loss) is float and isfinite(loss) else real_number("loss", loss)
 
 
-Reported = tuple[str, int, int, float | Outcome]
+Reported = tuple[str, int, int, float | Outcome | AllLosses]
 """An outcome that somebody reports: id, block, round, outcome."""
 
 
@@ -62,6 +87,9 @@ def tell_outcomes(view: View, again: bool, *, reports: Sequence[Reported], now: 
                 known = view.blocks.get(block)
                 bounds = view.setup.bounds if known is None else view.setup.bounds_of(known)
                 losses.append((id, block, round, outcome.loss(view.setup, bounds)))
+            elif isinstance(outcome, AllLosses):
+                own, view.seen[block, round] = outcome.by_arm(view, block, round)
+                losses.append((id, block, round, own))
             else:
                 losses.append((id, block, round, outcome))
         except InvalidParameter as refusal:

@@ -221,6 +221,7 @@ class RemoteRouter(Router):
         loss_bound: float | None = None,
         available: Collection[int | str] | None = None,
         key: str | None = None,
+        forecast: Any = None,
         fallback: int | str | None = None,
         deadline: float | None = None,
     ) -> Decision | list[Decision]:
@@ -230,10 +231,10 @@ class RemoteRouter(Router):
         ----------
         n, request, switching_cost, loss_bound
             As in `Router.ask`.
-        available, key, fallback, deadline
+        available, key, forecast, fallback, deadline
             Not for a server.
         """
-        _check_left_out(available=available, key=key, fallback=fallback, deadline=deadline)
+        _check_left_out(available=available, key=key, forecast=forecast, fallback=fallback, deadline=deadline)
         body: dict[str, Any] = {
             "n": 1 if n is None else whole_number("n", n, least=1, most=MOST_AT_ONCE),
             "request": token_hex(8) if request is None else checked_name("request", request),

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, NoReturn, TypedDict, Unpack, cast, overload
 from holdfast.checks import one_of, real_number, whole_number
 from holdfast.decisions.changes import Wish, change, stand, wish
 from holdfast.decisions.codec import block_values
-from holdfast.decisions.core import Answers, ask, end, expire, tell
+from holdfast.decisions.core import Answers, ask, end, expire, observe, tell
 from holdfast.decisions.executor import Call, Executor, stored_state
 from holdfast.decisions.history import History
 from holdfast.decisions.ids import UNRECORDED, checked_name
@@ -46,6 +46,7 @@ class AskOptions(TypedDict, total=False):
     loss_bound: float | None
     available: Collection[int | str] | None
     key: str | None
+    forecast: Any
     fallback: int | str | None
     deadline: float | None
 
@@ -155,6 +156,7 @@ class Router:
         loss_bound: float | None = None,
         available: Collection[int | str] | None = None,
         key: str | None = None,
+        forecast: Any = None,
         fallback: int | str | None = None,
         deadline: float | None = None,
     ) -> Decision | list[Decision]:
@@ -177,6 +179,9 @@ class Router:
             A conversation: its first ask draws an arm, later ones stay with it, until `end(key)` or for as long as it
             is not idle for longer than `key_life`. It is learnt from when it has ended, by the mean of its losses,
             while others go on. Changing arms between conversations costs nothing, so λ = 0 fits.
+        forecast
+            Losses expected in this and the next rounds, for a policy that sees those of all arms: as in
+            `AllLossesPlayer.ask`.
         fallback
             The arm to answer with when the store fails, or does not answer within the deadline. Such a decision is not
             recorded (`Decision.recorded` is False): its loss cannot be reported, and nothing is learnt from it.
@@ -190,6 +195,7 @@ class Router:
             loss_bound=loss_bound,
             available=available,
             key=key,
+            forecast=forecast,
             fallback=fallback,
             deadline=deadline,
         )
@@ -231,6 +237,7 @@ class Router:
         loss_bound: float | None = None,
         available: Collection[int | str] | None = None,
         key: str | None = None,
+        forecast: Any = None,
         fallback: int | str | None = None,
         deadline: float | None = None,
     ) -> _Asking:
@@ -248,6 +255,7 @@ class Router:
             named=request is not None,
             available=available,
             key=None if key is None else checked_name("key", key),
+            forecast=forecast,
         )
         if fallback is not None:
             fallback = _checked_arm("fallback", fallback, self.policy)
@@ -287,7 +295,8 @@ class Router:
             Seconds after which a `StoreError` is raised. The loss may have been recorded or not: report it again.
         outcome
             Instead of a loss: ``reward=``, of which the loss is lowest + highest − reward; or what was measured, by the
-            names of the game's `Scale`; or ``error=True``.
+            names of the game's `Scale`; or ``error=True``; or ``losses=``, those of all arms, by arm or in their order,
+            which a policy that sees all losses needs.
         """
         pairs, one = reported_pairs(id, loss, outcome)
         seconds = None if deadline is None else _checked_deadline(deadline)
@@ -339,6 +348,39 @@ class Router:
         rule: Callable[..., Answers] = tell if plain else tell_outcomes
         return Call(partial(rule, reports=reports, now=checked_time(self._clock)), rounds), refused
 
+    def observe(
+        self,
+        losses: Mapping[Any, float] | Iterable[float],
+        *,
+        at: datetime | None = None,
+        switching_cost: float | None = None,
+    ) -> None:
+        """What all arms lost in a round without a decision, so that a policy that sees all losses learns from it.
+
+        It moves as if it had been asked. A policy that learns from its own draws cannot use such losses.
+
+        Parameters
+        ----------
+        losses
+            By arm, or in the order of the arms.
+        at
+            When that was, with its zone; now, if left out. It is kept in the history.
+        switching_cost
+            λ of the round, where it is announced.
+        """
+        now = checked_time(self._clock)
+        if at is not None and (not isinstance(at, datetime) or at.tzinfo is None):
+            raise InvalidParameter("at", "must be a datetime with its zone", at)
+        rule = partial(
+            observe,
+            losses=losses if isinstance(losses, Mapping) else list(losses),
+            announced={} if switching_cost is None else {"switching_cost": switching_cost},
+            now=now,
+            at=now if at is None else at.timestamp(),
+            request=token_hex(8),
+        )
+        self._executor.execute(Call(rule))
+
     def end(self, key: str) -> bool:
         """End a conversation, so that it is learnt from when its losses are in. False if there was none."""
         rule = partial(end, key=checked_name("key", key), now=checked_time(self._clock))
@@ -386,6 +428,15 @@ class Router:
         One number for each arm of `policy`.
         """
         return self._executor.read(probabilities_of)
+
+    @property
+    def certificate(self) -> float:
+        """What a policy that sees all losses has cost more than the best of its paths, as `AllLossesPlayer` says."""
+        policy = self.policy
+        if policy.sees != "all":
+            raise OutOfTurn(f"{policy.label} has no certificate: it does not see the losses of all arms")
+        learner = self._executor.read(lambda transaction, setup: stored_state(setup, transaction).learner)
+        return float(policy.certificate(learner.state))  # type: ignore[attr-defined]  # such policies have one
 
     @property
     def open_decisions(self) -> list[Decision]:

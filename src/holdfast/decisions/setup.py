@@ -39,6 +39,8 @@ class Setup:
     """The range of a loss, unless another one is announced with a block."""
     announces: str | None
     """What the policy is told at the beginning of a block."""
+    sees_all: bool
+    """Whether the policy is told the losses of all arms."""
     has_patience: bool
     follows_lateness: bool
     """Whether patience depends on the lateness seen."""

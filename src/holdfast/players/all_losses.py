@@ -82,15 +82,12 @@ class AllLossesPlayer(Player, sees="all"):
         if switching_cost is not None or self._announced:
             announced, _ = announced_value(policy, {"switching_cost": switching_cost})
         if available is not None or forecast is not None:
-            rows = None if forecast is None else self._checked_forecast(forecast)
+            rows = None if forecast is None else checked_forecast(policy, self._state, forecast)
             closed = None if available is None else self._closed(available)
             if rows is not None:
-                self._state.forecast[: rows.size] = rows.ravel()
-                self._state.first[0], self._state.rows[0] = 0.0, len(rows)
+                use_forecast(self._state, rows)
             if closed is not None:
-                self._state.shut[:] = closed[0]
-                self._state.closed[: closed.size] = closed.ravel()
-                self._state.closed_rows[0] = len(closed)
+                use_available(self._state, closed)
         arm, self._left = game.begin(announced)
         if arm != self._playing:
             self._playing = arm
@@ -118,56 +115,15 @@ class AllLossesPlayer(Player, sees="all"):
             raise InvalidParameter("losses", rule, losses) from None
         refused = self._game.observe_all(given, self._low, self._unit, self._stale)
         if refused:
-            self._refuse_loss(refused)
+            raise refused_loss(self.policy, self._state, refused, given)
         self._left = 0
         self._rounds += 1
 
     def _by_name(self, losses: Mapping[Any, Any]) -> Array:
         found = np.full(self.policy.n_arms, np.nan)
         for arm, loss in losses.items():
-            found[self._index(arm)] = np.nan if loss is None else real_number(f"loss of {arm!r}", loss)
+            found[number_of(self.policy, arm)] = np.nan if loss is None else real_number(f"loss of {arm!r}", loss)
         return found
-
-    def _index(self, arm: object) -> int:
-        """The number of an arm."""
-        arms = self.policy.arms
-        if arms is None:
-            return whole_number("arm", arm, least=0, most=self.policy.n_arms - 1)
-        return arms.index(one_of("arm", arm, arms))
-
-    def _refuse_loss(self, refused: int) -> None:
-        """An error that names the arm."""
-        i = abs(refused) - 1
-        arm = i if self.policy.arms is None else self.policy.arms[i]
-        if refused > 0:
-            raise outside_range(f"loss of {arm!r}", self._bounds, 1, float(self._given[i]))
-        age = int(self._state.age[i]) if self._rounds else 0
-        rule = f"must be given: it was not for the last {age} rounds, and the policy's stale is {int(self._stale)}"
-        if not self._rounds:
-            rule = "must be given in the first round"
-        raise InvalidParameter(f"loss of {arm!r}", rule, None)
-
-    def _checked_forecast(self, forecast: Any) -> Array:
-        """Normalised rows, no more than are looked at."""
-        K, most = self.policy.n_arms, len(self._state.forecast) // self.policy.n_arms
-        rule = f"must be a table of finite numbers with a row for each round and {K} columns, one for each arm"
-        if most == 0:
-            raise InvalidParameter("forecast", "must be left out: the policy has forecast_rounds=0", forecast)
-        if isinstance(forecast, Mapping):
-            columns = {self._index(arm): values for arm, values in forecast.items()}
-            if len(columns) < K:
-                raise InvalidParameter("forecast", f"must have a list of losses for each of the {K} arms", forecast)
-            forecast = [list(row) for row in zip(*(columns[i] for i in range(K)), strict=False)]
-        try:
-            table = np.array(forecast, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise InvalidParameter("forecast", rule, forecast) from None
-        if table.ndim == 1:
-            table = table.reshape(1, -1)
-        if table.ndim != 2 or table.shape[1] != K or len(table) == 0 or not np.isfinite(table).all():
-            raise InvalidParameter("forecast", rule, forecast)
-        normalised: Array = np.clip((table[:most] - self._low) / self._unit, -1e6, 1e6)
-        return normalised
 
     def _closed(self, available: Any) -> Array:
         """1 where an arm is not available, a row for each round."""
@@ -176,7 +132,7 @@ class AllLossesPlayer(Player, sees="all"):
         flags = np.array(listed if not isinstance(listed, list) or _are_flags(listed) else [], dtype=object)
         if flags.size == 0 and isinstance(listed, list):
             row = np.ones(K)
-            row[[self._index(arm) for arm in listed]] = 0.0
+            row[[number_of(self.policy, arm) for arm in listed]] = 0.0
             closed = row.reshape(1, K)
         else:
             table = np.atleast_2d(np.asarray(available))
@@ -192,3 +148,62 @@ class AllLossesPlayer(Player, sees="all"):
 def _are_flags(values: list[Any]) -> bool:
     """Whether these are True and False, or rows of them, and not names or numbers of arms."""
     return bool(values) and all(isinstance(v, (bool, np.bool_, list, tuple, np.ndarray)) for v in values)
+
+
+def number_of(policy: Policy, arm: object) -> int:
+    """The number of an arm."""
+    if policy.arms is None:
+        return whole_number("arm", arm, least=0, most=policy.n_arms - 1)
+    return policy.arms.index(one_of("arm", arm, policy.arms))
+
+
+def checked_forecast(policy: Policy, state: Any, forecast: Any) -> Array:
+    """Normalised rows of a forecast, no more than are looked at."""
+    K = policy.n_arms
+    most = len(getattr(state, "forecast", ())) // K
+    rule = f"must be a table of finite numbers with a row for each round and {K} columns, one for each arm"
+    if most == 0:
+        raise InvalidParameter("forecast", f"must be left out: {policy.label} looks at none", forecast)
+    if isinstance(forecast, Mapping):
+        columns = {number_of(policy, arm): values for arm, values in forecast.items()}
+        if len(columns) < K:
+            raise InvalidParameter("forecast", f"must have a list of losses for each of the {K} arms", forecast)
+        forecast = [list(row) for row in zip(*(columns[i] for i in range(K)), strict=False)]
+    try:
+        table = np.array(forecast, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidParameter("forecast", rule, forecast) from None
+    if table.ndim == 1:
+        table = table.reshape(1, -1)
+    if table.ndim != 2 or table.shape[1] != K or len(table) == 0 or not np.isfinite(table).all():
+        raise InvalidParameter("forecast", rule, forecast)
+    normalised: Array = np.clip((table[:most] - policy.units[0]) / policy.unit, -1e6, 1e6)
+    return normalised
+
+
+def use_forecast(state: Any, rows: Array) -> None:
+    """Write a forecast, normalised, into the state of a game."""
+    state.forecast[: rows.size] = rows.ravel()
+    state.first[0], state.rows[0] = 0.0, len(rows)
+
+
+def use_available(state: Any, closed: Array) -> None:
+    """Write into the state of a game which arms are not available: 1 for each, a row for this and each next round."""
+    state.shut[:] = closed[0]
+    if hasattr(state, "closed"):
+        closed = closed[: max(len(state.closed) // closed.shape[1], 1)]
+        state.closed[: closed.size] = closed.ravel()[: len(state.closed)]
+        state.closed_rows[0] = len(closed)
+
+
+def refused_loss(policy: Policy, state: Any, refused: int, losses: Array) -> InvalidParameter:
+    """What is wrong with the losses that a game's kernel refused; it names the arm."""
+    i = abs(refused) - 1
+    arm = i if policy.arms is None else policy.arms[i]
+    if refused > 0:
+        return outside_range(f"loss of {arm!r}", policy.bounds, 1, float(losses[i]))
+    rule = "must be given in the first round"
+    if state.n[0] > 1.0:
+        stale = int(getattr(policy, "stale", 0))
+        rule = f"must be given: it was not for the last {int(state.age[i])} rounds, and the policy's stale is {stale}"
+    return InvalidParameter(f"loss of {arm!r}", rule, None)

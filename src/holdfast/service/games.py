@@ -10,16 +10,17 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from holdfast.decisions import Router, open as open_game
-from holdfast.decisions.executor import MOST_TOGETHER, Call
+from holdfast.decisions.core import View
+from holdfast.decisions.executor import MOST_TOGETHER, Call, Executor
 from holdfast.decisions.setup import Setup
 from holdfast.decisions.stores import Store, store_at
 from holdfast.decisions.stores.sql import Transaction
-from holdfast.errors import BadStore, HoldfastError, UnknownGame
+from holdfast.errors import BadStore, HoldfastError, StoreError, UnknownGame
 from holdfast.policies.policy import Policy
 from holdfast.service.problems import Refused
 
@@ -55,7 +56,7 @@ class Game:
 
     def _write(self) -> None:
         batch = [self._waiting.popleft() for _ in range(min(len(self._waiting), MOST_TOGETHER))]
-        written = self._games.writers.submit(self.router.executor.execute_all, [call for call, _ in batch])
+        written = self._games.writers.submit(make_all, self.router.executor, [call for call, _ in batch])
         loop = asyncio.get_running_loop()
         written.add_done_callback(lambda _: loop.call_soon_threadsafe(self._answer, batch, written))
         self._games.commits(len(batch))
@@ -78,6 +79,23 @@ class Game:
     def waiting(self) -> int:
         """Calls that wait."""
         return len(self._waiting)
+
+
+def make_all(executor: Executor, calls: Sequence[Call]) -> list[Any]:
+    """Make calls in one transaction; for each its answer, or the error that it ended in."""
+
+    def rule(view: View, again: bool) -> list[Any]:
+        return [call.rule(view, again) for call in calls]
+
+    try:
+        answers: list[Any] = executor.execute(Call(rule, [place for call in calls for place in call.rounds]))
+        return answers
+    except StoreError:
+        raise
+    except Exception as error:
+        if len(calls) == 1:
+            return [error]
+        return [make_all(executor, [call])[0] for call in calls]  # one failed: the others may pass
 
 
 class Games:

@@ -12,6 +12,7 @@ import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from json import dumps
 from typing import Any
 
 from holdfast.decisions.stores.address import parse_address
@@ -120,7 +121,8 @@ class PostgresTransaction(Transaction):
         return found
 
     def write(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
-        """One statement for each row of values, later."""
+        """One statement for each row of values, tuples as JSON, later."""
+        rows = [[dumps(v) if type(v) is tuple else v for v in row] for row in rows]
         if sql.endswith("VALUES "):
             group = f"({', '.join('?' * len(rows[0]))})"
             self._waiting.append((sql + ", ".join([group] * len(rows)), [value for row in rows for value in row]))

@@ -3,12 +3,12 @@
 A store promises (`tests/decisions/test_store_contract.py` runs over every kind):
 
 * `transaction(game, writing=True)` locks one game: nobody else changes it until the transaction ends. If it ends well,
-  what was appended and saved is durable and seen by everyone. If it ends in an error, nothing was changed.
+  what was saved is durable and seen by everyone. If it ends in an error, nothing was changed.
 * Without `writing` it sees the game as it was at one moment, and cannot change it.
 * An error of the store is a `StoreError`. It is a `ConnectionLost` if the transaction may be tried again by a caller
   who can find out whether it had happened after all.
 
-A transaction has the `head`, and reads `state`, `blocks`, `losses`, `asks`; it writes by `append` and `save`.
+A transaction has the `head`, and reads `state`, `blocks`, `losses`, `asks`; it writes by `save`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from operator import attrgetter
 from threading import local
 from typing import Any, ClassVar, NamedTuple, get_type_hints
 
-from holdfast.decisions.models import MOST_TIME, Ask, Block, Change, Events, Game, Head, Loss
+from holdfast.decisions.models import MOST_TIME, Ask, Block, Change, Events, Game, Head, Loss, Seen
 from holdfast.errors import BadStore, StoreError
 
 SCHEMA_TABLE = "holdfast_schema"
@@ -67,6 +67,9 @@ SCHEMA = (
     """CREATE TABLE holdfast_losses (
         game BIGINT NOT NULL, block BIGINT NOT NULL, round BIGINT NOT NULL, loss {float} NOT NULL,
         at {float} NOT NULL, late BIGINT NOT NULL, PRIMARY KEY (game, block, round)) {compact}""",
+    """CREATE TABLE holdfast_seen (
+        game BIGINT NOT NULL, block BIGINT NOT NULL, round BIGINT NOT NULL, at {float} NOT NULL,
+        losses TEXT NOT NULL, PRIMARY KEY (game, block, round)) {compact}""",
     """CREATE TABLE holdfast_changes (
         id {serial}, game BIGINT NOT NULL, at {float} NOT NULL, kind TEXT NOT NULL, detail TEXT NOT NULL,
         reason TEXT)""",
@@ -81,6 +84,7 @@ TABLES: dict[type, str] = {
     Block: "holdfast_blocks",
     Ask: "holdfast_asks",
     Loss: "holdfast_losses",
+    Seen: "holdfast_seen",
     Change: "holdfast_changes",
 }
 
@@ -160,7 +164,7 @@ _seen_types: dict[Any, set[tuple[type, ...]]] = {}
 
 
 def row_of(kind: Any, values: Sequence[Any]) -> Any:
-    """A row that was read. SQLite keeps whatever somebody writes into a column, so types are checked."""
+    """A row that was read. Somebody may have edited it, so types, sums and counts are checked."""
     types = tuple(map(type, values))
     if types not in _seen_types.setdefault(kind, set()):
         stored = dict.fromkeys(SUMS.values(), str)  # as JSON
@@ -180,28 +184,31 @@ def row_of(kind: Any, values: Sequence[Any]) -> Any:
             raise ValueError(text)
     except (ValueError, TypeError, RecursionError):
         raise BadStore(f"the store is damaged: a sum of losses cannot be read ({text[:40]!r})") from None
+    if kind is Head:
+        possible = (
+            0 <= row.handed <= row.rounds <= MOST_COUNT
+            and 0 <= row.asked <= MOST_COUNT
+            and 0 <= row.forgotten <= row.settled <= row.block <= MOST_COUNT
+            and max(row.current, row.drawn, row.removed) <= row.block
+            and min(row.current, row.drawn, row.removed, row.heard, row.lateness) >= 0
+            and (row.arm >= 0 or row.current == 0)
+            and 0 <= row.kept <= MOST_COUNT
+            and row.revision >= 1
+            and abs(row.clock) < MOST_TIME
+        )
+    else:
+        possible = (
+            0 <= row.told <= row.rounds <= MOST_COUNT
+            and row.number >= 1
+            and row.arm >= 0
+            and abs(row.began) < MOST_TIME
+            and abs(row.settled_at or 0.0) < MOST_TIME
+            and math.isfinite(row.probability)
+        )
+    if not possible:
+        where = "a game" if kind is Head else f"block {row.number}"
+        raise BadStore(f"the store is damaged: the counts or times of {where} are impossible")
     return row._replace(**{SUMS[kind]: tuple(parts)})
-
-
-def _block_of(values: Sequence[Any]) -> Block:
-    block: Block = row_of(Block, values)
-    counts = block.number >= 1 and 0 <= block.told <= block.rounds <= MOST_COUNT and block.arm >= 0
-    times = abs(block.began) < MOST_TIME and abs(block.settled_at or 0.0) < MOST_TIME
-    if not (counts and times and math.isfinite(block.probability)):
-        raise BadStore(f"the store is damaged: the counts or times of block {block.number} are impossible")
-    return block
-
-
-def _head_of(values: Sequence[Any]) -> Head:
-    head: Head = row_of(Head, values)
-    counts = 0 <= head.handed <= head.rounds <= MOST_COUNT and 0 <= head.asked <= MOST_COUNT
-    order = 0 <= head.forgotten <= head.settled <= head.block <= MOST_COUNT and 0 <= head.removed <= head.block
-    numbers = 0 <= head.kept <= MOST_COUNT and head.revision >= 1 and (head.arm >= 0 or head.current == 0)
-    order = order and 0 <= head.current <= head.block and 0 <= head.drawn <= head.block
-    numbers = numbers and abs(head.clock) < MOST_TIME and head.heard >= 0 and head.lateness >= 0.0
-    if not (counts and order and numbers):
-        raise BadStore("the store is damaged: the counts of a game are impossible")
-    return head
 
 
 class Transaction(ABC):
@@ -222,7 +229,7 @@ class Transaction(ABC):
 
     @abstractmethod
     def write(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
-        """One statement for each of the rows of values; an INSERT ends in ``VALUES``."""
+        """One statement for each of the rows of values, tuples as JSON; an INSERT ends in ``VALUES``."""
 
     def fetch(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         """The rows that one query finds."""
@@ -244,8 +251,8 @@ class Transaction(ABC):
         heads, *others = self.fetch_each(queries)
         if not heads:
             raise BadStore(f"game number {self.game} is gone from the store")
-        self.head = _head_of(heads[0])
-        self.told_blocks = {values[0]: _block_of(values) for found in others[:parts] for values in found}
+        self.head = row_of(Head, heads[0])
+        self.told_blocks = {values[0]: row_of(Block, values) for found in others[:parts] for values in found}
         self.told_losses = {values[:2]: row_of(Loss, values) for found in others[parts:] for values in found}
 
     def read_game(self) -> Game:
@@ -265,12 +272,19 @@ class Transaction(ABC):
     def blocks(self, query: str, *values: float | str) -> list[Block]:
         """Blocks by one of the named queries."""
         rest = BLOCKS[query].format(**self.words)
-        return [_block_of(found) for found in self.fetch(select(Block) + rest, self.game, *values)]
+        return [row_of(Block, found) for found in self.fetch(select(Block) + rest, self.game, *values)]
 
     def losses(self, first: int, last: int) -> list[Loss]:
         """The losses of blocks from `first` to `last`, in order."""
+        return self._between(Loss, first, last)
+
+    def seen(self, first: int, last: int) -> list[Seen]:
+        """The losses of all arms in the rounds of blocks from `first` to `last`, in order."""
+        return self._between(Seen, first, last)
+
+    def _between(self, kind: Any, first: int, last: int) -> list[Any]:
         where = "WHERE game = ? AND block BETWEEN ? AND ? ORDER BY block, round"
-        return [row_of(Loss, values) for values in self.fetch(select(Loss) + where, self.game, first, last)]
+        return [row_of(kind, values) for values in self.fetch(select(kind) + where, self.game, first, last)]
 
     def of_open_blocks(self, kind: Any) -> list[Any]:
         """All asks, or all losses, of the blocks that are not settled, in order."""
@@ -295,23 +309,28 @@ class Transaction(ABC):
             request,
         )
         n = len(Ask._fields)
-        return [(row_of(Ask, values[:n]), _block_of(values[n:])) for values in found]
+        return [(row_of(Ask, values[:n]), row_of(Block, values[n:])) for values in found]
 
     def changes(self) -> list[Change]:
         """Settings that were changed, in order."""
         where = "WHERE game = ? ORDER BY id"
         return [row_of(Change, values) for values in self.fetch(select(Change) + where, self.game)]
 
-    def append(self, events: Events) -> None:
-        """Write what was added and changed."""
+    def save(self, head: Head, state: str | None, events: Events) -> None:
+        """Write the head, the state where it was changed, and what was added and changed besides."""
         game = self.game
         if events.changed:  # first: a conversation that ends makes room for the next one with its key
             sets = ", ".join(f"{name} = ?" for name in CHANGED)
-            rows = [(*_changed(_as_stored(b)), game, b.number) for b in events.changed.values()]
+            rows = [(*_changed(b), game, b.number) for b in events.changed.values()]
             self.write(f"UPDATE holdfast_blocks SET {sets} WHERE game = ? AND number = ?", rows)
         if events.begun:
-            self.write(insert(Block), [(game, *_as_stored(b)) for b in events.begun.values()])
-        for kind, added in ((Ask, events.asks), (Loss, events.losses), (Change, events.changes)):
+            self.write(insert(Block), [(game, *b) for b in events.begun.values()])
+        for kind, added in (
+            (Ask, events.asks),
+            (Loss, events.losses),
+            (Seen, events.seen),
+            (Change, events.changes),
+        ):
             if added:
                 self.write(insert(kind), [(game, *row) for row in added])
         for number in (events.forgotten, events.removed):
@@ -322,20 +341,16 @@ class Transaction(ABC):
                     )
         if events.removed:
             self.write("DELETE FROM holdfast_blocks WHERE game = ? AND number = ?", [(game, n) for n in events.removed])
+            self.write("DELETE FROM holdfast_seen WHERE game = ? AND block = ?", [(game, n) for n in events.removed])
         if events.game is not None:
             columns = ("policy", "arms", "settings", "availability", "settings_version")
             sets = ", ".join(f"{name} = ?" for name in columns)
-            row = [getattr(events.game, name) for name in columns]
-            self.write(f"UPDATE holdfast_games SET {sets} WHERE id = ?", [(*row, game)])
-
-    def save(self, head: Head, state: str | None) -> None:
-        """Write the head, and the state where it was changed."""
+            values = [getattr(events.game, name) for name in columns]
+            self.write(f"UPDATE holdfast_games SET {sets} WHERE id = ?", [(*values, game)])
         if state is not None:
-            self.write(
-                "UPDATE holdfast_states SET version = ?, data = ? WHERE game = ?",
-                [(head.state_version, state, self.game)],
-            )
-        self.write(SAVE_HEAD, [(*head._replace(paid=json.dumps(head.paid)), self.game)])  # type: ignore[arg-type]
+            row = (head.state_version, state, game)
+            self.write("UPDATE holdfast_states SET version = ?, data = ? WHERE game = ?", [row])
+        self.write(SAVE_HEAD, [(*head, game)])
 
 
 SAVE_HEAD = f"UPDATE holdfast_heads SET {', '.join(f'{name} = ?' for name in Head._fields)} WHERE game = ?"
@@ -347,10 +362,6 @@ def row_of_game(values: Sequence[Any]) -> Game:
     """A game's row that was read."""
     game: Game = row_of(Game, values)
     return game
-
-
-def _as_stored(block: Block) -> Block:
-    return block._replace(losses=json.dumps(block.losses))  # type: ignore[arg-type]  # as the column has it
 
 
 def _marks(values: Sequence[Any]) -> str:
@@ -492,12 +503,12 @@ def _created(transaction: Transaction, fresh: Fresh) -> Game:
             raise BadStore(f"game {name!r} was created and deleted at the same time")
         return other
     game, head = taken[0][0], fresh.head
-    transaction.write(insert(Head), [(game, *head._replace(paid=json.dumps(head.paid)))])  # type: ignore[arg-type]
+    transaction.write(insert(Head), [(game, *head)])
     transaction.write(
         "INSERT INTO holdfast_states (game, version, data) VALUES ", [(game, head.state_version, fresh.state)]
     )
     if fresh.blocks:
-        transaction.write(insert(Block), [(game, *_as_stored(b)) for b in fresh.blocks])
+        transaction.write(insert(Block), [(game, *b) for b in fresh.blocks])
     return fresh.game._replace(id=game)
 
 

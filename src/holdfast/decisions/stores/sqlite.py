@@ -3,6 +3,9 @@
 Write-ahead log, so that readers and the writer do not wait for each other; ``synchronous=FULL``, so that what was
 acknowledged is on disk; ``BEGIN IMMEDIATE``, so that one writer at a time sees the game as it is.
 
+SQLite's locks belong to the process. If it opens and closes the file once more, as to copy it, they are dropped, and
+another process that closes the file deletes the log. A lock that belongs to an open file prevents that (`_guard`).
+
 SQLite cannot know that somebody replaced its files under it. So each transaction looks at them: another file or another
 log, or an older content, is refused (`_check_files`).
 """
@@ -17,6 +20,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
+from json import dumps
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -89,10 +93,10 @@ class SqliteTransaction(Transaction):
         return [self.connection.execute(sql, values).fetchall() for sql, values in queries]
 
     def write(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
-        """One statement for each row of values."""
+        """One statement for each row of values, tuples as JSON."""
         if sql.endswith("VALUES "):
             sql += f"({', '.join('?' * len(rows[0]))})"
-        self.connection.executemany(sql, rows)
+        self.connection.executemany(sql, [[dumps(v) if type(v) is tuple else v for v in row] for row in rows])
 
 
 class SqliteStore(Store):
@@ -110,6 +114,7 @@ class SqliteStore(Store):
         self.place = None if address.kind == "memory" else _place(address)
         self._lock = lock_across_forks(STORE)
         self._connection: sqlite3.Connection | None = None
+        self._guard: int | None = None  # an open file, locked so that nobody deletes the log
         self._file: tuple[int, int] | None = None  # which one it was when it was first opened
         self._path, self._log_path = str(self.place), f"{self.place}-wal"
         self._log: int | None = None  # which log this connection writes
@@ -129,10 +134,18 @@ class SqliteStore(Store):
             with self._lock:
                 self._close()
 
-    def _close(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-        self._connection = None
+    def _close(self, *, with_log: bool = True) -> None:
+        """Close the connection. The last one in any process moves its log into the file, unless `with_log` is False."""
+        connection, guard = self._connection, self._guard
+        self._connection = self._guard = None
+        if connection is not None and not with_log and guard is None:  # it must not be closed, nor collected
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
+        elif connection is not None:
+            if guard is not None and with_log:
+                _lock_readers(guard, fcntl.F_UNLCK)
+            connection.close()
+        if guard is not None:
+            os.close(guard)
 
     def exists(self) -> bool:
         """Whether the file is there."""
@@ -160,6 +173,7 @@ class SqliteStore(Store):
                 connection.execute(f"SELECT version FROM {SCHEMA_TABLE}").fetchall()  # now the log is there
                 found = os.stat(self.place)
                 self._file, self._log = (found.st_dev, found.st_ino), os.stat(self._log_path).st_ino
+                self._guard = _guarded(self._path)
         except BaseException:
             connection.close()
             raise
@@ -251,9 +265,7 @@ class SqliteStore(Store):
         if self._connection is None and self._file is not None and not self.stale and not self.replaced():
             return ConnectionLost(f"{self.url} was closed in the middle of the call, by a fork; nothing was changed")
         self.stale, self._what = True, what
-        if self._connection is not None:
-            _close_without_its_log(self._connection, self._path)
-            self._connection = None
+        self._close(with_log=False)
         return BadStore(
             f"{self.url} {what} while it was in use; open the game again (copy and restore it with "
             "holdfast store backup and restore)"
@@ -319,24 +331,26 @@ class SqliteStore(Store):
         return StoreError(f"{self.url}: {reason} ({error}); nothing was changed")
 
 
-def _close_without_its_log(connection: sqlite3.Connection, path: str) -> None:
-    """Close a connection that has lost its log, which SQLite would write over what others have written since.
+def _guarded(path: str) -> int | None:
+    """A file, open and locked as its readers lock it; None where a system has no locks of open files.
 
-    It does so if it can lock the file for itself alone. A lock of an open file (not of a process) on the bytes that its
-    readers lock keeps it from that. Where there is no such lock, the connection stays open.
+    Nobody else can then lock it for himself alone, as SQLite does before it deletes a log.
     """
+    if not hasattr(fcntl, "F_OFD_SETLK"):
+        return None
+    guard = os.open(path, os.O_RDONLY)
     try:
-        handle = os.open(path, os.O_RDONLY)
-    except OSError:  # deleted: nobody else has it
-        connection.close()
-        return
-    try:
-        fcntl.fcntl(handle, fcntl.F_OFD_SETLK, struct.pack("hhqqi", fcntl.F_RDLCK, os.SEEK_SET, *READERS, 0))
-        connection.close()
-    except (AttributeError, OSError):
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))  # never to be collected, and so closed
-    finally:
-        os.close(handle)
+        _lock_readers(guard, fcntl.F_RDLCK)
+    except OSError:
+        os.close(guard)
+        busy = sqlite3.OperationalError("another process is closing it")
+        busy.sqlite_errorcode = sqlite3.SQLITE_BUSY
+        raise busy from None
+    return guard
+
+
+def _lock_readers(handle: int, kind: int) -> None:
+    fcntl.fcntl(handle, fcntl.F_OFD_SETLK, struct.pack("hhqqi", kind, os.SEEK_SET, *READERS, 0))
 
 
 def _place(address: Address) -> Path:

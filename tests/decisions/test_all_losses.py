@@ -1,0 +1,154 @@
+"""Policies that see the losses of all arms, in a store: they play as their player does in memory."""
+
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pytest
+from places import Place
+
+import holdfast as hf
+from holdfast.errors import AlreadyTold, InvalidParameter, OutOfTurn
+
+ARMS = ["north", "south", "west"]
+LOSSES = np.random.default_rng(5).random((60, 3)).round(3).tolist()
+POLICY = hf.AdaptiveHedgeSwitch(arms=ARMS, switching_cost=0.3, forecast_rounds=4)
+TABLE = [[0.0, 0.01, 0.04], [0.02, 0.0, 0.03], [0.04, 0.05, 0.0]]
+
+
+def by_name(losses: list[float]) -> dict[str, float]:
+    return dict(zip(ARMS, losses, strict=True))
+
+
+def test_a_game_in_a_store_is_that_of_a_player(place: Place):
+    player = POLICY.player(seed=3)
+    place.open("green", POLICY, seed=3)
+    for n, losses in enumerate(LOSSES):
+        router = place.open("green", POLICY if n % 2 else None)  # as another process would
+        forecast = LOSSES[n : n + 3] if n % 5 == 0 else None
+        available = [arm for arm in ARMS if arm != ARMS[n % 3]] if n % 7 == 0 else None
+        if n % 4 == 3:
+            player.ask()
+            player.tell(losses=losses)
+            router.observe(by_name(losses))
+            continue
+        decision = router.ask(forecast=forecast, available=available)
+        assert decision.arm == player.ask(forecast=forecast, available=available)
+        assert decision.probability == pytest.approx(player.probabilities[ARMS.index(decision.arm)], abs=1e-15)
+        player.tell(losses=losses)
+        told = by_name(losses) if n % 2 else losses
+        assert router.tell(decision.id, losses=told).new
+        assert not router.tell(decision.id, losses=told).new
+    router = place.open("green")
+    assert router.certificate == player.certificate
+    assert router.rounds == 45
+    assert router.history.totals.told == 45
+    record = router.history.record
+    assert record.columns == ["time", *ARMS]
+    assert record.select(ARMS).rows() == [tuple(losses) for losses in LOSSES]
+
+
+def test_a_cost_for_each_pair_is_paid(place: Place):
+    policy = hf.AdaptiveHedgeSwitch(arms=ARMS, switching_cost=TABLE)
+    router = place.open("pairs", policy, seed=1)
+    paid, last = 0.0, None
+    for n in range(60):
+        decision = router.ask()
+        router.tell(decision.id, losses=[0.1 if arm == n // 6 % 3 else 0.9 for arm in range(3)])
+        paid += 0.0 if last is None else TABLE[ARMS.index(last)][ARMS.index(decision.arm)]
+        last = decision.arm
+    assert router.switches > 3
+    assert router.history.totals.switching == pytest.approx(paid, abs=1e-12)
+
+
+def test_what_is_refused_changes_nothing(place: Place):
+    router = place.open("green", POLICY, seed=3)
+    with pytest.raises(InvalidParameter, match="loss of 'west' must be given in the first round"):
+        router.observe({"north": 0.1, "south": 0.2})
+    decision = router.ask()
+    with pytest.raises(OutOfTurn, match="waits for its losses"):
+        router.observe(LOSSES[0])
+    with pytest.raises(OutOfTurn, match="cannot begin its next block"):
+        router.ask()
+    rest: dict[int | str, float] = {arm: 0.5 for arm in ARMS if arm != decision.arm}
+    for given, said in (
+        ({"losses": rest}, "must have that of the arm that was played"),
+        ({"losses": {**rest, decision.arm: 1.5}}, f"loss of '{decision.arm}' of one round must be from 0 to 1"),
+        ({"losses": {**rest, "nroth": 0.1}}, "did you mean 'north'"),
+        ({"losses": [0.1]}, "must be 3 numbers"),
+        ({"losses": LOSSES[0], "reward": 0.5}, "must not be given together"),
+        ({"loss": 0.5}, "must be those of all arms"),
+    ):
+        with pytest.raises(InvalidParameter, match=said):
+            router.tell(decision.id, **given)
+    assert router.open_decisions == [decision]
+    assert router.tell(decision.id, losses=LOSSES[0]).new
+    others = [loss if arm == decision.arm else 0.123 for arm, loss in by_name(LOSSES[0]).items()]
+    with pytest.raises(AlreadyTold, match=r"0\.123"):
+        router.tell(decision.id, losses=others)
+    with pytest.raises(InvalidParameter, match="forecast must be a table"):
+        router.ask(forecast=[[0.1]])
+    again = place.open("other", POLICY, seed=3)
+    first = again.ask()
+    again.tell(first.id, losses=LOSSES[0])
+    assert (first.arm, again.ask().arm) == (decision.arm, router.ask().arm)
+
+
+def test_policies_that_draw_keep_their_own_loss_of_all(place: Place):
+    router = place.open("chat", hf.Exp3(arms=ARMS), seed=3)
+    other = place.open("twin", hf.Exp3(arms=ARMS), seed=3)
+    for losses in LOSSES[:20]:
+        decision, same = router.ask(), other.ask()
+        assert decision.arm == same.arm
+        router.tell(decision.id, losses=losses)
+        other.tell(same.id, by_name(losses)[str(same.arm)])
+    assert router.history.totals.losses == other.history.totals.losses
+    assert router.history.record.select(ARMS).rows() == [tuple(losses) for losses in LOSSES[:20]]
+    with pytest.raises(InvalidParameter, match="learns from the arms that it draws"):
+        router.observe(LOSSES[0])
+    with pytest.raises(InvalidParameter, match="forecast must be left out"):
+        router.ask(forecast=LOSSES[:2])
+    with pytest.raises(OutOfTurn, match="no certificate"):
+        _ = router.certificate
+
+
+def test_losses_that_never_come_are_the_last_known_ones(place: Place):
+    router = place.open("green", POLICY, seed=3, patience=timedelta(seconds=10))
+    player = POLICY.player(seed=3)
+    for n, losses in enumerate(LOSSES[:20]):
+        decision = router.ask()
+        assert decision.arm == player.ask()
+        if n % 3 == 2:
+            place.clock.now += 11.0
+            assert router.settle() == 1
+            player.tell(losses=LOSSES[n - 1])
+        else:
+            router.tell(decision.id, losses=losses)
+            player.tell(losses=losses)
+    assert router.history.totals.missing == 6
+
+
+def test_paused_arms_are_planned_around(place: Place):
+    router = place.open("green", POLICY, seed=3)
+    player = POLICY.player(seed=3)
+    router.pause("north")
+    for losses in LOSSES[:10]:
+        decision = router.ask()
+        assert decision.arm == player.ask(available=["south", "west"])
+        router.tell(decision.id, losses=losses)
+        player.tell(losses=losses)
+    router.resume("north")
+    router.pin("west")
+    forced = router.ask()
+    assert forced.arm == "west"
+    router.tell(forced.id, losses=LOSSES[0])  # not learnt from
+    router.unpin()
+    assert router.ask().arm == player.ask()
+
+
+def test_when_it_was_seen_is_kept(place: Place):
+    router = place.open("green", POLICY, seed=3)
+    at = datetime(2026, 3, 1, 12, tzinfo=UTC)
+    router.observe(LOSSES[0], at=at)
+    assert router.history.record["time"][0] == at
+    with pytest.raises(InvalidParameter, match="with its zone"):
+        router.observe(LOSSES[0], at=datetime(2026, 3, 1, 12))
