@@ -536,7 +536,8 @@ class Checker:
                 return []
             mark = block.began if seconds else at_begin[block.number]
             unsettled = [*self.open.values(), *(other for other, _, _ in observed[settled:])]
-            due = [b for b in unsettled if self.twin.waits or (b.due is not None and b.due <= mark)]
+            waited = [b for b in unsettled if self.twin.waits and not b.forced and not block.forced]
+            due = [*waited, *(b for b in unsettled if b.due is not None and b.due <= mark)]
             return [b.number for b in due if b.number < block.number]
 
         wrong: list[str] = []
