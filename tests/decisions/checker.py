@@ -350,7 +350,7 @@ class Checker:
             late = [number for number in due_first if self.blocks[number].order is None]
             must(not late, f"blocks {late} were due at {before} rounds and were not settled")
         if self._auto and step.get("asks", "INSERT"):
-            self._check_patience(before, head, known)
+            self._check_patience(before, head, known, sum(row.rounds for row in step.get("asks", "INSERT")))
         self._order(begun, observed, at_begin)
         remember = self.settings.remember  # what a change settles, it forgets by the settings before it
         if changed:
@@ -440,9 +440,9 @@ class Checker:
                 block.due = row.due
             must(block.live == bool(row.live), f"conversation {row.number} goes on again")
 
-    def _check_patience(self, before: int, head: Row, known: tuple[int, float]) -> None:
+    def _check_patience(self, before: int, head: Row, known: tuple[int, float], asked: int) -> None:
         """With a patience that follows lateness: what waited far longer than that was settled by an ask."""
-        wait = max(50.0, 3.0 * max(known[1], head.lateness)) * 1.5 + 50.0
+        wait = max(50.0, 3.0 * max(known[1], head.lateness), 3.0 * asked) * 1.5 + 50.0
         waiting = [b.number for b in self.open.values() if known[0] and b.due is not None and b.due + wait < before]
         must(not waiting, f"blocks {waiting} wait, and losses are {head.lateness} rounds late")
 

@@ -142,10 +142,10 @@ class Model:
         )
         return [(block.by[r], self.blocks.index(block) + 1, r) for r in range(block.rounds - n, block.rounds)]
 
-    def _settle_due(self) -> None:
+    def _settle_due(self, asked: int = 0) -> None:
         mark = self.seen if self.seconds is not None else self.asked
         if self.auto:
-            mark -= max(50.0, 3.0 * self.late_by) if self.heard else math.inf
+            mark -= max(50.0, 3.0 * self.late_by, 3.0 * asked) if self.heard else math.inf
         due = [b for b in self.blocks if not b.settled and b.due is not None and b.due <= mark]
         for block in sorted(due, key=lambda b: b.due or 0.0):
             self._settle(block)
@@ -171,7 +171,7 @@ class Model:
         down |= set() if available is None else set(range(self.policy.n_arms)) - available
         if len(down) == self.policy.n_arms:
             return []
-        self._settle_due()
+        self._settle_due(n)
         self._end_idle()
         if self.pin[1] > self.seen and self.pin[0] not in down:
             arm, first = self.pin[0], self.asked
@@ -186,7 +186,8 @@ class Model:
             if self.current is None or self.current.handed == self.current.rounds:
                 if self.policy.waits_for_losses and self.current is not None and not self.current.settled:
                     break
-                self._settle_due()
+                if not self.auto:
+                    self._settle_due()
                 self.current = self._begin(rule)
                 self.current.began = self.asked
                 self.blocks.append(self.current)

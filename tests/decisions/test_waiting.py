@@ -245,3 +245,14 @@ def test_games_in_which_losses_often_do_not_come_go_on(name, missing):
         state = json.loads(stored.state_text())["numbers"]
     assert np.isfinite([number for value in state.values() for number in np.ravel(value)]).all()
     assert router.history.totals.missing > 0
+
+
+def test_many_rounds_at_once_are_not_too_late_for_each_other(place):
+    """After single rounds, whose losses came at once, patience is fifty rounds."""
+    router = place.open("chat", hf.Exp3(arms=["a", "b"]), seed=1)
+    for _ in range(20):
+        router.tell(router.ask().id, 0.5)
+    first, second = router.ask(200), router.ask(200)  # as two workers would
+    for decision in [*second, *first]:
+        assert router.tell(decision.id, 0.5).new
+    assert router.history.totals.told == 420

@@ -195,7 +195,7 @@ def ask(
             down = _down(setup, clock, available)
         except (InvalidParameter, OutOfTurn) as refusal:
             return refusal
-    settle_due(view, clock)
+    settle_due(view, clock, n)
     if head.next_idle is not None:
         _end_idle(view, clock)
     call = Handing(clock, request, announced.get("switching_cost"), down, ruled)
@@ -214,7 +214,8 @@ def ask(
         elif setup.policy.waits_for_losses and _is_open(view, head.current):
             break
         else:
-            settle_due(view, clock)
+            if not setup.follows_lateness:  # rounds of this call can have no losses yet
+                settle_due(view, clock)
             if setup.sees_all:
                 try:
                     look_ahead(setup, view.state().learner, forecast, down)
@@ -245,7 +246,7 @@ def _begin(view: View, n: int, call: Handing, announced: tuple[float, tuple[floa
     if setup.settings.holdback and (held := _held_back(view, call)) is not None:
         return [held]
     left = 1.0 if setup.policy.waits_for_losses or setup.settings.holdback else float(n)
-    if setup.has_patience:
+    if setup.has_patience and not setup.follows_lateness:
         left = max(min(left, setup.settings.until_due(head)), 1.0)
     drawn = view.state().learner.begin_some(value, left).tolist()
     bound = None if bounds == setup.bounds else bounds[1]
@@ -700,10 +701,10 @@ def expire(view: View, again: bool, *, now: float) -> int:
     return view.head.settled - before
 
 
-def settle_due(view: View, clock: float) -> None:
-    """Settle the blocks whose patience has run out."""
+def settle_due(view: View, clock: float, asked: int = 0) -> None:
+    """Settle the blocks whose patience has run out, when so many rounds are asked for at once."""
     head, settings = view.head, view.setup.settings
-    if head.next_due is None or (mark := settings.mark(clock, head)) < head.next_due:
+    if head.next_due is None or (mark := settings.mark(clock, head, asked)) < head.next_due:
         return
     here = [b for b in view.blocks.values() if b.settled_order is None and b.due is not None]
     stored = [b for b in view.reads.blocks("due", mark) if b.number not in view.blocks]

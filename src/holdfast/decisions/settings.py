@@ -31,7 +31,8 @@ UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 AUTO, FOREVER = "auto", "forever"
 
 LEAST_PATIENCE, TIMES, WINDOW = 50.0, 3.0, 1000
-"""``"auto"``: so many times the mean lateness of about the last `WINDOW` losses, and so many rounds at least.
+"""``"auto"``: so many times the mean lateness of about the last `WINDOW` losses, and the rounds that are asked for at
+once, and so many rounds at least.
 
 docs/availability.md has what was measured."""
 
@@ -115,20 +116,17 @@ class Settings:
             return clock + self.seconds
         return None if self.forever else float(asked + (self.rounds or 0))
 
-    def mark(self, clock: float, head: Head) -> float:
-        """Now, as `due` counts."""
-        return clock if self.seconds is not None else head.asked - self.follows(head)
-
-    def follows(self, head: Head) -> float:
-        """Rounds of patience by the lateness seen; 0 where a patience was given."""
-        return long_wait(head) if self.rounds is None else 0.0
+    def mark(self, clock: float, head: Head, asked: int) -> float:
+        """Now, as `due` counts, when so many rounds are asked for at once."""
+        if self.seconds is not None:
+            return clock
+        return head.asked - (max(long_wait(head), TIMES * asked) if self.rounds is None else 0.0)
 
     def until_due(self, head: Head) -> float:
-        """Rounds after which the first block may run out of patience, where none has by now."""
-        if self.seconds is not None:
+        """Rounds after which the first block may run out of patience, where none has by now and it is given."""
+        if self.rounds is None:
             return math.inf
-        wait = self.rounds or self.follows(head)
-        return wait if head.next_due is None else min(wait, head.next_due + self.follows(head) - head.asked)
+        return self.rounds if head.next_due is None else min(self.rounds, head.next_due - head.asked)
 
     def plain(self) -> dict[str, Any]:
         """As values that JSON carries."""
