@@ -161,3 +161,18 @@ def test_conversations_have_a_shell(folder):
         assert router.history.changes[0]["reason"] == "caches live so long"
     assert run("end", url, "chat", "c 17") == "ended\n"
     assert json.loads(run("end", url, "chat", "c 17", "--json")) == {"ended": False}
+
+
+def test_a_conversation_drawn_after_the_current_block_can_be_read_again(place):
+    """Around a baseline, what is known of the current block does not bound the estimates."""
+    policy = hf.TsallisSwitch(arms=["a", "b", "c"], switching_cost=4.0, estimator="reduced-variance")
+    router = place.open("chat", policy, seed=1)
+    first = router.ask()
+    for number in range(30):
+        decision = router.ask(key=f"conversation {number}")
+        router.tell(decision.id, 0.5)
+        router.end(f"conversation {number}")
+        router.ask(key=f"longer conversation {number}")
+        assert place.open("chat").ask(key="another").probability > 0.0
+        place.open("chat").end("another")
+    assert router.tell(first.id, 0.25).new

@@ -82,6 +82,7 @@ class Machine(RuleBasedStateMachine):
             holdback=holdback,
             learn_after=learn_after,
         )
+        self.model.clock = self.model.seen = self.place.clock.now  # a game's time begins with it
 
     def now(self):
         self.model.at(self.place.clock.now)

@@ -340,10 +340,11 @@ class Tsallis(Policy):
         if has_begun(state):
             least, most = self.sums(state["n"])
             must_be(least <= state["sum"] <= most, f"sum must be from {least:g} to {most:g}")
-            highest = self.highest_loss(state, block)
+            drawn_last = block is not None and block["n"] == state["n"]  # not where several are out
+            highest = self.highest_loss(state, block if drawn_last else None)
             _check_state(state, reduced=self.reduces_variance, highest=highest)
             if block is not None:
-                _check_block(state, block, reduced=self.reduces_variance, highest=highest)
+                _check_block(state, block, reduced=self.reduces_variance, highest=self.highest_loss(state, block))
 
 
 FARTHEST = 1e24
