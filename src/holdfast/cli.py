@@ -147,7 +147,7 @@ def claims(
     scheduler: Scheduler = None,
     workers: Workers = None,
 ) -> None:
-    """Test our claims about the adaptive policy, or the one that sees all."""
+    """Test our claims about our own policies."""
     from holdfast.evidence import adaptive_claims, visible_claims
     from holdfast.evidence.adaptive_claims import lines
     from holdfast.simulation.backends import find_backend

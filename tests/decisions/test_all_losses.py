@@ -157,7 +157,8 @@ def test_it_learns_while_a_rule_decides(place: Place):
         player.ask()
         player.tell(losses=losses)
     assert router.certificate == player.certificate
-    assert router.history.frame["drawn"].to_list()[-1] in ARMS
+    if place.kind != "http":  # what the policy would have drawn stays with the store
+        assert router.history.frame["drawn"].to_list()[-1] in ARMS
 
 
 def test_when_it_was_seen_is_kept(place: Place):

@@ -119,7 +119,7 @@ def test_workers_killed_at_random_moments_lose_and_double_nothing(store, request
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
     url = f"sqlite:///{folder}/g.db" if store == "sqlite" else fresh_schema(request.getfixturevalue("postgres"))
-    rounds, told = script.trials(url, 20, folder, 0.06)
+    rounds, told = script.trials(url, 20, folder, 0.06, mixed=False)
     script.replayed(url)
     assert rounds >= told > 0
 

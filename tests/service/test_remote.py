@@ -64,7 +64,7 @@ def test_the_log_and_the_history_are_those_of_the_store(place, folder):
     assert [b.number for b in router.history.recent(3)] == [b.number for b in stored.history.recent(3)]
     assert router.policy.arms == ("a", "b", "c", "d") == tuple(stored.policy.arms)
     assert router.policy.switching_cost == 0.5
-    assert "holding" in repr(router)
+    assert repr(router).startswith("<Router 'chat' of tsallis-switch in http://")
     router.history.export(folder / "log.csv")
     assert (folder / "log.csv").read_text().count("\n") == 101
     stored.close()

@@ -353,7 +353,7 @@ def observe(
     as_json: AsJson = False,
     allow: Allow = None,
 ) -> None:
-    """What all arms lost in a round without a decision, for a policy that sees all losses."""
+    """Report what all arms lost in a round without a decision."""
     _operate(url, name, as_json, allow, lambda router: router.observe(_losses(router, losses)))
 
 

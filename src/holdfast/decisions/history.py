@@ -288,7 +288,7 @@ def frame_of(blocks: Iterable[Block], names: Sequence[int | str]) -> pl.DataFram
 
 def _draw(block: Block, names: Sequence[int | str]) -> dict[str, Any]:
     """What the policy drew for a block, played or not; nothing for one that an operator chose."""
-    if block.forced != BY_RULE:
+    if block.forced != BY_RULE or not block.data:  # which a server does not tell
         return {} if block.forced else {"drawn": names[block.arm], "drawn_probability": block.probability}
     with undamaged(f"block {block.number}"):
         content = json.loads(block.data)

@@ -65,7 +65,8 @@ def open(
     patience
         How long to wait for losses after the last round of a block was handed out: a timedelta, so many further
         rounds, ``"auto"`` (the default: three times as many rounds as losses are late on average or as are asked for
-        at once, 50 at least) or ``"forever"``. Policies that wait for their losses take a timedelta; else they wait for ever.
+        at once, 50 at least) or ``"forever"``. Policies that wait for their losses take a timedelta; else they wait for
+        ever.
     missing
         What stands for a loss that did not come in time: ``"mean"`` (the default: of the block's losses; where there
         are none, of the arm's so far, else the middle of the range), a fixed loss, or ``"drop"`` (the rounds are
@@ -131,10 +132,6 @@ def open(
 
         if clock is not time.time:
             raise InvalidParameter("clock", "must be left out: the clock of the server counts", clock)
-        if learn_after is not None:
-            raise InvalidParameter("learn_after", "must be left out: it is set where the store is", learn_after)
-        if "holdback" in settings:
-            raise InvalidParameter("holdback", "must be left out: a server compares with no rule", settings["holdback"])
         if change_switching_cost is not None or tuple(add_arms) or tuple(retire_arms):
             raise InvalidParameter("url", "must be a store to open a game with changes: use router.change(...)", url)
         return open_remote(server_at(url, token, patient, wait), name, policy, settings, seed=seed, local=local)

@@ -112,7 +112,7 @@ class RemoteExecutor:
             body["request"] = asked["request"]
         if asked["available"] is not None:
             body["available"] = list(asked["available"])
-        for name in ("key", "forecast"):
+        for name in ("key", "rule", "forecast"):
             if asked[name] is not None:
                 body[name] = _plain(asked[name])
         return [Decision(*one) for one in self.game.decide(body, seconds)]

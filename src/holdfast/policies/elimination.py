@@ -167,11 +167,12 @@ class Elimination(Policy):
 
     def probabilities(self, params: Any, state: Any, block: Any) -> Array:
         """All on the block's arm, unless the order is random: then it was any of those whose turn was still to come."""
-        p = np.zeros(self.n_arms)
-        if self.order == "random" and state.turn[0] > 0.0:
-            p[state.order[int(state.turn[0]) - 1 : int(state.active[0])].astype(int)] = block.probability[0]
+        p, arm, chance = np.zeros(self.n_arms), int(block.arm[0]), block.probability[0]
+        left = state.order[max(int(state.turn[0]) - 1, 0) : int(state.active[0])].astype(int)
+        if self.order == "random" and arm in left and math.isclose(len(left) * chance, 1.0):
+            p[left] = chance
         else:  # the last of a batch was told: no other was left
-            p[int(block.arm[0])] = 1.0
+            p[arm] = 1.0
         return p
 
     def check_saved(self, state: Mapping[str, Any], block: Mapping[str, Any] | None) -> None:
@@ -191,6 +192,8 @@ class Elimination(Policy):
         must_be(1 <= turn <= blocks, "turn must be one of the batch")
         must_be(block["arm"] == active[(turn - 1) % len(active)], "the arm must be the one whose turn it is")
         must_be(block["rounds"] == (1 if by_turns else state["share"]), "rounds must be the share of the arm")
+        left = len(active) - (turn - 1) % len(active) if self.order == "random" else 1
+        must_be(math.isclose(block["probability"], 1.0 / left), "probability must be 1 in the arms left")
 
 
 @dataclass(frozen=True)

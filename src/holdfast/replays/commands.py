@@ -87,7 +87,7 @@ def replay(
         ),
     ] = None,
 ) -> None:
-    """What would it have cost, and what should I do? Play policies on recorded losses."""
+    """What would it have cost, and what should I do?"""
     from holdfast.replays.log_file import evaluate_log
     from holdfast.replays.run import replay as run
 

@@ -179,6 +179,8 @@ def _settings(body: NewGame | Changes) -> dict[str, Any]:
         "remember": body.remember,
         "scale": None if scale is None else scale_from(scale),
         "key_life": written_time("key_life", life) if isinstance(life, str) else life,
+        "learn_after": body.learn_after,
+        "holdback": body.holdback,
     }
 
 
@@ -366,6 +368,7 @@ async def post_decisions(service: Service, request: Request, client: Client) -> 
             loss_bound=body.loss_bound,
             available=body.available,
             key=body.key,
+            rule=body.rule,
             forecast=_by_arm(game.router, body.forecast),
         )
         return game.make(_asking(call))

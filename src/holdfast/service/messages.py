@@ -47,6 +47,8 @@ class NewGame(Struct, forbid_unknown_fields=True):
     remember: Whole = None
     scale: ScaleIn = None
     key_life: KeyLife = None
+    learn_after: Whole = None
+    holdback: Number = None
     seed: Whole = None
 
 
@@ -61,6 +63,8 @@ class Changes(Struct, forbid_unknown_fields=True):
     remember: Whole = None
     scale: ScaleIn = None
     key_life: KeyLife = None
+    learn_after: Whole = None
+    holdback: Number = None
     pause: OneArm = None
     resume: OneArm = None
     pin: OneArm = None
@@ -97,6 +101,8 @@ class GameView(Struct):
     scale: dict[str, Any] | None
     key_life: float
     """Seconds."""
+    learn_after: int | None
+    holdback: float
     waits_for_losses: bool
     """Whether the next block begins only when all losses of the last are in."""
     created: float
@@ -151,6 +157,13 @@ class Asked(Struct, forbid_unknown_fields=True):
     ] = None
     available: Annotated[
         Any, Meta(description="The arms that can be played now.", extra_json_schema={"type": "array"})
+    ] = None
+    rule: Annotated[
+        Any,
+        Meta(
+            description="The arm that your own rule would choose, where there is a holdback.",
+            extra_json_schema={"type": ["string", "integer"]},
+        ),
     ] = None
     switching_cost: Number = None
     loss_bound: Number = None

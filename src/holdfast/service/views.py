@@ -51,6 +51,8 @@ def game_view(transaction: Transaction, setup: Setup) -> GameView:
         remember=setup.settings.remember,
         scale=None if setup.settings.scale is None else setup.settings.scale.settings(),
         key_life=setup.settings.key_life,
+        learn_after=setup.settings.learn_after,
+        holdback=setup.settings.holdback,
         waits_for_losses=setup.policy.waits_for_losses,
         created=setup.game.created,
         revision=head.revision,
