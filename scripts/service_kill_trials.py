@@ -183,8 +183,8 @@ def play(
         print("the proxy:", ", ".join(f"{count} {what}" for what, count in one.done.items()))
         one.shutdown()
         one.server_close()
-    for one in running:
-        one.stop()
+    for server in running:
+        server.stop()
     return check(url, notes)
 
 
