@@ -178,14 +178,15 @@ def test_what_was_measured_becomes_a_loss(web):
     for wrong in ({"size": 3}, {"self": 3.0, "latency": 1.0}, {"latency": "1"}, {"loss": 0.5, "reward": 0.5}, {}):
         problem(web("PUT", f"{game}/decisions/{ids[5]}/loss", wrong), 422, hf.InvalidParameter)
     shares = ({"x": [0, 1, 3]}, {"x": [0, 1]}, {"x": [0, 1, 1], "error": [0, 1, 0]}, {"x": [0, 1, "1"]}, {})
-    for scale in (
+    bad: list[object] = [
         {"latency": 3},
         [],
         {},
         {"measures": [0, 1, 2, 3]},
         *({"error": 1, "measures": one} for one in shares),
-    ):
-        problem(web("PUT", "/v1/games/scaled-wrong", {**GAME, "scale": scale}), 422, hf.InvalidParameter)
+    ]
+    for one in bad:
+        problem(web("PUT", "/v1/games/scaled-wrong", {**GAME, "scale": one}), 422, hf.InvalidParameter)
     assert web("PUT", "/v1/games/odd", {**GAME, "scale": {"self": [0, 1]}}).status == 201
 
 
