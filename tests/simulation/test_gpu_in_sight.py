@@ -55,4 +55,4 @@ def test_a_gpu_gives_the_same_distribution():
     for name in policies:
         for measure in ("regret_with_switching", "switches"):
             one, other = (f.filter(f["policy"] == name)[measure].to_numpy().astype(float) for f in frames.values())
-            assert_same_mean(one, other, sees=0.5 * one.std())
+            assert_same_mean(one, other, sees=0.75 * one.std())
