@@ -109,7 +109,7 @@ def test_the_certificate_holds_with_a_cost_per_pair_and_closed_arms() -> None:
 
 def coupled(move: Callable, params: object, game: object, K: int) -> np.ndarray:
     """The share of each next arm for each arm, from evenly spread uniforms."""
-    u = (np.arange(2000) + 0.5) / 2000
+    u = (np.arange(200) + 0.5) / 200
     rows = np.array([np.bincount([move(params, game, a, x) for x in u], minlength=K) / len(u) for a in range(K)])
     return rows
 
@@ -140,13 +140,13 @@ def test_the_arm_is_drawn_from_the_mixture_and_moves_no_more_than_it_must(pairs:
     record = layout.record(*columns)
     move = hedge_switch.flowing_move if pairs else hedge_switch.lazy_move
     rows = coupled(move, policy.parameters(), record, K)
-    assert np.allclose(before @ rows, P, atol=2e-3)
+    assert np.allclose(before @ rows, P, atol=0.015)
     switches = float((before[:, None] * rows * (1 - np.eye(K))).sum())
     assert len(policy.mixed) == N
     if pairs:
-        assert float((before[:, None] * rows * table).sum()) == pytest.approx(record.moving[0], abs=2e-3)
+        assert float((before[:, None] * rows * table).sum()) == pytest.approx(record.moving[0], abs=0.015)
     else:
-        assert switches == pytest.approx(np.maximum(P - before, 0).sum(), abs=2e-3)
+        assert switches == pytest.approx(np.maximum(P - before, 0).sum(), abs=0.015)
 
 
 def test_a_table_of_equal_costs_is_one_cost() -> None:
