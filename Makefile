@@ -3,7 +3,9 @@ VENV := .venv
 BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 PYTHON ?= python3
 INSTALLED := $(VENV)/.installed
-PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist loadfile
+# Half as many again as there are cores: many tests wait for a server, a browser or a clock.
+WORKERS := $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN) * 3 / 2 )))
+PYTEST := $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile
 
 SITE := build/docs
 EPOCH = $(shell git log -1 --format=%ct)
