@@ -23,6 +23,7 @@ Each message names the parameter, the rule and the value it got.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -35,6 +36,9 @@ MOST_COMPARED = 1000
 """Names that a wrong one is compared with: comparing takes longer than all else."""
 
 
+PASSWORD = re.compile(r"(\w:/+[^/@\s:]*):[^\s]*@")
+
+
 class HoldfastError(Exception):
     """Base of all errors of this package."""
 
@@ -43,6 +47,7 @@ class InvalidParameter(HoldfastError, ValueError):
     """A parameter breaks a rule: `parameter`, `rule` and `value` are attributes too."""
 
     def __init__(self, parameter: str, rule: str, value: object) -> None:
+        rule, value = without_password(rule), without_password(value) if type(value) is str else value
         self.parameter, self.rule, self.value = parameter, rule, value
         rule, mark, hint = rule.partition(HINT)  # the nearest name is read last
         super().__init__(f"{parameter} {rule}; got {_shown(value)}{mark}{hint}")
@@ -162,7 +167,17 @@ def _shown(value: object) -> str:
     except ValueError:  # an int of more digits than Python writes
         text = f"{type(value).__name__} too long to show"
     text = " ".join(text.split()) if "\n" in text else text  # one line, as of a data frame
+    text = without_password(text)
     return text if len(text) <= 120 else f"{text[:100]}… ({len(text)} characters)"
+
+
+def without_password(text: object) -> str:
+    """A text without the password of an address that somebody gave in place of a file.
+
+    >>> without_password("postgresql://me:secret@host/games")
+    'postgresql://me@host/games'
+    """
+    return PASSWORD.sub(r"\1@", str(text))
 
 
 def printable(text: object) -> str:

@@ -187,3 +187,16 @@ def test_every_command(form, guarded, heard, tmp_path, monkeypatch):
             (url, url),
         ):
             shell(*words, *json_too, code=None)
+
+
+def test_an_address_where_a_file_is_meant(heard, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    address = f"postgresql://user:{MARK}@host/database.db"
+    router = hf.open(f"sqlite:///{tmp_path}/g.db", "game", hf.Exp3(2), seed=1)
+    SECRETS.add(router._executor.setup.game.secret)
+    refused(heard, hf.InvalidParameter, lambda: router.history.export(address))
+    refused(heard, hf.StoreError, lambda: backup(f"sqlite:///{tmp_path}/g.db", address))
+    refused(heard, hf.HoldfastError, lambda: restore(address, f"sqlite:///{tmp_path}/new.db"))
+    refused(heard, hf.HoldfastError, lambda: hf.Player.load(address))
+    refused(heard, hf.HoldfastError, lambda: hf.Fleet.load(address))
+    refused(heard, hf.HoldfastError, lambda: hf.replay(address, switching_cost=1.0))

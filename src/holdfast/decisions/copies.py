@@ -13,7 +13,8 @@ from holdfast.decisions.models import new_token
 from holdfast.decisions.stores.address import parse_address
 from holdfast.decisions.stores.sql import SCHEMA_TABLE, check_schema
 from holdfast.decisions.stores.sqlite import SqliteStore
-from holdfast.errors import BadStore, InvalidParameter, StoreError
+from holdfast.errors import BadStore, InvalidParameter, StoreError, without_password
+from holdfast.files import reason
 
 GAP = 2**20
 """Revisions that a restored game is ahead of any that a running process has seen."""
@@ -127,7 +128,7 @@ def _draft(path: Path, *, keep: bool = True) -> Iterator[Path]:
     except OSError as error:
         if isinstance(error, StoreError):
             raise
-        raise StoreError(f"{path} cannot be written: {error}") from None
+        raise StoreError(f"{without_password(path)} cannot be written: {reason(error)}") from None
     finally:
         for name in (draft, f"{draft}-wal", f"{draft}-shm"):
             with suppress(OSError):
