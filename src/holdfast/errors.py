@@ -36,7 +36,7 @@ MOST_COMPARED = 1000
 """Names that a wrong one is compared with: comparing takes longer than all else."""
 
 
-PASSWORD = re.compile(r"(\w:/+[^/@\s:]*):[^\s]*@")
+PASSWORD = re.compile(r"(\w:/+[^/@\s:]*):[^\s]*(?=@)|(?<=password=)[^&\s'\"]*")
 
 
 class HoldfastError(Exception):
@@ -177,7 +177,7 @@ def without_password(text: object) -> str:
     >>> without_password("postgresql://me:secret@host/games")
     'postgresql://me@host/games'
     """
-    return PASSWORD.sub(r"\1@", str(text))
+    return PASSWORD.sub(r"\1", str(text))
 
 
 def printable(text: object) -> str:

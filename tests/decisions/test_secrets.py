@@ -195,6 +195,7 @@ def test_an_address_where_a_file_is_meant(heard, monkeypatch, tmp_path):
     router = hf.open(f"sqlite:///{tmp_path}/g.db", "game", hf.Exp3(2), seed=1)
     SECRETS.add(router._executor.setup.game.secret)
     refused(heard, hf.InvalidParameter, lambda: router.history.export(address))
+    refused(heard, hf.InvalidParameter, lambda: router.history.export(f"postgresql://host/games?password={MARK}&x=1"))
     refused(heard, hf.StoreError, lambda: backup(f"sqlite:///{tmp_path}/g.db", address))
     refused(heard, hf.HoldfastError, lambda: restore(address, f"sqlite:///{tmp_path}/new.db"))
     refused(heard, hf.HoldfastError, lambda: hf.Player.load(address))

@@ -324,7 +324,7 @@ def pin(
     as_json: AsJson = False,
     allow: Allow = None,
 ) -> None:
-    """Hand out this arm only; nothing is learnt meanwhile."""
+    """Hand out this arm only; its rounds are recorded as forced."""
     _operate(url, name, as_json, allow, lambda router: router.pin(_arm(router, arm), _end(until), reason))
 
 

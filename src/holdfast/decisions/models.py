@@ -148,7 +148,9 @@ class Block(NamedTuple):
     bound: float | None
     """The highest loss, where it was announced with the block."""
     forced: int
-    """1 when an operator chose the arm (`PINNED`), 2 when the rule held back did (`BY_RULE`): it is not learnt from."""
+    """1 when an operator chose the arm (`PINNED`), 2 when the rule held back did (`BY_RULE`).
+
+    Only a policy that sees the losses of all arms learns from it."""
     data: str
     """The block as the policy wants it back, as JSON; the policy's own draw where the rule decided."""
     first: int = 0

@@ -557,7 +557,9 @@ class Router:
         self._stand("resume", arm, None, reason)
 
     def pin(self, arm: int | str, until: datetime | timedelta | None = None, reason: str | None = None) -> None:
-        """Hand out this arm only, in all processes. These rounds are recorded as forced and not learnt from.
+        """Hand out this arm only, in all processes. These rounds are recorded as forced.
+
+        A policy learns from them only if it sees the losses of all arms.
 
         The policy's block goes on afterwards. While the pinned arm is paused or not available, it is played as ever.
 

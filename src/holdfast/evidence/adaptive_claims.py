@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
@@ -328,7 +328,6 @@ def judged(
     longest: int = 1_000_000,
     seed: int = 0,
     backend: str | Backend = "threads",
-    told: Callable[[str], None] = lambda name: None,
 ) -> Sequence[Verdict]:
     """Play everything that our claims need, and judge them.
 
@@ -340,8 +339,6 @@ def judged(
         How many random worlds.
     longest
         The longest T of the long games, 10⁴ to 10⁹; exponents are judged from 10⁸ on.
-    told
-        Called with the name of each setting when it is played.
     """
     size, plan = RunSettings(replications, horizon, n_arms, seed), stages(longest)
     settings = seven(n_arms, horizon)
@@ -357,7 +354,6 @@ def judged(
     for name, setting in {**settings, **searched}.items():
         runs = min(replications, LONG_RUNS) if name == LONG else replications
         tables[name] = play((setting.match,), replications=runs, seed=size.seed, backend=backend)
-        told(name)
     excess = []
     for i, world in enumerate(random_worlds(worlds, size.seed)):
         result = play((world.match,), replications=WORLD_RUNS, seed=size.seed + i, backend=backend)
@@ -370,7 +366,6 @@ def judged(
             played = play((match,), replications=min(replications, runs), seed=size.seed, backend=backend)
             for policy, samples in samples_of(played).items():
                 long[game.name, policy] = {**samples, **long.get((game.name, policy), {})}  # the larger sample stays
-        told(game.name)
     return judge(claims(settings, searched, np.array(excess), long), Evidence(tables, size))
 
 

@@ -200,7 +200,6 @@ def judged(
     rounds: int = 1000,
     seed: int = 0,
     backend: str | Backend = "threads",
-    told: Callable[[str], None] = lambda name: None,
 ) -> Sequence[Verdict]:
     """Play everything that these claims need, and judge them.
 
@@ -210,14 +209,11 @@ def judged(
         Of the simulated games, as in `simulate`.
     rounds
         Of each exact game.
-    told
-        Called with the name of each setting when it is played.
     """
     where = worlds(horizon)
     tables = {}
     for name, world in where.items():
         tables[name] = play((match(world),), replications=replications, seed=seed, backend=backend)
-        told(name)
     games, shares = hostile_games(rounds, seed), work_function_shares(rounds, seed, backend)
     evidence = Evidence(tables, RunSettings(replications, horizon, 8, seed))
     return judge(claims(games, shares, where), evidence)

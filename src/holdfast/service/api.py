@@ -43,6 +43,7 @@ from holdfast.service.messages import (
     Ended,
     GameLine,
     GameList,
+    GameSettings,
     GameView,
     Hold,
     Losses,
@@ -170,7 +171,7 @@ def _key(request: Request) -> str | None:
         raise Refused(400, "Idempotency-Key must be UTF-8") from None
 
 
-def _settings(body: NewGame | Changes) -> dict[str, Any]:
+def _settings(body: GameSettings) -> dict[str, Any]:
     """Settings of a game as the library takes them."""
     patience, scale, life = body.patience, body.scale, body.key_life
     return {

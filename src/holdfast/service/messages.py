@@ -32,7 +32,19 @@ MOST_LOSSES = 10_000
 """Losses in one batch."""
 
 
-class NewGame(Struct, forbid_unknown_fields=True):
+class GameSettings(Struct, forbid_unknown_fields=True):
+    """How a game waits for losses, and what of it is left to others."""
+
+    patience: Patience = None
+    missing: Missing = None
+    remember: Whole = None
+    scale: ScaleIn = None
+    key_life: KeyLife = None
+    learn_after: Whole = None
+    holdback: Number = None
+
+
+class NewGame(GameSettings, kw_only=True):
     """A game that is to begin: what it plays and how it waits for losses."""
 
     policy: Annotated[Any, Meta(description="A policy's id, such as adaptive.", extra_json_schema={"type": "string"})]
@@ -42,29 +54,15 @@ class NewGame(Struct, forbid_unknown_fields=True):
         None
     )
     parameters: Annotated[dict[str, Any], Meta(description="Further parameters of the policy, by name.")] = {}
-    patience: Patience = None
-    missing: Missing = None
-    remember: Whole = None
-    scale: ScaleIn = None
-    key_life: KeyLife = None
-    learn_after: Whole = None
-    holdback: Number = None
     seed: Whole = None
 
 
-class Changes(Struct, forbid_unknown_fields=True):
+class Changes(GameSettings, kw_only=True):
     """Settings that a game is to go on with; or one arm that is paused, resumed or pinned, or the pin is taken back."""
 
     switching_cost: Number = None
     add: Arms = ()
     retire: Arms = ()
-    patience: Patience = None
-    missing: Missing = None
-    remember: Whole = None
-    scale: ScaleIn = None
-    key_life: KeyLife = None
-    learn_after: Whole = None
-    holdback: Number = None
     pause: OneArm = None
     resume: OneArm = None
     pin: OneArm = None
