@@ -168,3 +168,12 @@ def test_when_it_was_seen_is_kept(place: Place):
     assert router.history.record["time"][0] == at
     with pytest.raises(InvalidParameter, match="with its zone"):
         router.observe(LOSSES[0], at=datetime(2026, 3, 1, 12))
+
+
+def test_what_was_seen_is_forgotten_with_the_losses(place: Place):
+    router = place.open("green", POLICY, seed=3, remember=10)
+    for losses in LOSSES:
+        router.tell(router.ask().id, losses=losses)
+    kept = router.history.record.select(ARMS).rows()
+    assert 10 <= len(kept) < 20
+    assert kept == [tuple(losses) for losses in LOSSES[-len(kept) :]]

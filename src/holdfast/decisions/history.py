@@ -167,7 +167,10 @@ class History:
 
     @property
     def record(self) -> pl.DataFrame:
-        """The losses of all arms, where they were reported: a row per round, a column per arm, as `replay` reads it."""
+        """The losses of all arms, where they were reported: a row per round, a column per arm, as `replay` reads it.
+
+        Rounds whose losses are no longer kept one by one (`remember`) are not in it.
+        """
         names = self._executor.setup.names
         found = self._executor.read(lambda transaction, _: transaction.seen(0, transaction.head.block))
         with undamaged("the losses of all arms"):

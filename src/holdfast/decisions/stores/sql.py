@@ -336,14 +336,13 @@ class Transaction(ABC):
             if added:
                 self.write(insert(kind), [(game, *row) for row in added])
         for number in (events.forgotten, events.removed):
-            for table in ("asks", "losses"):
+            for table in ("asks", "losses", "seen"):
                 if number:
                     self.write(
                         f"DELETE FROM holdfast_{table} WHERE game = ? AND block = ?", [(game, n) for n in number]
                     )
         if events.removed:
             self.write("DELETE FROM holdfast_blocks WHERE game = ? AND number = ?", [(game, n) for n in events.removed])
-            self.write("DELETE FROM holdfast_seen WHERE game = ? AND block = ?", [(game, n) for n in events.removed])
         if events.game is not None:
             columns = ("policy", "arms", "settings", "availability", "settings_version")
             sets = ", ".join(f"{name} = ?" for name in columns)
