@@ -75,8 +75,10 @@ def forms(url: str) -> dict[str, str]:
 
 
 def seen_of(error: BaseException) -> list[object]:
-    """All that can be seen of an error."""
-    return [str(error), repr(error), error.args, vars(error), *traceback.format_exception(error), pickle.dumps(error)]
+    """All that can be seen of an error; what it came from too, which Dask sends along with it."""
+    seen: list[object] = [str(error), repr(error), error.args, vars(error)]
+    seen += [*traceback.format_exception(error), pickle.dumps(error)]
+    return seen if error.__context__ is None else seen + seen_of(error.__context__)
 
 
 def refused(heard: list[object], kind: type[Exception], call) -> None:
@@ -196,7 +198,7 @@ def test_an_address_where_a_file_is_meant(heard, monkeypatch, tmp_path):
     SECRETS.add(router._executor.setup.game.secret)
     refused(heard, hf.InvalidParameter, lambda: router.history.export(address))
     refused(heard, hf.InvalidParameter, lambda: router.history.export(f"postgresql://host/games?password={MARK}&x=1"))
-    refused(heard, hf.StoreError, lambda: backup(f"sqlite:///{tmp_path}/g.db", address))
+    refused(heard, hf.InvalidParameter, lambda: backup(f"sqlite:///{tmp_path}/g.db", address))
     refused(heard, hf.HoldfastError, lambda: restore(address, f"sqlite:///{tmp_path}/new.db"))
     refused(heard, hf.HoldfastError, lambda: hf.Player.load(address))
     refused(heard, hf.HoldfastError, lambda: hf.Fleet.load(address))

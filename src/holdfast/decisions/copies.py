@@ -13,7 +13,7 @@ from holdfast.decisions.models import new_token
 from holdfast.decisions.stores.address import parse_address
 from holdfast.decisions.stores.sql import SCHEMA_TABLE, check_schema
 from holdfast.decisions.stores.sqlite import SqliteStore
-from holdfast.errors import BadStore, InvalidParameter, StoreError, without_password
+from holdfast.errors import BadStore, InvalidParameter, StoreError
 from holdfast.files import reason
 
 GAP = 2**20
@@ -36,6 +36,8 @@ def backup(url: str, target: str | Path) -> Path:
     ...         router.rounds
     5
     """
+    if "://" in str(target):
+        raise InvalidParameter("target", "must be the path of a file, not an address", str(target))
     source = _file_of(url, "pg_dump")
     if not source.exists():
         raise StoreError(f"{url}: there is no such file")
@@ -128,7 +130,7 @@ def _draft(path: Path, *, keep: bool = True) -> Iterator[Path]:
     except OSError as error:
         if isinstance(error, StoreError):
             raise
-        raise StoreError(f"{without_password(path)} cannot be written: {reason(error)}") from None
+        raise StoreError(f"{path} cannot be written: {reason(error)}") from None
     finally:
         for name in (draft, f"{draft}-wal", f"{draft}-shm"):
             with suppress(OSError):
