@@ -75,10 +75,9 @@ def forms(url: str) -> dict[str, str]:
 
 
 def seen_of(error: BaseException) -> list[object]:
-    """All that can be seen of an error; what it came from too, which Dask sends along with it."""
-    seen: list[object] = [str(error), repr(error), error.args, vars(error)]
-    seen += [*traceback.format_exception(error), pickle.dumps(error)]
-    return seen if error.__context__ is None else seen + seen_of(error.__context__)
+    """All that can be seen of an error: printed, logged or sent to another process."""
+    sent = pickle.dumps(error.__reduce__()[1:])  # not `error`: Dask, once imported, adds what `from None` hides
+    return [str(error), repr(error), error.args, vars(error), *traceback.format_exception(error), sent]
 
 
 def refused(heard: list[object], kind: type[Exception], call) -> None:
