@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache, cached_property
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, get_type_hints
+from typing import Any, ClassVar, Literal, NamedTuple, get_type_hints
 
 import numpy as np
 
@@ -24,13 +24,10 @@ from holdfast.checks import LARGEST, whole_number
 from holdfast.errors import InvalidParameter
 from holdfast.layouts import Array, PerArm, Scalar, Scratch, ScratchPerArm, extended, several
 from holdfast.policies.paths import LONGEST_PERIOD, Path, PathKernels, default_paths, made_path, price
-from holdfast.policies.policy import AllSeen, Announcement, Kernels, Policy, must_be
+from holdfast.policies.policy import AllSeen, Announcement, Kernels, WithAllLosses, must_be
 from holdfast.policies.switching_costs import CostTable, checked_costs
 from holdfast.rng import next_uniform
 from holdfast.simplex import exp_of_negative
-
-if TYPE_CHECKING:
-    from holdfast.players.all_losses import AllLossesPlayer
 
 ANNOUNCED = "announced"
 
@@ -381,10 +378,8 @@ def hedge_kernels(kinds: tuple[tuple[PathKernels, int], ...], sizes: Sizes) -> K
 
 
 @dataclass(frozen=True)
-class OfPaths(Policy):
+class OfPaths(WithAllLosses):
     """What mixes paths, or plays one: it knows what switches cost, and which arms are available."""
-
-    waits_for_losses: ClassVar[bool] = True
 
     switching_cost: float | Literal["announced"] | CostTable = field(kw_only=True)
     """λ, a table with a cost for each pair of arms, or ``"announced"``."""
@@ -426,11 +421,6 @@ class OfPaths(Policy):
     def forecast_rows(self) -> int:
         """The most rows of a given forecast that are looked at."""
         return 0
-
-    if TYPE_CHECKING:
-
-        def player(self, *args: Any, **named: Any) -> AllLossesPlayer:
-            """A player that is told all losses."""
 
     @property
     def announces(self) -> Announcement | None:
@@ -516,10 +506,8 @@ class AdaptiveHedgeSwitch(OfPaths):
 
     Parameters
     ----------
-    n_arms
-        The number of arms K. Left out where `arms` names them.
-    arms, units
-        Names of the arms; the lowest and the highest loss of a round. As for every policy.
+    n_arms, arms, units
+        The number of arms K, or their names; the lowest and the highest loss of a round. As for every policy.
     switching_cost
         λ, what one switch costs in the units of `units`; or a table with a row of costs for each arm to leave and
         a column for each arm to go to; or ``"announced"``: then each round's λ is given by
