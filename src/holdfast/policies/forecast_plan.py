@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from holdfast.errors import InvalidParameter
+from holdfast.policies.forecast_path import GivenForecast
 from holdfast.policies.hedge_switch import OfPaths, checked_forecast_rounds
-from holdfast.policies.paths import GivenForecast, Path, SeasonalPlan
+from holdfast.policies.path import Path
+from holdfast.policies.seasonal_paths import SeasonalPlan
 
 
 @dataclass(frozen=True)

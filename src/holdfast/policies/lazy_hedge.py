@@ -11,7 +11,7 @@ import numpy as np
 
 from holdfast._numba.compile import kernel
 from holdfast.layouts import Array, NonNegative, PerArm, Probability, Range, Scalar, ScratchPerArm, Whole, extended
-from holdfast.policies.hedge_switch import coupled_move
+from holdfast.policies.coupling import coupled_move
 from holdfast.policies.policy import AllSeen, Kernels, WithAllLosses, WithHorizon, WithSwitchingCost, must_be
 from holdfast.rng import next_uniform
 from holdfast.simplex import exp_of_negative

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar
 
 from holdfast._numba.compile import kernel
 from holdfast.layouts import Flag, Scalar, extended
-from holdfast.policies.hedge_switch import coupled_move, drawn
+from holdfast.policies.coupling import coupled_move, drawn
 from holdfast.policies.lazy_hedge import (
     RateParams,
     RoundBlock,

@@ -7,7 +7,8 @@ from typing import ClassVar
 
 from holdfast.checks import whole_number
 from holdfast.policies.hedge_switch import OfPaths
-from holdfast.policies.paths import HORIZON, Path, Smoothed
+from holdfast.policies.path import HORIZON, Path
+from holdfast.policies.simple_paths import Smoothed
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from holdfast.policies.hedge_switch import OfPaths
-from holdfast.policies.paths import Path, WorkFunction
+from holdfast.policies.path import Path
+from holdfast.policies.simple_paths import WorkFunction
 
 
 @dataclass(frozen=True)

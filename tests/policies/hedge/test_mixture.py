@@ -9,8 +9,8 @@ import pytest
 from long_mixture import check_long_game
 
 import holdfast as hf
-from holdfast.policies import hedge_switch
-from holdfast.policies.paths import FixedArm, WorkFunction
+from holdfast.paths import FixedArm, WorkFunction
+from holdfast.policies import coupling
 
 Losses = Callable[[int, np.ndarray], np.ndarray]
 
@@ -138,7 +138,7 @@ def test_the_arm_is_drawn_from_the_mixture_and_moves_no_more_than_it_must(pairs:
         for array, kind in zip(layout.named(game.numbers, game.vectors), layout.kinds.values(), strict=True)
     ]
     record = layout.record(*columns)
-    move = hedge_switch.flowing_move if pairs else hedge_switch.lazy_move
+    move = coupling.flowing_move if pairs else coupling.lazy_move
     rows = coupled(move, policy.parameters(), record, K)
     assert np.allclose(before @ rows, P, atol=0.015)
     switches = float((before[:, None] * rows * (1 - np.eye(K))).sum())

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import holdfast as hf
-from holdfast.policies.paths import FixedArm, FoundSeason, GivenForecast, SeasonalPlan, Smoothed, WorkFunction
+from holdfast.paths import FixedArm, FoundSeason, GivenForecast, SeasonalPlan, Smoothed, WorkFunction
 
 K, T = 4, 70
 PAIRS = {
