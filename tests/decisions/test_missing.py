@@ -86,6 +86,7 @@ def test_an_arm_that_times_out_is_shown_with_what_counted(place):
     assert forgotten["loss"].sum() == pytest.approx(totals.losses + totals.missing_losses)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_a_log_whose_missing_rounds_are_unknown_is_refused(place, folder, suffix):
     router, _ = played(place, "game", LOST["a tenth"], 1, rounds=300, patience=5, missing="drop")

@@ -53,6 +53,7 @@ def hostile(kind: str, K: int, seed: int) -> Losses:
 KINDS = ["hunt", "hunt half", "alternate", "rotate", "rotate slowly", "coins", "rare"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lam", [0.0, 0.35, 10.0])
 def test_weights_and_rate_to_fifty_digits(lam: float) -> None:
     for kind in ("rotate", "coins", "rare"):
@@ -64,6 +65,7 @@ def test_weights_and_rate_to_fifty_digits(lam: float) -> None:
             assert certificate == pytest.approx(float(2 * delta), rel=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lam", [0.0, 0.1, 1.0, 10.0])
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_certificate_holds_and_the_overhead_is_small(kind: str, lam: float) -> None:
@@ -80,6 +82,7 @@ def test_the_certificate_holds_and_the_overhead_is_small(kind: str, lam: float) 
         assert cost - C.min() <= 1.5 * math.sqrt((1 + lam) * C.min() * math.log(N))
 
 
+@pytest.mark.slow
 def test_the_certificate_holds_with_a_cost_per_pair_and_closed_arms() -> None:
     draw, K = np.random.default_rng(2), 5
     points = draw.random(K) * 3
