@@ -17,7 +17,7 @@ from holdfast.decisions import core
 from holdfast.decisions.settings import Settings
 from holdfast.decisions.setup import Part, Setup
 
-SECONDS = 4.0
+SECONDS = 2.5
 LIVE = ("kill", "kill", "change", "operate", "compact")
 FILES = (*LIVE, "save", "put_back", "copy_closed")
 

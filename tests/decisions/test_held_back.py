@@ -250,7 +250,7 @@ def test_it_begins_again_with_other_costs_and_waits_for_open_blocks(place):
         router.history.compare()
 
 
-DAYS, PER_DAY, DEPLOYMENTS = 8, 60, 100
+DAYS, PER_DAY, DEPLOYMENTS = 8, 60, 88
 
 
 def truth_of(router, lost, units):

@@ -39,7 +39,7 @@ def played(place, name, lost, seed, rounds=300, at_once=1, **options):
     return router, np.where(gone, 1.0, losses).sum(axis=0)
 
 
-GAMES = 120
+GAMES = 110
 
 
 @pytest.mark.slow
