@@ -7,11 +7,17 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 from holdfast._numba.compile import kernel
-from holdfast.errors import HoldfastError
-from holdfast.layouts import Array, PerArm, Probability, Range, Scalar, Whole, extended
+from holdfast.layouts import PerArm, Probability, Range, Scalar, Whole, extended
 from holdfast.policies.lazy_hedge import RoundBlock
-from holdfast.policies.policy import AllSeen, Kernels, WithAllLosses, WithHorizon, WithSwitchingCost
-from holdfast.policies.thompson import NOT_KNOWN
+from holdfast.policies.policy import (
+    NOT_KNOWN,
+    AllSeen,
+    Kernels,
+    WithAllLosses,
+    WithHorizon,
+    WithoutProbabilities,
+    WithSwitchingCost,
+)
 from holdfast.rng import next_uniform
 from holdfast.schedules import LONGEST
 
@@ -56,18 +62,7 @@ def observe(params: Any, game: Any, block: Any, losses: Any, rounds: float) -> N
 
 
 @dataclass(frozen=True)
-class PerturbedLeader(WithAllLosses):
-    """A policy that follows the leader of perturbed losses of all arms, with probabilities that nobody works out."""
-
-    knows_probabilities: ClassVar[bool] = False
-
-    def probabilities(self, params: Any, state: Any, block: Any) -> Array:
-        """An error: they are not known."""
-        raise HoldfastError(f"{self.label} does not know the probabilities of its arms: it plays a random leader")
-
-
-@dataclass(frozen=True)
-class FollowLazyLeader(WithHorizon, WithSwitchingCost, PerturbedLeader):
+class FollowLazyLeader(WithoutProbabilities, WithHorizon, WithSwitchingCost, WithAllLosses):
     """Follow the lazy leader (Kalai and Vempala, J. Computer and System Sciences 71, 2005).
 
     A grid of spacing 1/ε is shifted once, at random. In each round the losses so far lie in one of its cells, shifted

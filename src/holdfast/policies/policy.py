@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.checks import address_of, number_range, real_number, whole_number
-from holdfast.errors import BadSavedState, InvalidParameter
+from holdfast.errors import BadSavedState, HoldfastError, InvalidParameter
 from holdfast.layouts import (
     ArmIndex,
     Array,
@@ -56,6 +56,9 @@ if TYPE_CHECKING:
 
 RAREST = 1e-20
 """No arm of a smaller probability is drawn by a uniform of 53 bits, but for the first arm by a uniform of 0."""
+
+NOT_KNOWN = 0.0
+"""What a block says of a probability that nobody has worked out."""
 
 MOST_ARMS = 10**7
 
@@ -387,6 +390,17 @@ class WithHorizon(Policy):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._set("horizon", whole_number("horizon", self.horizon, least=1, most=int(LONGEST)))
+
+
+@dataclass(frozen=True)
+class WithoutProbabilities(Policy):
+    """A policy that does not know what its arms are drawn from; its blocks have the probability `NOT_KNOWN`."""
+
+    knows_probabilities: ClassVar[bool] = False
+
+    def probabilities(self, params: Any, state: Any, block: Any) -> Array:
+        """An error: they are not known."""
+        raise HoldfastError(f"{self.label} does not know the probabilities of its arms")
 
 
 @dataclass(frozen=True)
