@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 SITE := build/docs
 EPOCH = $(shell git log -1 --format=%ct)
 
-.PHONY: install lint check test test-versions coverage docs dist reproduce paper bench bench-peers clean
+.PHONY: install lint types types-of-tests check test test-versions coverage docs dist reproduce paper bench bench-peers clean
 
 install: $(INSTALLED)
 
@@ -27,9 +27,14 @@ $(INSTALLED): pyproject.toml constraints.txt
 lint: $(INSTALLED)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	$(BIN)/mypy --config-file tests/mypy.ini
 	$(BIN)/lint-imports
+	$(MAKE) --no-print-directory --jobs --output-sync types types-of-tests
+
+types: $(INSTALLED)
+	$(BIN)/mypy
+
+types-of-tests: $(INSTALLED)
+	$(BIN)/mypy --config-file tests/mypy.ini
 
 # Before each commit: lint, types and the fast tests.
 check: lint
