@@ -86,8 +86,8 @@ def line(name: str, found: dict, T: int, seconds: float) -> str:
     return (
         f"{name:17s} T = {T:.0e}, {found['games'][T]} games: {around(cost[OWN][T], '.0f')} against "
         f"{around(cost[PAPER][T], '.0f')}, ratio {around(found['ratio'][T], '.4f')} "
-        f"(limit {found['limits']['ratio']}); exponent {around(exponent[OWN], '.3f')} (limit {found['limits']['exponent']}) against "
-        f"{around(exponent[PAPER], '.3f')}; {seconds:.0f} s"
+        f"(limit {found['limits']['ratio']}); exponent {around(exponent[OWN], '.3f')} (limit "
+        f"{found['limits']['exponent']}) against {around(exponent[PAPER], '.3f')}; {seconds:.0f} s"
     )
 
 
