@@ -162,7 +162,7 @@ def main() -> None:
     parser.add_argument("--games", type=int, help="games of that length: 64, of a billion rounds 16")
     parser.add_argument("--more", type=int, default=256, help="games of a tenth of it, growth only")
     parser.add_argument("--seed", type=int, default=20_261_116)
-    parser.add_argument("--backend", choices=["threads", "gpu"], default="threads", help="of growth and billion")
+    parser.add_argument("--backend", choices=["threads", "cuda"], default="threads", help="of growth and billion")
     parser.add_argument("--arms", type=numbers, default=[2, 8], help="K of the searches")
     parser.add_argument("--costs", type=numbers, default=[0.01, 0.1], help="λ of the searches")
     parser.add_argument("--horizon", type=float, default=1e5, help="T of the searches")
