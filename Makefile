@@ -7,6 +7,9 @@ INSTALLED := $(VENV)/.installed
 WORKERS := $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN) * 3 / 2 )))
 PYTEST := $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile
 
+# Tests start hundreds of processes: each would compile the package anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 SITE := build/docs
 EPOCH = $(shell git log -1 --format=%ct)
 

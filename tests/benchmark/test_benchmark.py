@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmark_document import markdown
 from commands import command_here
 from scipy.stats import t as student
 
@@ -127,5 +128,5 @@ def test_a_result_is_plain_json_with_its_lists_on_one_line() -> None:
 
 def test_the_document_shows_the_frozen_results() -> None:
     page = (ROOT / "docs" / "benchmark.md").read_text(encoding="utf-8")
-    assert tables.markdown() in page
+    assert markdown() in page
     assert f"Suite {suite.VERSION}" in page

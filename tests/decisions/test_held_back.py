@@ -188,6 +188,7 @@ def play(router, rng, rounds, keys=False):
             router.end(key)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keys", [False, True], ids=["blocks", "conversations"])
 def test_it_says_what_is_saved_and_since_when(keys):
     now = 1_772_532_000.0  # 3 March 2026
@@ -249,7 +250,7 @@ def test_it_begins_again_with_other_costs_and_waits_for_open_blocks(place):
         router.history.compare()
 
 
-DAYS, PER_DAY, DEPLOYMENTS = 8, 60, 100
+DAYS, PER_DAY, DEPLOYMENTS = 8, 60, 88
 
 
 def truth_of(router, lost, units):

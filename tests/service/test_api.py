@@ -288,6 +288,7 @@ def test_replay_says_what_each_arm_would_have_cost(web, game):
     assert found["paid"] == pytest.approx(totals["losses"] + 3 * totals["switches"])
 
 
+@pytest.mark.slow
 def test_events_tell_what_changes(web, game):
     ask(web, game)
     with socket.create_connection(("127.0.0.1", web.port), timeout=20) as wire:
@@ -304,6 +305,7 @@ def test_events_tell_what_changes(web, game):
     problem(web("GET", "/v1/games/nobody/events"), 404, hf.UnknownGame)
 
 
+@pytest.mark.slow
 def test_health_and_readiness(tmp_path):
     path = tmp_path / "games.db"
     with InThread(f"sqlite:///{path}") as web:
@@ -328,6 +330,7 @@ def test_metrics_count_requests_commits_and_games(web, game):
     assert "holdfast_waiting_calls" in text
 
 
+@pytest.mark.slow
 def test_requests_that_wait_are_written_together(tmp_path):
     with InThread(f"sqlite:///{tmp_path}/games.db") as web:
         router = opened(web, seed=1, patience="forever")

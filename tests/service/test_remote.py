@@ -21,6 +21,8 @@ from holdfast.decisions.remote import RemoteExecutor, RemoteRouter
 from holdfast.errors import StoreError
 from holdfast_client import Game, Server
 
+pytestmark = pytest.mark.slow
+
 NOT_HERE = {
     "test_a_conversation_that_is_idle_has_ended",
     "test_a_paused_arm_is_not_handed_out_by_any_process",
@@ -127,7 +129,6 @@ def _ask_in_child(router: hf.Router, sent: Any) -> None:
     sent.send([router.ask().id for _ in range(5)])
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_router_may_be_used_on_both_sides_of_a_fork(place):
     router = place.open(policy=contract.SWITCH, seed=1)
