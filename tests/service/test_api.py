@@ -7,7 +7,6 @@ import threading
 import time
 
 import msgspec
-import numpy as np
 import polars as pl
 import pytest
 from service import GAME, InThread, ask, opened, problem
@@ -18,7 +17,6 @@ from holdfast.service.api import OPERATIONS
 from holdfast.service.games import make_all
 from holdfast.service.messages import Observed
 from holdfast.service.openapi import document
-from holdfast.service.views import dashboard
 
 
 def test_a_game_is_begun_once(web, game):
@@ -358,22 +356,6 @@ def test_a_call_that_fails_does_not_spoil_those_written_with_it():
     first, error, last = make_all(router.executor, [router.ask_call(2), Call(fails), router.ask_call(1)])
     assert (len(first), type(error), len(last)) == (2, ZeroDivisionError, 1)
     assert router.rounds == 3
-
-
-def test_the_line_of_the_best_plan_ends_where_the_best_plan_does(tmp_path):
-    rng, url = np.random.default_rng(7), f"sqlite:///{tmp_path}/games.db"
-    losses = rng.random((60, 3)).round(3)
-    with hf.open(url, "all", hf.AdaptiveHedgeSwitch(arms=["a", "b", "c"], switching_cost=0.3), seed=1) as router:
-        for row in losses.tolist():
-            router.tell(router.ask().id, losses=row)
-        series = router.executor.read(dashboard)["series"]
-        assert series["plan"][-1] == pytest.approx(hf.best_plan(losses, 0.3).cost)
-        assert series["cost"][-1] == pytest.approx(router.history.totals.cost)
-        router.ask()
-        assert router.executor.read(dashboard)["series"]["plan"] == [*series["plan"], None]
-    with hf.open(url, "own", hf.Exp3(arms=["a", "b", "c"]), seed=1) as router:
-        router.tell(router.ask().id, losses=[0.1, 0.2, 0.3])
-        assert router.executor.read(dashboard)["series"]["plan"] is None
 
 
 # ---- the document
