@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import socket
 import threading
 import time
@@ -9,6 +10,7 @@ import time
 import msgspec
 import polars as pl
 import pytest
+import service_schema
 from service import GAME, InThread, ask, opened, problem
 
 import holdfast as hf
@@ -375,6 +377,16 @@ def test_the_document_describes_every_operation(web):
     text = json.dumps(served)
     for name in {part.split('"')[0] for part in text.split("#/components/schemas/")[1:]}:
         assert name in served["components"]["schemas"]
+
+
+@pytest.mark.slow
+def test_requests_made_from_the_document_get_the_answers_that_it_says(tmp_path):
+    """About 700 requests by Schemathesis; `scripts/service_schema.py` makes more."""
+    pytest.importorskip("schemathesis")
+    with InThread(f"sqlite:///{tmp_path}/games.db") as web:
+        done = service_schema.check(web, examples=3)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
+    assert re.search(r"\b([5-9]\d\d|\d{4,}) generated, ", done.stdout), done.stdout[-500:]
 
 
 @pytest.mark.parametrize("one", OPERATIONS, ids=lambda one: f"{one.method} {one.path}")

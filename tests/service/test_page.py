@@ -213,3 +213,24 @@ def test_the_licence_of_the_charts_goes_along(served):
     assert b"uPlot" in served("GET", "/assets/uplot.min.js").body
     assert served("GET", "/assets/..%2Fapp.py").status == 404
     assert (Path(__file__).parents[2] / "src/holdfast/service/assets/uplot-LICENSE.txt").exists()
+
+
+AXE = """
+const done = arguments[arguments.length - 1];
+axe.run({resultTypes: ["violations"]}).then((found) => done(found.violations.map(
+    (one) => `${one.impact} ${one.id}: ${one.nodes.map((node) => node.target).join(", ")}`)));
+"""
+
+
+@pytest.mark.parametrize(("path", "width", "dark"), [
+    ("/", 1280, False), ("/", 390, True), ("/games/chat", 1280, True), ("/games/chat", 390, False),
+    ("/games/seen", 1280, False), ("/games/nothing", 1280, True), ("/login", 390, False),
+])  # fmt: skip
+def test_axe_finds_nothing_wrong(browser, served, path, width, dark):
+    """Rules for screen readers, contrast and the like (Deque's axe-core)."""
+    axe = pytest.importorskip("axe_core_python")
+    show(browser, served, path, width=width, dark=dark)
+    if path in ("/games/chat", "/games/seen"):
+        browser.until(lambda: drawn(browser), "the charts are not drawn")
+    browser.run((Path(axe.__file__).parent / "axe.min.js").read_text())
+    assert browser.driver.execute_async_script(AXE) == []
