@@ -249,6 +249,25 @@ def test_blocks_come_in_pages(web, game):
         problem(web("GET", f"{game}/blocks?cursor={wrong.encode().hex() if wrong == '²' else wrong}x"), 422)
 
 
+def test_open_decisions_come_in_pages(web, game):
+    given = [one["id"] for _ in range(6) for one in ask(web, game, 7)]
+    web("POST", f"{game}/losses", {"losses": [{"id": id, "loss": 0.5} for id in given[::3]]})
+    still = [id for number, id in enumerate(given) if number % 3]
+    for limit in (1, 5, 28, 100):
+        found, cursor, pages = [], "", 0
+        while cursor is not None:
+            page = web("GET", f"{game}/decisions?limit={limit}{cursor and '&cursor='}{cursor}").json
+            found += [one["id"] for one in page["decisions"]]
+            cursor, pages = page["next"], pages + 1
+        assert found == still
+        assert pages == -(-len(still) // limit)
+    assert web("GET", f"{game}/decisions?limit=0").json == {"decisions": [], "next": None}
+    after = web("GET", f"{game}/decisions?cursor={given[9]}").json["decisions"]  # one whose loss is known by now
+    assert [one["id"] for one in after] == [id for id in still if given.index(id) > 9]
+    problem(web("GET", f"{game}/decisions?cursor=1"), 404, hf.UnknownDecision)
+    problem(web("GET", f"{game}/decisions?limit=1001"), 422, hf.InvalidParameter)
+
+
 def test_games_come_in_pages(tmp_path):
     with InThread(f"sqlite:///{tmp_path}/games.db") as web:
         for i in range(5):
