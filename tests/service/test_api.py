@@ -428,6 +428,8 @@ def test_answers_are_of_the_types_that_the_document_says(web, one):
     if "replay" in one.path:
         web("POST", f"{game}/losses", {"losses": losses})
     web("PATCH", game, {"switching_cost": 1.25, "reason": "test"})
+    if "compare" in one.path:
+        web("PATCH", game, {"holdback": 0.5})
     bodies = {"NewGame": GAME, "Changes": {"remember": 5}, "Asked": {"n": 2}, "dict": {"loss": 0.5}}
     if one.body is Observed:
         return  # for policies that see all losses: tests of its own
