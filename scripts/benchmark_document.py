@@ -24,14 +24,16 @@ def markdown() -> str:
             standing = Standing(name, track, rivals[name], rivals)
             mean, low, high = standing.score(name)
             open_ = [f"`{rival}`" for rival in ranking if rival != name and standing.verdict(rival) == "not decided"]
-            rows.append([str(place), f"`{name}`", f"{mean:.4f} ± {(high - low) / 2:.4f}", ", ".join(open_) or "–"])
+            rows.append(
+                [str(place), f"`{name}`", f"{number(mean, 4)} ± {(high - low) / 2:.4f}", ", ".join(open_) or "–"]
+            )
         parts.append(f"Track `{track.name}`: {track.what}. T = {number(track.settings[0].horizon)}.\n")
         parts.append(_table(["rank", "policy", "score", "not decided against"], rows))
         costs = [
             [
                 setting.name,
                 f"{setting.switching_cost:g}",
-                *(f"{interval(rivals[name][setting.name])[0]:.0f}" for name in ranking),
+                *(number(interval(rivals[name][setting.name])[0]) for name in ranking),
             ]
             for setting in track.settings
         ]

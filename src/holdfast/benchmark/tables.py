@@ -26,11 +26,11 @@ def lines(standing: Standing) -> Iterator[str]:
     )
     yield textwrap.fill(head, 80)
     yield ""
-    yield f"rank  {'policy':{WIDTHS['policy']}}{'score':>17}  {'it is'}"
+    yield f"rank  {'policy':{WIDTHS['policy']}}{'score':>17}  {'than yours'}"
     for place, name in enumerate(standing.ranking, 1):
         mean, low, high = standing.score(name)
         against = "<" if name == standing.policy else _seen_from(standing.verdict(name))
-        yield f"{place:4}  {_cut(name, WIDTHS['policy'])}{mean:8.4f} ± {(high - low) / 2:.4f}  {against}"
+        yield f"{place:4}  {_cut(name, WIDTHS['policy'])}{number(mean, 4):>8} ± {(high - low) / 2:.4f}  {against}"
     best, worst = standing.ranks()
     ranks = f"rank {best}" if best == worst else f"rank {best} to {worst}: not decided"
     yield f"{printable(standing.policy)}: {ranks}, of {len(standing.everyone)}"
@@ -41,7 +41,7 @@ def lines(standing: Standing) -> Iterator[str]:
         others = [rival for rival in standing.rivals if rival != standing.policy]
         found = [standing.verdict(rival, setting.name) for rival in others]
         counts = _counts([str(found.count(verdict)) for verdict in VERDICTS])
-        yield f"{_cut(setting.name, WIDTHS['setting'])}{f'{mean:.0f} ± {(high - low) / 2:.0f}':>16}{counts}"
+        yield f"{_cut(setting.name, WIDTHS['setting'])}{f'{number(mean)} ± {number((high - low) / 2)}':>16}{counts}"
 
 
 def _seen_from(verdict: str) -> str:

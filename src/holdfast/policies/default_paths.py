@@ -16,7 +16,7 @@ PATHS: Mapping[str, type[Path]] = {
 }
 """Each path id with its class."""
 
-SCALES = (1.0, 4.0, 16.0)
+WORK = ((1.0, 0.0), (4.0, 0.0), (16.0, 0.0), (1.0, 16.0))
 MEANS = ((1.0, HORIZON), (0.3, HORIZON), (0.1, 4 * HORIZON), (0.02, HORIZON))
 SEASON_WEIGHTS = (1.0, 0.15)
 
@@ -37,7 +37,7 @@ def default_paths(n_arms: int, periods: Sequence[int] | None = None, forecast_ro
     ['fixed-arm', 'fixed-arm', 'work-function', 'work-function']
     """
     paths: list[Path] = [FixedArm(arm) for arm in range(n_arms)]
-    paths += [WorkFunction(scale) for scale in SCALES]
+    paths += [WorkFunction(scale, least) for scale, least in WORK]
     paths += [Smoothed(weight, horizon) for weight, horizon in MEANS]
     if periods is None:
         paths.append(FoundSeason())

@@ -62,12 +62,12 @@ def step_work(own: Any, memory: Any, game: Any, costs: Any, here: int) -> int:
     """Move when the plan that ends here is as cheap by way of another arm; to the arm whose own plan is cheapest."""
     if here < 0:
         return 0
-    w, K, scale = memory.w, memory.w.shape[0], own[0]
+    w, K, scale, least_toll = memory.w, memory.w.shape[0], own[0], own[1]
     forced = game.shut[here, 0] > 0.0
     arm, least = here, math.inf
     for i in range(K):
         if i != here and game.shut[i, 0] == 0.0 and w[i, 0] < least:
-            toll = scale * price(game, costs, i, here)
+            toll = max(scale * price(game, costs, i, here), least_toll)
             if forced or (toll > 0.0 and w[here, 0] + STEADY >= w[i, 0] + toll):
                 arm, least = i, w[i, 0]
     return arm
@@ -76,13 +76,13 @@ def step_work(own: Any, memory: Any, game: Any, costs: Any, here: int) -> int:
 @kernel
 def learn_work(own: Any, memory: Any, game: Any, costs: Any, losses: Any) -> None:
     """w ← w + ℓ, then each arm by way of the cheapest other; min w ← 0."""
-    w, K, scale = memory.w, memory.w.shape[0], own[0]
+    w, K, scale, least_toll = memory.w, memory.w.shape[0], own[0], own[1]
     least = math.inf
     for i in range(K):
         w[i, 0] += losses[i, 0]
         least = min(least, w[i, 0])
     if costs.shape[0] == 0:
-        most = scale * game.lam[0]
+        most = max(scale * game.lam[0], least_toll)
         for i in range(K):
             w[i, 0] = min(w[i, 0] - least, most)
         return
@@ -91,7 +91,8 @@ def learn_work(own: Any, memory: Any, game: Any, costs: Any, losses: Any) -> Non
         game.other[i, 0] = w[i, 0]
     for i in range(K):
         for j in range(K):
-            w[i, 0] = min(w[i, 0], game.other[j, 0] + scale * costs[j * K + i])
+            if j != i:
+                w[i, 0] = min(w[i, 0], game.other[j, 0] + max(scale * costs[j * K + i], least_toll))
 
 
 @dataclass(frozen=True)
@@ -99,14 +100,17 @@ class WorkFunction(Path):
     """The work function algorithm (Borodin, Linial and Saks, J. ACM 39, 1992), at `scale` times the switching cost.
 
     w(i) is what the cheapest plan so far costs that ends on arm i. The path moves when the plan that ends on its own
-    arm is as cheap by way of another. A scale above 1 moves later.
+    arm is as cheap by way of another. A scale above 1 moves later; so does `least`, below which no switch is thought to
+    cost: where losses are noisy, a path that moves for a small λ follows the noise.
     """
 
     id: ClassVar[str] = "work-function"
     scale: float = 1.0
+    least: float = 0.0
 
     def __post_init__(self) -> None:
         self._set("scale", real_number("scale", self.scale, above=0, most=1e9))
+        self._set("least", real_number("least", self.least, least=0, most=1e9))
 
     @property
     def kernels(self) -> PathKernels:
@@ -114,8 +118,8 @@ class WorkFunction(Path):
         return PathKernels(step_work, learn_work, WorkMemory)
 
     def own(self) -> Sequence[float]:
-        """The scale."""
-        return (self.scale,)
+        """The scale and the least cost, both for losses from 0 to 1."""
+        return (self.scale, self.least)
 
 
 class SmoothedMemory(NamedTuple):
