@@ -260,6 +260,7 @@ def test_it_begins_again_with_other_costs_and_counts_open_blocks_by_what_they_ca
         router.history.compare()
 
 
+@pytest.mark.slow
 def test_a_loss_that_never_comes_and_a_conversation_that_never_ends_stop_nothing():
     routers = [hf.open("memory:", f"{n}", EACH, seed=1, holdback=0.3, patience="forever") for n in (0, 1)]
     for lost, router in enumerate(routers):

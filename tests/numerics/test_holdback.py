@@ -160,6 +160,7 @@ def covered_with_open_units(rng, days, lost=0.0):
     return all(one.low <= truth[one.units - 1] <= one.high for one in found)
 
 
+@pytest.mark.slow
 def test_open_units_do_not_spoil_the_interval():
     """`benchmarks/comparison.py` does it for 1,000 deployments on every day."""
     rng = np.random.default_rng(SEED)
