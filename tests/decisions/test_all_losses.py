@@ -11,7 +11,7 @@ from holdfast.errors import AlreadyTold, InvalidParameter, OutOfTurn
 
 ARMS = ["north", "south", "west"]
 LOSSES = np.random.default_rng(5).random((60, 3)).round(3).tolist()
-POLICY = hf.AdaptiveHedgeSwitch(arms=ARMS, switching_cost=0.3, forecast_rounds=4)
+POLICY = hf.AdaptiveHedgeSwitch(arms=ARMS, switching_cost=0.3)
 TABLE = [[0.0, 0.01, 0.04], [0.02, 0.0, 0.03], [0.04, 0.05, 0.0]]
 
 
