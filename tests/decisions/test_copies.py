@@ -13,7 +13,7 @@ from together import FORK
 
 import holdfast as hf
 from holdfast.decisions import backup, restore
-from holdfast.decisions.stores.sql import MIGRATIONS
+from holdfast.decisions.stores.schema import MIGRATIONS
 from holdfast.decisions.stores.sqlite import SqliteStore
 
 

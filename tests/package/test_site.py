@@ -146,7 +146,7 @@ def test_each_theory_page_has_a_proof_that_can_be_folded(page):
 
 
 def test_the_formats_are_those_that_are_written():
-    from holdfast.decisions.stores.sql import SCHEMA, SCHEMA_TABLE
+    from holdfast.decisions.stores.schema import SCHEMA, SCHEMA_TABLE
     from holdfast.players import document, fleet_files
     from holdfast.result_files import SCHEMA as COLUMNS
 

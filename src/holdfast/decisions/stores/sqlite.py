@@ -27,15 +27,8 @@ from urllib.parse import quote
 
 from holdfast.decisions.stores.address import Address, parse_address
 from holdfast.decisions.stores.forks import STORE, close_before_forks, lock_across_forks
-from holdfast.decisions.stores.sql import (
-    SCHEMA_TABLE,
-    ConnectionLost,
-    Store,
-    Transaction,
-    check_schema,
-    migration_from,
-    nested,
-)
+from holdfast.decisions.stores.schema import SCHEMA_TABLE, check_schema, migration_from
+from holdfast.decisions.stores.sql import ConnectionLost, Store, Transaction, nested
 from holdfast.errors import BadStore, InvalidParameter, StoreError
 
 try:
