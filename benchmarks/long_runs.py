@@ -56,10 +56,14 @@ def both(game: LongGame, n_arms: int) -> dict[str, Policy]:
     return {name: kind(n_arms, switching_cost=game.cost) for name, kind in kinds.items()}
 
 
-def played(game: LongGame, horizon: int, replications: int, first: int, seed: int) -> dict[str, dict[int, np.ndarray]]:
+def played(
+    game: LongGame, horizon: int, replications: int, first: int, seed: int, backend: str
+) -> dict[str, dict[int, np.ndarray]]:
     """Costs of both policies by T, from 10⁴ on."""
     world, marks = game.losses(horizon), decades(horizon)
-    found = costs_of(both(game, world.n_arms), world, game.cost, replications, seed, marks, first=first)
+    found = costs_of(
+        both(game, world.n_arms), world, game.cost, replications, seed, marks, first=first, backend=backend
+    )
     return {name: dict(zip(marks, costs.T, strict=True)) for name, costs in found.items()}
 
 
@@ -91,18 +95,18 @@ def line(name: str, found: dict, T: int, seconds: float) -> str:
     )
 
 
-def grow(out: Path, longest: int, games: int, more: int, seed: int) -> None:
+def grow(out: Path, longest: int, games: int, more: int, seed: int, backend: str) -> None:
     """Every game up to `longest`, and `more` games of a tenth of it."""
     results = {}
     for game in sorted((game for game in GAMES if game.name in ORDER), key=lambda game: ORDER.index(game.name)):
         begun = time.monotonic()
-        samples = played(game, longest, games, 0, seed)
+        samples = played(game, longest, games, 0, seed, backend)
         if more > games:
-            for name, by_T in played(game, longest // 10, more - games, games, seed).items():
+            for name, by_T in played(game, longest // 10, more - games, games, seed, backend).items():
                 samples[name] |= {T: np.concatenate((samples[name][T], x)) for T, x in by_T.items()}
         results[game.name] = described(game, samples)
         print(line(game.name, results[game.name], longest, time.monotonic() - begun), flush=True)
-        written(out, {"seed": seed, "longest": longest, "cores": cores(), "games": results})
+        written(out, {"seed": seed, "longest": longest, "backend": backend, "cores": cores(), "games": results})
 
 
 def one_search(core: int, arms: int, cost: float, horizon: int, seed: int, seconds: float) -> dict[str, object]:
@@ -158,6 +162,7 @@ def main() -> None:
     parser.add_argument("--games", type=int, help="games of that length: 64, of a billion rounds 16")
     parser.add_argument("--more", type=int, default=256, help="games of a tenth of it, growth only")
     parser.add_argument("--seed", type=int, default=20_261_116)
+    parser.add_argument("--backend", choices=["threads", "cuda"], default="threads", help="of growth and billion")
     parser.add_argument("--arms", type=numbers, default=[2, 8], help="K of the searches")
     parser.add_argument("--costs", type=numbers, default=[0.01, 0.1], help="λ of the searches")
     parser.add_argument("--horizon", type=float, default=1e5, help="T of the searches")
@@ -170,7 +175,14 @@ def main() -> None:
     else:
         billion = given.part == "billion"
         longest = int(given.longest or (10**9 if billion else 10**8))
-        grow(out, longest, given.games or (16 if billion else 64), 0 if billion else given.more, given.seed)
+        grow(
+            out,
+            longest,
+            given.games or (16 if billion else 64),
+            0 if billion else given.more,
+            given.seed,
+            given.backend,
+        )
 
 
 if __name__ == "__main__":

@@ -51,6 +51,7 @@ def costs_of(
     marks: tuple[int, ...],
     *,
     first: int = 0,
+    backend: str = "threads",
 ) -> dict[str, np.ndarray]:
     """Regret with switching, a row for each replication and a column for each mark: as `simulate`, without a table."""
     costs, pieces = Costs.of(cost), []
@@ -58,7 +59,7 @@ def costs_of(
         Task(name, policy, world, marks[-1], costs, marks, seed, first, replications)
         for name, policy in policies.items()
     ]
-    find_backend("threads").run(tasks, pieces.append)
+    find_backend(backend).run(tasks, pieces.append)
     excess, found = np.array([world.excess(mark) for mark in marks]), {}
     for name in policies:
         own = sorted((piece for piece in pieces if piece.task.label == name), key=lambda piece: piece.task.first)

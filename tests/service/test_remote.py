@@ -5,6 +5,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -20,6 +21,8 @@ import holdfast as hf
 from holdfast.decisions.remote import RemoteExecutor, RemoteRouter
 from holdfast.errors import StoreError
 from holdfast_client import Game, Server
+
+pytestmark = pytest.mark.slow
 
 NOT_HERE = {
     "test_a_conversation_that_is_idle_has_ended",
@@ -48,6 +51,27 @@ def place(folder) -> Iterator[Place]:
     clock = Clock()
     with InThread(f"sqlite:///{folder}/games.db", clock=clock) as web:
         yield RemotePlace("http", web.url, clock)
+
+
+def test_the_comparison_with_a_rule_is_the_stores(place, folder):
+    router = place.open(policy=hf.TsallisInf(arms=["a", "b"]), seed=1, holdback=0.4)
+    assert router.history.compare().words() == "too early to say, after 0 units"
+    for decision in router.ask(300, rule="a")[1:]:
+        router.tell(decision.id, {"a": 0.9, "b": 0.3}[decision.arm])
+    stored = hf.open(f"sqlite:///{folder}/games.db", "chat", clock=place.clock)
+    assert router.history.compare() == stored.history.compare()
+    assert router.history.compare().open == 1
+    found = Game(Server(place.at), "chat").compare()
+    assert (found["units"], found["words"]) == (300, stored.history.compare().words())
+    assert router.history.compare(0.5).confidence == 0.5
+    for wrong in (95, "much"):
+        with pytest.raises(hf.InvalidParameter, match="confidence must be a number between 0 and 1"):
+            router.history.compare(wrong)
+        with pytest.raises(hf.InvalidParameter, match="confidence must be a number between 0 and 1"):
+            router._remote.send("GET", f"/compare?confidence={wrong}")
+    router.change(holdback=0.0)
+    with pytest.raises(hf.InvalidParameter, match="holdback must be between 0 and 1 to compare"):
+        router.history.compare()
 
 
 def test_the_log_and_the_history_are_those_of_the_store(place, folder):
@@ -101,8 +125,30 @@ def test_what_a_server_cannot_do_is_said_at_once():
     assert "hf_secret" not in str(caught.value)
     with pytest.raises(hf.InvalidParameter, match="clock must be left out"):
         hf.open(url, "game", clock=lambda: 0.0)
-    with pytest.raises(hf.InvalidParameter, match=r"use router\.change"):
-        hf.open(url, "game", change_switching_cost=0.5)
+
+
+def test_a_game_is_opened_with_changes(place):
+    """As in a store: a policy that is given must be the one after them, else nothing is changed."""
+    policy = contract.SWITCH
+    dearer = replace(policy, switching_cost=2.5)
+    router = place.open("new", dearer, seed=1, change_switching_cost=2.5)  # begun with it
+    assert router.history.changes == []
+    place.open(policy=policy, seed=1, patience=40)
+    with pytest.raises(hf.OtherSettings, match="patience") as caught:
+        place.open(policy=dearer, change_switching_cost=2.5, patience=50)
+    assert list(caught.value.differences) == ["patience"]
+    with pytest.raises(hf.OtherSettings, match="switching_cost"):
+        place.open(policy=policy, change_switching_cost=2.5)
+    assert place.open().history.changes == []
+    router = place.open(policy=dearer, change_switching_cost=2.5, patience=40)
+    assert router.policy.switching_cost == 2.5
+    router = place.open(add_arms=["d"], retire_arms=["a"])
+    assert tuple(router.policy.arms) == ("b", "c", "d")
+    assert len(router.history.changes) == 2
+    with pytest.raises(hf.OtherSettings, match="patience"):
+        place.open(change_switching_cost=3.0, patience=50)
+    with pytest.raises(hf.UnknownGame):
+        place.open("nobody", change_switching_cost=3.0)
 
 
 def test_a_fallback_answers_for_a_server_that_does_not():
@@ -127,7 +173,6 @@ def _ask_in_child(router: hf.Router, sent: Any) -> None:
     sent.send([router.ask().id for _ in range(5)])
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_router_may_be_used_on_both_sides_of_a_fork(place):
     router = place.open(policy=contract.SWITCH, seed=1)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import holdfast as hf
-from holdfast.policies.paths import FixedArm, FoundSeason, GivenForecast, SeasonalPlan, Smoothed, WorkFunction
+from holdfast.paths import FixedArm, FoundSeason, GivenForecast, SeasonalPlan, Smoothed, WorkFunction
 
 K, T = 4, 70
 PAIRS = {
@@ -69,6 +69,7 @@ def played(ours: list, theirs: list, seed: int, *, cost: Any, closing: bool) -> 
     return stood, naive.lay_paths(theirs, world, losses.tolist())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("closing", [False, True], ids=["all arms", "some arms closed"])
 @pytest.mark.parametrize("table", [False, True], ids=["one cost", "cost per pair"])
 def test_every_path_is_its_naive_twin(table: bool, closing: bool) -> None:
