@@ -7,7 +7,8 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from places import Clock
+from places import Clock, fresh_schema
+from postgres_server import PrivateServer, binaries
 
 import holdfast as hf
 from holdfast.decisions.setup import players_of
@@ -23,9 +24,22 @@ def clock():
     return Clock()
 
 
+@pytest.fixture(scope="module")
+def database():
+    if binaries() is None:
+        pytest.skip("no PostgreSQL here: apt-get install postgresql")
+    with PrivateServer() as server:
+        yield server
+
+
 @pytest.fixture
-def start(tmp_path, clock):
-    return partial(hf.open, f"sqlite:///{tmp_path}/games.db", "game", seed=3, clock=clock)
+def start(request, tmp_path, clock):
+    on_server = getattr(request, "param", "sqlite") == "postgresql"
+    url = fresh_schema(request.getfixturevalue("database")) if on_server else f"sqlite:///{tmp_path}/games.db"
+    return partial(hf.open, url, "game", seed=3, clock=clock)
+
+
+STORES = pytest.mark.parametrize("start", ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)], indirect=True)
 
 
 @pytest.fixture
@@ -75,6 +89,7 @@ def slow_lines(router, every):
     return rows
 
 
+@STORES
 @pytest.mark.parametrize("lost", [0.0, 0.3])
 def test_the_lines_are_those_of_the_blocks_one_by_one(start, clock, few_points, lost):
     router = start(hf.TsallisSwitch(arms=ARMS, switching_cost=0.0), patience=timedelta(seconds=20))
@@ -147,6 +162,7 @@ def test_a_game_is_only_read_once(start, clock, few_points):
     assert len(set(asked)) == 1
 
 
+@STORES
 @pytest.mark.parametrize("share", [0.4, 1.0])
 def test_the_rule_costs_what_its_blocks_cost(start, clock, few_points, share):
     router = start(hf.TsallisSwitch(arms=ARMS, switching_cost=0.5), holdback=share)

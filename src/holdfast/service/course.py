@@ -219,7 +219,8 @@ def _lines(transaction: Transaction, setup: Setup, totals: Totals, stretches: St
         ruled = (so_far[:, RULE_LOSS] + switching * so_far[:, RULE_SWITCHES]) / so_far[:, RULE_ROUNDS] * rounds
     fixed, plan, known_from = _known_lines(transaction, setup, stretches, cost)
     bound, statement = None, ""
-    as_proved = whole and not (totals.missing or setup.settings.holdback or transaction.changes())
+    changed = transaction.fetch("SELECT id FROM holdfast_changes WHERE game = ? LIMIT 1", transaction.game)
+    as_proved = whole and not (totals.missing or setup.settings.holdback or changed)
     if as_proved and (setup.policy.sees == "own" or (known_from == 0 and head.asked == head.block)):
         bound, statement = _bound(setup, rounds, means.T if fixed is None else fixed)
     return Lines(
