@@ -142,11 +142,23 @@ def test_a_long_game_is_read_from_its_end(start, clock, few_points, monkeypatch)
     assert lines_of(router, slow).cost == pytest.approx(whole.cost)
 
 
+def test_a_stretch_is_read_again_until_it_is_full(start, clock, few_points):
+    """Though no loss is waited for."""
+    router, known = start(hf.Exp3(arms=ARMS)), Course()  # a block for each round
+    play(router, clock, 60)
+    every = lines_of(router, known).every
+    for _ in range(every):
+        router.tell([(decision.id, 0.7) for decision in router.ask(3)])
+        lines, fresh = lines_of(router, known), lines_of(router)
+        assert (lines.rounds, lines.cost) == (fresh.rounds, pytest.approx(fresh.cost))
+
+
 def test_a_game_is_only_read_once(start, clock, few_points):
-    """Twenty looks at a game that stands still read its last stretch again, and no other."""
+    """Twenty looks at a game that stands still read its last stretch again, which is not full, and no other."""
     router, known, asked = start(hf.Exp3(arms=ARMS)), Course(), []
     play(router, clock, 60)
-    lines_of(router, known)
+    while router.history.totals.blocks % lines_of(router, known).every == 0:
+        play(router, clock, 1)
     read = known._read
 
     def counting(transaction, setup, stretches):

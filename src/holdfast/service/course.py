@@ -41,7 +41,8 @@ KNOWN = 10_000
 BOUND_POINTS = 32
 
 ROUNDS, LOSS, SWITCHES, RULE_ROUNDS, RULE_LOSS, RULE_SWITCHES, OPEN, BY_ARM = range(8)
-"""Places in the sums of a stretch; then three for each arm: rounds, losses known, their sum."""
+"""Places in the sums of a stretch: it is open while blocks of it are, or are to come. Then three for each arm: rounds,
+losses known, their sum."""
 
 ADDED_UP = """
 SELECT (number - 1) / {size}, arm, SUM(rounds), SUM(loss), SUM(CASE WHEN before = arm THEN 0 ELSE 1 END),
@@ -146,11 +147,12 @@ class Course:
 
     def _read(self, transaction: Transaction, setup: Setup, stretches: int) -> None:
         """First what was never read, then what may have changed; the latest first."""
-        until, size, last = time.monotonic() + SECONDS, self._size, stretches - 1
-        unknown = [i for i in range(last, -1, -1) if i not in self._sums]
-        changed = [i for i in range(last, -1, -1) if i in self._sums and (i == last or self._sums[i][OPEN])]
+        until, size, latest = time.monotonic() + SECONDS, self._size, range(stretches - 1, -1, -1)
+        unknown = [i for i in latest if i not in self._sums]
+        changed = [i for i in latest if i in self._sums and self._sums[i][OPEN]]
         for first, end in (*_runs(unknown, size), *_runs(changed, size)):
             found = np.zeros((end - first, BY_ARM + 3 * self._arms))
+            found[-1, OPEN] += end * size > transaction.head.block
             for stretch, arm, *values in transaction.fetch(
                 ADDED_UP.format(size=size), transaction.game, first * size, end * size
             ):
