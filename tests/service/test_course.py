@@ -33,9 +33,9 @@ def database():
 
 
 @pytest.fixture
-def start(request, tmp_path, clock):
+def start(request, folder, clock):
     on_server = getattr(request, "param", "sqlite") == "postgresql"
-    url = fresh_schema(request.getfixturevalue("database")) if on_server else f"sqlite:///{tmp_path}/games.db"
+    url = fresh_schema(request.getfixturevalue("database")) if on_server else f"sqlite:///{folder}/games.db"
     return partial(hf.open, url, "game", seed=3, clock=clock)
 
 
