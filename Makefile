@@ -7,6 +7,9 @@ INSTALLED := $(VENV)/.installed
 WORKERS := $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN) * 3 / 2 )))
 PYTEST := $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile
 
+# Tests start hundreds of processes: each would compile the package anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 SITE := build/docs
 EPOCH = $(shell git log -1 --format=%ct)
 
@@ -55,11 +58,12 @@ docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet docs $(SITE)
 	$(BIN)/python scripts/check_site.py $(SITE)
 
-# Source archive, wheel and software bill of materials, in dist/. Built twice: the same bytes must come out.
+# Source archive, wheel and software bill of materials, in dist/. Built twice, the wheel from the archive and from
+# this folder: the same bytes must come out.
 dist: $(VENV)/.dist
 	rm -rf dist build/again build/installed
 	SOURCE_DATE_EPOCH=$(EPOCH) $(BIN)/python -m build --no-isolation --outdir dist
-	SOURCE_DATE_EPOCH=$(EPOCH) $(BIN)/python -m build --no-isolation --outdir build/again
+	SOURCE_DATE_EPOCH=$(EPOCH) $(BIN)/python -m build --no-isolation --sdist --wheel --outdir build/again
 	diff -r dist build/again
 	$(BIN)/python -m twine check --strict dist/*
 	$(BIN)/check-wheel-contents dist/*.whl

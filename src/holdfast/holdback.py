@@ -23,15 +23,22 @@ stopped by 0 stays one. So the sizes to come need not be known.
 
 **What a unit must be.** Conversations are good units: nothing is switched between them. Single rounds of one game are
 not, since a rule in between causes switches that neither would have alone: assign stretches of many rounds, count the
-losses and the switches inside each, and not the switch at its border. A unit counts when its cost is final. Units after
-the first that is not final wait, since the late ones may be the expensive ones.
+losses and the switches inside each, and not the switch at its border.
+
+**Units that are open.** A unit whose cost is not final may not be left out: the late ones may be the expensive ones. It
+counts with all that its cost can be. S depends on each open cost in a straight line, so its least and its most are
+known; of V the most is taken. What comes out contains the interval that the final costs will give, whatever they are,
+and so it holds when that one does. The interval holds for all n at once, so n may be chosen by looking: it is taken
+where the interval is narrow. A loss that never comes costs (high − low)/(n·min(π, 1 − π)) of width, and stops nothing.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from datetime import date
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -41,6 +48,7 @@ from holdfast.errors import InvalidParameter
 from holdfast.statistics import checked_confidence
 
 Numbers = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 
 MIXTURE = 2.0 ** (-0.5 * np.arange(80)) * 0.75
 """The λ that are mixed, in units of 1/c; each √½ of the one before."""
@@ -57,7 +65,7 @@ class Saving:
     """How the cost of a policy compares with that of the rule that was held back, up to now."""
 
     units: int
-    """Units that count: those up to the first whose cost is not final."""
+    """Units that count: the first so many."""
     held_back: int
     """How many of them were the rule's."""
     difference: float
@@ -73,6 +81,27 @@ class Saving:
     confidence: float
     since: date | None = None
     """When the first unit began, where that is known."""
+    open: int = 0
+    """Units that count with all that their costs can be, since these are not final."""
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON carries it, with `words`; null for what is not finite."""
+        content = {**vars(self), "since": None if self.since is None else self.since.isoformat(), "words": self.words()}
+        finite = {
+            name: value for name, value in content.items() if not isinstance(value, float) or math.isfinite(value)
+        }
+        return {**dict.fromkeys(content), **finite}
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> Saving:
+        """The other way."""
+        unknown = {"difference": math.nan, "low": -math.inf, "high": math.inf}
+        unknown |= {"share": math.nan, "share_low": -math.inf, "share_high": math.inf}
+        values = {field.name: content[field.name] for field in fields(cls)}
+        since = None if values["since"] is None else date.fromisoformat(values["since"])
+        return cls(
+            **{**values, "since": since, **{name: value for name, value in unknown.items() if values[name] is None}}
+        )
 
     def words(self, since: date | None = None) -> str:
         """In a sentence: ``saves 7 % (2 to 12), since 3 March``.
@@ -141,61 +170,129 @@ def compare(
     size = np.ones_like(cost) if weights is None else np.asarray(weights, dtype=np.float64)
     if size.shape != cost.shape or not (size >= 1.0).all():
         raise InvalidParameter("weights", "must be a number of at least 1 for each of the costs", weights)
-    cost, rule, size = cost[: final(cost)], rule[: final(cost)], size[: final(cost)]
-    if len(cost) and not (low <= cost.min() and cost.max() <= high):
-        raise InvalidParameter("costs", f"must be from {low:g} to {high:g}", float(cost[np.argmax(np.abs(cost))]))
-    n = len(cost)
-    if n == 0:
-        unknown = (math.nan, -math.inf, math.inf)
-        return Saving(0, 0, *unknown, *unknown, confidence)
-    y = cost - low
-    gains, spreads = contributions(y, rule, pi, (high - low) / 2, size)
-    scale, largest, of_all = (high - low) / min(pi, 1.0 - pi), float(size.max()), float(size.sum())
-    half = float(radius(np.sum(spreads**2), scale, error * (1.0 - OF_THE_LEVEL), largest)) / of_all
-    difference = float(gains.sum()) / of_all
-    mean = earlier_mean(y, rule, (high - low) / 2, size)
-    off = np.where(rule, size * (y - mean) / pi, 0.0)
-    level = float((size * mean + off).sum()) / of_all
-    level_half = float(radius(np.sum(off**2), scale, error * OF_THE_LEVEL, largest)) / of_all
-    ends = difference - half, difference + half
-    share = -difference / (low + level) if low + level > 0.0 else math.nan
-    least, most = low + max(level - level_half, 0.0), low + level + level_half
-    if least > 0.0:
-        shares = [-end / of for end in ends for of in (least, most)]
-        return Saving(n, int(rule.sum()), difference, *ends, share, min(shares), max(shares), confidence)
-    return Saving(n, int(rule.sum()), difference, *ends, share, -math.inf, math.inf, confidence)
+    unknown, span = np.isnan(cost), high - low
+    known = cost[~unknown]
+    if len(known) and not (low <= known.min() and known.max() <= high):
+        raise InvalidParameter("costs", f"must be from {low:g} to {high:g}", float(known[np.argmax(np.abs(known))]))
+    if len(cost) == 0:
+        nothing = (math.nan, -math.inf, math.inf)
+        return Saving(0, 0, *nothing, *nothing, confidence)
+    units = Units(cost - low, unknown, rule, size, pi, span)
+    n = units.where_narrow(error)
+    of_all = float(size[:n].sum())
+    difference, *ends = (end / of_all for end in units.difference(n, error * (1.0 - OF_THE_LEVEL)))
+    level, least, most = (low + end / of_all for end in units.level(n, error * OF_THE_LEVEL))
+    share, shares = (-difference / level if level > 0.0 else math.nan), [-math.inf, math.inf]
+    if max(least, low) > 0.0:
+        shares = [-end / of for end in ends for of in (max(least, low), most)]
+    held, open_ones = int(rule[:n].sum()), int(unknown[:n].sum())
+    return Saving(n, held, difference, *ends, share, min(shares), max(shares), confidence, open=open_ones)
 
 
-def final(costs: Numbers) -> int:
-    """How many units come before the first whose cost is not final."""
-    unknown = np.isnan(costs)
-    return int(unknown.argmax()) if unknown.any() else len(costs)
-
-
-def contributions(
-    y: Numbers, rule: NDArray[np.bool_], pi: float, first: float, size: Numbers
-) -> tuple[Numbers, Numbers]:
-    """D_t of each unit, and how far it is from what was expected before.
+class Units:
+    """Units in the order of their assignment, and what their sums can be, whatever those cost that are open.
 
     Parameters
     ----------
     y
-        Costs, for each unit of size.
+        Costs above the lowest, for each unit of size; not a number where one is not final.
+    unknown
+        Which are not.
     rule
         Which are the rule's.
-    pi
-        The probability of that.
-    first
-        What is expected of the first of each.
     size
-        Of each unit.
+        Of each.
+    pi
+        The probability that one is the rule's.
+    span
+        The highest cost less the lowest.
     """
-    policy_mean, rule_mean = earlier_mean(y, ~rule, first, size), earlier_mean(y, rule, first, size)
-    spread = size * np.where(rule, (rule_mean - y) / pi, (y - policy_mean) / (1.0 - pi))
-    return size * (policy_mean - rule_mean) + spread, spread
+
+    def __init__(self, y: Numbers, unknown: Flags, rule: Flags, size: Numbers, pi: float, span: float) -> None:
+        self.unknown, self.rule, self.size, self.pi, self.span = unknown, rule, size, pi, span
+        usual = [y[~unknown & who].mean() if (~unknown & who).any() else span / 2 for who in (~rule, rule)]
+        self.y = np.where(unknown, np.where(rule, usual[1], usual[0]), y)
+        """Costs; where one is not final, the mean of the others, which is as good as any."""
+        least, most = np.where(unknown, 0.0, y), np.where(unknown, span, y)
+        self.means = [earlier_mean(self.y, who, span / 2, size) for who in (~rule, rule)]
+        """m₁ and m₀ of each unit."""
+        self.furthest = []
+        """The most that a unit can be from m₁ and from m₀, times its size."""
+        for who in (~rule, rule):
+            lower, upper = (earlier_mean(end, who, span / 2, size) for end in (least, most))
+            self.furthest.append(size * np.maximum(most - lower, upper - least))
+
+    def difference(self, n: int, error: float) -> tuple[float, float, float]:
+        """Σ D of the first n units, and its interval."""
+        pi, rule = self.pi, self.rule
+        slopes = [np.where(rule, 1.0, -pi / (1.0 - pi)), np.where(rule, (1.0 - pi) / pi, -1.0)]
+        return self._ends(n, error, np.where(rule, -1.0 / pi, 1.0 / (1.0 - pi)), slopes, self._variances)
+
+    def level(self, n: int, error: float) -> tuple[float, float, float]:
+        """The same for what the rule costs above the lowest: m₀, and (Y − m₀)/π more where it is the rule's."""
+        pi, rule = self.pi, self.rule
+        slopes = [np.zeros(len(rule)), np.where(rule, 1.0 - 1.0 / pi, 1.0)]
+        return self._ends(n, error, np.where(rule, 1.0 / pi, 0.0), slopes, np.where(rule, self._variances, 0.0))
+
+    @property
+    def _variances(self) -> Numbers:
+        """The most that each unit adds to V."""
+        policy, rule = self.furthest
+        return np.asarray(np.where(self.rule, rule / self.pi, policy / (1.0 - self.pi)) ** 2)
+
+    def _ends(
+        self, n: int, error: float, own: Numbers, slopes: list[Numbers], variances: Numbers
+    ) -> tuple[float, float, float]:
+        """Σ size·(own·Y + slopes·means) over n units, and its interval.
+
+        Parameters
+        ----------
+        n
+            How many units.
+        error
+            How likely the interval may be wrong at some time.
+        own, slopes
+            What the cost of a unit, m₁ and m₀ count in its term.
+        variances
+            The most that each unit adds to V.
+        """
+        value = self.size * (own * self.y + slopes[0] * self.means[0] + slopes[1] * self.means[1])
+        below, above = self._open_part(n, own, slopes)
+        scale = self.span / min(self.pi, 1.0 - self.pi)
+        half = float(radius(variances[:n].sum(), scale, error, float(self.size[:n].max())))
+        total = float(value[:n].sum())
+        return total, total - below - half, total + above + half
+
+    def _open_part(self, n: int, own: Numbers, slopes: list[Numbers]) -> tuple[float, float]:
+        """How much lower and higher a sum may become by the costs that are open among n units."""
+        if not self.unknown[:n].any():
+            return 0.0, 0.0
+        below = above = 0.0
+        for slope, who in zip(slopes, (~self.rule, self.rule), strict=True):
+            sizes = np.where(who, self.size, 0.0)[:n]
+            later = np.cumsum((self.size[:n] * slope[:n] / (1.0 + np.cumsum(sizes) - sizes))[::-1])[::-1]
+            here = self.unknown[:n] & who[:n]  # its own term has the mean of earlier ones only
+            steepness = (self.size[:n] * (own[:n] + np.append(later[1:], 0.0)))[here]
+            ends = np.array([-self.y[:n][here] * steepness, (self.span - self.y[:n][here]) * steepness])
+            below, above = below - float(ends.min(axis=0).sum()), above + float(ends.max(axis=0).sum())
+        return below, above
+
+    def where_narrow(self, error: float) -> int:
+        """How many units to count: all, or those before one of the open ones, where the interval is narrow."""
+        places, last = np.flatnonzero(self.unknown), len(self.y)
+        if len(places) == 0:
+            return last
+        doubling = places[[2**k - 1 for k in range(len(places).bit_length())]].tolist()
+        candidates = [n for n in {*doubling, last} if n]
+
+        def width(n: int) -> float:
+            _, low, high = self.difference(n, error)
+            return (high - low) / float(self.size[:n].sum())
+
+        return min(candidates, key=width)
 
 
-def earlier_mean(y: Numbers, mine: NDArray[np.bool_], first: float, size: Numbers) -> Numbers:
+def earlier_mean(y: Numbers, mine: Flags, first: float, size: Numbers) -> Numbers:
     """For each unit the mean of the earlier ones that are `mine`, with `first` as one more of size 1."""
     sizes = np.where(mine, size, 0.0)
     taken = sizes * y

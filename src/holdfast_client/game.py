@@ -199,6 +199,11 @@ class Game:
         found: dict[str, Any] = self.send("GET", "/summary")
         return found
 
+    def compare(self) -> dict[str, Any]:
+        """What the policy saves next to the rule held back, with its interval, and in ``words``."""
+        found: dict[str, Any] = self.send("GET", "/compare")
+        return found
+
     def change(self, **changes: Any) -> dict[str, Any]:
         """Change settings, or pause, resume, pin and unpin arms: fields of ``PATCH``; the game afterwards.
 

@@ -1,5 +1,6 @@
 """A part of the traffic by the operator's rule: who gets what, what is learnt, and what the comparison says."""
 
+import contextlib
 import json
 import math
 from datetime import date, timedelta
@@ -188,6 +189,7 @@ def play(router, rng, rounds, keys=False):
             router.end(key)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keys", [False, True], ids=["blocks", "conversations"])
 def test_it_says_what_is_saved_and_since_when(keys):
     now = 1_772_532_000.0  # 3 March 2026
@@ -226,30 +228,52 @@ def naive_difference(router, price):
 @pytest.mark.parametrize("price", [0.0, 0.4, 3.0])
 def test_blocks_count_by_their_rounds_and_by_the_policys_own_switches(price):
     router = hf.open("memory:", "x", hf.TsallisSwitch(arms=["a", "b", "c"], switching_cost=price), seed=1, holdback=0.3)
-    play(router, np.random.default_rng(SEED), 700)
+    rng = np.random.default_rng(SEED)
+    play(router, rng, 700)
+    play(router, rng, router.hold)  # to the end of its block
     found = router.history.compare()
     assert len({block.rounds for block in router.history.blocks()}) > 1 or price == 0.0
     assert found.difference == pytest.approx(naive_difference(router, price), rel=1e-9)
 
 
-def test_it_begins_again_with_other_costs_and_waits_for_open_blocks(place):
+def test_it_begins_again_with_other_costs_and_counts_open_blocks_by_what_they_can_cost(place):
     router = place.open(policy=SWITCH, seed=1, holdback=0.5)
     router.tell([(d.id, 0.5) for d in router.ask(40, rule="a")])
     before = router.history.compare().units
-    assert before == sum(block.settled_at is not None for block in router.history.blocks())
+    blocks = list(router.history.blocks())
+    assert len(blocks) - 1 <= before <= len(blocks)  # the last one may be open
     router.change(patience=50)
     assert router.history.compare().units == before
     router.change(switching_cost=0.5)
     assert router.history.compare().units == 0
-    first = router.ask(30, rule="a")
-    router.tell([(d.id, 0.5) for d in first[15:]])
-    assert router.history.compare().units <= 15
+    decisions = router.ask(200, rule="a")
+    open_one = decisions[180].block
+    for decision in decisions:
+        if decision.block != open_one:
+            with contextlib.suppress(hf.TooLate):
+                router.tell(decision.id, 0.5)
+    found = router.history.compare()
+    assert found.units > 20
+    assert found.open == 1
     router.change(holdback=1.0)
     with pytest.raises(hf.InvalidParameter, match="holdback must be between 0 and 1 to compare"):
         router.history.compare()
 
 
-DAYS, PER_DAY, DEPLOYMENTS = 8, 60, 100
+def test_a_loss_that_never_comes_and_a_conversation_that_never_ends_stop_nothing():
+    routers = [hf.open("memory:", f"{n}", EACH, seed=1, holdback=0.3, patience="forever") for n in (0, 1)]
+    for lost, router in enumerate(routers):
+        for decision in [*router.ask(2, rule="a"), router.ask(key="for ever", rule="a")][: 3 * (1 - lost)]:
+            router.tell(decision.id, 0.5)
+        router.end("for ever" if not lost else "another")
+        play(router, np.random.default_rng(SEED), 3000)
+    whole, found = (router.history.compare() for router in routers)
+    assert (whole.units, whole.open, found.units, found.open) == (3003, 0, 3003, 3)
+    assert found.high - found.low < 1.1 * (whole.high - whole.low)
+    assert found.share_low > 0.1
+
+
+DAYS, PER_DAY, DEPLOYMENTS = 8, 60, 88
 
 
 def truth_of(router, lost, units):
@@ -299,6 +323,10 @@ def test_operators_have_a_shell_for_it(folder):
     id = run(*begun).split()[0]
     run("tell", url, "chat", id, "0.5")
     assert "holdback: 0.5 by the rule: the policy too early to say" in run("show", url, "chat")
+    assert "the policy too early to say, after 1 units" in run("compare", url, "chat")
+    found = json.loads(run("compare", url, "chat", "--confidence", "0.8", "--json"))
+    with hf.open(url, "chat") as router:
+        assert holdback.Saving.from_json(found) == router.history.compare(0.8)
     run("change", url, "chat", "--holdback", "1")
     assert json.loads(run("ask", url, "chat", "--rule", "b", "--json"))["arm"] == "b"
     assert "a shadow, nothing is learnt" in run("show", url, "chat")

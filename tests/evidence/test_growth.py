@@ -47,6 +47,7 @@ def two_arms(longest, **options):
     return {("two-arms-far", policy): samples for policy, samples in samples_of(result).items()}
 
 
+@pytest.mark.slow
 def test_the_rule_of_0_3_is_overtaken_and_ours_is_not():
     """Below at 10⁵, above at 10⁷: the very fault that the entry is there to find."""
     earlier = verdicts(two_arms(10_000_000, growth="0.3"))["never-overtaken"]

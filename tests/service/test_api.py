@@ -307,6 +307,7 @@ def test_replay_says_what_each_arm_would_have_cost(web, game):
     assert found["paid"] == pytest.approx(totals["losses"] + 3 * totals["switches"])
 
 
+@pytest.mark.slow
 def test_events_tell_what_changes(web, game):
     ask(web, game)
     with socket.create_connection(("127.0.0.1", web.port), timeout=20) as wire:
@@ -323,6 +324,7 @@ def test_events_tell_what_changes(web, game):
     problem(web("GET", "/v1/games/nobody/events"), 404, hf.UnknownGame)
 
 
+@pytest.mark.slow
 def test_health_and_readiness(tmp_path):
     path = tmp_path / "games.db"
     with InThread(f"sqlite:///{path}") as web:
@@ -347,6 +349,7 @@ def test_metrics_count_requests_commits_and_games(web, game):
     assert "holdfast_waiting_calls" in text
 
 
+@pytest.mark.slow
 def test_requests_that_wait_are_written_together(tmp_path):
     with InThread(f"sqlite:///{tmp_path}/games.db") as web:
         router = opened(web, seed=1, patience="forever")
@@ -425,6 +428,8 @@ def test_answers_are_of_the_types_that_the_document_says(web, one):
     if "replay" in one.path:
         web("POST", f"{game}/losses", {"losses": losses})
     web("PATCH", game, {"switching_cost": 1.25, "reason": "test"})
+    if "compare" in one.path:
+        web("PATCH", game, {"holdback": 0.5})
     bodies = {"NewGame": GAME, "Changes": {"remember": 5}, "Asked": {"n": 2}, "dict": {"loss": 0.5}}
     if one.body is Observed:
         return  # for policies that see all losses: tests of its own

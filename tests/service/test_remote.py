@@ -22,6 +22,8 @@ from holdfast.decisions.remote import RemoteExecutor, RemoteRouter
 from holdfast.errors import StoreError
 from holdfast_client import Game, Server
 
+pytestmark = pytest.mark.slow
+
 NOT_HERE = {
     "test_a_conversation_that_is_idle_has_ended",
     "test_a_paused_arm_is_not_handed_out_by_any_process",
@@ -49,6 +51,27 @@ def place(folder) -> Iterator[Place]:
     clock = Clock()
     with InThread(f"sqlite:///{folder}/games.db", clock=clock) as web:
         yield RemotePlace("http", web.url, clock)
+
+
+def test_the_comparison_with_a_rule_is_the_stores(place, folder):
+    router = place.open(policy=hf.TsallisInf(arms=["a", "b"]), seed=1, holdback=0.4)
+    assert router.history.compare().words() == "too early to say, after 0 units"
+    for decision in router.ask(300, rule="a")[1:]:
+        router.tell(decision.id, {"a": 0.9, "b": 0.3}[decision.arm])
+    stored = hf.open(f"sqlite:///{folder}/games.db", "chat", clock=place.clock)
+    assert router.history.compare() == stored.history.compare()
+    assert router.history.compare().open == 1
+    found = Game(Server(place.at), "chat").compare()
+    assert (found["units"], found["words"]) == (300, stored.history.compare().words())
+    assert router.history.compare(0.5).confidence == 0.5
+    for wrong in (95, "much"):
+        with pytest.raises(hf.InvalidParameter, match="confidence must be a number between 0 and 1"):
+            router.history.compare(wrong)
+        with pytest.raises(hf.InvalidParameter, match="confidence must be a number between 0 and 1"):
+            router._remote.send("GET", f"/compare?confidence={wrong}")
+    router.change(holdback=0.0)
+    with pytest.raises(hf.InvalidParameter, match="holdback must be between 0 and 1 to compare"):
+        router.history.compare()
 
 
 def test_the_log_and_the_history_are_those_of_the_store(place, folder):
@@ -150,7 +173,6 @@ def _ask_in_child(router: hf.Router, sent: Any) -> None:
     sent.send([router.ask().id for _ in range(5)])
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_router_may_be_used_on_both_sides_of_a_fork(place):
     router = place.open(policy=contract.SWITCH, seed=1)

@@ -101,6 +101,7 @@ def add_to(app: typer.Typer, old_forms: typer.Typer) -> None:
         "list": list_games,
         "show": show,
         "export": export,
+        "compare": compare,
         "change": change,
         "pause": pause,
         "resume": resume,
@@ -261,6 +262,19 @@ def export(
         router.history.export(out)
     if as_json:
         print(json.dumps({"out": str(out)}))
+
+
+def compare(
+    url: Url,
+    name: Name,
+    confidence: Annotated[float, typer.Option(help="Of the interval, which is valid at any time.")] = 0.95,
+    as_json: AsJson = False,
+    allow: Allow = None,
+) -> None:
+    """Say what the policy saves next to the rule held back."""
+    with open_game(_store(url), name, allow=allow or ()) as router:
+        found = router.history.compare(confidence)
+    print(json.dumps(found.to_json()) if as_json else f"the policy {found.words()}")
 
 
 def change(

@@ -201,7 +201,8 @@ class History:
 
         ``print(router.history.compare().words())`` says ``saves 7 % (2 to 12), since 3 March``. A unit is a block, in
         which every round counts, or a conversation, of which the mean counts. It is about the rows that are there,
-        since `holdback`, the switching cost and the scale were changed last.
+        since `holdback`, the switching cost and the scale were changed last. A unit that is open counts with all that
+        its loss can be, so that a loss that never comes makes the interval a little wider and stops nothing.
         """
         setup = self._executor.read(lambda _, setup: setup)
         share, (low, high) = setup.settings.holdback, setup.bounds
@@ -230,7 +231,7 @@ class History:
 
 
 def _units(blocks: Iterable[Block], setup: Setup) -> Iterator[tuple[float, bool, float, float]]:
-    """When each unit began that is compared, whether it is the rule's, its rounds, and what one of them cost.
+    """When each unit began that is compared, whether it is the rule's, its rounds, and what one of them cost, if final.
 
     A switch counts for the policy when its arm is not that of its block before, for the rule when it changes inside a
     block: never one between the two, which neither would pay alone.
@@ -239,12 +240,11 @@ def _units(blocks: Iterable[Block], setup: Setup) -> Iterator[tuple[float, bool,
     for block in blocks:
         if block.number <= setup.settings.held_since or block.forced == PINNED:
             continue
-        if block.settled_order is None:
-            return
         missing = block.rounds - block.told if block.stand_in is not None else 0
         counted = block.told + missing
         total = math.fsum([*block.losses, missing * (block.stand_in or 0.0)])
         loss = total / counted if counted else 0.5 * sum(setup.bounds)
+        loss = math.nan if block.settled_order is None else loss
         if block.key is not None:
             yield block.began, block.forced == BY_RULE, 1.0, loss
             continue

@@ -33,11 +33,13 @@ from holdfast.errors import (
     UnknownDecision,
 )
 from holdfast.extras import pl
+from holdfast.holdback import Saving
 from holdfast.layouts import Array
 from holdfast.players.document import described
 from holdfast.policies.policy import Policy
 from holdfast.policies.registry import make_policy
 from holdfast.scales import Scale
+from holdfast.statistics import checked_confidence
 from holdfast_client import Game, Problem, Server, Unreachable
 
 AT_ONCE = 1000
@@ -235,6 +237,11 @@ class RemoteHistory(History):
         """Settings that were changed."""
         found: list[dict[str, Any]] = self._remote.send("GET", "/changes")["changes"]
         return found
+
+    def compare(self, confidence: float = 0.95) -> Saving:
+        """What the policy saves next to the rule held back."""
+        share = checked_confidence(confidence)
+        return Saving.from_json(self._remote.send("GET", f"/compare?confidence={share!r}"))
 
     def blocks(self) -> Iterator[Block]:
         """All blocks that have not been compacted, in order."""

@@ -48,8 +48,10 @@ from holdfast.layouts import (
     params_layout_of,
 )
 from holdfast.policies.switching_costs import checked_costs
+from holdfast.schedules import LONGEST
 
 if TYPE_CHECKING:
+    from holdfast.players.all_losses import AllLossesPlayer
     from holdfast.players.player import Player
 
 RAREST = 1e-20
@@ -373,6 +375,30 @@ class WithSwitchingCost(Policy):
     def lam(self) -> float:
         """λ as the kernels take it: in normalised units."""
         return self.switching_cost / self.unit
+
+
+@dataclass(frozen=True)
+class WithHorizon(Policy):
+    """A policy that must know how many rounds will be played."""
+
+    horizon: int = field(kw_only=True)
+    """T, the number of rounds."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set("horizon", whole_number("horizon", self.horizon, least=1, most=int(LONGEST)))
+
+
+@dataclass(frozen=True)
+class WithAllLosses(Policy):
+    """A policy that sees the losses of all arms."""
+
+    waits_for_losses: ClassVar[bool] = True
+
+    if TYPE_CHECKING:
+
+        def player(self, *args: Any, **named: Any) -> AllLossesPlayer:
+            """A player that is told all losses."""
 
 
 def packed_parameters(policy: Policy, params: Any) -> Array:

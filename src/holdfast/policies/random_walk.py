@@ -50,10 +50,8 @@ class RandomWalkPerturbation(PerturbedLeader):
 
     Parameters
     ----------
-    n_arms
-        K, the number of arms. Leave it out where `arms` names them.
-    arms, units
-        Names of the arms; the lowest and the highest loss of a round. As for every policy.
+    n_arms, arms, units
+        The number of arms K, or their names; the lowest and the highest loss of a round. As for every policy.
 
     >>> RandomWalkPerturbation(2).player(seed=0).ask() in (0, 1)
     True

@@ -60,14 +60,12 @@ class ThompsonSampling(WithCooldown):
 
     Parameters
     ----------
-    n_arms
-        K, the number of arms. Leave it out where `arms` names them.
+    n_arms, arms, units
+        The number of arms K, or their names; the lowest and the highest loss of a round. As for every policy.
     cooldown
         Rounds for which an arm is held after each switch to it.
     threshold
         By how much the sample of another arm must be lower than that of the last before it is switched to, in `units`.
-    arms, units
-        Names of the arms; the lowest and the highest loss of a round. As for every policy.
 
     >>> ThompsonSampling(3).player(seed=1).ask() in (0, 1, 2)
     True

@@ -39,12 +39,10 @@ class BatchedThompson(InEpochs):
 
     Parameters
     ----------
-    n_arms
-        K, the number of arms. Leave it out where `arms` names them.
+    n_arms, arms, units
+        The number of arms K, or their names; the lowest and the highest loss of a round. As for every policy.
     alpha
         α, from 0 to 1: how fast epochs grow.
-    arms, units
-        Names of the arms; the lowest and the highest loss of a round. As for every policy.
 
     >>> BatchedThompson(3).player(seed=1).ask() in (0, 1, 2)
     True

@@ -41,6 +41,7 @@ from holdfast.service.messages import (
     ChangeList,
     Changes,
     ChangeView,
+    Comparison,
     Decided,
     DecisionList,
     DecisionView,
@@ -543,6 +544,28 @@ async def get_blocks(service: Service, request: Request, client: Client) -> Resp
 async def get_summary(service: Service, request: Request, client: Client) -> Response:
     """Totals."""
     return answer(await service.games.look(segment(request, NAME), totals_of))
+
+
+@operation(
+    "GET",
+    "/v1/games/{name}/compare",
+    "read",
+    "What the policy saves next to the rule held back",
+    answers=((200, Comparison),),
+    query=(("confidence", "number", False),),
+)
+async def compare(service: Service, request: Request, client: Client) -> Response:
+    """The policy next to the rule."""
+    text, name = request.query_params.get("confidence", "0.95"), segment(request, NAME)
+    try:
+        confidence: Any = float(text)
+    except ValueError:
+        confidence = text
+
+    def read(router: Router) -> Comparison:
+        return Comparison(**router.history.compare(confidence).to_json())
+
+    return answer(await service.games.with_game(name, lambda game: service.games.thread(read, game.router)))
 
 
 @operation("GET", "/v1/games/{name}/changes", "read", "Settings that were changed", answers=((200, ChangeList),))

@@ -327,6 +327,23 @@ class ChangeList(Struct):
     changes: list[ChangeView]
 
 
+class Comparison(Struct):
+    """What the policy saves next to the rule held back; null where that is not known yet."""
+
+    units: int
+    held_back: int
+    difference: float | None
+    low: float | None
+    high: float | None
+    share: float | None
+    share_low: float | None
+    share_high: float | None
+    confidence: float
+    since: str | None
+    open: int
+    words: str
+
+
 class Ended(Struct):
     """Whether there was such a conversation."""
 

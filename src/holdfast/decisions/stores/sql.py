@@ -353,10 +353,10 @@ class Transaction(ABC):
         if state is not None:
             row = (head.state_version, state, game)
             self.write("UPDATE holdfast_states SET version = ?, data = ? WHERE game = ?", [row])
-        self.write(SAVE_HEAD, [(*head, game)])
+        new = {name: value for name, value, old in zip(Head._fields, head, self.head, strict=True) if value != old}
+        sets = ", ".join(f"{name} = ?" for name in new)  # a server reads and plans what it is sent, each time
+        self.write(f"UPDATE holdfast_heads SET {sets} WHERE game = ?", [(*new.values(), game)])
 
-
-SAVE_HEAD = f"UPDATE holdfast_heads SET {', '.join(f'{name} = ?' for name in Head._fields)} WHERE game = ?"
 
 GAME = f"SELECT {', '.join(Game._fields)} FROM holdfast_games"
 
