@@ -17,7 +17,7 @@ from holdfast.decisions.codec import block_values
 from holdfast.decisions.core import Answers, ask, end, expire, observe, tell
 from holdfast.decisions.executor import Call, Executor, stored_state
 from holdfast.decisions.history import History
-from holdfast.decisions.ids import UNRECORDED, checked_name
+from holdfast.decisions.ids import UNRECORDED, checked_name, new_request
 from holdfast.decisions.models import MOST_TIME, Ask, Block, Decision, Head, Loss, Receipt
 from holdfast.decisions.outcomes import Reported, outcome_of, tell_outcomes, with_refused
 from holdfast.decisions.settings import given_settings
@@ -263,7 +263,7 @@ class Router:
             n=count,
             now=now,
             announced={name: value for name, value in announced.items() if value is not None},
-            request=token_hex(8) if request is None else checked_name("request", request),
+            request=new_request() if request is None else checked_name("request", request),
             named=request is not None,
             available=available,
             key=None if key is None else checked_name("key", key),
@@ -403,7 +403,7 @@ class Router:
             announced={} if switching_cost is None else {"switching_cost": switching_cost},
             now=now,
             at=now if at is None else at.timestamp(),
-            request=token_hex(8) if request is None else checked_name("request", request),
+            request=new_request() if request is None else checked_name("request", request),
             named=request is not None,
         )
         return Call(rule)
