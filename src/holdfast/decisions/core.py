@@ -764,7 +764,7 @@ def _learn_early(view: View, block: Block) -> None:
     after = view.setup.settings.learn_after
     if after is not None and block.told >= after and view.setup.learns_from(block):
         _observe(view, block, block.losses, block.told)
-        view.change(block._replace(learnt=1))
+        view.change(block._replace(learnt=view.head.settled + 1))
 
 
 def _losses_of(view: View, number: int) -> list[Loss]:
