@@ -257,7 +257,14 @@ class Router:
             raise InvalidParameter("available", "must be a list of arms", available)
         count = 1 if n is None else whole_number("n", n, least=1, most=MOST_AT_ONCE)
         announced = {"switching_cost": switching_cost, "loss_bound": loss_bound}
-        now = checked_time(self._clock)
+        now, unknown = checked_time(self._clock), None
+        if fallback is not None:
+            try:
+                fallback = _checked_arm("fallback", fallback, self.policy)
+            except InvalidParameter:
+                if self.policy.arms is None:  # then none can have been added
+                    raise
+                unknown = fallback  # unless another process has added it: the store knows
         call = partial(
             ask,
             n=count,
@@ -269,9 +276,8 @@ class Router:
             key=None if key is None else checked_name("key", key),
             rule=rule,
             forecast=forecast,
+            fallback=unknown,
         )
-        if fallback is not None:
-            fallback = _checked_arm("fallback", fallback, self.policy)
         return _Asking(Call(call), count, now, fallback, None if deadline is None else _checked_deadline(deadline))
 
     def _unrecorded(self, asking: _Asking, failure: StoreError) -> list[Decision]:
@@ -279,6 +285,7 @@ class Router:
         arm = asking.fallback
         if arm is None:
             raise failure
+        arm = _checked_arm("fallback", arm, self.policy)
         LOG.warning("game %r: %s; the answer is the fallback %r, which is not recorded", self.name, failure, arm)
         return [Decision(f"{UNRECORDED}-{token_hex(8)}", arm, 1.0, 0, asking.now) for _ in range(asking.n)]
 
