@@ -62,6 +62,7 @@ def random_trial(chance: random.Random, store: str) -> Trial:
         remember=chance.choice([0, 50, 500, 10**6]),
         holdback=0.0 if policy.waits_for_losses else chance.choice([0.0, 0.1, 0.5, 1.0]),
         keys=0 if policy.waits_for_losses else chance.choice([0, 5, 40]),
+        learn_after=chance.choice([None, 1, 2, 5]),
         processes=chance.randint(1, 4),
         threads=chance.randint(1, 4),
         mischief=chance.choice([LIVE, (*LIVE, "copy_closed") if store == "sqlite" else LIVE, ("kill", "change"), ()]),

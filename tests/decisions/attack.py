@@ -41,6 +41,7 @@ class Trial:
     holdback: float = 0.0
     keys: int = 0
     """Conversations that rounds may belong to; some go on for the whole game."""
+    learn_after: int | None = None
     processes: int = 2
     threads: int = 2
     mischief: Sequence[str] = ("kill",)
@@ -185,7 +186,7 @@ class Attack:
         watch(self.url)
         trial = self.trial
         settings = {"patience": trial.patience, "missing": trial.missing, "remember": trial.remember}
-        settings["holdback"] = trial.holdback
+        settings |= {"holdback": trial.holdback, "learn_after": trial.learn_after}
         hf.open(self.url, "game", trial.policy, seed=self.seed, **settings).close()
 
     def start(self) -> None:

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import groupby, pairwise
+from itertools import groupby, pairwise, product
 from types import SimpleNamespace as Row
 from typing import Any
 
@@ -269,6 +269,7 @@ class Seen:
     sum: Fraction = Fraction(0)
     due: float | None = None
     order: int | None = None
+    learnt: int = 0
     stored: set[str] = field(default_factory=lambda: {"asks", "losses", "block"})
 
     def by(self) -> list[tuple[int, float]]:
@@ -277,6 +278,10 @@ class Seen:
         for first, count, arm, probability in json.loads(self.played or "[]"):
             found[first : first + count] = [(arm, probability)] * len(found[first : first + count])
         return found
+
+
+Observed = tuple[Seen, float, int, bool]
+"""A block of which the policy hears: its loss, its rounds (-1: it does not), whether it is settled."""
 
 
 class Checker:
@@ -302,7 +307,12 @@ class Checker:
         self.stood_in = Fraction(0)
         """What counted for losses that did not come."""
         self._set(begun)
-        self.twin = Twin(self.policy, self.active)
+        self.twins = [Twin(self.policy, self.active)]
+        """One, or several while it is not known in which order a transaction went."""
+
+    @property
+    def twin(self) -> Twin:
+        return self.twins[0]
 
     def _set(self, game: Row) -> None:
         self.policy = json.loads(game.policy)["policy"]
@@ -339,23 +349,25 @@ class Checker:
         at_begin, ended = self._hand_out(step, begun)
         self._end_conversations(rows, before, head)
         self._record(step, rows)
+        early = [self._learnt_early(step, row) for row in rows.values() if row.learnt != self.blocks[row.number].learnt]
         settles = sorted(
             (row for row in rows.values() if row.settled_order is not None and self.blocks[row.number].order is None),
             key=lambda row: row.settled_order,
         )
         self._check_dues(rows, changed, ended, head)
         observed = [self._settle(row, head, row.number in shortened) for row in settles]
-        only_compacted = step.rows and all(op == "DELETE" for _, op in step.rows)
+        only_compacted = step.rows and all(op == "DELETE" for table, op in step.rows if table != "games")
         if not only_compacted and step.rows:
             late = [number for number in due_first if self.blocks[number].order is None]
             must(not late, f"blocks {late} were due at {before} rounds and were not settled")
         if self._auto and step.get("asks", "INSERT"):
             self._check_patience(before, head, known, sum(row.rounds for row in step.get("asks", "INSERT")))
-        self._order(begun, observed, at_begin)
+        self._order(begun, observed, early, at_begin)
         remember = self.settings.remember  # what a change settles, it forgets by the settings before it
         if changed:
             self._set(changed[-1])
-            self.twin.change(self.policy, self.active)
+            for twin in self.twins:
+                twin.change(self.policy, self.active)
         self._check_rows(rows)
         self._forget(step, remember)
         self._check_head(head)
@@ -462,6 +474,25 @@ class Checker:
                 block.losses[row.round] = row.loss
                 block.sum += Fraction(row.loss)
 
+    def _learnt_early(self, step: Step, row: Row) -> list[tuple[tuple[int, int, int], Observed]]:
+        """A conversation learnt from before it ended: when, and from what; asks may have come before or after."""
+        block, after = self.blocks[row.number], getattr(self.settings, "learn_after", None)
+        fits = block.key is not None and not block.forced and not block.learnt and block.arm in self.active
+        must(fits and after is not None, f"block {row.number} was learnt from before it ended")
+        must(self.settled < row.learnt, f"block {row.number} was learnt from before settlement {row.learnt}")
+        block.learnt = row.learnt
+        handed = {block.handed, *(ask.first for ask in step.get("asks", "INSERT") if ask.block == block.number)}
+        found = []
+        for rounds in sorted(handed):
+            told = [block.losses[round] for round in range(rounds) if round in block.losses]
+            if rounds >= after and len(told) == rounds:
+                mine = [loss.block == block.number and loss.round < rounds for loss in step.get("losses", "INSERT")]
+                place = max((place for place, is_mine in enumerate(mine) if is_mine), default=-1)
+                total = math.fsum(told) / rounds * block.draw["rounds"]
+                found.append(((row.learnt, 0, place), (block, total, int(block.draw["rounds"]), False)))
+        must(bool(found), f"block {row.number} was learnt from and its losses were not in")
+        return found
+
     def _check_dues(self, rows: dict[int, Row], changed: list[Row], ended: dict[int, Any], head: Row) -> None:
         for number, (at, asked) in ended.items():
             self.blocks[number].due = self._due(at, asked)
@@ -484,7 +515,7 @@ class Checker:
                 f"block {row.number} is due at {row.due}, not at {block.due}",
             )
 
-    def _settle(self, row: Row, head: Row, cut: bool) -> tuple[Seen, float, int]:
+    def _settle(self, row: Row, head: Row, cut: bool) -> Observed:
         """What the policy must be told of a settled block: its loss and its rounds."""
         block = self.blocks[row.number]
         must(row.settled_order == self.settled + 1, f"block {row.number} was settled out of order")
@@ -520,14 +551,33 @@ class Checker:
         total = math.fsum(told)
         if block.key is not None and rounds and not block.forced:  # the mean, for each round that the policy drew
             total, rounds = total / rounds * block.draw["rounds"], int(block.draw["rounds"])
-        return block, total, -1 if cut or block.forced else rounds
+        return block, total, -1 if cut or block.forced or block.learnt else rounds, True
 
     # ---- the order of draws and settlements in a transaction
 
-    def _order(self, begun: list[Seen], observed: list[tuple[Seen, float, int]], at_begin: dict[int, int]) -> None:
-        incomplete = [block for block, _, _ in observed if len(block.losses) < block.rounds]
+    def _order(
+        self, begun: list[Seen], settled: list[Observed], early: list[list[Any]], at_begin: dict[int, int]
+    ) -> None:
+        incomplete = [block for block, *_ in settled if len(block.losses) < block.rounds]
         for one, two in pairwise(incomplete):
             must((one.due, one.number) < (two.due, two.number), f"block {two.number} was due before {one.number}")
+        wrong: list[str] = []
+        found = []
+        ways = list(product(*early))
+        for way in ways:
+            places = [*(((one[0].order, 1, 0), one) for one in settled), *way]
+            observed = [one for _, one in sorted(places, key=lambda placed: placed[0])]
+            for twin in self.twins:
+                start = twin.copy() if (begun and observed) or len(ways) > 1 else twin
+                explained = self._explained(begun, observed, at_begin, start, wrong)
+                found += [explained] if explained is not None else []
+        if not found:
+            raise Violation(f"no order of draws and settlements explains block {begun[0].number}: {wrong[-3:]}")
+        self.twins = found
+
+    def _explained(
+        self, begun: list[Seen], observed: list[Observed], at_begin: dict[int, int], start: Twin, wrong: list[str]
+    ) -> Twin | None:
         seconds = self.settings.seconds is not None
 
         def too_early(block: Seen, settled: int) -> list[int]:
@@ -535,12 +585,10 @@ class Checker:
             if not self.twin.waits and not seconds and self.settings.rounds is None:
                 return []
             mark = block.began if seconds else at_begin[block.number]
-            unsettled = [*self.open.values(), *(other for other, _, _ in observed[settled:])]
+            unsettled = [*self.open.values(), *(other for other, _, _, settles in observed[settled:] if settles)]
             waited = [b for b in unsettled if self.twin.waits and not b.forced and not block.forced]
             due = [*waited, *(b for b in unsettled if b.due is not None and b.due <= mark)]
             return [b.number for b in due if b.number < block.number]
-
-        wrong: list[str] = []
 
         def explained(i: int, j: int, twin: Twin) -> Twin | None:
             while i < len(begun) and j == len(observed):  # nothing to choose
@@ -549,13 +597,13 @@ class Checker:
                 i += 1
             if i == len(begun):
                 for place in range(j, len(observed)):
-                    self._observe(twin, *observed[place])
+                    self._observe(twin, observed[place])
                 return twin
             for k in range(j, len(observed) + 1):
                 if k > j:
                     if observed[k - 1][0].number >= begun[i].number:
                         break
-                    self._observe(twin, *observed[k - 1])
+                    self._observe(twin, observed[k - 1])
                 trial = twin.copy()
                 if self._drawn(trial, begun[i], too_early(begun[i], k), wrong):
                     found = explained(i + 1, k, trial)
@@ -563,12 +611,10 @@ class Checker:
                         return found
             return None
 
-        found = explained(0, 0, self.twin.copy() if begun and observed else self.twin)
-        if found is None:
-            raise Violation(f"no order of draws and settlements explains block {begun[0].number}: {wrong[-3:]}")
-        self.twin = found
+        return explained(0, 0, start)
 
-    def _observe(self, twin: Twin, block: Seen, total: float, rounds: int) -> None:
+    def _observe(self, twin: Twin, observed: Observed) -> None:
+        block, total, rounds, _ = observed
         if rounds >= 0:
             twin.observe(block.number, block.arm, total, rounds)
         else:
@@ -614,6 +660,7 @@ class Checker:
             )
             complete = block.order is None and block.handed == block.rounds == len(block.losses)
             must(not complete or block.live, f"block {row.number} has all its losses and is not settled")
+            must(row.learnt == block.learnt, f"block {row.number} was learnt from twice")
 
     def _forget(self, step: Step, remember: int) -> None:
         """Single losses go in the order of settlement, and only beyond what is remembered; open blocks stay."""

@@ -22,10 +22,16 @@ LIVE = ("kill", "kill", "change", "operate", "compact")
 FILES = (*LIVE, "save", "put_back", "copy_closed")
 
 TRIALS = {
-    "adaptive": ("sqlite", Trial(POLICIES["adaptive"], timedelta(seconds=0.05), keys=8, holdback=0.2, mischief=LIVE)),
+    "adaptive": (
+        "sqlite",
+        Trial(POLICIES["adaptive"], timedelta(seconds=0.05), keys=8, learn_after=2, holdback=0.2, mischief=LIVE),
+    ),
     "adaptive in a server": ("postgresql", Trial(POLICIES["adaptive"], 30, "drop", remember=200, mischief=LIVE)),
     "tsallis-switch": ("sqlite", Trial(SWITCH, 20, 0.25, remember=100, processes=3, mischief=LIVE)),
-    "tsallis-switch in a server": ("postgresql", Trial(SWITCH, "auto", keys=8, holdback=0.3, mischief=LIVE)),
+    "tsallis-switch in a server": (
+        "postgresql",
+        Trial(SWITCH, "auto", keys=8, learn_after=1, holdback=0.3, mischief=LIVE),
+    ),
     "reduced variance": (
         "postgresql",
         Trial(POLICIES["reduced variance"], 7, remember=50, threads=4, keys=5, mischief=LIVE),
@@ -138,6 +144,20 @@ def never_given_up(right):
     return lambda settings, clock, head, asked: -1.0
 
 
+def learnt_too_early(right):
+    def learn_early(view, block):
+        if not view.setup.learns_from(block):
+            return
+        core._observe(view, block, block.losses, block.told)
+        view.change(block._replace(learnt=view.head.settled + 1))
+
+    return learn_early
+
+
+def learnt_again(right):
+    return lambda view, block, pieces, rounds: right(view, block._replace(learnt=0), pieces, rounds)
+
+
 def more_than_its_share(right):
     return lambda stream, number: 0.5 * right(stream, number)
 
@@ -147,6 +167,8 @@ OPERATORS = {
     "a paused arm is handed out": (core, "_hand_out", paused_all_the_same),
     "the policy hears of the rule's blocks": (Setup, "learns_from", learnt_from_all),
     "a conversation is learnt from by the sum": (core, "settle", learnt_by_the_sum),
+    "a conversation is learnt from too early": (core, "_learn_early", learnt_too_early),
+    "a conversation is learnt from twice": (core, "_observe", learnt_again),
     "what is long overdue is not given up": (Settings, "mark", never_given_up),
 }
 
@@ -202,16 +224,18 @@ def test_a_broken_rule_for_operators_is_noticed(rule, folder, monkeypatch):
     place = Place("sqlite", f"sqlite:///{folder}/games.db")
     module, name, broken = OPERATORS[rule]
     monkeypatch.setattr(module, name, broken(getattr(module, name)))
-    play_as_operators_do(watched(place, holdback=0.3, patience="auto"), 600)
+    play_as_operators_do(watched(place, holdback=0.3, patience="auto", learn_after=2), 600)
     with pytest.raises(Violation):
         check(place.at)
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("learn_after", [None, 2])
 @pytest.mark.parametrize("patience", ["auto", 6, timedelta(seconds=1), "forever"])
-def test_what_operators_do_by_the_right_rules_is_right(lasting_place, patience):
-    play_as_operators_do(watched(lasting_place, holdback=0.3, patience=patience), 300)
+def test_what_operators_do_by_the_right_rules_is_right(lasting_place, patience, learn_after):
+    play_as_operators_do(watched(lasting_place, holdback=0.3, patience=patience, learn_after=learn_after), 300)
     checker = check(lasting_place.at)
+    assert any(block.learnt for block in checker.blocks.values()) == (learn_after is not None)
     assert (checker.asked, checker.by_rule > 5, checker.units > 40, checker.worst < 1e-12) == (300, True, True, True)
 
 

@@ -274,6 +274,17 @@ def test_a_loss_that_never_comes_and_a_conversation_that_never_ends_stop_nothing
     assert found.share_low > 0.1
 
 
+def test_what_compaction_leaves_of_old_blocks_is_no_fair_sample(place):
+    """Blocks that are open stay when the others go; the late ones may be the bad ones."""
+    router, other = place.open(policy=EACH, seed=1, holdback=0.5, patience="forever"), place.open()
+    given = router.ask(60, rule="a")
+    late = given[5:60:10]
+    router.tell([(d.id, 0.1) for d in given if d not in late])
+    assert router.history.compact(keep=20) == 36
+    router.tell([(d.id, 1.0) for d in late])
+    assert (router.history.compare().units, other.history.compare().units) == (20, 20)
+
+
 DAYS, PER_DAY, DEPLOYMENTS = 8, 60, 88
 
 

@@ -59,7 +59,7 @@ class Machine(RuleBasedStateMachine):
         missing=st.sampled_from(["mean", "drop", 1.0]),
         remember=st.just(10**6),
         holdback=st.sampled_from([0.0, 0.3, 1.0]),
-        learn_after=st.sampled_from([None, 2]),
+        learn_after=st.sampled_from([None, 1, 2]),
     )
     def begin(self, policy, seed, seconds, rounds, forever, missing, remember, holdback, learn_after):
         self.policy = GAMES[policy]

@@ -182,3 +182,26 @@ def test_a_paused_arm_is_not_handed_out_by_any_process(lasting_place):
     assert (len(set(ids)), totals.rounds, totals.told, totals.out, totals.losses) == (240, 240, 240, 0, 120.0)
     log = router.history.log
     assert (len(log), set(log["status"].to_list()) <= {"told", "forced"}) == (240, True)
+
+
+def test_a_pause_and_a_pin_end_when_their_arm_is_retired(place):
+    router, other = place.open(policy=SWITCH, seed=1), place.open()
+    router.pin("c")
+    assert other.ask().arm == "c"
+    router.pause("b")
+    router.change(retire_arms=["b", "c"])
+    assert {other.ask().arm for _ in range(9)} == {"a"}
+    assert (other.pinned, other.paused) == (None, {})
+    router.change(add_arms=["b", "c"])
+    assert (other.pinned, other.paused) == (None, {})
+    assert set(arms_of(other.ask(60))) == {"a", "b", "c"}
+
+
+def test_a_fallback_that_another_process_has_added_is_known(place):
+    router, other = place.open(policy=SWITCH, seed=1), place.open()
+    router.change(add_arms=["d"])
+    assert other.ask(fallback="d").recorded
+    router.change(add_arms=["e"])
+    with pytest.raises(hf.InvalidParameter, match=r"fallback must be .*'e'.*; got 'x'"):
+        other.ask(fallback="x")
+    assert other.rounds == 1

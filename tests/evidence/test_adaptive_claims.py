@@ -24,6 +24,7 @@ IDS = [
     "searched-worlds",
     "never-overtaken",
     "slower-growth",
+    "ties",
 ]
 
 

@@ -402,10 +402,10 @@ def test_the_document_describes_every_operation(web):
 
 
 @pytest.mark.slow
-def test_requests_made_from_the_document_get_the_answers_that_it_says(tmp_path):
+def test_requests_made_from_the_document_get_the_answers_that_it_says(folder):
     """About 700 requests by Schemathesis; `scripts/service_schema.py` makes more."""
     pytest.importorskip("schemathesis")
-    with InThread(f"sqlite:///{tmp_path}/games.db") as web:
+    with InThread(f"sqlite:///{folder}/games.db") as web:
         done = service_schema.check(web, examples=3)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
     assert re.search(r"\b([5-9]\d\d|\d{4,}) generated, ", done.stdout), done.stdout[-500:]

@@ -7,7 +7,8 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from places import Clock
+from places import Clock, fresh_schema
+from postgres_server import PrivateServer, binaries
 
 import holdfast as hf
 from holdfast.decisions.setup import players_of
@@ -23,9 +24,22 @@ def clock():
     return Clock()
 
 
+@pytest.fixture(scope="module")
+def database():
+    if binaries() is None:
+        pytest.skip("no PostgreSQL here: apt-get install postgresql")
+    with PrivateServer() as server:
+        yield server
+
+
 @pytest.fixture
-def start(tmp_path, clock):
-    return partial(hf.open, f"sqlite:///{tmp_path}/games.db", "game", seed=3, clock=clock)
+def start(request, folder, clock):
+    on_server = getattr(request, "param", "sqlite") == "postgresql"
+    url = fresh_schema(request.getfixturevalue("database")) if on_server else f"sqlite:///{folder}/games.db"
+    return partial(hf.open, url, "game", seed=3, clock=clock)
+
+
+STORES = pytest.mark.parametrize("start", ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)], indirect=True)
 
 
 @pytest.fixture
@@ -75,6 +89,7 @@ def slow_lines(router, every):
     return rows
 
 
+@STORES
 @pytest.mark.parametrize("lost", [0.0, 0.3])
 def test_the_lines_are_those_of_the_blocks_one_by_one(start, clock, few_points, lost):
     router = start(hf.TsallisSwitch(arms=ARMS, switching_cost=0.0), patience=timedelta(seconds=20))
@@ -127,11 +142,23 @@ def test_a_long_game_is_read_from_its_end(start, clock, few_points, monkeypatch)
     assert lines_of(router, slow).cost == pytest.approx(whole.cost)
 
 
+def test_a_stretch_is_read_again_until_it_is_full(start, clock, few_points):
+    """Though no loss is waited for."""
+    router, known = start(hf.Exp3(arms=ARMS)), Course()  # a block for each round
+    play(router, clock, 60)
+    every = lines_of(router, known).every
+    for _ in range(every):
+        router.tell([(decision.id, 0.7) for decision in router.ask(3)])
+        lines, fresh = lines_of(router, known), lines_of(router)
+        assert (lines.rounds, lines.cost) == (fresh.rounds, pytest.approx(fresh.cost))
+
+
 def test_a_game_is_only_read_once(start, clock, few_points):
-    """Twenty looks at a game that stands still read its last stretch again, and no other."""
+    """Twenty looks at a game that stands still read its last stretch again, which is not full, and no other."""
     router, known, asked = start(hf.Exp3(arms=ARMS)), Course(), []
     play(router, clock, 60)
-    lines_of(router, known)
+    while router.history.totals.blocks % lines_of(router, known).every == 0:
+        play(router, clock, 1)
     read = known._read
 
     def counting(transaction, setup, stretches):
@@ -147,6 +174,7 @@ def test_a_game_is_only_read_once(start, clock, few_points):
     assert len(set(asked)) == 1
 
 
+@STORES
 @pytest.mark.parametrize("share", [0.4, 1.0])
 def test_the_rule_costs_what_its_blocks_cost(start, clock, few_points, share):
     router = start(hf.TsallisSwitch(arms=ARMS, switching_cost=0.5), holdback=share)

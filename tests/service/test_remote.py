@@ -162,7 +162,7 @@ def test_a_fallback_answers_for_a_server_that_does_not():
     with pytest.raises(StoreError, match="cannot be reached"):
         router.tell("x-1-0-y", 0.5, deadline=0.3)
     with pytest.raises(hf.InvalidParameter, match="fallback must be one of"):
-        router.ask(fallback="c")
+        router.ask(fallback="c", deadline=0.3)
     assert time.monotonic() - begun < 5
     with pytest.raises(hf.UnknownDecision):
         router.tell(decision.id, 0.5)

@@ -122,7 +122,10 @@ def change(view: View, again: bool, *, wanted: Wish, now: float) -> HoldfastErro
             settings = replace(settings, held_since=view.head.block)
         after = before
         if policy != before.policy or settings != before.settings:
-            game = changed_game(before, policy, settings, arms)
+            gone = {number for number, (_, retired, _) in enumerate(arms) if retired}
+            paused = [(arm, end) for arm, end in before.paused if arm not in gone]
+            pin = None if before.pin is None or before.pin[0] in gone else before.pin
+            game = changed_game(before, policy, settings, arms)._replace(availability=availability_text(paused, pin))
             after = setup_of(game, policy)
     except InvalidParameter as refusal:
         return refusal

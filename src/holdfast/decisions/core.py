@@ -21,7 +21,7 @@ import json
 import math
 from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -29,7 +29,19 @@ from numpy.typing import NDArray
 
 from holdfast.decisions.all_losses import last_known, learn, look_ahead, losses_by_arm
 from holdfast.decisions.codec import block_text, block_values, undamaged
-from holdfast.decisions.models import BY_RULE, PINNED, Ask, Block, Decision, Events, Head, Loss, Receipt, Seen
+from holdfast.decisions.models import (
+    BY_RULE,
+    PINNED,
+    Ask,
+    Block,
+    Decision,
+    Events,
+    Head,
+    Loss,
+    Receipt,
+    Seen,
+    new_token,
+)
 from holdfast.decisions.settings import WINDOW, stand_in_for
 from holdfast.decisions.setup import Setup, State, parts_of
 from holdfast.errors import (
@@ -139,6 +151,7 @@ def ask(
     key: str | None = None,
     rule: int | str | None = None,
     forecast: Any = None,
+    fallback: int | str | None = None,
 ) -> list[Decision] | HoldfastError:
     """Up to `n` decisions; fewer only where the policy waits for losses.
 
@@ -166,6 +179,8 @@ def ask(
         The arm that the operator's rule would choose now.
     forecast
         Losses expected in this and the next rounds, for a policy that sees those of all arms.
+    fallback
+        What the caller would answer without a store, if it does not know that arm: others may have added it.
     """
     if (again or named) and (before := asked_before(view, request)):
         if len(before) < n and not view.setup.policy.waits_for_losses:
@@ -180,11 +195,13 @@ def ask(
         except InvalidParameter as refusal:
             return refusal
     ruled: int | None = None
-    if setup.settings.holdback:
+    if setup.settings.holdback or fallback is not None:
         try:
-            if rule is None:
+            if fallback is not None:
+                arm_of("fallback", setup, fallback)
+            if rule is None and setup.settings.holdback:
                 raise InvalidParameter("rule", "must be given, since there is a holdback: what your rule chooses", None)
-            ruled = arm_of("rule", setup, rule)
+            ruled = arm_of("rule", setup, rule) if setup.settings.holdback else None
         except InvalidParameter as refusal:
             return refusal
     view.may_forget = FORGET_AT_ONCE + 2 * n
@@ -764,7 +781,7 @@ def _learn_early(view: View, block: Block) -> None:
     after = view.setup.settings.learn_after
     if after is not None and block.told >= after and view.setup.learns_from(block):
         _observe(view, block, block.losses, block.told)
-        view.change(block._replace(learnt=1))
+        view.change(block._replace(learnt=view.head.settled + 1))
 
 
 def _losses_of(view: View, number: int) -> list[Loss]:
@@ -788,7 +805,14 @@ def _forget(view: View) -> None:
 
 def compact(view: View, again: bool, *, keep: int, most: int) -> int:
     """Remove settled blocks but for the last `keep`, at most so many; the number of blocks."""
-    blocks = view.reads.blocks("settled up to", view.head.block - keep, most)
+    setup, last = view.setup, view.head.block - keep
+    blocks = view.reads.blocks("settled up to", last, most)
+    if blocks and setup.settings.holdback and setup.settings.held_since < last:
+        # those that stay were late: no fair sample of what a policy and a rule have cost
+        settings = replace(setup.settings, held_since=last)
+        game = setup.game._replace(settings=json.dumps(settings.plain()), settings_version=new_token())
+        view.setup, view.events.game = replace(setup, game=game, settings=settings), game
+        view.head = view.head._replace(settings_version=game.settings_version)
     forgotten = view.head.forgotten
     rounds = sum(b.rounds for b in blocks if b.settled_order is not None and b.settled_order > forgotten)
     view.events.removed += [block.number for block in blocks]

@@ -176,7 +176,7 @@ class Block(NamedTuple):
     stand_in: float | None = None
     """What counted for each loss that did not come in time; None where all came, or the missing rounds were dropped."""
     learnt: int = 0
-    """1 when a conversation that goes on was learnt from."""
+    """Where a conversation was learnt from before it ended: 1 more than the blocks that were settled by then."""
 
 
 class Ask(NamedTuple):

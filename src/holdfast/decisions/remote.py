@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from holdfast.checks import whole_number
+from holdfast.checks import one_of, whole_number
 from holdfast.decisions.changes import Wish, change
 from holdfast.decisions.core import Answers, ask, end, expire, observe, tell
 from holdfast.decisions.errors_json import error_from_json
@@ -116,6 +116,9 @@ class RemoteExecutor:
         return await self.store.in_thread(self.execute, call, seconds)
 
     def _ask(self, seconds: float | None, **asked: Any) -> list[Decision]:
+        if asked["fallback"] is not None:
+            self.view = self.send("GET", seconds=seconds)
+            one_of("fallback", asked["fallback"], self.view["arms"])
         body = {"n": asked["n"], **asked["announced"]}
         if asked["named"]:
             body["request"] = asked["request"]

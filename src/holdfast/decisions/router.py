@@ -17,7 +17,7 @@ from holdfast.decisions.codec import block_values
 from holdfast.decisions.core import Answers, ask, end, expire, observe, tell
 from holdfast.decisions.executor import Call, Executor, stored_state
 from holdfast.decisions.history import History
-from holdfast.decisions.ids import UNRECORDED, checked_name
+from holdfast.decisions.ids import UNRECORDED, checked_name, new_request
 from holdfast.decisions.models import MOST_TIME, Ask, Block, Decision, Head, Loss, Receipt
 from holdfast.decisions.outcomes import Reported, outcome_of, tell_outcomes, with_refused
 from holdfast.decisions.settings import given_settings
@@ -257,21 +257,27 @@ class Router:
             raise InvalidParameter("available", "must be a list of arms", available)
         count = 1 if n is None else whole_number("n", n, least=1, most=MOST_AT_ONCE)
         announced = {"switching_cost": switching_cost, "loss_bound": loss_bound}
-        now = checked_time(self._clock)
+        now, unknown = checked_time(self._clock), None
+        if fallback is not None:
+            try:
+                fallback = _checked_arm("fallback", fallback, self.policy)
+            except InvalidParameter:
+                if self.policy.arms is None:  # then none can have been added
+                    raise
+                unknown = fallback  # unless another process has added it: the store knows
         call = partial(
             ask,
             n=count,
             now=now,
             announced={name: value for name, value in announced.items() if value is not None},
-            request=token_hex(8) if request is None else checked_name("request", request),
+            request=new_request() if request is None else checked_name("request", request),
             named=request is not None,
             available=available,
             key=None if key is None else checked_name("key", key),
             rule=rule,
             forecast=forecast,
+            fallback=unknown,
         )
-        if fallback is not None:
-            fallback = _checked_arm("fallback", fallback, self.policy)
         return _Asking(Call(call), count, now, fallback, None if deadline is None else _checked_deadline(deadline))
 
     def _unrecorded(self, asking: _Asking, failure: StoreError) -> list[Decision]:
@@ -279,6 +285,7 @@ class Router:
         arm = asking.fallback
         if arm is None:
             raise failure
+        arm = _checked_arm("fallback", arm, self.policy)
         LOG.warning("game %r: %s; the answer is the fallback %r, which is not recorded", self.name, failure, arm)
         return [Decision(f"{UNRECORDED}-{token_hex(8)}", arm, 1.0, 0, asking.now) for _ in range(asking.n)]
 
@@ -403,7 +410,7 @@ class Router:
             announced={} if switching_cost is None else {"switching_cost": switching_cost},
             now=now,
             at=now if at is None else at.timestamp(),
-            request=token_hex(8) if request is None else checked_name("request", request),
+            request=new_request() if request is None else checked_name("request", request),
             named=request is not None,
         )
         return Call(rule)

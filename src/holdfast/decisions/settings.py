@@ -62,7 +62,7 @@ class Settings:
     holdback: float = 0.0
     """The share of blocks and conversations that the operator's rule decides."""
     held_since: int = 0
-    """The block after which they can be compared: before it, holdback, costs or scale were others."""
+    """The block after which they can be compared: before it, holdback, costs or scale were others, or rows are gone."""
 
     @property
     def patience(self) -> timedelta | int | str:

@@ -638,6 +638,8 @@ async def events(service: Service, request: Request, client: Client) -> Response
                 yield b": still here\n\n"
             await asyncio.sleep(EVENT_SECONDS)
             quiet += EVENT_SECONDS
+            if not service.access.knows(client):
+                return
             try:
                 now = await service.standing(name)
             except HoldfastError:  # deleted, or the store is away: the client connects again

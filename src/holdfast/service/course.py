@@ -30,9 +30,9 @@ from holdfast.policies import AdaptiveHedgeSwitch, Policy
 
 POINTS = 1024
 """Stretches of a game."""
-SECONDS = 0.3
-"""For which one look reads."""
-ROWS = 1 << 13
+SECONDS = 0.1
+"""For which one look reads: calls on a SQLite file wait meanwhile."""
+ROWS = 1 << 12
 """Blocks that one query adds up."""
 CHUNK = 400
 """Blocks that one query looks up by their numbers."""
@@ -41,7 +41,8 @@ KNOWN = 10_000
 BOUND_POINTS = 32
 
 ROUNDS, LOSS, SWITCHES, RULE_ROUNDS, RULE_LOSS, RULE_SWITCHES, OPEN, BY_ARM = range(8)
-"""Places in the sums of a stretch; then three for each arm: rounds, losses known, their sum."""
+"""Places in the sums of a stretch: it is open while blocks of it are, or are to come. Then three for each arm: rounds,
+losses known, their sum."""
 
 ADDED_UP = """
 SELECT (number - 1) / {size}, arm, SUM(rounds), SUM(loss), SUM(CASE WHEN before = arm THEN 0 ELSE 1 END),
@@ -146,11 +147,12 @@ class Course:
 
     def _read(self, transaction: Transaction, setup: Setup, stretches: int) -> None:
         """First what was never read, then what may have changed; the latest first."""
-        until, size, last = time.monotonic() + SECONDS, self._size, stretches - 1
-        unknown = [i for i in range(last, -1, -1) if i not in self._sums]
-        changed = [i for i in range(last, -1, -1) if i in self._sums and (i == last or self._sums[i][OPEN])]
+        until, size, latest = time.monotonic() + SECONDS, self._size, range(stretches - 1, -1, -1)
+        unknown = [i for i in latest if i not in self._sums]
+        changed = [i for i in latest if i in self._sums and self._sums[i][OPEN]]
         for first, end in (*_runs(unknown, size), *_runs(changed, size)):
             found = np.zeros((end - first, BY_ARM + 3 * self._arms))
+            found[-1, OPEN] += end * size > transaction.head.block
             for stretch, arm, *values in transaction.fetch(
                 ADDED_UP.format(size=size), transaction.game, first * size, end * size
             ):
@@ -219,7 +221,8 @@ def _lines(transaction: Transaction, setup: Setup, totals: Totals, stretches: St
         ruled = (so_far[:, RULE_LOSS] + switching * so_far[:, RULE_SWITCHES]) / so_far[:, RULE_ROUNDS] * rounds
     fixed, plan, known_from = _known_lines(transaction, setup, stretches, cost)
     bound, statement = None, ""
-    as_proved = whole and not (totals.missing or setup.settings.holdback or transaction.changes())
+    changed = transaction.fetch("SELECT id FROM holdfast_changes WHERE game = ? LIMIT 1", transaction.game)
+    as_proved = whole and not (totals.missing or setup.settings.holdback or changed)
     if as_proved and (setup.policy.sees == "own" or (known_from == 0 and head.asked == head.block)):
         bound, statement = _bound(setup, rounds, means.T if fixed is None else fixed)
     return Lines(
