@@ -15,7 +15,7 @@ import sys as _sys
 
 from holdfast.old_names import MovedModules as _MovedModules, old_name as _old_name
 
-__version__ = "0.3.0"
+__version__ = "0.4.0"
 
 
 def _modules() -> dict[str, str]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import hypothesis.strategies as st
 import pytest
-from every_policy import CASES, Game
+from every_policy import CASES, EVERY, Game
 from hypothesis import given
 from saved_players import resigned
 
@@ -144,16 +144,16 @@ def test_a_loaded_player_knows_the_arm_it_holds(saved):
 
 
 STORED = {
-    f"{version}, {name}": stored
-    for version in ("0.1.0", "0.2.0", "0.3.0")
-    for name, stored in json.loads((Path(__file__).parents[1] / "saves" / f"{version}.json").read_text()).items()
+    f"{file.stem}, {name}": stored
+    for file in sorted((Path(__file__).parents[1] / "saves").glob("*.json"))
+    for name, stored in json.loads(file.read_text()).items()
 }
 
 
 @pytest.mark.parametrize("name", STORED)
 def test_players_saved_by_earlier_versions_play_on_with_the_same_arms(name):
     stored = STORED[name]
-    case = CASES[name.partition(", ")[2].rpartition(" @ ")[0]]
+    case = EVERY[name.partition(", ")[2].rpartition(" @ ")[0]]
     game = Game(case)
     functions = callable(getattr(case.policy, "block_lengths", None))
     game.player = Player.load(json.dumps(stored["saved"]), policy=case.policy if functions else None)
