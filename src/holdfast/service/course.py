@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby, pairwise
 from threading import Lock
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -261,7 +261,7 @@ def _before(totals: Totals, summed: Array) -> Array:
 
 def _sample(transaction: Transaction, numbers: list[int]) -> list[tuple[int, float] | None]:
     """Arm and probability of some blocks, where the policy drew it."""
-    found = {}
+    found: dict[int, tuple[int, float]] = {}
     for first in range(0, len(numbers), CHUNK):
         some = numbers[first : first + CHUNK]
         marks = ", ".join("?" * len(some))
@@ -341,8 +341,8 @@ def proved(policy: Policy) -> tuple[str, Callable[[int, float], float]] | None:
         return "Theorem 3 of docs/visible.md", partial(_excess_of_mixture, policy, cost)
     if proved_cost(policy, cost) is None:
         return None
-    normal = replace(policy, units=(0.0, 1.0), **({"switching_cost": cost / unit} if cost else {}))
-    found = proved_cost(normal, cost / unit)
+    normalised: dict[str, Any] = {"units": (0.0, 1.0), **({"switching_cost": cost / unit} if cost else {})}
+    found = proved_cost(replace(policy, **normalised), cost / unit)
     return None if found is None else (found.statement, lambda T, best: unit * found.value(horizon=T))
 
 
