@@ -7,10 +7,13 @@ INSTALLED := $(VENV)/.installed
 WORKERS := $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN) * 3 / 2 )))
 PYTEST := $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile
 
+# Tests start hundreds of processes: each would compile the package anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 SITE := build/docs
 EPOCH = $(shell git log -1 --format=%ct)
 
-.PHONY: install lint check test test-versions coverage docs dist reproduce paper bench bench-peers clean
+.PHONY: install lint types types-of-tests check test test-versions coverage docs dist reproduce paper bench bench-peers clean
 
 install: $(INSTALLED)
 
@@ -24,9 +27,14 @@ $(INSTALLED): pyproject.toml constraints.txt
 lint: $(INSTALLED)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	$(BIN)/mypy --config-file tests/mypy.ini
 	$(BIN)/lint-imports
+	$(MAKE) --no-print-directory --jobs --output-sync types types-of-tests
+
+types: $(INSTALLED)
+	$(BIN)/mypy
+
+types-of-tests: $(INSTALLED)
+	$(BIN)/mypy --config-file tests/mypy.ini
 
 # Before each commit: lint, types and the fast tests.
 check: lint
@@ -55,11 +63,12 @@ docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet docs $(SITE)
 	$(BIN)/python scripts/check_site.py $(SITE)
 
-# Source archive, wheel and software bill of materials, in dist/. Built twice: the same bytes must come out.
+# Source archive, wheel and software bill of materials, in dist/. Built twice, the wheel from the archive and from
+# this folder: the same bytes must come out.
 dist: $(VENV)/.dist
 	rm -rf dist build/again build/installed
 	SOURCE_DATE_EPOCH=$(EPOCH) $(BIN)/python -m build --no-isolation --outdir dist
-	SOURCE_DATE_EPOCH=$(EPOCH) $(BIN)/python -m build --no-isolation --outdir build/again
+	SOURCE_DATE_EPOCH=$(EPOCH) $(BIN)/python -m build --no-isolation --sdist --wheel --outdir build/again
 	diff -r dist build/again
 	$(BIN)/python -m twine check --strict dist/*
 	$(BIN)/check-wheel-contents dist/*.whl

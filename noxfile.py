@@ -46,7 +46,7 @@ def core(session: nox.Session, dependencies: str) -> None:
 def wheel(session: nox.Session, dependencies: str) -> None:
     """The wheel in an empty environment: what README.md shows of deciding, and with the extra `all` the rest."""
     folder = session.create_tmp()
-    session.run("uv", "build", "--wheel", "--out-dir", folder, external=True)
+    session.run("uv", "build", "--out-dir", folder, external=True)  # by way of the source archive, as a release
     file = max(Path(folder).glob("holdfast-*.whl")).resolve()
     project = nox.project.load_toml("pyproject.toml")["project"]
     needed = list(project["dependencies"])  # given again: only what is given is the oldest

@@ -15,6 +15,7 @@ search has not seen. Printed are its shares for the policy searched against and 
 import argparse
 import json
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -24,6 +25,10 @@ import holdfast as hf
 from holdfast.bounds import theorem_1
 from holdfast.environments.searched_worlds import found_worlds
 from holdfast.policies import make_policy
+from holdfast.regret import pseudo_regret
+from holdfast.simulation.backends import find_backend
+from holdfast.simulation.costs import Costs
+from holdfast.simulation.tasks import Task
 from holdfast.statistics import interval
 from holdfast.studies.user_classes import fields_of
 
@@ -35,6 +40,31 @@ LEVELS = (0.0, 0.3, 0.5, 0.7, 1.0)
 COSTS = (0.0, 0.05, 0.3, 1.0, 2.0, 4.0)
 MOST_PHASES, MOST_ARMS = 12, 10
 PAPER = "tsallis-switch"
+
+
+def costs_of(
+    policies: Mapping[str, hf.Policy],
+    world: hf.Environment,
+    cost: float,
+    replications: int,
+    seed: int,
+    marks: tuple[int, ...],
+    *,
+    first: int = 0,
+    backend: str = "threads",
+) -> dict[str, np.ndarray]:
+    """Regret with switching, a row for each replication and a column for each mark: as `simulate`, without a table."""
+    costs, pieces = Costs.of(cost), []
+    tasks = [
+        Task(name, policy, world, marks[-1], costs, marks, seed, first, replications)
+        for name, policy in policies.items()
+    ]
+    find_backend(backend).run(tasks, pieces.append)
+    excess, found = np.array([world.excess(mark) for mark in marks]), {}
+    for name in policies:
+        own = sorted((piece for piece in pieces if piece.task.label == name), key=lambda piece: piece.task.first)
+        found[name] = np.concatenate([pseudo_regret(p.excess, excess) + cost * p.switches for p in own])
+    return found
 
 
 @dataclass(frozen=True)
@@ -61,17 +91,9 @@ class Candidate:
         settings = {"policy": policy, "n_arms": self.n_arms, "horizon": self.horizon, "switching_cost": self.cost}
         known = fields_of(hf.policies.POLICIES[policy][0])
         player = make_policy({name: value for name, value in settings.items() if name == "policy" or name in known})
-        played = hf.simulate(
-            {policy: player},
-            world,
-            horizon=self.horizon,
-            switching_cost=self.cost,
-            replications=replications,
-            seed=seed,
-            checkpoints=1,
-            progress=False,
+        return (
+            costs_of({policy: player}, world, self.cost, replications, seed, (self.horizon,))[policy][:, 0] / self.bound
         )
-        return played.frame["regret_with_switching"].to_numpy() / self.bound
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,11 @@
 """Decisions over HTTP, as ratios to an empty handler of the same server on the same machine.
 
-    python benchmarks/service.py [--seconds 4] [--connections 64] [--folder DIR] [--postgresql]
+    python benchmarks/service.py [--seconds 4] [--connections 64] [--folder DIR] [--postgresql] [--pin]
 
 The server and the clients are one process each; give them a core each. `--folder` is where the store lies: a disk,
 because memory has nothing to wait for. `--postgresql` begins a private server there instead of a file. "CPU" compares
-the processor time that the server spent on a request, which other programs on the machine hardly change.
+the processor time that the server spent on a request, which other programs on the machine hardly change. `--pin` holds
+the server on the last core, and the clients off it (Linux).
 """
 
 import argparse
@@ -98,7 +99,9 @@ def main() -> None:
     parser.add_argument("--connections", type=int, default=64)
     parser.add_argument("--folder", type=Path)
     parser.add_argument("--postgresql", action="store_true")
+    parser.add_argument("--pin", action="store_true")
     options = parser.parse_args()
+    cores = sorted(os.sched_getaffinity(0)) if options.pin else []
     with tempfile.TemporaryDirectory(dir=options.folder) as folder, ExitStack() as stack:
         urls = [f"sqlite:///{folder}/{number}.db" for number in range(2)]
         if options.postgresql:
@@ -113,6 +116,9 @@ def main() -> None:
             command = [sys.executable, "-m", "holdfast", "serve", url, "--port", "0"]
             command += ["--tokens", f"{folder}/tokens"] if shown else []
             server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+            if options.pin:  # before it begins any threads
+                os.sched_setaffinity(server.pid, cores[-1:])
+                os.sched_setaffinity(0, cores[:-1])
             try:
                 port = int(server.stdout.readline().rsplit(":", 1)[1])
                 print(named)

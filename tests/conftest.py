@@ -16,6 +16,14 @@ settings.register_profile("plain", max_examples=15, **common)
 settings.load_profile("plain" if os.environ.get("NUMBA_DISABLE_JIT") == "1" else "compiled")
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What needs a browser or a database server is slow, whoever asks for it."""
+    for item in items:
+        if {"chromium", "postgres"} & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture
 def write(tmp_path: Path) -> Callable[..., Path]:
     """A function that writes a study file and returns its path."""

@@ -8,6 +8,11 @@ addEventListener("DOMContentLoaded", () => {
     if (wide.scrollWidth > wide.clientWidth) wide.tabIndex = 0;
   // The theme of the gallery hides the text of its links.
   for (const link of document.querySelectorAll(".sphx-glr-thumbcontainer a")) link.ariaLabel = link.textContent;
+  // A long signature is a list of parameters, not of definitions.
+  for (const list of document.querySelectorAll("dt.sig > dl")) {
+    list.setAttribute("role", "list");
+    for (const item of list.children) item.setAttribute("role", "listitem");
+  }
   // A title without text is no title, and a row of them is nothing.
   for (const title of document.querySelectorAll("th"))
     if (!title.textContent.trim()) title.setAttribute("role", "cell");

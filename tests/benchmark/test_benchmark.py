@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmark_document import markdown
 from commands import command_here
 from scipy.stats import t as student
 
@@ -79,7 +80,9 @@ def test_a_policy_of_ones_own_is_ranked_from_the_shell(tmp_path: Path) -> None:
 def test_a_policy_must_be_of_the_track_that_it_can_see() -> None:
     with pytest.raises(InvalidParameter, match="track must be 'all' for a policy that sees the losses of all arms"):
         run_benchmark("hedge-switch", track="own")
-    assert command_here("benchmark", "run", "--policy", "exp4").returncode == 2
+    unknown = command_here("benchmark", "run", "--policy", "exp4")
+    assert unknown.returncode == 2
+    assert unknown.stderr.startswith("holdfast: --policy must be one of 'adaptive'")
 
 
 def _standing(own: list[float], other: list[float]) -> Standing:
@@ -127,5 +130,5 @@ def test_a_result_is_plain_json_with_its_lists_on_one_line() -> None:
 
 def test_the_document_shows_the_frozen_results() -> None:
     page = (ROOT / "docs" / "benchmark.md").read_text(encoding="utf-8")
-    assert tables.markdown() in page
+    assert markdown() in page
     assert f"Suite {suite.VERSION}" in page

@@ -43,6 +43,7 @@ def test_theorem_4_agrees_with_naive(name, arms_and_gaps, T):
     assert printed == pytest.approx(expected, rel=CLOSE)
 
 
+@pytest.mark.slow
 @given(arms, short, st.data())
 def test_theorem_4_takes_costs_in_three_ways(K, T, data):
     given_costs = data.draw(st.lists(st.floats(0.0, 30.0), min_size=T, max_size=T))
@@ -98,6 +99,7 @@ def test_last_block_counts_as_played():
     assert one - whole == pytest.approx(numerator * (1 - 1 / planned), rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not COMPILED, reason="millions of blocks in plain Python")
 @pytest.mark.parametrize("lam", [1.0, 0.01, lambda n: n**0.1])
 def test_long_horizons(lam):
@@ -115,6 +117,7 @@ def test_costs_beyond_any_horizon():
     assert bounds.theorem_4_constrained(n_arms=2, costs=1e60, horizon=100, gaps=1.0) == pytest.approx(121e120 / 400)
 
 
+@pytest.mark.slow
 @given(st.lists(st.floats(0.0, 10.0), min_size=1, max_size=30), arms, st.data())
 def test_lemma_8_agrees_with_naive(lams, K, data):
     P = [naive.exp3_weights(data.draw(st.lists(st.floats(0, 3), min_size=K, max_size=K)), 1.0) for _ in lams]
@@ -181,6 +184,7 @@ def test_corollary_5_is_its_proof(alpha, corrected, K, T):
     assert value == pytest.approx(corollary_5_from_the_proof(K, alpha, T, gaps, corrected=corrected), rel=CLOSE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alpha", ALPHAS)
 @given(arms, st.integers(1, 10**5), st.floats(0.01, 1.0))
 def test_corollary_5_bounds_theorem_4(alpha, K, T, gap):

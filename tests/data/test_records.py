@@ -44,7 +44,19 @@ def test_a_german_file(read):
     [
         ({}, {"index": "Stunde"}, "not semicolons; save it so, or replay it with separator=';' and decimal=','"),
         ({}, {**GERMAN, "decimal": "."}, "line 2 of t.csv, column 'Nord'; write .* or replay it with decimal=','"),
-        ({7: "01.01.2026 06:00;k.A.;0,5"}, GERMAN, "must have a number in line 8 of t.csv, column 'Nord'; got 'k.A.'"),
+        (
+            {7: "01.01.2026 06:00;k.A.;0,5"},
+            GERMAN,
+            "in line 8 of t.csv, column 'Nord'; if it stands for a missing value, leave it empty; got 'k.A.'",
+        ),
+        ({7: "01.01.2026 06:00;1.100;0,5"}, GERMAN, "leave out the points between thousands; got '1.100'"),
+        ({7: "01.01.2026 06:00;1.100,25;0,5"}, GERMAN, "leave out the points between thousands; got '1.100,25'"),
+        ({7: "01.01.2026 06:00;0.5;0,5"}, GERMAN, "must have a number in line 8 .* got '0.5'"),
+        (
+            {0: "Stunde;bis;Nord;Süd", 1: "01.01.2026 00:00;01.01.2026 01:00;0,5;0,5"},
+            GERMAN,
+            r"in line 2 of t.csv, column 'bis'; if the column has no losses, name those that have: arms=\[...\]",
+        ),
         ({7: "01.01.2026 06:00;0,5"}, GERMAN, "3 columns in every line, as in the first; line 8 of t.csv has 2"),
         (
             {7: "01.01.2026 06:00;;0,5"},

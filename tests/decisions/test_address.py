@@ -140,6 +140,7 @@ def test_an_escaped_password_is_read_exactly_and_never_shown(password):
     assert address.shown == "postgresql://me@db/games"
 
 
+@pytest.mark.slow
 @settings(max_examples=1000)
 @given(
     st.sampled_from(

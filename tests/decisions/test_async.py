@@ -40,6 +40,7 @@ def test_the_same_decisions_as_without_a_loop(place):
     assert router.history.totals == twin.history.totals
 
 
+@pytest.mark.slow
 def test_calls_that_wait_at_the_same_time_share_transactions(place, monkeypatch):
     router = place.open(policy=SWITCH, seed=1)
     sizes, whole = [], router._executor._transact

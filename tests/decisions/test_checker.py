@@ -17,7 +17,7 @@ from holdfast.decisions import core
 from holdfast.decisions.settings import Settings
 from holdfast.decisions.setup import Part, Setup
 
-SECONDS = 4.0
+SECONDS = 2.5
 LIVE = ("kill", "kill", "change", "operate", "compact")
 FILES = (*LIVE, "save", "put_back", "copy_closed")
 
@@ -218,6 +218,7 @@ def test_a_broken_rule_is_noticed(rule, lasting_place, monkeypatch):
         check(lasting_place.at)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", OPERATORS)
 def test_a_broken_rule_for_operators_is_noticed(rule, folder, monkeypatch):
     place = Place("sqlite", f"sqlite:///{folder}/games.db")
@@ -228,6 +229,7 @@ def test_a_broken_rule_for_operators_is_noticed(rule, folder, monkeypatch):
         check(place.at)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learn_after", [None, 2])
 @pytest.mark.parametrize("patience", ["auto", 6, timedelta(seconds=1), "forever"])
 def test_what_operators_do_by_the_right_rules_is_right(lasting_place, patience, learn_after):

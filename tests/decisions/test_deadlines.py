@@ -53,6 +53,7 @@ def threads_that_make_calls():
     return {thread for thread in threading.enumerate() if thread.name == "holdfast calls"}
 
 
+@pytest.mark.slow
 def test_a_server_that_is_stopped():
     server = PrivateServer().start()
     try:
@@ -110,6 +111,7 @@ def hold(file, ready, release):
     connection.execute("ROLLBACK")
 
 
+@pytest.mark.slow
 def test_a_file_that_another_process_has_locked(folder):
     router = hf.open(f"sqlite:///{folder}/g.db", "game", SWITCH, seed=1)
     play(router, 5)
@@ -143,6 +145,7 @@ def busy(router):
         thread.join(30)
 
 
+@pytest.mark.slow
 def test_many_callers_that_give_up_hold_one_thread_and_leave_no_queue(place):
     router, of_others = place.open(policy=SWITCH, seed=1), threads_that_make_calls()
     with busy(router):
@@ -170,6 +173,7 @@ def test_a_call_in_time_is_the_same_as_without_a_deadline(place):
         twin.tell([(d.id, t / 20) for d in same])
 
 
+@pytest.mark.slow
 def test_calls_with_and_without_a_deadline_share_transactions_and_wait_for_each_other(place):
     router = place.open(policy=SWITCH, seed=1)
     found, over = [], threading.Event()

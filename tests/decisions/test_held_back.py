@@ -189,6 +189,7 @@ def play(router, rng, rounds, keys=False):
             router.end(key)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keys", [False, True], ids=["blocks", "conversations"])
 def test_it_says_what_is_saved_and_since_when(keys):
     now = 1_772_532_000.0  # 3 March 2026
@@ -259,6 +260,7 @@ def test_it_begins_again_with_other_costs_and_counts_open_blocks_by_what_they_ca
         router.history.compare()
 
 
+@pytest.mark.slow
 def test_a_loss_that_never_comes_and_a_conversation_that_never_ends_stop_nothing():
     routers = [hf.open("memory:", f"{n}", EACH, seed=1, holdback=0.3, patience="forever") for n in (0, 1)]
     for lost, router in enumerate(routers):
@@ -283,7 +285,7 @@ def test_what_compaction_leaves_of_old_blocks_is_no_fair_sample(place):
     assert (router.history.compare().units, other.history.compare().units) == (20, 20)
 
 
-DAYS, PER_DAY, DEPLOYMENTS = 8, 60, 100
+DAYS, PER_DAY, DEPLOYMENTS = 8, 60, 88
 
 
 def truth_of(router, lost, units):

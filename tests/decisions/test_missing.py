@@ -39,7 +39,7 @@ def played(place, name, lost, seed, rounds=300, at_once=1, **options):
     return router, np.where(gone, 1.0, losses).sum(axis=0)
 
 
-GAMES = 120
+GAMES = 110
 
 
 @pytest.mark.slow
@@ -86,6 +86,7 @@ def test_an_arm_that_times_out_is_shown_with_what_counted(place):
     assert forgotten["loss"].sum() == pytest.approx(totals.losses + totals.missing_losses)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_a_log_whose_missing_rounds_are_unknown_is_refused(place, folder, suffix):
     router, _ = played(place, "game", LOST["a tenth"], 1, rounds=300, patience=5, missing="drop")

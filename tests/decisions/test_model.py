@@ -4,6 +4,7 @@ import math
 from datetime import timedelta
 
 import pytest
+from conftest import place_in
 from hypothesis import Phase, settings, strategies as st
 from hypothesis.stateful import (
     Bundle,
@@ -15,11 +16,10 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 from model import Model
-from places import KINDS, Clock, Place, fresh_schema
+from places import KINDS, Place
 
 import holdfast as hf
 from holdfast.decisions.models import Events
-from holdfast.decisions.stores import store_at
 
 pytestmark = pytest.mark.slow
 
@@ -238,15 +238,8 @@ class Machine(RuleBasedStateMachine):
 def test_any_play_is_the_models(kind, request, folder):
     class Here(Machine):
         def make_place(self) -> Place:
-            if kind == "memory":
-                return Place(kind, store_at("memory:"), Clock())
-            if kind == "sqlite":
-                Here.games += 1
-                return Place(kind, f"sqlite:///{folder}/{Here.games}.db", Clock())
-            return Place(kind, fresh_schema(request.getfixturevalue("postgres")), Clock())
+            return place_in(kind, request, folder)
 
-        games = 0
-
-    examples = {"memory": 60, "sqlite": 20, "postgresql": 8}[kind]
+    examples = {"memory": 60, "postgresql": 8}.get(kind, 20)
     phases = [Phase.generate, Phase.shrink] if kind == "memory" else [Phase.generate]  # the same plays: shrink once
     run_state_machine_as_test(Here, settings=settings(max_examples=examples, stateful_step_count=30, phases=phases))

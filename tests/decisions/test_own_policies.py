@@ -58,6 +58,7 @@ def test_a_module_that_is_allowed_is(url, allow):
     )
 
 
+@pytest.mark.slow
 def test_the_shell_imports_what_it_may(url, tmp_path):
     out = str(tmp_path / "log.csv")
     verbs = {

@@ -190,6 +190,7 @@ def test_every_command(form, guarded, heard, tmp_path, monkeypatch):
             shell(*words, *json_too, code=None)
 
 
+@pytest.mark.slow
 def test_an_address_where_a_file_is_meant(heard, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     address = f"postgresql://user:{MARK}@host/database.db"

@@ -289,6 +289,7 @@ def test_an_interrupt_anywhere_leaves_the_store_whole(where, monkeypatch):
     assert arms_of(router.ask(50)) == arms_of(twin.ask(50))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("name", FAMILIES)
 def test_a_game_whose_arms_come_and_go_can_be_opened_at_any_time(name, seed):

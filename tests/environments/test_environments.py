@@ -125,6 +125,7 @@ def test_block_totals_are_distributed_as_sums_of_rounds(name, start, stop, arm):
     assert_distribution(np.bincount(totals.astype(int), minlength=len(expected)), expected, sees=0.05)
 
 
+@pytest.mark.slow
 def test_one_draw_of_a_block_is_as_many_draws_of_a_round():
     """Mean and square of totals over a phase boundary, drawn at once and drawn round by round."""
     world, _ = WORLDS["constrained"]
@@ -204,6 +205,7 @@ def test_phase_starts_are_exact_for_any_growth(growth, phases):
     assert world.means[:, 0].tolist() == [0.75 * turn for turn in starts.values()]
 
 
+@pytest.mark.slow
 @pytest.mark.plain
 def test_phases_that_grow_slowly_are_quick_to_make():
     began = time.perf_counter()

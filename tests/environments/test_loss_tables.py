@@ -303,6 +303,7 @@ except HoldfastError as error:
 """
 
 
+@pytest.mark.slow
 def test_a_full_temporary_disk_is_an_error_and_not_the_end_of_the_process(small_disk):
     environment = {**os.environ, "TMPDIR": str(small_disk)}
     run = subprocess.run([sys.executable, "-c", FULL], env=environment, capture_output=True, text=True)

@@ -24,6 +24,7 @@ IDS = [
     "searched-worlds",
     "never-overtaken",
     "slower-growth",
+    "ties",
 ]
 
 
@@ -32,6 +33,7 @@ def small():
     return judged(replications=20, worlds=6, horizon=2000, n_arms=4, longest=20_000, seed=3)
 
 
+@pytest.mark.slow
 def test_every_claim_is_judged_by_intervals(small):
     assert [verdict.id for verdict in small] == IDS
     for verdict in small:
@@ -41,6 +43,7 @@ def test_every_claim_is_judged_by_intervals(small):
     assert len(small[4].parts) == 8
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_verdicts(small):
     again = judged(replications=20, worlds=6, horizon=2000, n_arms=4, longest=20_000, seed=3)
     assert [v.plain() for v in again] == [v.plain() for v in small]

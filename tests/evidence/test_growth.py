@@ -19,7 +19,7 @@ from holdfast.evidence.run import run_arena
 from holdfast.verdicts.ledger import Evidence, judge
 from holdfast.verdicts.settings import RunSettings
 
-GROWTH = ("never-overtaken", "slower-growth", "growth", "small-at-last")
+GROWTH = ("never-overtaken", "slower-growth", "ties", "growth", "small-at-last")
 
 
 def verdicts(long):
@@ -47,6 +47,7 @@ def two_arms(longest, **options):
     return {("two-arms-far", policy): samples for policy, samples in samples_of(result).items()}
 
 
+@pytest.mark.slow
 def test_the_rule_of_0_3_is_overtaken_and_ours_is_not():
     """Below at 10⁵, above at 10⁷: the very fault that the entry is there to find."""
     earlier = verdicts(two_arms(10_000_000, growth="0.3"))["never-overtaken"]
@@ -100,6 +101,19 @@ def test_exponents_are_judged_by_each_games_own_limit(exponent, expected):
         assert part.estimate == pytest.approx(exponent, abs=0.01)
     short = {key: {T: samples[T] for T in GROWN[:2]} for key, samples in long.items()}
     assert "growth" not in verdicts(short)  # not judged below 10⁸
+
+
+@pytest.mark.parametrize(("exponent", "expected"), [(2 / 3, "holds"), (0.75, "fails"), (0.7, "conditional")])
+def test_ties_may_grow_as_fast_as_the_theorem_and_no_faster(exponent, expected):
+    rng = np.random.default_rng(5)
+    long = {}
+    for game in GAMES:
+        grown = exponent if game.kind == "ties" else 0.9
+        for policy in (OWN, PAPER):
+            long[game.name, policy] = {T: T**grown * rng.normal(1, 0.02, 40) for T in GROWN}
+    judged = verdicts(long)["ties"]
+    assert judged.verdict == expected
+    assert len(judged.parts) == 2
 
 
 def test_exponents_use_the_games_that_all_horizons_have():

@@ -118,6 +118,7 @@ def test_every_number_from_simulate(made, trace, name):
         assert row["replications"] == REPLICATIONS
 
 
+@pytest.mark.slow
 def test_growth_from_simulate(made):
     environment = hf.Bernoulli.with_gap(8, 0.05)
     samples = {T: played(environment, 1.0, T) for T in (HORIZON // 10, HORIZON)}
@@ -129,6 +130,7 @@ def test_growth_from_simulate(made):
     assert math.isnan(made.findings.value("made-up-100", "adaptive", "growth"))
 
 
+@pytest.mark.slow
 def test_worst_cases(made):
     named = [row for row in made.findings.table.to_dicts() if row["group"] != "found"]
     for row in made.findings.worst.to_dicts():

@@ -96,6 +96,7 @@ def covered_on_every_day(rng, interval, late=None):
     return bool(((low <= truth[counts - 1]) & (truth[counts - 1] <= high)).all())
 
 
+@pytest.mark.slow
 def test_it_covers_the_truth_on_all_days_in_95_of_100_deployments():
     rng = np.random.default_rng(SEED)
     covered = sum(covered_on_every_day(rng, ours) for _ in range(1000))
@@ -107,6 +108,7 @@ def rule_late(held_back, cost, known):
     return known + 10.0 * (held_back & (cost > 0.5))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("interval", "late"),
     [(for_one_look_only, None), (late_ones_left_out, rule_late)],
@@ -119,6 +121,7 @@ def test_a_broken_interval_does_not(interval, late):
         assert_at_least(covered, 200, 0.95, sees=0.2)
 
 
+@pytest.mark.slow
 def test_the_same_lateness_does_no_harm_to_ours():
     rng = np.random.default_rng(SEED)
     covered = sum(covered_on_every_day(rng, ours, rule_late) for _ in range(200))
@@ -157,6 +160,7 @@ def covered_with_open_units(rng, days, lost=0.0):
     return all(one.low <= truth[one.units - 1] <= one.high for one in found)
 
 
+@pytest.mark.slow
 def test_open_units_do_not_spoil_the_interval():
     """`benchmarks/comparison.py` does it for 1,000 deployments on every day."""
     rng = np.random.default_rng(SEED)
@@ -276,6 +280,7 @@ def covers_units_that_grow(rng):
     return bool((np.abs(mean - truth) <= np.array(half)).all())
 
 
+@pytest.mark.slow
 def test_units_of_any_size_are_covered():
     rng = np.random.default_rng(SEED)
     covered = sum(covers_units_that_grow(rng) for _ in range(200))

@@ -118,6 +118,7 @@ def test_a_key_is_not_changed_by_starting_its_streams():
     assert state.any()
 
 
+@pytest.mark.slow
 def test_streams_of_one_seed_are_independent():
     """Correlation of the streams of neighbouring names and replications: 12·cov has mean 0 and deviation 1/√n."""
     n = 200_000
@@ -203,6 +204,7 @@ DISTRIBUTIONS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "p"), DISTRIBUTIONS)
 def test_binomial_distribution(n, p):
     """Chi-square against P(k); 400 000 draws see a total variation distance of 0.02."""
@@ -316,6 +318,7 @@ for p in (9e-12, 7e-12, 5e-12, 3e-12, 1e-12):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.plain
 def test_the_largest_uniform_does_not_walk_through_all_trials():
     """What rounding leaves of u beyond the distribution function must not cost a step for each of 10¹² trials."""

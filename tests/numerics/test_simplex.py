@@ -179,6 +179,7 @@ def test_passes_from_a_cold_start_on_any_losses(C, eta):
     assert cold_solution(np.array(C), eta)[1] <= MOST_COLD_PASSES
 
 
+@pytest.mark.slow
 @pytest.mark.plain
 @pytest.mark.parametrize("K", [2, 8, 100, 2000] if COMPILED else [2, 8])
 @pytest.mark.parametrize(

@@ -55,8 +55,8 @@ class Fixed:
 class Work:
     """The work function, from its definition."""
 
-    def __init__(self, scale: float) -> None:
-        self.scale = scale
+    def __init__(self, scale: float, least: float = 0.0) -> None:
+        self.scale, self.least = scale, least
 
     def stand(self, world: "World", here: int) -> int:
         """Move when the plan that ends here is as cheap by way of another arm."""
@@ -64,7 +64,7 @@ class Work:
             return 0
 
         def toll(a: int, b: int) -> float:
-            return self.scale * world.price(a, b)
+            return 0.0 if a == b else max(self.least, self.scale * world.price(a, b))
 
         w = [cheapest(world.history, toll, i) for i in range(world.K)]
         open_arms = [i for i in range(world.K) if i != here and i not in world.shut()]

@@ -4,6 +4,7 @@ import ast
 import itertools
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,8 @@ PAGE = (ROOT / "docs" / "design.md").read_text(encoding="utf-8")
 WALKS = re.findall(r"^- \*\*(.+?)\*\*: (.+?)(?=^- \*\*|\n\n)", PAGE, flags=re.M | re.S)
 
 
-def _definitions() -> dict[str, list[ast.AST]]:
+@cache
+def definitions() -> dict[str, list[ast.AST]]:
     found: dict[str, list[ast.AST]] = {}
     for file in (ROOT / "src" / "holdfast").rglob("*.py"):
         tree = ast.parse(file.read_text(encoding="utf-8"))
@@ -25,9 +27,6 @@ def _definitions() -> dict[str, list[ast.AST]]:
                         if isinstance(member, (ast.FunctionDef, ast.AsyncFunctionDef)):
                             found.setdefault(f"{node.name}.{member.name}", []).append(member)
     return found
-
-
-DEFINED = _definitions()
 
 
 def _chains(walk: str) -> list[list[list[str]]]:
@@ -52,9 +51,9 @@ def test_there_are_walks() -> None:
 @pytest.mark.parametrize(("call", "walk"), WALKS, ids=[call for call, _ in WALKS])
 def test_each_step_of_a_walk_uses_the_next(call: str, walk: str) -> None:
     chains = _chains(walk)
-    unknown = [name for chain in chains for step in chain for name in step if name not in DEFINED]
+    unknown = [name for chain in chains for step in chain for name in step if name not in definitions()]
     assert unknown == []
     for chain in chains:
         for before, after in itertools.pairwise(chain):
-            used = {name for step in before for name in _used(DEFINED[step])}
+            used = {name for step in before for name in _used(definitions()[step])}
             assert [name for name in after if name.rsplit(".", 1)[-1] not in used] == [], f"not used by {before}"

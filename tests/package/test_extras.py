@@ -58,6 +58,7 @@ def test_a_command_says_which_extra_it_needs(arguments: tuple[str, ...]) -> None
     assert done.returncode == 9
 
 
+@pytest.mark.slow
 def test_a_name_says_which_extra_it_needs() -> None:
     done = without_extras("import holdfast as hf\ntry:\n    hf.simulate\nexcept hf.MissingExtra as error: print(error)")
     assert done.stdout == "tables of losses and results need polars: pip install 'holdfast[simulate]'\n", done.stderr

@@ -60,6 +60,7 @@ def test_every_error_is_in_the_reference_with_its_exit_code():
     assert "``TooLate``, 5" in page
 
 
+@pytest.mark.slow
 def test_every_command_is_in_the_reference():
     page = reference.page_of_commands()
     assert len(reference.commands()) > 25

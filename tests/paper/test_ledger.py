@@ -147,6 +147,7 @@ def test_growth_of_varying_costs() -> None:
         assert verdict("varying-sublinear", long_varying_cost=series).verdict == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("size", "expected"), [(1.0, "holds"), (100.0, "fails")])
 def test_bounds(size: float, expected: str) -> None:
     series = {name: curve(500.0 * size, exponent=0.5) for name in POLICIES}

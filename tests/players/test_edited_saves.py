@@ -94,6 +94,7 @@ def test_any_number_edited(name):
     assert refused > 50
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:switching_cost from")  # an edited table
 @pytest.mark.parametrize("name", EDITED)
 def test_two_numbers_edited(name):

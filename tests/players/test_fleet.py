@@ -100,6 +100,7 @@ def test_sums_are_those_of_fsum(losses):
     assert rounded_sum(parts, used) == math.fsum(losses)
 
 
+@pytest.mark.slow
 @given(st.lists(st.floats(0.0, 1.0) | st.floats(0.0, 1e-250), min_size=60, max_size=60), st.booleans())
 def test_losses_over_all_decades_are_added_up_exactly(losses, own_units):
     policy = hf.BlockExp3(2, switching_cost=9.0, horizon=60, units=(-3.0, 1.0) if own_units else (0.0, 1.0))

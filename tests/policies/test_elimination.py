@@ -157,6 +157,7 @@ def test_a_random_order_says_how_likely_each_turn_was():
         player.tell(0.5)  # the first batch has a round of each
 
 
+@pytest.mark.slow
 def test_a_random_order_is_uniform():
     """Of the first batch, and of the second too, whose order must not hang on the first's: 36 pairs of permutations."""
     policy = BaSE(3, horizon=1000, batches=4, order="random", gamma=10.0)

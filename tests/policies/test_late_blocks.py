@@ -43,6 +43,7 @@ class Open(NamedTuple):
     rounds: int
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WITH_ORACLE)
 def test_late_losses_against_the_naive_twin(name):
     """Up to five blocks open, each observed whenever chance wants: p and C as the twin's in every block.

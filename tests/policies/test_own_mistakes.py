@@ -213,6 +213,7 @@ def of_four(params, state, streams, block):
     block.arm[0] = 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not COMPILED, reason="plain Python has errors of its own")
 @pytest.mark.parametrize(
     ("choose", "message"),

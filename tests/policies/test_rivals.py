@@ -59,6 +59,7 @@ SEVERAL = (naive_rivals.Thompson, naive_rivals.Ts2, naive_rivals.LazyExp3)
 """Those that draw more than one uniform for a block."""
 
 
+@pytest.mark.slow
 @pytest.mark.plain
 @pytest.mark.parametrize("name", TWINS)
 def test_a_game_plays_the_naive_arms(name):

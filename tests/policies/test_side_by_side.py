@@ -181,6 +181,7 @@ def test_the_same_bits_on_an_older_processor(tmp_path):
     assert said[0] == said[1]
 
 
+@pytest.mark.slow
 @pytest.mark.plain
 @given(st.integers(1, 5000), st.integers(1, 40), st.sampled_from([hf.Exp3(2), hf.BaSE(2, horizon=10), hf.Exp3(40_000)]))
 def test_every_replication_is_in_one_piece_and_one_row(count, workers, policy):

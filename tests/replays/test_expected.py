@@ -9,7 +9,7 @@ from statistics_of_samples import assert_mean
 
 import holdfast as hf
 from holdfast.data.traces import read_trace
-from holdfast.policies.paths import FixedArm, Smoothed, WorkFunction
+from holdfast.paths import FixedArm, Smoothed, WorkFunction
 from holdfast.replays.expected import expected_game
 from holdfast.replays.forecasts import Forecasts, read_forecasts
 

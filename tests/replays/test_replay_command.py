@@ -24,7 +24,7 @@ def with_line(line: str) -> str:
 
 BAD = {
     "missing": (with_line("2026-01-02 12:00,0.5,"), "line 4 of t.csv, column 'b'; it is missing: fill it in"),
-    "text": (with_line("2026-01-02 12:00,0.5,high"), "line 4 of t.csv, column 'b'; got 'high'"),
+    "text": (with_line("2026-01-02 12:00,0.5,high"), "line 4 of t.csv, column 'b'; if it stands for a missing value"),
     "outside": (with_line("2026-01-02 12:00,0.5,7"), "column 'b'; give --units LO,HI for losses in units of your own"),
     "one column": ("time,a\n2026-01-01,0.5\n", "must have at least two columns of losses, one per arm"),
     "no rows": ("time,a,b\n", "it has no rows: it needs one per round"),

@@ -5,8 +5,6 @@ import re
 import warnings
 
 import pytest
-from nbclient import NotebookClient
-from nbformat.v4 import new_code_cell, new_notebook
 
 import holdfast as hf
 from holdfast.report.notebook import MOST_ROWS, view
@@ -27,6 +25,9 @@ CELLS = {
 @pytest.fixture(scope="module")
 def shown() -> dict[str, dict[str, str]]:
     """What each cell shows, by the kind of data."""
+    from nbclient import NotebookClient  # a second to import, and only these tests need it
+    from nbformat.v4 import new_code_cell, new_notebook
+
     notebook = new_notebook(cells=[new_code_cell(code) for code in CELLS.values()])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Jupyter's own

@@ -20,6 +20,8 @@ from holdfast.report.charts import BANDS
 from holdfast.report.drawing import LATEX, SIZES, draw_chart, styled
 from holdfast.results import SCHEMA, Result
 
+pytestmark = pytest.mark.slow
+
 FEW = {"exp3": [4.0, 8.0, 6.0, 1.0, 9.0], "ucb1": [1.0, 2.0, 3.0, 4.0, 7.0]}
 
 
@@ -139,7 +141,6 @@ def test_without_latex_it_says_what_is_missing(result: Result, tmp_path: Path, m
         result.plot(tmp_path / "figure.pgf")
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(not any(map(shutil.which, LATEX)), reason="needs LaTeX")
 def test_a_figure_for_latex_is_text_in_the_fonts_of_the_paper(result: Result) -> None:
     chart = result_chart({"": result.frame}, measures=["switches"])

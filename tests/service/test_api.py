@@ -2,14 +2,15 @@
 
 import io
 import json
+import re
 import socket
 import threading
 import time
 
 import msgspec
-import numpy as np
 import polars as pl
 import pytest
+import service_schema
 from service import GAME, InThread, ask, opened, problem
 
 import holdfast as hf
@@ -18,7 +19,6 @@ from holdfast.service.api import OPERATIONS
 from holdfast.service.games import make_all
 from holdfast.service.messages import Observed
 from holdfast.service.openapi import document
-from holdfast.service.views import dashboard
 
 
 def test_a_game_is_begun_once(web, game):
@@ -249,6 +249,25 @@ def test_blocks_come_in_pages(web, game):
         problem(web("GET", f"{game}/blocks?cursor={wrong.encode().hex() if wrong == '²' else wrong}x"), 422)
 
 
+def test_open_decisions_come_in_pages(web, game):
+    given = [one["id"] for _ in range(6) for one in ask(web, game, 7)]
+    web("POST", f"{game}/losses", {"losses": [{"id": id, "loss": 0.5} for id in given[::3]]})
+    still = [id for number, id in enumerate(given) if number % 3]
+    for limit in (1, 5, 28, 100):
+        found, cursor, pages = [], "", 0
+        while cursor is not None:
+            page = web("GET", f"{game}/decisions?limit={limit}{cursor and '&cursor='}{cursor}").json
+            found += [one["id"] for one in page["decisions"]]
+            cursor, pages = page["next"], pages + 1
+        assert found == still
+        assert pages == -(-len(still) // limit)
+    assert web("GET", f"{game}/decisions?limit=0").json == {"decisions": [], "next": None}
+    after = web("GET", f"{game}/decisions?cursor={given[9]}").json["decisions"]  # one whose loss is known by now
+    assert [one["id"] for one in after] == [id for id in still if given.index(id) > 9]
+    problem(web("GET", f"{game}/decisions?cursor=1"), 404, hf.UnknownDecision)
+    problem(web("GET", f"{game}/decisions?limit=1001"), 422, hf.InvalidParameter)
+
+
 def test_games_come_in_pages(tmp_path):
     with InThread(f"sqlite:///{tmp_path}/games.db") as web:
         for i in range(5):
@@ -288,6 +307,7 @@ def test_replay_says_what_each_arm_would_have_cost(web, game):
     assert found["paid"] == pytest.approx(totals["losses"] + 3 * totals["switches"])
 
 
+@pytest.mark.slow
 def test_events_tell_what_changes(web, game):
     ask(web, game)
     with socket.create_connection(("127.0.0.1", web.port), timeout=20) as wire:
@@ -304,6 +324,7 @@ def test_events_tell_what_changes(web, game):
     problem(web("GET", "/v1/games/nobody/events"), 404, hf.UnknownGame)
 
 
+@pytest.mark.slow
 def test_health_and_readiness(tmp_path):
     path = tmp_path / "games.db"
     with InThread(f"sqlite:///{path}") as web:
@@ -328,6 +349,7 @@ def test_metrics_count_requests_commits_and_games(web, game):
     assert "holdfast_waiting_calls" in text
 
 
+@pytest.mark.slow
 def test_requests_that_wait_are_written_together(tmp_path):
     with InThread(f"sqlite:///{tmp_path}/games.db") as web:
         router = opened(web, seed=1, patience="forever")
@@ -360,22 +382,6 @@ def test_a_call_that_fails_does_not_spoil_those_written_with_it():
     assert router.rounds == 3
 
 
-def test_the_line_of_the_best_plan_ends_where_the_best_plan_does(tmp_path):
-    rng, url = np.random.default_rng(7), f"sqlite:///{tmp_path}/games.db"
-    losses = rng.random((60, 3)).round(3)
-    with hf.open(url, "all", hf.AdaptiveHedgeSwitch(arms=["a", "b", "c"], switching_cost=0.3), seed=1) as router:
-        for row in losses.tolist():
-            router.tell(router.ask().id, losses=row)
-        series = router.executor.read(dashboard)["series"]
-        assert series["plan"][-1] == pytest.approx(hf.best_plan(losses, 0.3).cost)
-        assert series["cost"][-1] == pytest.approx(router.history.totals.cost)
-        router.ask()
-        assert router.executor.read(dashboard)["series"]["plan"] == [*series["plan"], None]
-    with hf.open(url, "own", hf.Exp3(arms=["a", "b", "c"]), seed=1) as router:
-        router.tell(router.ask().id, losses=[0.1, 0.2, 0.3])
-        assert router.executor.read(dashboard)["series"]["plan"] is None
-
-
 # ---- the document
 
 
@@ -393,6 +399,16 @@ def test_the_document_describes_every_operation(web):
     text = json.dumps(served)
     for name in {part.split('"')[0] for part in text.split("#/components/schemas/")[1:]}:
         assert name in served["components"]["schemas"]
+
+
+@pytest.mark.slow
+def test_requests_made_from_the_document_get_the_answers_that_it_says(folder):
+    """About 700 requests by Schemathesis; `scripts/service_schema.py` makes more."""
+    pytest.importorskip("schemathesis")
+    with InThread(f"sqlite:///{folder}/games.db") as web:
+        done = service_schema.check(web, examples=3)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
+    assert re.search(r"\b([5-9]\d\d|\d{4,}) generated, ", done.stdout), done.stdout[-500:]
 
 
 @pytest.mark.parametrize("one", OPERATIONS, ids=lambda one: f"{one.method} {one.path}")

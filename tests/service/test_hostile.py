@@ -13,6 +13,8 @@ from holdfast.service import server
 from holdfast.service.api import OPERATIONS
 from holdfast.service.app import Limits
 
+pytestmark = pytest.mark.slow
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=30),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=12), inner, max_size=4),
@@ -35,7 +37,6 @@ def is_well(answer):
         assert "site-packages" not in answer.body.decode()
 
 
-@pytest.mark.slow
 @settings(max_examples=300, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(
     method=st.sampled_from(["GET", "PUT", "POST", "PATCH", "DELETE"]),
@@ -149,7 +150,6 @@ def test_slow_clients_do_not_keep_their_place(tmp_path, monkeypatch):
         assert web("GET", "/healthz").status == 200
 
 
-@pytest.mark.slow
 def test_thousands_of_random_requests_leave_the_server_well(web):
     seen = service_fuzz.play(web.port, 2000)
     assert seen[200] > 500

@@ -24,6 +24,13 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Web]:
         with hf.open(url, name, hf.AdaptiveTsallisSwitch(arms=arms, switching_cost=0.3), seed=3) as router:
             for t in range(40):
                 router.tell([(d.id, (i * 7 + t) % 10 / 10) for i, d in enumerate(router.ask(5))])
+    ruled = hf.AdaptiveTsallisSwitch(arms=["east", "west"], switching_cost=0.3)
+    with hf.open(url, "ruled", ruled, seed=3, holdback=0.3) as router:
+        for t in range(40):
+            router.tell(router.ask(rule="west").id, t % 10 / 10)
+    with hf.open(url, "seen", hf.AdaptiveHedgeSwitch(arms=["east", "west"], switching_cost=0.3), seed=3) as router:
+        for t in range(400):
+            router.tell(router.ask().id, losses=[t % 10 / 10, 0.6])
     with hf.open(url, "silent", hf.Exp3(arms=["east", "west"]), seed=1) as router:
         router.ask(30)
     with hf.open(url, "stuck", hf.BlockExp3(arms=["x", "y"], switching_cost=1000.0, horizon=100_000), seed=1) as router:
@@ -60,7 +67,9 @@ def figure(browser: Browser, term: str) -> str:
 
 def test_the_list_shows_every_game_and_what_is_wrong(browser, served):
     show(browser, served, "/")
-    assert [link.text for link in browser.all(".list tbody th a")] == [NAME, "chat", "silent", "stuck"]
+    assert [link.text for link in browser.all(".list tbody th a")] == [
+        NAME, "chat", "ruled", "seen", "silent", "stuck",
+    ]  # fmt: skip
     always, wrong = "only x was ever played, in 300 rounds", "the last 300 losses are all 0.25"
     found = [words.text for words in browser.all(".warning")]
     assert found in (["no loss was ever reported", wrong, always.replace("x", arm)] for arm in "xy")
@@ -68,6 +77,21 @@ def test_the_list_shows_every_game_and_what_is_wrong(browser, served):
     browser.until(lambda: drawn(browser), "the charts are not drawn")
     assert browser.all("h1")[0].text == NAME
     assert browser.complaints() == []
+
+
+def test_each_line_of_costs_has_its_name(browser, served):
+    """The bound is drawn where it is near: in a game of 400 rounds for `seen`, not for `chat`."""
+    for name, extra in (("chat", []), ("ruled", ["your rule"]), ("seen", ["best plan", "proved bound"])):
+        show(browser, served, f"/games/{name}")
+        browser.until(lambda: drawn(browser), "the charts are not drawn")
+        labels = [one.text.rstrip(":") for one in browser.all("#cost .u-legend th")]
+        only = [f"only {arm}" for arm in served("GET", f"/v1/games/{name}").json["arms"]]
+        assert labels == ["round", "paid", *only, *extra]
+    caption = browser.all("#cost-caption")[0].text
+    assert "Dotted: the best plan in hindsight." in caption
+    assert "(Theorem 3 of docs/visible.md; for losses that come before the next block begins)" in caption
+    show(browser, served, "/games/chat")
+    assert "Proved bound, now " in browser.all("#cost-caption")[0].text
 
 
 @pytest.mark.parametrize("width", [390, 1280])
@@ -189,3 +213,24 @@ def test_the_licence_of_the_charts_goes_along(served):
     assert b"uPlot" in served("GET", "/assets/uplot.min.js").body
     assert served("GET", "/assets/..%2Fapp.py").status == 404
     assert (Path(__file__).parents[2] / "src/holdfast/service/assets/uplot-LICENSE.txt").exists()
+
+
+AXE = """
+const done = arguments[arguments.length - 1];
+axe.run({resultTypes: ["violations"]}).then((found) => done(found.violations.map(
+    (one) => `${one.impact} ${one.id}: ${one.nodes.map((node) => node.target).join(", ")}`)));
+"""
+
+
+@pytest.mark.parametrize(("path", "width", "dark"), [
+    ("/", 1280, False), ("/", 390, True), ("/games/chat", 1280, True), ("/games/chat", 390, False),
+    ("/games/seen", 1280, False), ("/games/nothing", 1280, True), ("/login", 390, False),
+])  # fmt: skip
+def test_axe_finds_nothing_wrong(browser, served, path, width, dark):
+    """Rules for screen readers, contrast and the like (Deque's axe-core)."""
+    axe = pytest.importorskip("axe_core_python")
+    show(browser, served, path, width=width, dark=dark)
+    if path in ("/games/chat", "/games/seen"):
+        browser.until(lambda: drawn(browser), "the charts are not drawn")
+    browser.run((Path(axe.__file__).parent / "axe.min.js").read_text())
+    assert browser.driver.execute_async_script(AXE) == []

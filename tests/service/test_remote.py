@@ -5,6 +5,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -20,6 +21,8 @@ import holdfast as hf
 from holdfast.decisions.remote import RemoteExecutor, RemoteRouter
 from holdfast.errors import StoreError
 from holdfast_client import Game, Server
+
+pytestmark = pytest.mark.slow
 
 NOT_HERE = {
     "test_a_conversation_that_is_idle_has_ended",
@@ -122,8 +125,30 @@ def test_what_a_server_cannot_do_is_said_at_once():
     assert "hf_secret" not in str(caught.value)
     with pytest.raises(hf.InvalidParameter, match="clock must be left out"):
         hf.open(url, "game", clock=lambda: 0.0)
-    with pytest.raises(hf.InvalidParameter, match=r"use router\.change"):
-        hf.open(url, "game", change_switching_cost=0.5)
+
+
+def test_a_game_is_opened_with_changes(place):
+    """As in a store: a policy that is given must be the one after them, else nothing is changed."""
+    policy = contract.SWITCH
+    dearer = replace(policy, switching_cost=2.5)
+    router = place.open("new", dearer, seed=1, change_switching_cost=2.5)  # begun with it
+    assert router.history.changes == []
+    place.open(policy=policy, seed=1, patience=40)
+    with pytest.raises(hf.OtherSettings, match="patience") as caught:
+        place.open(policy=dearer, change_switching_cost=2.5, patience=50)
+    assert list(caught.value.differences) == ["patience"]
+    with pytest.raises(hf.OtherSettings, match="switching_cost"):
+        place.open(policy=policy, change_switching_cost=2.5)
+    assert place.open().history.changes == []
+    router = place.open(policy=dearer, change_switching_cost=2.5, patience=40)
+    assert router.policy.switching_cost == 2.5
+    router = place.open(add_arms=["d"], retire_arms=["a"])
+    assert tuple(router.policy.arms) == ("b", "c", "d")
+    assert len(router.history.changes) == 2
+    with pytest.raises(hf.OtherSettings, match="patience"):
+        place.open(change_switching_cost=3.0, patience=50)
+    with pytest.raises(hf.UnknownGame):
+        place.open("nobody", change_switching_cost=3.0)
 
 
 def test_a_fallback_answers_for_a_server_that_does_not():
@@ -148,7 +173,6 @@ def _ask_in_child(router: hf.Router, sent: Any) -> None:
     sent.send([router.ask().id for _ in range(5)])
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_router_may_be_used_on_both_sides_of_a_fork(place):
     router = place.open(policy=contract.SWITCH, seed=1)

@@ -1,6 +1,7 @@
 """Who may do what, what a browser may be made to do, and what never leaves."""
 
 import json
+import socket
 import subprocess
 import sys
 import time
@@ -73,6 +74,22 @@ def test_a_revoked_token_stops_working_within_a_tenth_of_a_second(guarded, writt
     tokens.revoke(web.token.split("_")[1])
     time.sleep(0.15)
     problem(web("GET", "/v1/games"), 401)
+
+
+def test_a_stream_ends_when_its_token_is_revoked(guarded, written, tokens):
+    token = tokens.make("read")
+    with socket.create_connection(("127.0.0.1", guarded.port), timeout=20) as wire:
+        path, shown = "/v1/games/chat/events", f"authorization: Bearer {token}"
+        wire.sendall(f"GET {path} HTTP/1.1\r\nhost: 127.0.0.1\r\n{shown}\r\n\r\n".encode())
+        found = b""
+        while b"data: " not in found:
+            found += wire.recv(4096)
+        tokens.revoke(token.split("_")[1])
+        while not found.endswith(b"0\r\n\r\n"):  # the last piece of an answer in pieces
+            more = wire.recv(4096)
+            assert more
+            found += more
+    assert found.count(b"data: ") == 1
 
 
 @pytest.mark.parametrize("shown", ["", "hf_", "hf__", "Bearer", "hf_00000000_", "x" * 5000, "hf_\xff_\xff", "null"])

@@ -82,6 +82,7 @@ def test_resume_with_more_replications_plays_the_missing_ones(write, tmp_path):
         run_study(write(GRID), out, resume=True)
 
 
+@pytest.mark.slow
 def test_resume_with_more_values_in_the_grid_plays_the_missing_combinations(write, tmp_path):
     out = tmp_path / "out"
     first = run_study(write(GRID), out)
@@ -205,6 +206,7 @@ def test_tables_that_are_not_their_own_are_named_and_played_again(write, tmp_pat
     assert len(repaired(file, out, run, played=3)) == 1
 
 
+@pytest.mark.slow
 def test_every_damage_to_the_record_is_noticed(write, tmp_path):
     file, out, run = finished(write, tmp_path)
     record = out / "study.json"

@@ -242,7 +242,10 @@ def rounded(value: float) -> float:
 def _made(entry: Mapping[str, Any], setting: Setting) -> tuple[Policy, dict[str, str]]:
     """The policy as it plays in a setting, and its code where it is a user's."""
     costs = Costs.of(setting.switching_cost)
-    _, policy, code = study_policy("policy", dict(entry), setting.environment, setting.horizon, costs, Path())
+    try:
+        _, policy, code = study_policy("policy", dict(entry), setting.environment, setting.horizon, costs, Path())
+    except InvalidParameter as error:
+        raise InvalidParameter(error.parameter.removeprefix("policy."), error.rule, error.value) from None
     return policy, code
 
 

@@ -1,12 +1,12 @@
-"""The standing in words: for a terminal of 80 columns, and as Markdown for the documentation."""
+"""The standing in words, for a terminal of 80 columns."""
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from holdfast.benchmark.run import Standing, frozen_rivals
-from holdfast.benchmark.suite import TRACKS, VERSION
+from holdfast.benchmark.run import Standing
+from holdfast.benchmark.suite import VERSION
 from holdfast.errors import printable
 from holdfast.number_format import counted, number
 from holdfast.statistics import interval
@@ -26,11 +26,11 @@ def lines(standing: Standing) -> Iterator[str]:
     )
     yield textwrap.fill(head, 80)
     yield ""
-    yield f"rank  {'policy':{WIDTHS['policy']}}{'score':>17}  {'it is'}"
+    yield f"rank  {'policy':{WIDTHS['policy']}}{'score':>17}  {'than yours'}"
     for place, name in enumerate(standing.ranking, 1):
         mean, low, high = standing.score(name)
         against = "<" if name == standing.policy else _seen_from(standing.verdict(name))
-        yield f"{place:4}  {_cut(name, WIDTHS['policy'])}{mean:8.4f} ± {(high - low) / 2:.4f}  {against}"
+        yield f"{place:4}  {_cut(name, WIDTHS['policy'])}{number(mean, 4):>8} ± {(high - low) / 2:.4f}  {against}"
     best, worst = standing.ranks()
     ranks = f"rank {best}" if best == worst else f"rank {best} to {worst}: not decided"
     yield f"{printable(standing.policy)}: {ranks}, of {len(standing.everyone)}"
@@ -41,7 +41,7 @@ def lines(standing: Standing) -> Iterator[str]:
         others = [rival for rival in standing.rivals if rival != standing.policy]
         found = [standing.verdict(rival, setting.name) for rival in others]
         counts = _counts([str(found.count(verdict)) for verdict in VERDICTS])
-        yield f"{_cut(setting.name, WIDTHS['setting'])}{f'{mean:.0f} ± {(high - low) / 2:.0f}':>16}{counts}"
+        yield f"{_cut(setting.name, WIDTHS['setting'])}{f'{number(mean)} ± {number((high - low) / 2)}':>16}{counts}"
 
 
 def _seen_from(verdict: str) -> str:
@@ -55,36 +55,3 @@ def _counts(cells: Sequence[str]) -> str:
 
 def _cut(name: str, width: int) -> str:
     return f"{printable(name):{width}.{width}}"
-
-
-def markdown() -> str:
-    """The rivals' tables, one for each track, as docs/benchmark.md shows them."""
-    parts = []
-    for track in TRACKS.values():
-        rivals = frozen_rivals(track)
-        some = next(iter(rivals))
-        ranking = Standing(some, track, rivals[some], rivals).ranking
-        rows = []
-        for place, name in enumerate(ranking, 1):
-            standing = Standing(name, track, rivals[name], rivals)
-            mean, low, high = standing.score(name)
-            open_ = [f"`{rival}`" for rival in ranking if rival != name and standing.verdict(rival) == "not decided"]
-            rows.append([str(place), f"`{name}`", f"{mean:.4f} ± {(high - low) / 2:.4f}", ", ".join(open_) or "–"])
-        parts.append(f"Track `{track.name}`: {track.what}. T = {number(track.settings[0].horizon)}.\n")
-        parts.append(_table(["rank", "policy", "score", "not decided against"], rows))
-        costs = [
-            [
-                setting.name,
-                f"{setting.switching_cost:g}",
-                *(f"{interval(rivals[name][setting.name])[0]:.0f}" for name in ranking),
-            ]
-            for setting in track.settings
-        ]
-        parts.append("Mean regret with switching in each setting:\n")
-        parts.append(_table(["setting", "λ", *(f"`{name}`" for name in ranking)], costs))
-    return "\n".join(parts)
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    cells = [head, ["---"] * len(head), *rows]
-    return "".join(f"| {' | '.join(row)} |\n" for row in cells)

@@ -25,6 +25,7 @@ FIRST_LINE = 2
 IF_MISSING = "it is missing: fill it in, or leave out the row or the column"
 
 DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+")
+THOUSANDS = re.compile(r"[+-]?\d{1,3}([.,]\d{3})+([.,]\d+)?")
 
 
 @dataclass(frozen=True)
@@ -52,8 +53,10 @@ class CsvFormat:
         return cls(separator, str(decimal), missing, if_missing)
 
     def is_number(self, cell: str) -> bool:
-        """Whether a cell is a number as written in this format."""
-        return _is_number(cell.replace(",", ".") if self.decimal == "," and "." not in cell else cell)
+        """Whether a cell is a number as written in this format; with decimal commas 1.100 may mean 1100."""
+        if self.decimal == ",":
+            return "." not in cell and _is_number(cell.replace(",", "."))
+        return _is_number(cell)
 
 
 PLAIN = CsvFormat()
@@ -88,11 +91,14 @@ def read_csv(
         frame = pl.read_csv(
             file,
             new_columns=names,
-            schema_overrides=kinds,
+            schema_overrides=kinds if form.decimal == "." else None,
             infer_schema=False,
             separator=form.separator,
-            decimal_comma=form.decimal == ",",
         )
+        if form.decimal == ",":
+            cells = pl.col(list(kinds))
+            allowed = pl.when(~cells.str.contains(".", literal=True)).then(cells.str.replace(",", ".", literal=True))
+            frame = frame.with_columns(allowed.cast(pl.Float64))
     except pl.exceptions.PolarsError as error:
         _diagnose(file, names, free, form)
         reason = str(error).strip().partition("\n")[0]
@@ -117,7 +123,9 @@ def _header(file: Path, form: CsvFormat) -> list[str]:
             first = lines.readline(2**20)
             second = lines.readline(2**20)
         except UnicodeDecodeError as error:
-            raise InvalidParameter("source", f"must be text in UTF-8; save it as such ({error})", str(file)) from None
+            raise InvalidParameter(
+                "source", f"must be text in UTF-8; save it so, in a spreadsheet as CSV UTF-8 ({error})", str(file)
+            ) from None
     if not first.strip():
         raise InvalidParameter("source", "must be a .csv table; its first line is empty", str(file))
     for mark, word in ((";", "semicolons"), ("\t", "tabs"), (",", "commas")):
@@ -199,8 +207,14 @@ def _not_a_number(
         rule = f"must have a number in {place}; if each row has the loss of one arm, replay it with long={long!r}"
     else:
         rule = f"must have a number in {place}"
-        if at_once and not free:  # all of the column may be like this
+        if THOUSANDS.fullmatch(cell.strip()):
+            rule += f"; leave out the {'points' if form.decimal == ',' else 'commas'} between thousands"
+        elif not at_once:
+            rule += "; if it stands for a missing value, leave it empty"
+        elif not free:  # all of the column may be like this
             rule += f"; if the column has the times or names of the rounds, give index={name!r}"
+        elif len(free) == 1:
+            rule += "; if the column has no losses, name those that have: arms=[...]"
     return InvalidParameter("source", rule, cell)
 
 

@@ -132,9 +132,9 @@ def open(
 
         if clock is not time.time:
             raise InvalidParameter("clock", "must be left out: the clock of the server counts", clock)
-        if change_switching_cost is not None or tuple(add_arms) or tuple(retire_arms):
-            raise InvalidParameter("url", "must be a store to open a game with changes: use router.change(...)", url)
-        return open_remote(server_at(url, token, patient, wait), name, policy, settings, seed=seed, local=local)
+        changes = wish(change_switching_cost, add_arms, retire_arms)
+        server = server_at(url, token, patient, wait)
+        return open_remote(server, name, policy, settings, changes=changes, seed=seed, local=local)
     if token is not None:
         raise InvalidParameter("token", "is for a server: http://host:port", "(not shown)")
     if local:

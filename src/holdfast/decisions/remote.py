@@ -24,7 +24,14 @@ from holdfast.decisions.models import Block, Decision, Head, Receipt
 from holdfast.decisions.outcomes import AllLosses, Outcome, tell_outcomes
 from holdfast.decisions.router import Router
 from holdfast.decisions.settings import Settings
-from holdfast.errors import HoldfastError, InvalidParameter, OutOfTurn, StoreError, UnknownDecision
+from holdfast.errors import (
+    HoldfastError,
+    InvalidParameter,
+    OtherSettings,
+    OutOfTurn,
+    StoreError,
+    UnknownDecision,
+)
 from holdfast.extras import pl
 from holdfast.holdback import Saving
 from holdfast.layouts import Array
@@ -35,8 +42,8 @@ from holdfast.scales import Scale
 from holdfast.statistics import checked_confidence
 from holdfast_client import Game, Problem, Server, Unreachable
 
-BLOCKS = 1000
-"""Blocks in one answer."""
+AT_ONCE = 1000
+"""Blocks, or decisions, in one answer."""
 
 
 @contextmanager
@@ -139,14 +146,7 @@ class RemoteExecutor:
         return int(self.game.send("POST", "/settle")["settled"])
 
     def _change(self, seconds: float | None, *, wanted: Wish, now: float) -> None:
-        content = {
-            "switching_cost": wanted.switching_cost,
-            "add": list(wanted.add_arms),
-            "retire": list(wanted.retire_arms),
-            "reason": wanted.reason,
-            **_written(wanted.settings),
-        }
-        self.view = self.game.change(**{name: value for name, value in content.items() if value is not None})
+        self.view = self.game.change(**_changes(wanted))
 
     _requests: Mapping[Callable[..., Any], Callable[..., Any]] = {
         ask: _ask,
@@ -191,7 +191,12 @@ class RemoteRouter(Router):
     @property
     def open_decisions(self) -> list[Decision]:
         """Decisions that are open."""
-        return [Decision(**one) for one in self._remote.send("GET", "/decisions")["decisions"]]
+        found, cursor = [], ""
+        while cursor is not None:
+            page = self._remote.send("GET", f"/decisions?limit={AT_ONCE}{cursor and '&cursor='}{cursor}")
+            found += [Decision(**one) for one in page["decisions"]]
+            cursor = page["next"]
+        return found
 
     @property
     def paused(self) -> dict[int | str, float]:
@@ -247,7 +252,7 @@ class RemoteHistory(History):
 
     def _blocks(self, names: list[int | str], cursor: int | None) -> Iterator[Block]:
         while cursor is not None:
-            found = self._remote.send("GET", f"/blocks?cursor={cursor}&limit={BLOCKS}")
+            found = self._remote.send("GET", f"/blocks?cursor={cursor}&limit={AT_ONCE}")
             for one in found["blocks"]:
                 yield _block(one, names)
             cursor = found["next"]
@@ -338,7 +343,14 @@ def _written(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def open_remote(
-    server: Server, name: str, policy: Policy | None, settings: Mapping[str, Any], *, seed: object, local: bool
+    server: Server,
+    name: str,
+    policy: Policy | None,
+    settings: Mapping[str, Any],
+    *,
+    changes: Wish,
+    seed: object,
+    local: bool,
 ) -> RemoteRouter:
     """The game of this name at a server, begun if need be.
 
@@ -352,6 +364,8 @@ def open_remote(
         What to play; without it the game must exist.
     settings
         Patience and the like, where they were given.
+    changes
+        With which the game goes on; it must then have this policy and these settings.
     seed
         Of a game that begins: a whole number, or nothing.
     local
@@ -359,7 +373,9 @@ def open_remote(
     """
     game = Game(server, name, local)
     with _as_errors():
-        if policy is None:
+        if changes.changes_something:
+            view = _changed(game, policy, settings, changes, seed)
+        elif policy is None:
             view = game.view()
             if settings:  # to be compared with those of the game
                 view = game.send("PUT", "", {**_put_policy(view["policy"]), **_written(settings)})
@@ -369,6 +385,30 @@ def open_remote(
         rule = f"must be False: {view['label']} waits for the losses of all decisions, used or not"
         raise InvalidParameter("local", rule, local)
     return RemoteRouter(RemoteExecutor(game, view))
+
+
+def _changed(game: Game, policy: Policy | None, settings: Mapping[str, Any], changes: Wish, seed: object) -> Any:
+    """Begin a game that is not there, and go on with changes."""
+    wanted = _written(settings) if policy is None else _new_game(policy, settings, seed)
+    if policy is not None:
+        try:
+            game.send("PUT", "", wanted)
+        except Problem as problem:
+            if not isinstance(_error(problem), OtherSettings):
+                raise
+    return game.change(**_changes(changes), wanted=wanted)
+
+
+def _changes(wanted: Wish) -> dict[str, Any]:
+    """Changes as a request has them."""
+    content = {
+        "switching_cost": wanted.switching_cost,
+        "add": list(wanted.add_arms),
+        "retire": list(wanted.retire_arms),
+        "reason": wanted.reason,
+        **_written(wanted.settings),
+    }
+    return {name: value for name, value in content.items() if value is not None}
 
 
 def _new_game(policy: Policy, settings: Mapping[str, Any], seed: object) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from functools import partial
 from math import inf, isfinite
@@ -17,8 +17,8 @@ from holdfast.decisions.codec import block_values
 from holdfast.decisions.core import Answers, ask, end, expire, observe, tell
 from holdfast.decisions.executor import Call, Executor, stored_state
 from holdfast.decisions.history import History
-from holdfast.decisions.ids import UNRECORDED, checked_name
-from holdfast.decisions.models import MOST_TIME, Ask, Decision, Head, Loss, Receipt
+from holdfast.decisions.ids import UNRECORDED, checked_name, new_request
+from holdfast.decisions.models import MOST_TIME, Ask, Block, Decision, Head, Loss, Receipt
 from holdfast.decisions.outcomes import Reported, outcome_of, tell_outcomes, with_refused
 from holdfast.decisions.settings import given_settings
 from holdfast.decisions.setup import Setup
@@ -270,7 +270,7 @@ class Router:
             n=count,
             now=now,
             announced={name: value for name, value in announced.items() if value is not None},
-            request=token_hex(8) if request is None else checked_name("request", request),
+            request=new_request() if request is None else checked_name("request", request),
             named=request is not None,
             available=available,
             key=None if key is None else checked_name("key", key),
@@ -410,7 +410,7 @@ class Router:
             announced={} if switching_cost is None else {"switching_cost": switching_cost},
             now=now,
             at=now if at is None else at.timestamp(),
-            request=token_hex(8) if request is None else checked_name("request", request),
+            request=new_request() if request is None else checked_name("request", request),
             named=request is not None,
         )
         return Call(rule)
@@ -471,7 +471,7 @@ class Router:
     @property
     def open_decisions(self) -> list[Decision]:
         """Decisions that are open: handed out, without a loss, in blocks that are not settled."""
-        return self._executor.read(_open_decisions)
+        return self._executor.read(open_decisions_of)
 
     @property
     def paused(self) -> dict[int | str, float]:
@@ -685,17 +685,46 @@ def probabilities_of(transaction: Transaction, setup: Setup) -> Array:
     return learner.probabilities()
 
 
-def _open_decisions(transaction: Transaction, setup: Setup) -> list[Decision]:
-    found = []
-    blocks = {block.number: block for block in transaction.blocks("open")}
-    told = transaction.of_open_blocks(Loss)
+FIRST = 0, -1
+"""Before the first block and its first round."""
+
+
+def open_decisions_of(
+    transaction: Transaction, setup: Setup, after: tuple[int, int] = FIRST, limit: int | None = None
+) -> list[Decision]:
+    """As `Router.open_decisions`, inside a transaction.
+
+    Parameters
+    ----------
+    transaction, setup
+        The game.
+    after
+        Only those after this block and round.
+    limit
+        At most so many.
+    """
+    found: list[Decision] = []
+    blocks = [block for block in transaction.blocks("open") if block.number >= after[0]]
+    together = len(blocks) if limit is None else limit
+    while blocks and (limit is None or len(found) < limit):
+        some, blocks = blocks[:together], blocks[together:]
+        found += _open_of_blocks(transaction, setup, some, after)
+    return found[:limit]
+
+
+def _open_of_blocks(
+    transaction: Transaction, setup: Setup, some: list[Block], after: tuple[int, int]
+) -> Iterator[Decision]:
+    blocks = {block.number: block for block in some}
+    told = transaction.of_open_blocks(Loss, some[0].number, some[-1].number)
     known = {(loss.block, loss.round) for loss in told}
     counts = Counter(loss.block for loss in told)
-    for handed in transaction.of_open_blocks(Ask):
+    for handed in transaction.of_open_blocks(Ask, some[0].number, some[-1].number):
         block = blocks[handed.block]
         elsewhere = block.told - counts[handed.block]  # a fleet may have played it up to this round
         rounds = range(handed.first, handed.first + handed.rounds)
         given = setup.decisions(block, rounds, handed.at)
-        pairs = zip(rounds, given, strict=True)
-        found += [d for round, d in pairs if round >= elsewhere and (block.number, round) not in known]
-    return found
+        for round, decision in zip(rounds, given, strict=True):
+            place = block.number, round
+            if round >= elsewhere and place not in known and place > after:
+                yield decision

@@ -13,6 +13,7 @@ from functools import partial
 import numpy as np
 
 from holdfast import bounds
+from holdfast.bounds.of_policies import Proved, proved_cost, proved_regret
 from holdfast.environments import Bernoulli, ConstrainedBernoulli, Environment
 from holdfast.layouts import Array
 from holdfast.paper.games import Match
@@ -72,11 +73,16 @@ def _bounds(policy: Policy, cost: float | Power, gap: float | None) -> Applying:
     elif isinstance(policy, TsallisInf):
         yield from _of_tsallis_inf(policy, gap)
     elif isinstance(policy, Exp3):
-        yield "exp3", "Bubeck and Cesa-Bianchi", REGRET, partial(bounds.exp3, n_arms=policy.n_arms)
+        yield from _as(REGRET, proved_regret(policy))
     elif isinstance(policy, VaryingTsallisSwitch):
         yield from _of_varying(policy.n_arms, cost, gap)
-    elif isinstance(policy, AdaptiveTsallisSwitch):
-        yield from _of_adaptive(policy, cost)
+    elif isinstance(policy, AdaptiveTsallisSwitch) and not isinstance(cost, Power):
+        yield from _as(BOTH, proved_cost(policy, cost))
+
+
+def _as(measure: str, found: Proved | None) -> Applying:
+    if found is not None:
+        yield found.bound, found.statement, measure, found.value
 
 
 def _of_tsallis_switch(policy: TsallisSwitch, cost: float | Power, gap: float | None) -> Applying:
@@ -87,7 +93,7 @@ def _of_tsallis_switch(policy: TsallisSwitch, cost: float | Power, gap: float | 
     yield "blocks", "number of blocks", SWITCHES, partial(bounds.blocks, n_arms=K, switching_cost=own)
     if isinstance(cost, Power) or cost != own:
         return
-    yield "theorem-1", "Theorem 1", BOTH, partial(bounds.theorem_1, n_arms=K, switching_cost=cost)
+    yield from _as(BOTH, proved_cost(policy, cost))
     if gap is not None:
         value = partial(bounds.theorem_1_constrained, n_arms=K, switching_cost=cost, gaps=gap)
         yield "theorem-1-unique", "Theorem 1, unique best arm", BOTH, value
@@ -98,27 +104,12 @@ def _of_tsallis_inf(policy: TsallisInf, gap: float | None) -> Applying:
     if policy.estimator != "importance-weighted" or policy.loss_bound != 1.0:
         return
     K = policy.n_arms
-    yield "corollary-3", "Corollary 3", REGRET, partial(bounds.corollary_3, n_arms=K)
+    yield from _as(REGRET, proved_regret(policy))
     if gap is not None:
         value = partial(bounds.corollary_3_constrained, n_arms=K, gaps=gap)
         yield "corollary-3-unique", "Corollary 3, unique best arm", REGRET, value
         value = partial(bounds.tsallis_inf_constrained, n_arms=K, gaps=gap)
         yield "tsallis-inf-unique", "Zimmert and Seldin, unique best arm", REGRET, value
-
-
-def _of_adaptive(policy: AdaptiveTsallisSwitch, cost: float | Power) -> Applying:
-    """Theorem B is proved for the λ the policy was made for, and for lengths up to Λ/(2√K)."""
-    if (
-        policy.growth != "logarithmic"
-        or cost != policy.switching_cost
-        or policy.longest_length > 0.5
-        or policy.n_arms < 2
-    ):
-        return
-    names = ("longest_step_down", "calm", "floor_budget", "cap_budget", "switch_weight", "least_noise")
-    constants = bounds.Guarantee(*(getattr(policy, name) for name in names))
-    value = partial(bounds.adaptive, n_arms=policy.n_arms, switching_cost=cost, constants=constants)
-    yield "adaptive", "Theorem B of docs/adaptive.md", BOTH, value
 
 
 def _of_varying(K: int, cost: float | Power, gap: float | None) -> Applying:

@@ -189,8 +189,8 @@ class AdaptiveTsallisSwitch(Policy):
 
     Parameters
     ----------
-    n_arms
-        The number of arms K; or `arms`, their names.
+    n_arms, arms, units
+        The number of arms K, or their names; the lowest and the highest loss of a round. As for every policy.
     switching_cost
         λ, what one switch costs in `units`; or ``"announced"``: then each block's λ_n is told by
         ``ask(switching_cost=...)`` before it is drawn, as in Theorem 4.
@@ -219,8 +219,6 @@ class AdaptiveTsallisSwitch(Policy):
         Blocks are at most so many times the length at which a switch costs what a surprise does.
     growth
         ``"0.3"`` plays as Holdfast 0.3 did, whose cost grows with a power of T. Players saved by it go on so.
-    arms, units
-        Names of the arms; the lowest and the highest loss of a round. As for every policy.
 
     >>> player = AdaptiveTsallisSwitch(n_arms=3, switching_cost=0.5).player(seed=1)
     >>> arm = player.ask()

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 from holdfast._numba.compile import kernel
-from holdfast.checks import whole_number
 from holdfast.layouts import Range, Scalar, Whole, extended
 from holdfast.policies import tsallis_kernels as tsallis
-from holdfast.policies.policy import Kernels, Policy, WithSwitchingCost, must_be
+from holdfast.policies.policy import Kernels, Policy, WithHorizon, WithSwitchingCost, must_be
 from holdfast.schedules import LONGEST, whole_rounds
 
 FIRST = 1024.0
@@ -113,7 +112,7 @@ class TsallisInTwoPhases(WithSwitchingCost, tsallis.Tsallis):
 
 
 @dataclass(frozen=True)
-class AmirTsallis(TsallisInTwoPhases):
+class AmirTsallis(WithHorizon, TsallisInTwoPhases):
     """Tsallis-INF until its switches have cost (λK)^{1/3}T^{2/3}, then Tsallis-INF on blocks. It must know T.
 
     From "Better best of both worlds bounds for bandits with switching costs" (Amir, Azov, Koren and Livni, NeurIPS
@@ -125,26 +124,18 @@ class AmirTsallis(TsallisInTwoPhases):
 
     Parameters
     ----------
-    n_arms
-        K, the number of arms. Leave it out where `arms` names them.
+    n_arms, arms, units
+        The number of arms K, or their names; the lowest and the highest loss of a round. As for every policy.
     switching_cost
         λ, in `units`.
     horizon
         T, the number of rounds that will be played; past it, it plays on as it is.
-    arms, units
-        Names of the arms; the lowest and the highest loss of a round. As for every policy.
 
     >>> AmirTsallis(3, switching_cost=1.0, horizon=1000).player(seed=1).ask() in (0, 1, 2)
     True
     """
 
     id: ClassVar[str] = "amir"
-
-    horizon: int = field(kw_only=True)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set("horizon", whole_number("horizon", self.horizon, least=1, most=int(LONGEST)))
 
     def parameters(self) -> AmirParams:
         """λ and T."""
@@ -159,12 +150,10 @@ class AnytimeAmirTsallis(TsallisInTwoPhases):
 
     Parameters
     ----------
-    n_arms
-        K, the number of arms. Leave it out where `arms` names them.
+    n_arms, arms, units
+        The number of arms K, or their names; the lowest and the highest loss of a round. As for every policy.
     switching_cost
         λ, in `units`.
-    arms, units
-        Names of the arms; the lowest and the highest loss of a round. As for every policy.
 
     >>> AnytimeAmirTsallis(3, switching_cost=1.0).player(seed=1).ask() in (0, 1, 2)
     True

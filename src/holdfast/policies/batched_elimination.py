@@ -11,7 +11,7 @@ import numpy as np
 
 from holdfast.checks import whole_number
 from holdfast.policies.elimination import Elimination, EliminationParams
-from holdfast.schedules import LONGEST, floor_power
+from holdfast.schedules import floor_power
 
 
 @dataclass(frozen=True)
@@ -29,14 +29,12 @@ class BatchedElimination(Elimination):
 
     Parameters
     ----------
-    n_arms
-        K, the number of arms. Leave it out where `arms` names them.
+    n_arms, arms, units
+        The number of arms K, or their names; the lowest and the highest loss of a round. As for every policy.
     horizon
         T, the number of rounds that will be played.
     batches
         B; 0 stands for ⌈ln T⌉, with which q is about e and the regret of the best order.
-    arms, units
-        Names of the arms; the lowest and the highest loss of a round. As for every policy.
 
     >>> BatchedElimination(8, horizon=100_000).batches
     12
@@ -45,12 +43,10 @@ class BatchedElimination(Elimination):
     id: ClassVar[str] = "batched-elimination"
     order: ClassVar[str] = "index"  # type: ignore[misc]  # BaSE's is a field
 
-    horizon: int = field(kw_only=True)
     batches: int = field(default=0, kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._set("horizon", whole_number("horizon", self.horizon, least=1, most=int(LONGEST)))
         batches = whole_number("batches", self.batches, least=0, most=self.horizon)
         self._set("batches", batches or max(1, math.ceil(math.log(self.horizon))))
 

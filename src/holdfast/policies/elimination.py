@@ -13,7 +13,7 @@ import numpy as np
 from holdfast._numba.compile import kernel
 from holdfast.checks import one_of, real_number, whole_number
 from holdfast.layouts import ArmIndex, Array, NonNegative, PerArm, Range, Scalar, Whole
-from holdfast.policies.policy import Kernels, Policy, has_begun, must_be
+from holdfast.policies.policy import Kernels, WithHorizon, has_begun, must_be
 from holdfast.rng import next_uniform
 from holdfast.schedules import LONGEST, floor_power, least_root
 
@@ -153,7 +153,7 @@ def observe(params: Any, state: Any, block: Any, totals: Any, rounds: float) -> 
         state.turn[0] = -1.0
 
 
-class Elimination(Policy):
+class Elimination(WithHorizon):
     """What BaSE has in common with the other policy that drops arms after each batch."""
 
     kernels = Kernels(choose, observe, EliminationState, EliminationBlock, params=EliminationParams)
@@ -210,8 +210,8 @@ class BaSE(Elimination):
 
     Parameters
     ----------
-    n_arms
-        K, the number of arms. Left out where `arms` names them.
+    n_arms, arms, units
+        The number of arms K, or their names; the lowest and the highest loss of a round. As for every policy.
     horizon
         T, the number of rounds that will be played.
     grid
@@ -223,14 +223,11 @@ class BaSE(Elimination):
     order
         In which order the arms of a batch are played: by ``"index"``, at ``"random"``, or ``"round-robin"``, one
         round each.
-    arms, units
-        Names of the arms; the lowest and the highest loss of a round. As for every policy.
 
     >>> BaSE(8, horizon=100_000).batches
     12
     """
 
-    horizon: int = field(kw_only=True)
     grid: Literal["arithmetic", "geometric", "minimax"] = field(default="geometric", kw_only=True)
     batches: int = field(default=0, kw_only=True)
     gamma: float = field(default=0.5, kw_only=True)
@@ -238,7 +235,6 @@ class BaSE(Elimination):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._set("horizon", whole_number("horizon", self.horizon, least=1, most=int(LONGEST)))
         one_of("grid", self.grid, GRIDS)
         one_of("order", self.order, ORDERS)
         self._set("gamma", real_number("gamma", self.gamma, above=0))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from holdfast import schedules
 from holdfast._numba.compile import kernel
-from holdfast.checks import LARGEST, whole_number
+from holdfast.checks import LARGEST
 from holdfast.layouts import (
     Array,
     NonNegative,
@@ -23,7 +23,16 @@ from holdfast.layouts import (
     Whole,
     layout_of,
 )
-from holdfast.policies.policy import RAREST, Kernels, Policy, WithSwitchingCost, has_begun, must_be, rearranged
+from holdfast.policies.policy import (
+    RAREST,
+    Kernels,
+    Policy,
+    WithHorizon,
+    WithSwitchingCost,
+    has_begun,
+    must_be,
+    rearranged,
+)
 from holdfast.rng import next_uniform
 from holdfast.simplex import draw, exponential_weights, smallest
 
@@ -120,10 +129,8 @@ class Exp3(ExponentialWeights):
 
     Parameters
     ----------
-    n_arms
-        K, the number of arms. Left out where `arms` names them.
-    arms, units
-        Names of the arms; the lowest and the highest loss of a round. As for every policy.
+    n_arms, arms, units
+        The number of arms K, or their names; the lowest and the highest loss of a round. As for every policy.
 
     >>> Exp3(2).player(seed=0).probabilities
     array([0.5, 0.5])
@@ -137,7 +144,7 @@ class Exp3(ExponentialWeights):
 
 
 @dataclass(frozen=True)
-class BlockExp3(WithSwitchingCost, ExponentialWeights):
+class BlockExp3(WithHorizon, WithSwitchingCost, ExponentialWeights):
     """EXP3 on blocks of max(1, ⌈λ^{2/3}(T/K)^{1/3}⌉) rounds; it must know the horizon T.
 
     The paper gives the length and no rounding, rate or value at λ = 0 (errata, point 24). We round up, use
@@ -146,26 +153,18 @@ class BlockExp3(WithSwitchingCost, ExponentialWeights):
 
     Parameters
     ----------
-    n_arms
-        K, the number of arms. Left out where `arms` names them.
+    n_arms, arms, units
+        The number of arms K, or their names; the lowest and the highest loss of a round. As for every policy.
     switching_cost
         λ: what one switch costs, in `units`.
     horizon
         T, the number of rounds that will be played.
-    arms, units
-        Names of the arms; the lowest and the highest loss of a round. As for every policy.
 
     >>> BlockExp3(8, switching_cost=1.0, horizon=100_000).block_length
     24
     """
 
     id: ClassVar[str] = "exp3-blocks"
-
-    horizon: int = field(kw_only=True)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set("horizon", whole_number("horizon", self.horizon, least=1, most=int(schedules.LONGEST)))
 
     @property
     def block_length(self) -> int:

@@ -35,16 +35,14 @@ class FixedShare(WithWeights):
 
     Parameters
     ----------
-    n_arms
-        K, the number of arms. Leave it out where `arms` names them.
+    n_arms, arms, units
+        The number of arms K, or their names; the lowest and the highest loss of a round. As for every policy.
     switching_cost
         λ, in `units`.
     horizon
         T, the number of rounds.
     shifts
         m, how often the best arm is expected to change; less than T.
-    arms, units
-        Names of the arms; the lowest and the highest loss of a round. As for every policy.
 
     >>> player = FixedShare(2, switching_cost=1.0, horizon=1000, shifts=5).player(seed=0)
     >>> arm = player.ask()

@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from holdfast.errors import InvalidParameter
+from holdfast.policies.forecast_path import GivenForecast
 from holdfast.policies.hedge_switch import OfPaths, checked_forecast_rounds
-from holdfast.policies.paths import GivenForecast, Path, SeasonalPlan
+from holdfast.policies.path import Path
+from holdfast.policies.seasonal_paths import SeasonalPlan
 
 
 @dataclass(frozen=True)
@@ -20,16 +22,14 @@ class ForecastPlan(OfPaths):
 
     Parameters
     ----------
-    n_arms
-        K, the number of arms. Leave it out where `arms` names them.
+    n_arms, arms, units
+        The number of arms K, or their names; the lowest and the highest loss of a round. As for every policy.
     switching_cost
         λ, or a table with a cost for each pair of arms, in `units`; or ``"announced"``.
     period
         Plan on what each phase of so many rounds was like, instead of on given forecasts.
     forecast_rounds
         The most rounds of a given forecast that are looked at. Without forecasts it stays where it is.
-    arms, units
-        Names of the arms; the lowest and the highest loss of a round. As for every policy.
     stale
         For how many rounds the last known loss stands for one that is not given.
 

@@ -3,7 +3,7 @@
 Each path costs its losses and its switches. Paths are weighed by exp(−η·cost), the arm is drawn so that it changes as
 rarely as these weights allow, and η follows what mixing has cost so far: AdaHedge (de Rooij, van Erven, Grünwald and
 Koolen, JMLR 15, 2014) with the switches of the mixture counted in. ``docs/visible.md`` has the algorithm, the theorem
-and its proof. Line numbers below are those of the pseudo-code there.
+and its proof; `hedge_kernels` has the kernels.
 """
 
 from __future__ import annotations
@@ -13,378 +13,27 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, get_type_hints
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from holdfast._numba.compile import kernel
 from holdfast.checks import LARGEST, whole_number
 from holdfast.errors import InvalidParameter
-from holdfast.layouts import Array, PerArm, Scalar, Scratch, ScratchPerArm, extended, several
-from holdfast.policies.paths import LONGEST_PERIOD, Path, PathKernels, default_paths, made_path, price
-from holdfast.policies.policy import AllSeen, Announcement, Kernels, Policy, must_be
+from holdfast.layouts import Array
+from holdfast.policies.default_paths import default_paths, made_path
+from holdfast.policies.hedge_kernels import HedgeParams, Sizes, hedge_kernels
+from holdfast.policies.path import LONGEST_PERIOD, Path, PathKernels
+from holdfast.policies.policy import Announcement, Kernels, WithAllLosses, must_be
 from holdfast.policies.switching_costs import CostTable, checked_costs
-from holdfast.rng import next_uniform
-from holdfast.simplex import exp_of_negative
-
-if TYPE_CHECKING:
-    from holdfast.players.all_losses import AllLossesPlayer
 
 ANNOUNCED = "announced"
 
-START = 0.1
-"""Δ_0 in units of (1 + λ) ln N: the rate begins at 10/(1 + λ)."""
-
-LEVEL_WEIGHT = 0.1
-"""Weight of the last loss in the level by which a stand-in is found for an arm that is not available."""
-
-SMALL = 0.01
-"""Below this e^−x − 1 + x is summed as a series."""
-
-
-class HedgeParams(NamedTuple):
-    """The parameters."""
-
-    log_paths: float  # ln of the number of paths
-    lam: float  # λ, or the largest entry of the table
-    varying: float  # whether λ is announced in each round
-    counts: Array  # paths of each kind
-    own: Array  # settings of the paths
-    costs: Array  # the K × K table, row by row; empty for a single λ
-
-
-class HedgeGame(NamedTuple):
-    """A game; beside these, what every policy that sees all has, and costs and memory of the paths (`game_of`)."""
-
-    n: Scalar  # rounds begun
-    lam: Scalar  # λ of this round
-    last: Scalar  # the arm of the last round, from 1; 0 before the first
-    gap: Scalar  # Σ (A − M): what mixing has cost beyond the mix loss
-    gap_low: Scalar  # what the sum has lost in rounding
-    delta: Scalar  # Δ
-    moving: Scalar  # what this round's switch costs on average, less what the paths pay for theirs
-    first: Scalar  # the row of the forecast for this round
-    rows: Scalar  # rows of the forecast
-    P: PerArm  # the distribution of this round's arm
-    before: PerArm  # and of the last round's
-    level: PerArm  # smoothed losses
-    closed_rows: Scratch
-    value: ScratchPerArm
-    other: ScratchPerArm
-
-
-class HedgeBlock(NamedTuple):
-    """A block is one round."""
-
-    arm: Scalar
-    rounds: Scalar
-    probability: Scalar
-
-
-class Sizes(NamedTuple):
-    """How many numbers the paths of a game take; the same for any number of arms, but for `pairs`."""
-
-    per_arm: int
-    """1 where there are at least as many paths as arms: each arm stands for one."""
-    more: int
-    """Paths beyond these."""
-    numbers: int
-    vectors: int
-    ahead: int
-    forecast: int
-    pairs: int
-    """K where there is a cost for each pair of arms, otherwise 0."""
-
-
-@cache
-def game_of(sizes: Sizes) -> Any:
-    """The NamedTuple of a game with so many paths."""
-    return extended(
-        AllSeen,
-        "HedgeGameOfPaths",
-        __name__,
-        **get_type_hints(HedgeGame, include_extras=True),
-        C=several(PerArm, sizes.per_arm, sizes.more),  # what each path has cost, less the least
-        p=several(PerArm, sizes.per_arm, sizes.more),  # weights
-        at=several(PerArm, sizes.per_arm, sizes.more),  # the arm of each path
-        paid=several(PerArm, sizes.per_arm, sizes.more),  # what its switch of this round costs
-        numbers=several(Scalar, sizes.numbers),
-        vectors=several(PerArm, sizes.vectors),
-        forecast=several(PerArm, sizes.forecast),
-        closed=several(ScratchPerArm, sizes.forecast),
-        ahead=several(ScratchPerArm, sizes.ahead),
-        flow=several(ScratchPerArm, sizes.pairs),
-        was=several(ScratchPerArm, sizes.per_arm, sizes.more),  # the last round's arms and weights
-        q=several(ScratchPerArm, sizes.per_arm, sizes.more),
-    )
-
-
-@kernel
-def no_steps(params: Any, game: Any, stand_in: int, kind: int, j: int, own: int, number: int, vector: int) -> None:
-    """After the last kind of path."""
-
-
-@kernel
-def no_lessons(params: Any, game: Any, losses: Any, kind: int, j: int, own: int, number: int, vector: int) -> None:
-    """After the last kind of path."""
-
-
-@cache
-def steps_of(kinds: tuple[tuple[PathKernels, int], ...]) -> Any:
-    """A kernel that moves every path; each kind has a loop of its own. A kind is its kernels and number of settings."""
-    if not kinds:
-        return no_steps
-    (kernels, n_own), rest = kinds[0], steps_of(kinds[1:])
-    step, view, n_numbers = kernels.step, kernels.layout.view, kernels.layout.n_numbers
-    n_vectors = kernels.layout.n_vectors
-
-    @kernel
-    def steps(params: Any, game: Any, stand_in: int, kind: int, j: int, own: int, number: int, vector: int) -> None:
-        K = game.P.shape[0]
-        for _ in range(int(params.counts[kind])):
-            memory = view(
-                game.numbers[number : number + n_numbers], game.vectors[vector * K : (vector + n_vectors) * K], K
-            )
-            here = int(game.at[j, 0]) if game.n[0] > 1.0 else -1
-            arm = int(step(params.own[own : own + n_own], memory, game, params.costs, here))
-            if arm < 0 or arm >= K or game.shut[arm, 0] > 0.0:
-                arm = stand_in
-            game.paid[j, 0] = price(game, params.costs, here, arm)
-            game.was[j, 0], game.at[j, 0] = here, arm
-            j += 1
-            own += n_own
-            number += n_numbers
-            vector += n_vectors
-        rest(params, game, stand_in, kind + 1, j, own, number, vector)
-
-    return steps
-
-
-@cache
-def lessons_of(kinds: tuple[tuple[PathKernels, int], ...]) -> Any:
-    """A kernel that tells every path the losses."""
-    if not kinds:
-        return no_lessons
-    (kernels, n_own), rest = kinds[0], lessons_of(kinds[1:])
-    learn, view, n_numbers = kernels.learn, kernels.layout.view, kernels.layout.n_numbers
-    n_vectors = kernels.layout.n_vectors
-
-    @kernel
-    def lessons(params: Any, game: Any, losses: Any, kind: int, j: int, own: int, number: int, vector: int) -> None:
-        K = game.P.shape[0]
-        for _ in range(int(params.counts[kind])):
-            memory = view(
-                game.numbers[number : number + n_numbers], game.vectors[vector * K : (vector + n_vectors) * K], K
-            )
-            learn(params.own[own : own + n_own], memory, game, params.costs, losses)
-            j += 1
-            own += n_own
-            number += n_numbers
-            vector += n_vectors
-        rest(params, game, losses, kind + 1, j, own, number, vector)
-
-    return lessons
-
-
-@kernel
-def stand_in_of(game: Any) -> int:
-    """The available arm of the least smoothed loss."""
-    arm, least = 0, math.inf
-    for i in range(game.level.shape[0]):
-        if game.shut[i, 0] == 0.0 and game.level[i, 0] < least:
-            arm, least = i, game.level[i, 0]
-    return arm
-
-
-@kernel
-def weigh(params: Any, game: Any) -> None:
-    """p ∝ exp(−ηC) into `p`, the last round's into `q`, and the arms' distributions into `P` and `before` (line 2)."""
-    eta, total = params.log_paths / game.delta[0], 0.0
-    C, p, q, P, before = game.C, game.p, game.q, game.P, game.before
-    for j in range(p.shape[0]):
-        q[j, 0] = p[j, 0]
-        p[j, 0] = exp_of_negative(-eta * C[j, 0])
-    for j in range(p.shape[0]):
-        total += p[j, 0]
-    for i in range(P.shape[0]):
-        before[i, 0], P[i, 0] = P[i, 0], 0.0
-    for j in range(p.shape[0]):
-        p[j, 0] /= total
-        P[int(game.at[j, 0]), 0] += p[j, 0]
-
-
-@kernel
-def drawn(weights: Any, u: float) -> int:
-    """The first arm at which the sum of `weights` exceeds u times their total; at worst the last one that has any."""
-    total = 0.0
-    for i in range(weights.shape[0]):
-        total += weights[i, 0]
-    arm, reached, target = 0, 0.0, u * total
-    for i in range(weights.shape[0]):
-        if weights[i, 0] > 0.0 and reached <= target:
-            arm = i
-        reached += weights[i, 0]
-    return arm
-
-
-@kernel
-def coupled_move(P: Any, before: Any, grown: Any, here: int, u: float) -> int:
-    """The arm drawn from P by who stands on `here`, drawn from `before`, with the fewest switches.
-
-    Stay with probability min(1, P(a)/P_before(a)), else go where probability has `grown`. In the first round `here` is
-    −1 and `before` all zeros.
-    """
-    moved = 0.0
-    for i in range(P.shape[0]):
-        grown[i, 0] = max(P[i, 0] - before[i, 0], 0.0)
-        moved += grown[i, 0]
-    if here < 0:
-        return drawn(P, u)
-    stays = P[here, 0] / before[here, 0] if before[here, 0] > 0.0 else 1.0
-    if u < stays or moved == 0.0:
-        return here
-    return drawn(grown, (u - stays) / (1.0 - stays))
-
-
-@kernel
-def lazy_move(params: Any, game: Any, here: int, u: float) -> int:
-    """Line 3 with one λ, and what it costs on average."""
-    arm, moved = coupled_move(game.P, game.before, game.value, here, u), 0.0
-    for i in range(game.P.shape[0]):
-        moved += game.value[i, 0]
-    game.moving[0] = game.lam[0] * moved if here >= 0 else game.lam[0]
-    return arm
-
-
-@kernel
-def flowing_move(params: Any, game: Any, here: int, u: float) -> int:
-    """Line 3 with a cost for each pair: probability flows along the paths, and never through an arm that it leaves.
-
-    A path keeps the smaller of its two weights; what others lost flows to what has grown. Then, where probability
-    both enters and leaves an arm, what enters goes on at once and what would leave stays: by the triangle inequality
-    that costs no more, and with equal costs it is the lazy move.
-    """
-    P, flow, lost, grown, K = game.P, game.flow, game.value, game.other, game.P.shape[0]
-    if here < 0:
-        game.moving[0] = 0.0
-        return drawn(P, u)
-    total = 0.0
-    for a in range(K):
-        lost[a, 0], grown[a, 0] = 0.0, 0.0
-        for b in range(K):
-            flow[a * K + b, 0] = 0.0
-    for j in range(game.p.shape[0]):
-        origin, arm = int(game.was[j, 0]), int(game.at[j, 0])
-        kept = min(game.p[j, 0], game.q[j, 0])
-        flow[origin * K + arm, 0] += kept
-        lost[origin, 0] += game.q[j, 0] - kept
-        grown[arm, 0] += game.p[j, 0] - kept
-        total += game.p[j, 0] - kept
-    for a in range(K):
-        for b in range(K):
-            flow[a * K + b, 0] += lost[a, 0] * grown[b, 0] / total if total > 0.0 else 0.0
-    for b in range(K):
-        enters, leaves = 0.0, 0.0
-        for a in range(K):
-            enters += flow[a * K + b, 0] if a != b else 0.0
-            leaves += flow[b * K + a, 0] if a != b else 0.0
-        through = min(enters, leaves)
-        if through > 0.0:
-            for a in range(K):
-                share = flow[a * K + b, 0] / enters if a != b else 0.0
-                for c in range(K):
-                    flow[a * K + c, 0] += share * (through / leaves) * flow[b * K + c, 0] if c != b else 0.0
-                flow[a * K + b, 0] -= share * through
-            for c in range(K):
-                flow[b * K + c, 0] *= 1.0 - through / leaves if c != b else 1.0
-            flow[b * K + b, 0] += through
-    cost = 0.0
-    for a in range(K):
-        for b in range(K):
-            cost += max(flow[a * K + b, 0], 0.0) * params.costs[a * K + b]
-    game.moving[0] = cost
-    return drawn(flow[here * K : (here + 1) * K], u)
-
-
-@kernel
-def exp_excess(x: float) -> float:
-    """e^−x − 1 + x, without the cancellation."""
-    if abs(x) > SMALL:
-        return math.expm1(-x) + x
-    return x * x * (0.5 - x * (1 / 6 - x * (1 / 24 - x * (1 / 120 - x * (1 / 720)))))
-
-
-@kernel
-def settle(params: Any, game: Any, losses: Any) -> None:
-    """Lines 4 to 6: what the round has cost each path and the mixture, Δ."""
-    C, p, P, at, paid, stayed = game.C, game.p, game.P, game.at, game.paid, game.other
-    eta, mean, own, mixed, least = params.log_paths / game.delta[0], 0.0, 0.0, 0.0, math.inf
-    for j in range(p.shape[0]):
-        own += p[j, 0] * paid[j, 0]
-        C[j, 0] += losses[int(at[j, 0]), 0] + paid[j, 0]
-        least = min(least, C[j, 0])
-    for i in range(P.shape[0]):
-        mean += P[i, 0] * losses[i, 0]
-        stayed[i, 0] = P[i, 0]
-    mean += own
-    for j in range(p.shape[0]):
-        C[j, 0] -= least
-        if paid[j, 0] > 0.0:  # few paths move; those that stay on one arm cost the same
-            arm = int(at[j, 0])
-            stayed[arm, 0] -= p[j, 0]
-            mixed += p[j, 0] * exp_excess(eta * (losses[arm, 0] + paid[j, 0] - mean))
-    for i in range(P.shape[0]):
-        if stayed[i, 0] > 0.0:
-            mixed += stayed[i, 0] * exp_excess(eta * (losses[i, 0] - mean))
-    overhead = (game.moving[0] - own) + math.log1p(mixed) / eta  # A − M, both without the mean loss
-    most = game.gap[0] + overhead
-    back = most - game.gap[0]
-    game.gap_low[0] += (game.gap[0] - (most - back)) + (overhead - back)
-    game.gap[0] = most
-    game.delta[0] = max(game.delta[0], most + game.gap_low[0])
-
-
-@cache
-def hedge_kernels(kinds: tuple[tuple[PathKernels, int], ...], sizes: Sizes) -> Kernels:
-    """The kernels of a mixture of such paths."""
-    steps, lessons, move = steps_of(kinds), lessons_of(kinds), flowing_move if sizes.pairs else lazy_move
-
-    @kernel
-    def choose(params: Any, game: Any, announced: float, streams: Any, block: Any) -> None:
-        """Lines 1 to 3: the paths move, their weights, the arm."""
-        game.n[0] += 1.0
-        game.lam[0] = announced if params.varying > 0.0 else params.lam
-        if game.n[0] == 1.0:
-            game.delta[0] = START * (1.0 + game.lam[0]) * params.log_paths
-        steps(params, game, stand_in_of(game), 0, 0, 0, 0, 0)
-        weigh(params, game)
-        arm = move(params, game, int(game.last[0]) - 1, next_uniform(streams, 0))
-        game.closed_rows[0] = 0.0
-        game.last[0] = arm + 1.0
-        block.arm[0], block.rounds[0], block.probability[0] = arm, 1.0, min(game.P[arm, 0], 1.0)
-
-    @kernel
-    def observe(params: Any, game: Any, block: Any, losses: Any, rounds: float) -> None:
-        """Lines 4 to 6, and what the paths make of the losses."""
-        settle(params, game, losses)
-        lessons(params, game, losses, 0, 0, 0, 0, 0)
-        weight = max(LEVEL_WEIGHT, 1.0 / game.n[0])
-        for i in range(game.known.shape[0]):
-            game.known[i, 0] = losses[i, 0]
-            game.level[i, 0] += weight * (losses[i, 0] - game.level[i, 0])
-            game.shut[i, 0] = 0.0
-        game.first[0] += 1.0
-
-    return Kernels(choose, observe, game_of(sizes), HedgeBlock, params=HedgeParams, sees="all")
-
 
 @dataclass(frozen=True)
-class OfPaths(Policy):
+class OfPaths(WithAllLosses):
     """What mixes paths, or plays one: it knows what switches cost, and which arms are available."""
-
-    waits_for_losses: ClassVar[bool] = True
 
     switching_cost: float | Literal["announced"] | CostTable = field(kw_only=True)
     """λ, a table with a cost for each pair of arms, or ``"announced"``."""
@@ -426,11 +75,6 @@ class OfPaths(Policy):
     def forecast_rows(self) -> int:
         """The most rows of a given forecast that are looked at."""
         return 0
-
-    if TYPE_CHECKING:
-
-        def player(self, *args: Any, **named: Any) -> AllLossesPlayer:
-            """A player that is told all losses."""
 
     @property
     def announces(self) -> Announcement | None:
@@ -516,10 +160,8 @@ class AdaptiveHedgeSwitch(OfPaths):
 
     Parameters
     ----------
-    n_arms
-        The number of arms K. Left out where `arms` names them.
-    arms, units
-        Names of the arms; the lowest and the highest loss of a round. As for every policy.
+    n_arms, arms, units
+        The number of arms K, or their names; the lowest and the highest loss of a round. As for every policy.
     switching_cost
         λ, what one switch costs in the units of `units`; or a table with a row of costs for each arm to leave and
         a column for each arm to go to; or ``"announced"``: then each round's λ is given by

@@ -63,10 +63,8 @@ class HoldForever(Policy):
 
     Parameters
     ----------
-    n_arms
-        K, the number of arms. Leave it out where `arms` names them.
-    arms, units
-        Names of the arms; the lowest and the highest loss of a round. As for every policy.
+    n_arms, arms, units
+        The number of arms K, or their names; the lowest and the highest loss of a round. As for every policy.
 
     >>> player = HoldForever(3).player(seed=1)
     >>> arm = player.ask()

@@ -72,12 +72,10 @@ class LazyExp3(WithSwitchingCost, ExponentialWeights):
 
     Parameters
     ----------
-    n_arms
-        K, the number of arms. Leave it out where `arms` names them.
+    n_arms, arms, units
+        The number of arms K, or their names; the lowest and the highest loss of a round. As for every policy.
     switching_cost
         λ, in `units`.
-    arms, units
-        Names of the arms; the lowest and the highest loss of a round. As for every policy.
 
     >>> LazyExp3(2, switching_cost=1.0).player(seed=0).probabilities
     array([0.5, 0.5])

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from holdfast._numba.compile import kernel
-from holdfast.checks import whole_number
 from holdfast.layouts import Array, NonNegative, PerArm, Probability, Range, Scalar, ScratchPerArm, Whole, extended
-from holdfast.policies.hedge_switch import coupled_move
-from holdfast.policies.policy import AllSeen, Kernels, WithSwitchingCost, must_be
+from holdfast.policies.coupling import coupled_move
+from holdfast.policies.policy import AllSeen, Kernels, WithAllLosses, WithHorizon, WithSwitchingCost, must_be
 from holdfast.rng import next_uniform
-from holdfast.schedules import LONGEST
 from holdfast.simplex import exp_of_negative
-
-if TYPE_CHECKING:
-    from holdfast.players.all_losses import AllLossesPlayer
 
 WeightsGame = extended(
     AllSeen,
@@ -102,22 +97,8 @@ def observe(params: Any, game: Any, block: Any, losses: Any, rounds: float) -> N
 
 
 @dataclass(frozen=True)
-class WithWeights(WithSwitchingCost):
+class WithWeights(WithHorizon, WithSwitchingCost, WithAllLosses):
     """A policy that sees all losses, knows T, and draws its arms from weights."""
-
-    waits_for_losses: ClassVar[bool] = True
-
-    horizon: int = field(kw_only=True)
-    """The number of rounds T."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set("horizon", whole_number("horizon", self.horizon, least=1, most=int(LONGEST)))
-
-    if TYPE_CHECKING:
-
-        def player(self, *args: Any, **named: Any) -> AllLossesPlayer:
-            """A player that is told all losses."""
 
     def probabilities(self, params: Any, state: Any, block: Any) -> Array:
         """The weights of this round."""
@@ -143,14 +124,12 @@ class LazyHedge(WithWeights):
 
     Parameters
     ----------
-    n_arms
-        K, the number of arms. Leave it out where `arms` names them.
+    n_arms, arms, units
+        The number of arms K, or their names; the lowest and the highest loss of a round. As for every policy.
     switching_cost
         λ, in `units`.
     horizon
         T, the number of rounds.
-    arms, units
-        Names of the arms; the lowest and the highest loss of a round. As for every policy.
 
     >>> player = LazyHedge(2, switching_cost=1.0, horizon=1000).player(seed=0)
     >>> arm = player.ask()

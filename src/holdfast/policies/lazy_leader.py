@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 from holdfast._numba.compile import kernel
-from holdfast.checks import whole_number
-from holdfast.errors import HoldfastError
-from holdfast.layouts import Array, PerArm, Probability, Range, Scalar, Whole, extended
+from holdfast.layouts import PerArm, Probability, Range, Scalar, Whole, extended
 from holdfast.policies.lazy_hedge import RoundBlock
-from holdfast.policies.policy import AllSeen, Kernels, Policy, WithSwitchingCost
-from holdfast.policies.thompson import NOT_KNOWN
+from holdfast.policies.policy import (
+    NOT_KNOWN,
+    AllSeen,
+    Kernels,
+    WithAllLosses,
+    WithHorizon,
+    WithoutProbabilities,
+    WithSwitchingCost,
+)
 from holdfast.rng import next_uniform
 from holdfast.schedules import LONGEST
-
-if TYPE_CHECKING:
-    from holdfast.players.all_losses import AllLossesPlayer
 
 LeaderGame = extended(
     AllSeen,
@@ -60,24 +62,7 @@ def observe(params: Any, game: Any, block: Any, losses: Any, rounds: float) -> N
 
 
 @dataclass(frozen=True)
-class PerturbedLeader(Policy):
-    """A policy that follows the leader of perturbed losses of all arms, with probabilities that nobody works out."""
-
-    waits_for_losses: ClassVar[bool] = True
-    knows_probabilities: ClassVar[bool] = False
-
-    if TYPE_CHECKING:
-
-        def player(self, *args: Any, **named: Any) -> AllLossesPlayer:
-            """A player that is told all losses."""
-
-    def probabilities(self, params: Any, state: Any, block: Any) -> Array:
-        """An error: they are not known."""
-        raise HoldfastError(f"{self.label} does not know the probabilities of its arms: it plays a random leader")
-
-
-@dataclass(frozen=True)
-class FollowLazyLeader(WithSwitchingCost, PerturbedLeader):
+class FollowLazyLeader(WithoutProbabilities, WithHorizon, WithSwitchingCost, WithAllLosses):
     """Follow the lazy leader (Kalai and Vempala, J. Computer and System Sciences 71, 2005).
 
     A grid of spacing 1/ε is shifted once, at random. In each round the losses so far lie in one of its cells, shifted
@@ -87,14 +72,12 @@ class FollowLazyLeader(WithSwitchingCost, PerturbedLeader):
 
     Parameters
     ----------
-    n_arms
-        K, the number of arms. Leave it out where `arms` names them.
+    n_arms, arms, units
+        The number of arms K, or their names; the lowest and the highest loss of a round. As for every policy.
     switching_cost
         λ, in `units`.
     horizon
         T, the number of rounds.
-    arms, units
-        Names of the arms; the lowest and the highest loss of a round. As for every policy.
 
     >>> FollowLazyLeader(2, switching_cost=1.0, horizon=1000).player(seed=0).ask() in (0, 1)
     True
@@ -102,12 +85,6 @@ class FollowLazyLeader(WithSwitchingCost, PerturbedLeader):
 
     id: ClassVar[str] = "lazy-leader"
     kernels = Kernels(choose, observe, LeaderGame, RoundBlock, params=LeaderParams, sees="all")
-
-    horizon: int = field(kw_only=True)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set("horizon", whole_number("horizon", self.horizon, least=1, most=int(LONGEST)))
 
     def parameters(self) -> LeaderParams:
         """ε."""

@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.checks import address_of, number_range, real_number, whole_number
-from holdfast.errors import BadSavedState, InvalidParameter
+from holdfast.errors import BadSavedState, HoldfastError, InvalidParameter
 from holdfast.layouts import (
     ArmIndex,
     Array,
@@ -48,12 +48,17 @@ from holdfast.layouts import (
     params_layout_of,
 )
 from holdfast.policies.switching_costs import checked_costs
+from holdfast.schedules import LONGEST
 
 if TYPE_CHECKING:
+    from holdfast.players.all_losses import AllLossesPlayer
     from holdfast.players.player import Player
 
 RAREST = 1e-20
 """No arm of a smaller probability is drawn by a uniform of 53 bits, but for the first arm by a uniform of 0."""
+
+NOT_KNOWN = 0.0
+"""What a block says of a probability that nobody has worked out."""
 
 MOST_ARMS = 10**7
 
@@ -373,6 +378,41 @@ class WithSwitchingCost(Policy):
     def lam(self) -> float:
         """λ as the kernels take it: in normalised units."""
         return self.switching_cost / self.unit
+
+
+@dataclass(frozen=True)
+class WithHorizon(Policy):
+    """A policy that must know how many rounds will be played."""
+
+    horizon: int = field(kw_only=True)
+    """T, the number of rounds."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set("horizon", whole_number("horizon", self.horizon, least=1, most=int(LONGEST)))
+
+
+@dataclass(frozen=True)
+class WithoutProbabilities(Policy):
+    """A policy that does not know what its arms are drawn from; its blocks have the probability `NOT_KNOWN`."""
+
+    knows_probabilities: ClassVar[bool] = False
+
+    def probabilities(self, params: Any, state: Any, block: Any) -> Array:
+        """An error: they are not known."""
+        raise HoldfastError(f"{self.label} does not know the probabilities of its arms")
+
+
+@dataclass(frozen=True)
+class WithAllLosses(Policy):
+    """A policy that sees the losses of all arms."""
+
+    waits_for_losses: ClassVar[bool] = True
+
+    if TYPE_CHECKING:
+
+        def player(self, *args: Any, **named: Any) -> AllLossesPlayer:
+            """A player that is told all losses."""
 
 
 def packed_parameters(policy: Policy, params: Any) -> Array:

@@ -9,9 +9,8 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 from holdfast._numba.compile import kernel
 from holdfast.layouts import PerArm, Range, Scalar, Whole, extended
 from holdfast.policies.lazy_hedge import RoundBlock
-from holdfast.policies.lazy_leader import PerturbedLeader, observe
-from holdfast.policies.policy import AllSeen, Kernels
-from holdfast.policies.thompson import NOT_KNOWN
+from holdfast.policies.lazy_leader import observe
+from holdfast.policies.policy import NOT_KNOWN, AllSeen, Kernels, WithAllLosses, WithoutProbabilities
 from holdfast.rng import next_uniform
 from holdfast.schedules import LONGEST
 
@@ -41,7 +40,7 @@ def choose(params: Any, game: Any, announced: float, streams: Any, block: Any) -
 
 
 @dataclass(frozen=True)
-class RandomWalkPerturbation(PerturbedLeader):
+class RandomWalkPerturbation(WithoutProbabilities, WithAllLosses):
     """Prediction by random-walk perturbation (Devroye, Lugosi and Neu, COLT 2013).
 
     Follows the arm whose losses so far, plus a symmetric random walk with steps of ±½, are least. Regret and number of
@@ -50,10 +49,8 @@ class RandomWalkPerturbation(PerturbedLeader):
 
     Parameters
     ----------
-    n_arms
-        K, the number of arms. Leave it out where `arms` names them.
-    arms, units
-        Names of the arms; the lowest and the highest loss of a round. As for every policy.
+    n_arms, arms, units
+        The number of arms K, or their names; the lowest and the highest loss of a round. As for every policy.
 
     >>> RandomWalkPerturbation(2).player(seed=0).ask() in (0, 1)
     True

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar
 
 from holdfast._numba.compile import kernel
 from holdfast.layouts import Flag, Scalar, extended
-from holdfast.policies.hedge_switch import coupled_move, drawn
+from holdfast.policies.coupling import coupled_move, drawn
 from holdfast.policies.lazy_hedge import (
     RateParams,
     RoundBlock,
@@ -54,14 +54,12 @@ class ShrinkingDartboard(WithWeights):
 
     Parameters
     ----------
-    n_arms
-        K, the number of arms. Leave it out where `arms` names them.
+    n_arms, arms, units
+        The number of arms K, or their names; the lowest and the highest loss of a round. As for every policy.
     switching_cost
         λ, in `units`.
     horizon
         T, the number of rounds.
-    arms, units
-        Names of the arms; the lowest and the highest loss of a round. As for every policy.
 
     >>> player = ShrinkingDartboard(2, switching_cost=1.0, horizon=1000).player(seed=0)
     >>> arm = player.ask()

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 from holdfast._numba.compile import kernel
-from holdfast.checks import whole_number
 from holdfast.policies import tsallis_kernels as tsallis
-from holdfast.policies.policy import Kernels, Policy, WithSwitchingCost, must_be
+from holdfast.policies.policy import Kernels, Policy, WithHorizon, WithSwitchingCost, must_be
 from holdfast.policies.spm import SpmState, stability_and_penalty
-from holdfast.schedules import LONGEST, exp3_block
+from holdfast.schedules import exp3_block
 
 
 class SpbParams(NamedTuple):
@@ -36,7 +35,7 @@ def choose(params: Any, state: Any, announced: float, streams: Any, block: Any) 
 
 
 @dataclass(frozen=True)
-class StabilityPenaltyBiasMatching(WithSwitchingCost, tsallis.Tsallis):
+class StabilityPenaltyBiasMatching(WithHorizon, WithSwitchingCost, tsallis.Tsallis):
     """Blocks of one length, and a rate matched to stability, penalty and switching cost. It must know T.
 
     After Tsuchiya and Ito (NeurIPS 2024), who let the rate of problems of order T^{2/3} follow stability, penalty and a
@@ -47,14 +46,12 @@ class StabilityPenaltyBiasMatching(WithSwitchingCost, tsallis.Tsallis):
 
     Parameters
     ----------
-    n_arms
-        K, the number of arms. Leave it out where `arms` names them.
+    n_arms, arms, units
+        The number of arms K, or their names; the lowest and the highest loss of a round. As for every policy.
     switching_cost
         λ, in `units`.
     horizon
         T, the number of rounds that will be played; past it, it plays on as it is.
-    arms, units
-        Names of the arms; the lowest and the highest loss of a round. As for every policy.
 
     >>> player = StabilityPenaltyBiasMatching(3, switching_cost=2.0, horizon=1000).player(seed=1)
     >>> arm = player.ask()
@@ -66,12 +63,6 @@ class StabilityPenaltyBiasMatching(WithSwitchingCost, tsallis.Tsallis):
     kernels = Kernels(choose, tsallis.observe, SpmState, tsallis.TsallisBlock, params=SpbParams)
 
     carried_over = Policy.carried_over  # β is that of these arms
-
-    horizon: int = field(kw_only=True)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set("horizon", whole_number("horizon", self.horizon, least=1, most=int(LONGEST)))
 
     def parameters(self) -> SpbParams:
         """λ and B."""

@@ -71,12 +71,10 @@ class StabilityPenaltyMatching(WithSwitchingCost, tsallis.Tsallis):
 
     Parameters
     ----------
-    n_arms
-        K, the number of arms. Leave it out where `arms` names them.
+    n_arms, arms, units
+        The number of arms K, or their names; the lowest and the highest loss of a round. As for every policy.
     switching_cost
         λ, in `units`.
-    arms, units
-        Names of the arms; the lowest and the highest loss of a round. As for every policy.
 
     >>> player = StabilityPenaltyMatching(3, switching_cost=2.0).player(seed=1)
     >>> arm = player.ask()

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from holdfast._numba.compile import kernel
-from holdfast.errors import HoldfastError
-from holdfast.layouts import Array
 from holdfast.policies.averages import (
     AverageBlock,
     AverageState,
@@ -16,11 +14,8 @@ from holdfast.policies.averages import (
     begin_with_cooldown,
     observe,
 )
-from holdfast.policies.policy import Kernels
+from holdfast.policies.policy import NOT_KNOWN, Kernels, WithoutProbabilities
 from holdfast.variates import beta
-
-NOT_KNOWN = 0.0
-"""What a block says of a probability that nobody has worked out."""
 
 
 @kernel
@@ -47,7 +42,7 @@ def choose(params: Any, state: Any, announced: float, streams: Any, block: Any) 
 
 
 @dataclass(frozen=True)
-class ThompsonSampling(WithCooldown):
+class ThompsonSampling(WithoutProbabilities, WithCooldown):
     """Thompson sampling (Thompson 1933) with Beta(1, 1) priors on the mean losses.
 
     Draws a mean loss for each arm from its posterior Beta(1 + C_i, 1 + N_i − C_i) and plays the least; C_i is the loss
@@ -60,14 +55,12 @@ class ThompsonSampling(WithCooldown):
 
     Parameters
     ----------
-    n_arms
-        K, the number of arms. Leave it out where `arms` names them.
+    n_arms, arms, units
+        The number of arms K, or their names; the lowest and the highest loss of a round. As for every policy.
     cooldown
         Rounds for which an arm is held after each switch to it.
     threshold
         By how much the sample of another arm must be lower than that of the last before it is switched to, in `units`.
-    arms, units
-        Names of the arms; the lowest and the highest loss of a round. As for every policy.
 
     >>> ThompsonSampling(3).player(seed=1).ask() in (0, 1, 2)
     True
@@ -75,8 +68,3 @@ class ThompsonSampling(WithCooldown):
 
     id: ClassVar[str] = "thompson"
     kernels = Kernels(choose, observe, AverageState, AverageBlock, params=CautiousParams)
-    knows_probabilities: ClassVar[bool] = False
-
-    def probabilities(self, params: Any, state: Any, block: Any) -> Array:
-        """An error: they are not known."""
-        raise HoldfastError(f"{self.label} does not know the probabilities of its arms: it plays the best sample")

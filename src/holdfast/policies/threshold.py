@@ -7,7 +7,8 @@ from typing import ClassVar
 
 from holdfast.checks import whole_number
 from holdfast.policies.hedge_switch import OfPaths
-from holdfast.policies.paths import HORIZON, Path, Smoothed
+from holdfast.policies.path import HORIZON, Path
+from holdfast.policies.simple_paths import Smoothed
 
 
 @dataclass(frozen=True)
@@ -19,14 +20,12 @@ class Threshold(OfPaths):
 
     Parameters
     ----------
-    n_arms
-        K, the number of arms. Leave it out where `arms` names them.
+    n_arms, arms, units
+        The number of arms K, or their names; the lowest and the highest loss of a round. As for every policy.
     switching_cost
         λ, or a table with a cost for each pair of arms, in `units`; or ``"announced"``.
     rounds
         m, the rounds in which a switch is to pay.
-    arms, units
-        Names of the arms; the lowest and the highest loss of a round. As for every policy.
     stale
         For how many rounds the last known loss stands for one that is not given.
 

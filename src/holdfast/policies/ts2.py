@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from holdfast._numba.compile import kernel
-from holdfast.errors import HoldfastError
-from holdfast.layouts import Array
 from holdfast.policies.averages import AverageBlock, begin, observe
-from holdfast.policies.policy import Kernels
-from holdfast.policies.thompson import NOT_KNOWN, believed
+from holdfast.policies.policy import NOT_KNOWN, Kernels, WithoutProbabilities
+from holdfast.policies.thompson import believed
 from holdfast.policies.ucb2 import EpochParams, EpochState, InEpochs, epoch
 
 
@@ -27,7 +25,7 @@ def choose(params: Any, state: Any, announced: float, streams: Any, block: Any) 
 
 
 @dataclass(frozen=True)
-class BatchedThompson(InEpochs):
+class BatchedThompson(WithoutProbabilities, InEpochs):
     """Thompson sampling that draws once for an epoch of UCB2 instead of once a round: TS2.
 
     Beta(1, 1) priors; the arm of the least sample is held for τ(r_i + 1) − τ(r_i) rounds, τ(r) = ⌈(1 + α)^r⌉, its first
@@ -39,12 +37,10 @@ class BatchedThompson(InEpochs):
 
     Parameters
     ----------
-    n_arms
-        K, the number of arms. Leave it out where `arms` names them.
+    n_arms, arms, units
+        The number of arms K, or their names; the lowest and the highest loss of a round. As for every policy.
     alpha
         α, from 0 to 1: how fast epochs grow.
-    arms, units
-        Names of the arms; the lowest and the highest loss of a round. As for every policy.
 
     >>> BatchedThompson(3).player(seed=1).ask() in (0, 1, 2)
     True
@@ -52,8 +48,3 @@ class BatchedThompson(InEpochs):
 
     id: ClassVar[str] = "ts2"
     kernels = Kernels(choose, observe, EpochState, AverageBlock, params=EpochParams)
-    knows_probabilities: ClassVar[bool] = False
-
-    def probabilities(self, params: Any, state: Any, block: Any) -> Array:
-        """An error: they are not known."""
-        raise HoldfastError(f"{self.label} does not know the probabilities of its arms: it plays the best sample")

@@ -24,16 +24,14 @@ class TsallisInf(tsallis.Tsallis):
 
     Parameters
     ----------
-    n_arms
-        K, the number of arms. Left out where `arms` names them.
+    n_arms, arms, units
+        The number of arms K, or their names; the lowest and the highest loss of a round. As for every policy.
     estimator
         ``"importance-weighted"``: ℓ/p_I for the arm played. ``"reduced-variance"``: the same around B/2 where
         p_i ≥ (η_t B)², with twice the rate.
     loss_bound
         B; or ``"announced"``: then each round's bound b_t is told by ``ask(loss_bound=b)`` before it is played, and
         η_t = 2/√(Σ b_s²), which Theorem 2 allows.
-    arms, units
-        Names of the arms; the lowest and the highest loss of a round. As for every policy.
 
     >>> player = TsallisInf(3, loss_bound="announced").player(seed=2)
     >>> arm = player.ask(loss_bound=4.0)

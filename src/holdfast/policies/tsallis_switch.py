@@ -37,8 +37,8 @@ class TsallisSwitch(tsallis.Tsallis):
 
     Parameters
     ----------
-    n_arms
-        K, the number of arms. Left out where `arms` names them.
+    n_arms, arms, units
+        The number of arms K, or their names; the lowest and the highest loss of a round. As for every policy.
     switching_cost
         λ: what one switch costs, in `units`. Only a schedule given by hand can do without.
     estimator
@@ -47,8 +47,6 @@ class TsallisSwitch(tsallis.Tsallis):
     block_lengths, learning_rates
         Another schedule than Theorem 1's, as the algorithm's input allows: lists for n = 1, 2, …, or functions of n
         for an endless game. Rates must not increase.
-    arms, units
-        Names of the arms; the lowest and the highest loss of a round. As for every policy.
 
     >>> player = TsallisSwitch(n_arms=3, switching_cost=2.0).player(seed=1)
     >>> arm = player.ask()
@@ -167,10 +165,8 @@ class VaryingTsallisSwitch(tsallis.Tsallis):
 
     Parameters
     ----------
-    n_arms
-        K, the number of arms. Left out where `arms` names them.
-    arms, units
-        Names of the arms; the lowest and the highest loss of a round. As for every policy.
+    n_arms, arms, units
+        The number of arms K, or their names; the lowest and the highest loss of a round. As for every policy.
 
     >>> player = VaryingTsallisSwitch(n_arms=4).player(seed=1)
     >>> arm = player.ask(switching_cost=0.3)

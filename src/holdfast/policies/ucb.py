@@ -60,16 +60,14 @@ class Ucb1(WithCooldown):
 
     Parameters
     ----------
-    n_arms
-        K, the number of arms. Leave it out where `arms` names them.
+    n_arms, arms, units
+        The number of arms K, or their names; the lowest and the highest loss of a round. As for every policy.
     exploration
         c in √(c ln t/N_i): 2 in the paper.
     cooldown
         Rounds for which an arm is held after each switch to it, the first rounds of each arm included.
     threshold
         By how much the index of another arm must be lower than that of the last before it is switched to, in `units`.
-    arms, units
-        Names of the arms; the lowest and the highest loss of a round. As for every policy.
 
     >>> Ucb1(3, cooldown=10).player(seed=1).ask()
     0
@@ -98,14 +96,12 @@ class FollowTheLeader(WithCooldown):
 
     Parameters
     ----------
-    n_arms
-        K, the number of arms. Leave it out where `arms` names them.
+    n_arms, arms, units
+        The number of arms K, or their names; the lowest and the highest loss of a round. As for every policy.
     cooldown
         Rounds for which an arm is held after each switch to it, the first turns included.
     threshold
         By how much the mean of another arm must be lower before it is switched to, in `units`.
-    arms, units
-        Names of the arms; the lowest and the highest loss of a round. As for every policy.
 
     >>> FollowTheLeader(3, cooldown=5).player(seed=1).ask()
     0

@@ -100,13 +100,11 @@ class Ucb2(InEpochs):
 
     Parameters
     ----------
-    n_arms
-        K, the number of arms. Leave it out where `arms` names them.
+    n_arms, arms, units
+        The number of arms K, or their names; the lowest and the highest loss of a round. As for every policy.
     alpha
         α, from 0 to 1. The paper's experiments use 0.001, which plays rounds one by one at first; 0.1 here, for few
         switches.
-    arms, units
-        Names of the arms; the lowest and the highest loss of a round. As for every policy.
 
     >>> Ucb2(3).player(seed=1).ask()
     0

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from holdfast.policies.hedge_switch import OfPaths
-from holdfast.policies.paths import Path, WorkFunction
+from holdfast.policies.path import Path
+from holdfast.policies.simple_paths import WorkFunction
 
 
 @dataclass(frozen=True)
@@ -19,14 +20,12 @@ class WorkFunctionAlone(OfPaths):
 
     Parameters
     ----------
-    n_arms
-        K, the number of arms. Leave it out where `arms` names them.
+    n_arms, arms, units
+        The number of arms K, or their names; the lowest and the highest loss of a round. As for every policy.
     switching_cost
         λ, or a table with a cost for each pair of arms, in `units`; or ``"announced"``.
     scale
         It plays as if a switch cost `scale` times as much: above 1 it moves later.
-    arms, units
-        Names of the arms; the lowest and the highest loss of a round. As for every policy.
     stale
         For how many rounds the last known loss stands for one that is not given.
 

@@ -229,10 +229,14 @@ def compared(difference: Amount, base: float) -> str:
 
 
 def size(amount: float, base: float, *, unit: bool = True) -> str:
-    """An amount in per cent of a positive `base`, to two digits; in the trace's own units otherwise."""
+    """An amount in per cent of a positive `base`, to two digits; in the trace's own units otherwise.
+
+    >>> size(1.0, 30.0), size(0.001, 30.0), size(1e-14, 30.0)  # the last is what rounding leaves
+    ('3.3 %', '0.003 %', '0 %')
+    """
     if base <= 0:
         return short(amount)
-    percent = 100.0 * amount / base
+    percent = 100.0 * amount / base if amount > 1e-12 * base else 0.0
     digits = f"{percent:.0f}" if percent >= 9.95 else f"{percent:.1f}" if percent >= 0.095 else f"{percent:.1g}"
     return f"{digits} %" if unit else digits
 

@@ -23,11 +23,7 @@ from holdfast.environments import LossTable
 from holdfast.errors import InvalidParameter
 from holdfast.extras import pl
 from holdfast.layouts import Array
-from holdfast.policies import Policy
-from holdfast.policies.adaptive import AdaptiveTsallisSwitch
-from holdfast.policies.hedge_switch import AdaptiveHedgeSwitch
-from holdfast.policies.hold_forever import HoldForever
-from holdfast.policies.paths import (
+from holdfast.paths import (
     FixedArm,
     FoundSeason,
     GivenForecast,
@@ -36,6 +32,10 @@ from holdfast.policies.paths import (
     Smoothed,
     WorkFunction,
 )
+from holdfast.policies import Policy
+from holdfast.policies.adaptive import AdaptiveTsallisSwitch
+from holdfast.policies.hedge_switch import AdaptiveHedgeSwitch
+from holdfast.policies.hold_forever import HoldForever
 from holdfast.policies.registry import entry_of, find_policy
 from holdfast.policies.switching_costs import CostTable
 from holdfast.policies.tsallis_switch import TsallisSwitch

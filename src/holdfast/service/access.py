@@ -58,6 +58,10 @@ class Access:
             raise Refused(403, "this token is for some games only")
         return client
 
+    def knows(self, client: Client) -> bool:
+        """Whether the token of a client that was admitted is still valid."""
+        return self.tokens is None or client.id in self.tokens.known()
+
     def _client(self, request: Request, role: str) -> Client:
         if self.tokens is None:
             return ANYBODY

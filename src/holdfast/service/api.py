@@ -18,12 +18,16 @@ from starlette.responses import Response, StreamingResponse
 
 from holdfast.checks import one_of, whole_number
 from holdfast.decisions import Router
+from holdfast.decisions.changes import wish
 from holdfast.decisions.core import View
 from holdfast.decisions.executor import Call
 from holdfast.decisions.history import History, Totals, totals_of
 from holdfast.decisions.ids import checked_name
 from holdfast.decisions.outcomes import with_refused
-from holdfast.decisions.settings import written_patience, written_time
+from holdfast.decisions.router import FIRST, open_decisions_of
+from holdfast.decisions.settings import given_settings, written_patience, written_time
+from holdfast.decisions.setup import Setup
+from holdfast.decisions.stores.sql import Transaction
 from holdfast.errors import HoldfastError, InvalidParameter
 from holdfast.policies.policy import Policy
 from holdfast.policies.registry import make_policy
@@ -286,13 +290,10 @@ async def change_game(service: Service, client: Client, name: str, body: Changes
 
     kinds = {kind: getattr(body, kind) for kind in ("pause", "resume", "pin", "unpin")}
     stands = {kind: arm for kind, arm in kinds.items() if arm is not None}
-    wanted = {
-        "switching_cost": body.switching_cost,
-        "add_arms": body.add,
-        "retire_arms": body.retire,
-        **_settings(body),
-    }
-    others = [what for what, value in wanted.items() if value not in (None, (), [])]
+    arms = {"switching_cost": body.switching_cost, "add_arms": body.add, "retire_arms": body.retire}
+    settings = _settings(body)
+    others = [what for what, value in {**arms, **settings}.items() if value not in (None, (), [])]
+    others += [] if body.wanted is None else ["wanted"]
     if len(stands) > 1 or (stands and others):
         raise InvalidParameter(", ".join([*stands, *others]), "must be changed one after the other", None)
     if body.unpin not in (None, True):
@@ -304,7 +305,11 @@ async def change_game(service: Service, client: Client, name: str, body: Changes
     async def change(game: Game) -> None:
         router, reason = game.router, signed or None
         if not stands:
-            await service.games.thread(partial(router.change, **wanted, reason=reason))
+            compared = {} if body.wanted is None else given_settings(**_settings(body.wanted))
+            policy = policy_from(body.wanted) if body.wanted is not None and body.wanted.policy is not None else None
+            changed = given_settings(**settings)
+            wanted = wish(**arms, settings=changed, policy=policy, compared=compared, reason=reason)
+            await service.games.thread(router.apply, wanted)
             return
         ((kind, arm),) = stands.items()
         given = {} if kind == "unpin" else {"arm": arm, **({} if kind == "resume" else {"until": until})}
@@ -379,16 +384,25 @@ async def post_decisions(service: Service, request: Request, client: Client) -> 
     return answer(Decided([DecisionView(*one) for one in given], head.rounds - head.handed, views.why(head, setup)))
 
 
-@operation("GET", "/v1/games/{name}/decisions", "read", "Decisions without a loss", answers=((200, DecisionList),))
+@operation(
+    "GET",
+    "/v1/games/{name}/decisions",
+    "read",
+    "Decisions without a loss, in order, after a cursor",
+    answers=((200, DecisionList),),
+    query=(("cursor", "string", False), ("limit", "integer", False)),
+)
 async def open_decisions(service: Service, request: Request, client: Client) -> Response:
-    """Decisions that are open."""
+    """Decisions that are open; a cursor is the id of a decision."""
+    cursor, limit = request.query_params.get("cursor"), _number(request, "limit", PAGE, MOST_ON_PAGE)
 
-    def read(router: Router) -> list[DecisionView]:
-        return [DecisionView(*one) for one in router.open_decisions]
+    def read(transaction: Transaction, setup: Setup) -> DecisionList:
+        after = FIRST if cursor is None else setup.ids.parse(cursor)
+        found = open_decisions_of(transaction, setup, after, limit + 1)
+        shown = [DecisionView(*one) for one in found[:limit]]
+        return DecisionList(shown, shown[-1].id if 0 < limit < len(found) else None)
 
-    name = segment(request, NAME)
-    found = await service.games.with_game(name, lambda game: service.games.thread(read, game.router))
-    return answer(DecisionList(found))
+    return answer(await service.games.look(segment(request, NAME), read))
 
 
 async def _tell(service: Service, name: str, pairs: list[tuple[Any, Any]]) -> list[Any]:
@@ -519,7 +533,7 @@ async def get_blocks(service: Service, request: Request, client: Client) -> Resp
     """Blocks."""
     cursor, limit = _number(request, "cursor", 0, 2**53), _number(request, "limit", PAGE, MOST_ON_PAGE)
 
-    def read(transaction: Any, setup: Any) -> BlockList:
+    def read(transaction: Transaction, setup: Setup) -> BlockList:
         found = [views.block_view(block, setup) for block in transaction.blocks("after", cursor, limit)]
         return BlockList(found, found[-1].number if found and len(found) == limit else None)
 
@@ -624,6 +638,8 @@ async def events(service: Service, request: Request, client: Client) -> Response
                 yield b": still here\n\n"
             await asyncio.sleep(EVENT_SECONDS)
             quiet += EVENT_SECONDS
+            if not service.access.knows(client):
+                return
             try:
                 now = await service.standing(name)
             except HoldfastError:  # deleted, or the store is away: the client connects again

@@ -27,6 +27,7 @@ from holdfast.number_format import counted
 from holdfast.service import pages, views
 from holdfast.service.access import Access, Client
 from holdfast.service.api import OPERATIONS, Operation, segment
+from holdfast.service.course import Course
 from holdfast.service.games import Games, only_seen
 from holdfast.service.messages import GameLine
 from holdfast.service.metrics import Metrics
@@ -38,6 +39,8 @@ AUDIT = logging.getLogger("holdfast.audit")
 
 LOOK_AGAIN = 600.0
 """Seconds after which a game that stands still is looked at again for the list."""
+MOST_COURSES = 200
+"""Games whose course is kept for their pages."""
 REFUSED_FOR = 3600.0
 """Seconds for which losses that were refused are shown."""
 
@@ -87,6 +90,7 @@ class Service:
         self._standing: dict[str, tuple[float, dict[str, Any]]] = {}
         self._lines: dict[str, tuple[tuple[str, int, int], GameLine]] = {}
         self._refused: dict[str, tuple[float, int, str]] = {}
+        self._courses: dict[str, Course] = {}
 
     async def body(self, request: Request) -> bytes:
         """The body of a request, within its limits."""
@@ -125,6 +129,16 @@ class Service:
         if known is None or known[0] != version:
             known = self._lines[name] = version, views.game_line(transaction, setup, now)
         return known[1]
+
+    async def dashboard(self, name: str) -> dict[str, Any]:
+        """What the page of a game shows."""
+        return await self.games.look(name, self._dashboard)
+
+    def _dashboard(self, transaction: Transaction, setup: Setup) -> dict[str, Any]:
+        if len(self._courses) > MOST_COURSES:
+            self._courses.clear()
+        course = self._courses.setdefault(setup.game.uid, Course())
+        return views.dashboard(course, transaction, setup)
 
     def refused_loss(self, name: str, error: HoldfastError) -> None:
         """A loss was refused: an operator may want to know."""

@@ -57,6 +57,12 @@ class NewGame(GameSettings, kw_only=True):
     seed: Whole = None
 
 
+class Wanted(NewGame, kw_only=True):
+    """What a game must be; the policy may be left out."""
+
+    policy: Text = None
+
+
 class Changes(GameSettings, kw_only=True):
     """Settings that a game is to go on with; or one arm that is paused, resumed or pinned, or the pin is taken back."""
 
@@ -75,6 +81,9 @@ class Changes(GameSettings, kw_only=True):
         ),
     ] = None
     reason: Text = None
+    wanted: Annotated[
+        Wanted | None, Meta(description="What the game must be afterwards; else 409, and nothing is changed.")
+    ] = None
 
 
 class Paused(Struct):
@@ -202,9 +211,10 @@ class Decided(Struct):
 
 
 class DecisionList(Struct):
-    """Decisions."""
+    """Decisions in order; `next` is the cursor of the following ones."""
 
     decisions: list[DecisionView]
+    next: str | None
 
 
 LossIn = dict[str, Any]

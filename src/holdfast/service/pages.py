@@ -18,6 +18,7 @@ from string import Template
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, quote
 
+import numpy as np
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
@@ -31,6 +32,7 @@ from holdfast.report.palette import looks
 from holdfast.service import views
 from holdfast.service.access import COOKIE, Client
 from holdfast.service.api import NAME, Operation, change_game, replayed, segment
+from holdfast.service.course import Lines
 from holdfast.service.messages import Changes, GameLine, GameView
 from holdfast.service.problems import Refused, status_of
 
@@ -39,6 +41,8 @@ if TYPE_CHECKING:
 
 COLOURS = 28
 """Looks that series take in turn: seven colours, each with four dashes."""
+LANES = 256
+"""Columns of the lanes that show which arm was held."""
 MOST_LISTED = 1000
 WAITS = ("below 0.1 s", "0.1 to 1 s", "1 to 10 s", "10 to 60 s", "1 to 10 min", "10 to 60 min", "1 to 24 h", "more")
 ASSETS = {
@@ -165,14 +169,12 @@ def _row(line: GameLine, now: float) -> list[str]:
 
 # ---- one game
 
-_PLAN = "; dotted: the best plan for the rounds shown, in hindsight"
-
 
 async def show_game(service: Service, request: Request, client: Client) -> Response:
     """One game."""
     name = segment(request, NAME)
     view = await service.games.look(name, views.game_view)
-    board = await service.games.look(name, views.dashboard)
+    board = await service.dashboard(name)
     line = await service.line(name)
     home = f"/games/{quote(name, safe='')}"
     parts = [
@@ -182,16 +184,15 @@ async def show_game(service: Service, request: Request, client: Client) -> Respo
         element("section", element("h2", "Arm held"), _lanes(board)),
         element(
             "div",
-            _chart("Cost so far", "cost", "What was paid, switches included; dashed: each arm's mean loss so far, "
-                   f"as if it had been held all along{_PLAN if board['series']['plan'] else ''}."),
-            _chart("Drawn with probability", "drawn", "Each block is a point: the probability its arm was drawn with."),
+            _chart("Cost so far", "cost", _about_cost(board)),
+            _chart("Drawn with probability", "drawn", _about_draws(board["lines"])),
             class_="two",
         ),
         element("section", element("h2", "Arms"), _arms(view, board)),
         element("section", element("h2", "How late losses come"), _lateness(board["lateness"])),
         element("section", element("h2", "Switching cost λ"), _change_cost(view, client, home)),
         element("section", element("h2", "Pause or pin an arm"), _change_arms(view, client, home)),
-    ]  # fmt: skip
+    ]
     return page(name, *parts, crumbs=element("span", name, class_="crumb"), client=client)
 
 
@@ -222,14 +223,11 @@ def _standing(view: GameView, board: dict[str, Any], line: GameLine, home: str) 
         "losses missing": number(board["missing"]),
     }
     if view.certificate is not None:
-        figures["more than the best plan, at most"] = _cost(view.certificate)
-    series = board["series"]
-    total, after = board["rounds"] - sum(series["rounds"]), []
-    for rounds in series["rounds"]:
-        total += rounds
-        after.append(total)
-    kept = {key: series[key] for key in ("arm", "probability", "cost", "fixed", "plan")}
-    numbers = json.dumps({"names": board["names"], "series": {"after": after, **kept}})
+        figures["certificate: over its best path, at most"] = _cost(view.certificate)
+    lines: Lines | None = board["lines"]
+    if lines is not None and lines.bound is not None:
+        figures["proved, on average: at most"] = _cost(lines.bound[-1] or 0.0)
+    numbers = json.dumps({"names": board["names"], "lines": None if lines is None else _numbers(lines)})
     warnings = [element("ul", *(element("li", words) for words in line.warnings), class_="warnings")]
     return element(
         "div",
@@ -245,44 +243,97 @@ def _standing(view: GameView, board: dict[str, Any], line: GameLine, home: str) 
         data_live="yes",
         data_events=f"/v1{home}/events",
         data_revision=board["revision"],
+        data_again=None if lines is None or lines.whole else "yes",
     )
 
 
+def _numbers(lines: Lines) -> dict[str, Any]:
+    """What charts are drawn of."""
+    return {
+        "rounds": lines.rounds,
+        "cost": lines.cost,
+        "fixed": lines.fixed,
+        "plan": lines.plan,
+        "rule": lines.rule,
+        "bound": lines.bound if _near(lines) else None,
+        "drawn": lines.sample,
+    }
+
+
+def _near(lines: Lines) -> bool:
+    """Whether the bound can be drawn beside the other lines without making them flat."""
+    if lines.bound is None or lines.bound[-1] is None:
+        return False
+    return lines.bound[-1] <= 3.0 * max(lines.cost[-1], *(line[-1] or 0.0 for line in lines.fixed))
+
+
+def _about_cost(board: dict[str, Any]) -> Html:
+    """What the lines of the chart are."""
+    lines: Lines | None = board["lines"]
+    if lines is None:
+        return _caption("cost", "No block has begun yet.")
+    known = lines.known_from is not None
+    held = "each arm, had it been held" if known else "each arm's mean loss so far, as if it had been held all along"
+    words = [f"What was paid, switches included. Dashed: {held}."]
+    if known:
+        since = f" from round {number(lines.known_from + 1)} on" if lines.known_from else ""
+        words += [f"Dotted: the best plan in hindsight{since}."]
+    if lines.rule is not None:
+        words += ["Dash-dotted: your rule, by the mean of the blocks that it was given."]
+    if lines.bound is not None:
+        where = "" if _near(lines) else f", now {_cost(lines.bound[-1] or 0.0)} and far above"
+        bound = f"Proved bound{where}: the best arm's cost and what the policy costs more at most, on average"
+        words += [f"{bound} ({lines.proved}; for losses that come before the next block begins)."]
+    if not lines.whole:
+        words += [f"Earlier rounds than {number(lines.rounds[0])} are being added up."]
+    return _caption("cost", " ".join(words))
+
+
+def _about_draws(lines: Lines | None) -> Html:
+    every = "Each block" if lines is None or lines.every == 1 else f"One of {number(lines.every)} blocks"
+    return _caption("drawn", f"{every} is a point: the probability its arm was drawn with.")
+
+
+def _caption(chart: str, words: str) -> Html:
+    return element("p", words, class_="caption", id=f"{chart}-caption", data_live="yes")
+
+
 def _lanes(board: dict[str, Any]) -> Html:
-    """A lane for each arm, filled where it was held, over the rounds of the last blocks."""
-    series, names = board["series"], board["names"]
-    if not series["arm"]:
+    """A lane for each arm, filled where it was held; paler where other arms were held in between."""
+    lines: Lines | None = board["lines"]
+    if lines is None:
         return element("p", "No block has begun yet.", class_="empty", id="lanes", data_live="yes")
-    held: dict[int, list[tuple[int, int]]] = {}
-    total = sum(series["rounds"])
-    at = 0
-    for arm, blocks in groupby(zip(series["arm"], series["rounds"], strict=True), key=lambda block: block[0]):
-        length = sum(rounds for _, rounds in blocks)
-        held.setdefault(arm, []).append((at, length))
-        at += length
+    together = -(-len(lines.held) // LANES)
+    held = np.add.reduceat(lines.held, range(0, len(lines.held), together), axis=0)
+    lengths = held.sum(axis=1)
+    total, starts = lengths.sum(), np.cumsum(lengths) - lengths
+    shares = np.round(held / np.maximum(lengths, 1.0)[:, None], 1)
     rows = []
-    for arm, name in enumerate(names):
-        boxes = [element("rect", x=x, y=0, width=w, height=1, class_=f"s{arm % COLOURS}") for x, w in held.get(arm, [])]
-        share = sum(length for _, length in held.get(arm, [])) / max(total, 1)
-        label = f"{name}: held in {share:.0%} of the rounds shown"
-        band = element("svg", *boxes, viewBox=f"0 0 {max(total, 1)} 1", preserveAspectRatio="none", role="img",
+    for arm, name in enumerate(board["names"]):
+        boxes, look = [], f"s{arm % COLOURS}"
+        for share, columns in groupby(range(len(held)), key=lambda i, arm=arm: shares[i, arm]):  # type: ignore[misc]
+            some = list(columns)
+            if share:
+                width = f"{lengths[some].sum():g}"
+                boxes.append(element("rect", x=f"{starts[some[0]]:g}", y=0, width=width, height=1, class_=look,
+                                     fill_opacity=None if share == 1.0 else f"{share:g}"))  # fmt: skip
+        label = f"{name}: held in {held[:, arm].sum() / max(total, 1.0):.0%} of the rounds shown"
+        band = element("svg", *boxes, viewBox=f"0 0 {max(total, 1):g} 1", preserveAspectRatio="none", role="img",
                        aria_label=label)  # fmt: skip
         now = " held" if name == board["arm"] else ""
         rows.append(joined(element("span", str(name), class_=f"name{now}"), band))
-    first = board["rounds"] - total + 1
     span = element(
         "div",
-        element("span", f"round {number(first)}"),
+        element("span", f"round {number(max(board['rounds'] - total, 0) + 1)}"),
         element("span", f"round {number(board['rounds'])}"),
         class_="span",
     )
     return element("div", *rows, span, class_="lanes", id="lanes", data_live="yes")
 
 
-def _chart(title: str, name: str, note: str) -> Html:
-    label = f"{title}. {note}"
-    plot = element("div", id=name, class_="chart", role="img", aria_label=label)
-    return element("section", element("h2", title), element("p", note, class_="caption"), plot)
+def _chart(title: str, name: str, caption: Html) -> Html:
+    plot = element("div", id=name, class_="chart", role="img", aria_label=title, aria_describedby=f"{name}-caption")
+    return element("section", element("h2", title), caption, plot)
 
 
 def _arms(view: GameView, board: dict[str, Any]) -> Html:

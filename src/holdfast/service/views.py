@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter, defaultdict
 from datetime import timedelta
@@ -17,11 +16,12 @@ from holdfast.decisions.stores.sql import Transaction, select
 from holdfast.errors import OutOfTurn
 from holdfast.number_format import number
 from holdfast.players.document import described
+from holdfast.service.course import Course
 from holdfast.service.messages import BlockView, GameLine, GameView, Hold, Paused
 from holdfast.statistics import student_quantile
 
 RECENT = 2000
-"""Blocks that charts and intervals are made of."""
+"""Blocks that intervals are made of."""
 
 DAY = 86400.0
 MOST_TODAY = 20_000
@@ -195,13 +195,10 @@ def _warnings(now: float, totals: Totals, losses: list[float], last: float | Non
     return found
 
 
-def dashboard(transaction: Transaction, setup: Setup) -> dict[str, Any]:
-    """All that the page of a game shows: totals, and the last blocks with their losses."""
+def dashboard(course: Course, transaction: Transaction, setup: Setup) -> dict[str, Any]:
+    """All that the page of a game shows: totals, its course, and how its last losses came."""
     head, totals = transaction.head, totals_of(transaction, setup)
     blocks = transaction.blocks("latest", RECENT)[::-1]
-    names = list(setup.names)
-    late, series = _lateness(transaction, blocks), _series(totals, blocks, head)
-    series["plan"] = _best_plan(transaction, setup, blocks, series["start"])
     return {
         "revision": head.revision,
         "now": head.clock,
@@ -216,10 +213,10 @@ def dashboard(transaction: Transaction, setup: Setup) -> dict[str, Any]:
         "losses": totals.losses,
         "switching": totals.switching,
         "cost": totals.cost,
-        "names": names,
+        "names": list(setup.names),
         "arms": _arm_rows(totals, blocks),
-        "series": series,
-        "lateness": late,
+        "lines": course.look(transaction, setup, totals),
+        "lateness": _lateness(transaction, blocks),
     }
 
 
@@ -250,70 +247,6 @@ def _arm_rows(totals: Totals, blocks: list[Block]) -> list[dict[str, Any]]:
             }
         )
     return rows
-
-
-def _series(totals: Totals, blocks: list[Block], head: Head) -> dict[str, Any]:
-    """Over the last blocks: when each began, its arm, rounds and probability, and the running cost after it.
-
-    Beside the running cost, what it would be had each arm been held with the mean it had so far: an estimate that
-    learns nothing from drift. Both go on from what was before these blocks.
-    """
-    handed = [head.handed if block.number == head.block else block.rounds for block in blocks]
-    losses = [math.fsum(block.losses) for block in blocks]
-    before = totals.losses - math.fsum(losses)
-    sums = [arm.losses for arm in totals.arms]
-    counts = [arm.told for arm in totals.arms]
-    for block, loss in zip(blocks, losses, strict=True):
-        sums[block.arm] -= loss
-        counts[block.arm] -= block.told
-    rounds = totals.rounds - sum(handed)
-    switches = sum(one.arm != other.arm for one, other in pairwise(blocks))
-    price = totals.switching / totals.switches if totals.switches else 0.0
-    paid = totals.switching - price * switches
-    start = before + paid
-    cost, fixed = [], [[] for _ in sums]  # type: ignore[var-annotated]
-    last = blocks[0].arm if blocks else -1
-    for block, loss, n in zip(blocks, losses, handed, strict=True):
-        before, rounds = before + loss, rounds + n
-        paid += price * (block.arm != last)
-        last = block.arm
-        sums[block.arm] += loss
-        counts[block.arm] += block.told
-        cost.append(before + paid)
-        for arm, (total, count) in enumerate(zip(sums, counts, strict=True)):
-            fixed[arm].append(total / count * rounds if count else None)
-    return {
-        "block": [block.number for block in blocks],
-        "began": [block.began for block in blocks],
-        "arm": [block.arm for block in blocks],
-        "rounds": handed,
-        "probability": [block.probability for block in blocks],
-        "cost": cost,
-        "fixed": fixed,
-        "start": start,
-    }
-
-
-def _best_plan(transaction: Transaction, setup: Setup, blocks: list[Block], start: float) -> list[float | None] | None:
-    """The running cost of the best plan for these rounds; None unless all losses are known, and λ is one number."""
-    price = getattr(setup.policy, "switching_cost", None)
-    if setup.policy.sees != "all" or not isinstance(price, float) or not blocks:
-        return None
-    seen = {one.block: json.loads(one.losses) for one in transaction.seen(blocks[0].number, blocks[-1].number)}
-    known = [seen[block.number] for block in blocks if block.number in seen]
-    rows = [[row.get(str(arm)) for arm in setup.active] for row in known]
-    whole = all(block.rounds == 1 for block in blocks) and all(None not in row for row in rows)
-    if not rows or not whole or len(rows) < len(blocks) - 1:  # the last one may be waiting for its losses
-        return None
-    from holdfast.replays.plans import best_plan  # a kernel that other games do not need
-
-    line: list[float | None] = []
-    last = -1
-    for row, arm in zip(rows, best_plan(rows, price).arms.tolist(), strict=True):
-        start += row[arm] + price * (arm != last and last >= 0)
-        last = arm
-        line.append(start)
-    return line + [None] * (len(blocks) - len(line))
 
 
 def _lateness(transaction: Transaction, blocks: list[Block]) -> dict[str, Any]:

@@ -53,6 +53,7 @@ def test_theorem_C_agrees_with_the_page(K, lam, T, gap, a, J):
     assert found == pytest.approx(page.theorem_C(K, lam, T, [gap] * (K - 1), a=a, J=J), rel=CLOSE)
 
 
+@pytest.mark.slow
 @given(st.integers(2, 30), st.integers(1, 3000), st.sampled_from([0.0, 0.3, 2.0]), st.floats(-1, 1), constants)
 def test_theorem_D_agrees_with_the_page(K, T, scale, alpha, chosen):
     lams = [scale * t**alpha for t in range(1, T + 1)]
@@ -116,6 +117,7 @@ def test_theorem_B_on_a_grid_is_at_most_2_81_times_theorem_1():
     assert 2.8 < largest <= 2.81
 
 
+@pytest.mark.slow
 def test_the_order_of_theorem_B():
     """The corollary's round numbers: 27((λK)^{1/3}T^{2/3} + λ) + 9√(KT) + 9√K + 1, the formula's own terms."""
     for case in GRID:

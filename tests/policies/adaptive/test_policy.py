@@ -95,6 +95,7 @@ def test_any_cost_and_number_of_arms_play_as_the_twin(K, lam):
     play_both(KernelGame(hf.AdaptiveTsallisSwitch(K, switching_cost=lam), f"{K}"), Adaptive(K, lam), no_cost, seed=K)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lam", [0.0, 0.3, 5.0, None])
 @pytest.mark.parametrize("K", [1, 4])
 def test_the_rule_of_0_3_plays_as_its_twin(K, lam):
@@ -103,6 +104,7 @@ def test_the_rule_of_0_3_plays_as_its_twin(K, lam):
     play_both(game, Earlier(K, lam), rough_costs if lam is None else no_cost, seed=K)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keyword", [None, *CONSTANTS])
 def test_announced_costs_play_as_the_twin(keyword):
     ours = {} if keyword is None else {keyword: CONSTANTS[keyword][1][0]}
@@ -150,6 +152,7 @@ def test_one_game_to_fifty_digits(lam):
             assert twin.O > 0  # and caps
 
 
+@pytest.mark.slow
 def test_one_step_to_fifty_digits():
     """One draw and one loss from the same numbers: 10⁻¹² in p and what V gains."""
     game = KernelGame(hf.AdaptiveTsallisSwitch(6, switching_cost=0.7), "one step")

@@ -9,8 +9,8 @@ import pytest
 from long_mixture import check_long_game
 
 import holdfast as hf
-from holdfast.policies import hedge_switch
-from holdfast.policies.paths import FixedArm, WorkFunction
+from holdfast.paths import FixedArm, WorkFunction
+from holdfast.policies import coupling
 
 Losses = Callable[[int, np.ndarray], np.ndarray]
 
@@ -53,6 +53,7 @@ def hostile(kind: str, K: int, seed: int) -> Losses:
 KINDS = ["hunt", "hunt half", "alternate", "rotate", "rotate slowly", "coins", "rare"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lam", [0.0, 0.35, 10.0])
 def test_weights_and_rate_to_fifty_digits(lam: float) -> None:
     for kind in ("rotate", "coins", "rare"):
@@ -64,6 +65,7 @@ def test_weights_and_rate_to_fifty_digits(lam: float) -> None:
             assert certificate == pytest.approx(float(2 * delta), rel=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lam", [0.0, 0.1, 1.0, 10.0])
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_certificate_holds_and_the_overhead_is_small(kind: str, lam: float) -> None:
@@ -80,6 +82,7 @@ def test_the_certificate_holds_and_the_overhead_is_small(kind: str, lam: float) 
         assert cost - C.min() <= 1.5 * math.sqrt((1 + lam) * C.min() * math.log(N))
 
 
+@pytest.mark.slow
 def test_the_certificate_holds_with_a_cost_per_pair_and_closed_arms() -> None:
     draw, K = np.random.default_rng(2), 5
     points = draw.random(K) * 3
@@ -138,7 +141,7 @@ def test_the_arm_is_drawn_from_the_mixture_and_moves_no_more_than_it_must(pairs:
         for array, kind in zip(layout.named(game.numbers, game.vectors), layout.kinds.values(), strict=True)
     ]
     record = layout.record(*columns)
-    move = hedge_switch.flowing_move if pairs else hedge_switch.lazy_move
+    move = coupling.flowing_move if pairs else coupling.lazy_move
     rows = coupled(move, policy.parameters(), record, K)
     assert np.allclose(before @ rows, P, atol=0.015)
     switches = float((before[:, None] * rows * (1 - np.eye(K))).sum())

@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 
 import holdfast as hf
-from holdfast.policies.paths import FixedArm, FoundSeason, GivenForecast, SeasonalPlan, Smoothed, WorkFunction
+from holdfast.paths import FixedArm, FoundSeason, GivenForecast, SeasonalPlan, Smoothed, WorkFunction
 
 K, T = 4, 70
 PAIRS = {
     "fixed": (FixedArm(2), naive.Fixed(2)),
     "work function": (WorkFunction(1.0), naive.Work(1.0)),
     "work function, late": (WorkFunction(4.0), naive.Work(4.0)),
+    "work function, patient": (WorkFunction(1.0, 0.7), naive.Work(1.0, 0.7)),
     "last loss": (Smoothed(1.0), naive.Mean(1.0, 24)),
     "smoothed": (Smoothed(0.3, 10), naive.Mean(0.3, 10)),
     "season of the last period": (SeasonalPlan(5, 1.0), naive.Season(5, 1.0)),
@@ -68,6 +69,7 @@ def played(ours: list, theirs: list, seed: int, *, cost: Any, closing: bool) -> 
     return stood, naive.lay_paths(theirs, world, losses.tolist())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("closing", [False, True], ids=["all arms", "some arms closed"])
 @pytest.mark.parametrize("table", [False, True], ids=["one cost", "cost per pair"])
 def test_every_path_is_its_naive_twin(table: bool, closing: bool) -> None:
@@ -100,7 +102,7 @@ def test_a_period_is_found_as_its_naive_twin_finds_it(period: int) -> None:
 
 def test_the_default_paths() -> None:
     paths = hf.AdaptiveHedgeSwitch(3, switching_cost=1.0, period=(24, 168)).mixed
-    assert [path.id for path in paths] == ["fixed-arm"] * 3 + ["work-function"] * 3 + ["smoothed"] * 4 + [
+    assert [path.id for path in paths] == ["fixed-arm"] * 3 + ["work-function"] * 4 + ["smoothed"] * 4 + [
         "seasonal"
     ] * 4 + ["given-forecast"]
     assert [path.id for path in hf.AdaptiveHedgeSwitch(3, switching_cost=1.0).mixed[-2:]] == [

@@ -288,14 +288,16 @@ class Transaction(ABC):
         where = "WHERE game = ? AND block BETWEEN ? AND ? ORDER BY block, round"
         return [row_of(kind, values) for values in self.fetch(select(kind) + where, self.game, first, last)]
 
-    def of_open_blocks(self, kind: Any) -> list[Any]:
-        """All asks, or all losses, of the blocks that are not settled, in order."""
-        columns, last = ", ".join(f"x.{name}" for name in kind._fields), "first" if kind is Ask else "round"
+    def of_open_blocks(self, kind: Any, first: int, last: int) -> list[Any]:
+        """All asks, or all losses, of the blocks from `first` to `last` that are not settled, in order."""
+        columns, within = ", ".join(f"x.{name}" for name in kind._fields), "first" if kind is Ask else "round"
         found = self.fetch(
             f"SELECT {columns} FROM holdfast_blocks b {self.words['open']} CROSS JOIN {TABLES[kind]} x "
-            f"WHERE b.game = ? AND b.settled_order IS NULL AND x.game = b.game AND x.block = b.number "
-            f"ORDER BY x.block, x.{last}",
+            f"WHERE b.game = ? AND b.settled_order IS NULL AND b.number BETWEEN ? AND ? "
+            f"AND x.game = b.game AND x.block = b.number ORDER BY x.block, x.{within}",
             self.game,
+            first,
+            last,
         )
         return [row_of(kind, values) for values in found]
 
@@ -351,10 +353,10 @@ class Transaction(ABC):
         if state is not None:
             row = (head.state_version, state, game)
             self.write("UPDATE holdfast_states SET version = ?, data = ? WHERE game = ?", [row])
-        self.write(SAVE_HEAD, [(*head, game)])
+        new = {name: value for name, value, old in zip(Head._fields, head, self.head, strict=True) if value != old}
+        sets = ", ".join(f"{name} = ?" for name in new)  # a server reads and plans what it is sent, each time
+        self.write(f"UPDATE holdfast_heads SET {sets} WHERE game = ?", [(*new.values(), game)])
 
-
-SAVE_HEAD = f"UPDATE holdfast_heads SET {', '.join(f'{name} = ?' for name in Head._fields)} WHERE game = ?"
 
 GAME = f"SELECT {', '.join(Game._fields)} FROM holdfast_games"
 

@@ -3,7 +3,6 @@
   const root = document.documentElement;
   const system = matchMedia("(prefers-color-scheme: dark)");
   const isDark = () => (root.dataset.theme ? root.dataset.theme === "dark" : system.matches);
-  const style = (name) => getComputedStyle(root).getPropertyValue(name).trim();
   const short = (value) =>
     value === null || value === undefined ? "–"
       : value.toLocaleString("en-US", { maximumSignificantDigits: 5 }).replace("-", "−");
@@ -46,7 +45,7 @@
       width: place.clientWidth, height: place.clientHeight, axes: axes(label),
       scales: { x: { time: false }, y: range ? { range } : {} },
       series: [{ label: "round", value: (_, value) => short(value) }, ...series],
-      legend: { live: true }, cursor: { points: { size: 6 } },
+      legend: { live: true, markers: { dash: (chart, i) => (chart.series[i].dash ? "dashed" : "solid") } }, cursor: { points: { size: 6 } },
     };
     charts[id] = Object.assign(new uPlot(options, rows, place), { dark: isDark() });
   }
@@ -54,21 +53,27 @@
   function drawAll() {
     const holder = document.getElementById("numbers");
     if (!holder || typeof uPlot === "undefined") return;
-    const { names, series } = JSON.parse(holder.dataset.numbers);
-    const value = (_, found) => short(found);
-    const held = names.map((name, arm) => ({
-      label: `only ${name}`, stroke: colour(arm), width: 1.5, dash: [6, 4], value, points: { show: false },
-    }));
+    const { names, lines } = JSON.parse(holder.dataset.numbers);
+    if (!lines) return;
     const ink = isDark() ? "#e4e6e8" : "#1d2125";
-    const paid = { label: "paid", stroke: ink, width: 2.5, value, points: { show: false } };
-    const plan = { label: "best plan", stroke: ink, width: 2, dash: [2, 3], value, points: { show: false } };
-    const [extra, numbers] = series.plan ? [[plan], [series.plan]] : [[], []];
-    draw("cost", "cost", [paid, ...held, ...extra], [series.after, series.cost, ...series.fixed, ...numbers]);
+    const line = (label, stroke, width, dash) => ({
+      label, stroke, width, dash, value: (_, found) => short(found), points: { show: false }, spanGaps: true,
+    });
+    const series = [line("paid", ink, 2.5)], rows = [lines.rounds, lines.cost];
+    const add = (numbers, ...look) => {
+      if (numbers) { series.push(line(...look)); rows.push(numbers); }
+    };
+    names.forEach((name, arm) => add(lines.fixed[arm], `only ${name}`, colour(arm), 1.5, [6, 4]));
+    add(lines.rule, "your rule", ink, 1.5, [8, 3, 2, 3]);
+    add(lines.plan, "best plan", ink, 2, [2, 3]);
+    add(lines.bound, "proved bound", isDark() ? "#9aa2aa" : "#5c646c", 1.5);
+    draw("cost", "cost", series, rows);
     const drawn = names.map((name, arm) => ({
-      label: String(name), stroke: colour(arm), fill: colour(arm), value, paths: () => null, points: { show: true, size: 5, fill: colour(arm) },
+      label: String(name), stroke: colour(arm), fill: colour(arm), value: (_, found) => short(found), paths: () => null,
+      points: { show: true, size: 5, fill: colour(arm) },
     }));
-    const by = names.map((_, arm) => series.arm.map((one, i) => (one === arm ? series.probability[i] : null)));
-    draw("drawn", "probability", drawn, [series.after, ...by], [0, 1]);
+    const by = names.map((_, arm) => lines.drawn.map((one) => (one && one[0] === arm ? one[1] : null)));
+    draw("drawn", "probability", drawn, [lines.rounds, ...by], [0, 1]);
   }
 
   addEventListener("resize", () => {
@@ -86,13 +91,15 @@
     told.dataset.wrong = wrong ? "yes" : "no";
   };
   let loading = false, again = false, last = 0;
+  const unfinished = () => document.querySelector("[data-again]");
 
   async function refresh() {
     if (document.hidden) { again = true; return; }
     if (loading) { again = true; return; }
     loading = true;
+    let read = false;
     try {
-      const wait = last + 2000 - Date.now();
+      const wait = last + (unfinished() ? 200 : 2000) - Date.now();
       if (wait > 0) await new Promise((done) => setTimeout(done, wait));
       again = false;
       last = Date.now();
@@ -103,6 +110,7 @@
         const now = fresh.getElementById(old.id);
         if (now && old.outerHTML !== now.outerHTML) old.replaceWith(document.importNode(now, true));
       }
+      read = true;
       drawAll();
       hints();
       say("live", false);
@@ -110,7 +118,7 @@
       say("not connected", true);
     } finally {
       loading = false;
-      if (again) refresh();
+      if (again || (read && unfinished())) refresh();
     }
   }
 
@@ -148,4 +156,5 @@
   }
   themed();
   hints();
+  if (unfinished()) refresh();
 })();
