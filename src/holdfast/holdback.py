@@ -280,10 +280,10 @@ class Units:
     def where_narrow(self, error: float) -> int:
         """How many units to count: all, or those before one of the open ones, where the interval is narrow."""
         places, last = np.flatnonzero(self.unknown), len(self.y)
-        if len(places) == 0:
-            return last
-        doubling = places[[2**k - 1 for k in range(len(places).bit_length())]].tolist()
+        doubling = [int(places[2**k - 1]) for k in range(len(places).bit_length())]
         candidates = [n for n in {*doubling, last} if n]
+        if len(candidates) == 1:
+            return candidates[0]
 
         def width(n: int) -> float:
             _, low, high = self.difference(n, error)
