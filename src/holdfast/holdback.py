@@ -180,13 +180,13 @@ def compare(
     units = Units(cost - low, unknown, rule, size, pi, span)
     n = units.where_narrow(error)
     of_all = float(size[:n].sum())
-    difference, *ends = (end / of_all for end in units.difference(n, error * (1.0 - OF_THE_LEVEL)))
+    difference, lower, upper = (end / of_all for end in units.difference(n, error * (1.0 - OF_THE_LEVEL)))
     level, least, most = (low + end / of_all for end in units.level(n, error * OF_THE_LEVEL))
     share, shares = (-difference / level if level > 0.0 else math.nan), [-math.inf, math.inf]
     if max(least, low) > 0.0:
-        shares = [-end / of for end in ends for of in (max(least, low), most)]
+        shares = [-end / of for end in (lower, upper) for of in (max(least, low), most)]
     held, open_ones = int(rule[:n].sum()), int(unknown[:n].sum())
-    return Saving(n, held, difference, *ends, share, min(shares), max(shares), confidence, open=open_ones)
+    return Saving(n, held, difference, lower, upper, share, min(shares), max(shares), confidence, open=open_ones)
 
 
 class Units:
@@ -280,10 +280,10 @@ class Units:
     def where_narrow(self, error: float) -> int:
         """How many units to count: all, or those before one of the open ones, where the interval is narrow."""
         places, last = np.flatnonzero(self.unknown), len(self.y)
-        if len(places) == 0:
-            return last
-        doubling = places[[2**k - 1 for k in range(len(places).bit_length())]].tolist()
+        doubling = [int(places[2**k - 1]) for k in range(len(places).bit_length())]
         candidates = [n for n in {*doubling, last} if n]
+        if len(candidates) == 1:
+            return candidates[0]
 
         def width(n: int) -> float:
             _, low, high = self.difference(n, error)

@@ -239,7 +239,7 @@ def test_a_deadline_is_a_time(place, deadline):
 
 
 def test_a_fallback_is_an_arm(place):
-    with pytest.raises(hf.InvalidParameter, match="fallback must be one of 'a', 'b', 'c'"):
+    with pytest.raises(hf.InvalidParameter, match="fallback must be an arm of the game, 'a', 'b', 'c'; got 'd'"):
         place.open(policy=SWITCH, seed=1).ask(fallback="d")
 
 

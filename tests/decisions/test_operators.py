@@ -4,6 +4,7 @@ import json
 import time
 from datetime import UTC, datetime, timedelta
 
+import polars as pl
 import pytest
 from games import SWITCH, arms_of, play
 from test_commands import run
@@ -205,3 +206,24 @@ def test_a_fallback_that_another_process_has_added_is_known(place):
     with pytest.raises(hf.InvalidParameter, match=r"fallback must be .*'e'.*; got 'x'"):
         other.ask(fallback="x")
     assert other.rounds == 1
+
+
+@pytest.mark.parametrize("key", [None, "x"])
+def test_a_long_outage_does_not_make_a_block_grow(place, key):
+    long = hf.BlockExp3(arms=["a", "b", "c"], switching_cost=300.0, horizon=10**5)
+    router = place.open(policy=long, seed=1)
+    first = router.ask(2, key=key)
+    router.pause(first[0].arm)
+    during = [router.ask(key=key) for _ in range(30)] + router.ask(5, key=key)
+    router.resume(first[0].arm)
+    after = router.ask(key=key)
+    assert {d.block for d in (*first, *during, after)} == {1}
+    log = router.history.log.filter(pl.col("block") == 1)
+    assert log["arm"].to_list() == arms_of([*first, *during, after])
+    assert log["probability"].to_list() == [d.probability for d in (*first, *during, after)]
+    assert after.arm == first[0].arm
+    stretches = [json.loads(block.played) for block in router.history.blocks() if block.played]
+    assert stretches in (
+        [],
+        [[[2, 35, "abc".index(during[0].arm), during[0].probability]]],
+    )  # a server does not show it

@@ -69,7 +69,9 @@ def test_the_comparison_with_a_rule_is_the_stores(place, folder):
             router.history.compare(wrong)
         with pytest.raises(hf.InvalidParameter, match="confidence must be a number between 0 and 1"):
             router._remote.send("GET", f"/compare?confidence={wrong}")
+    assert router.holdback == 0.4
     router.change(holdback=0.0)
+    assert router.holdback == 0.0
     with pytest.raises(hf.InvalidParameter, match="holdback must be between 0 and 1 to compare"):
         router.history.compare()
 

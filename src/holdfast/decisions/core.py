@@ -341,8 +341,7 @@ def _hand_out(view: View, n: int, call: Handing) -> list[Decision]:
         block = view.block(number)
         arm, probability = _who_plays(view, block, block.arm if call.rule is None else call.rule, call.down)
         if call.down or arm != block.arm:
-            stretches = [*json.loads(block.played or "[]"), (rounds.start, len(rounds), arm, probability)]
-            view.change(block._replace(played=json.dumps(stretches)))
+            view.change(block._replace(played=_with_stretch(block.played, rounds, arm, probability)))
     asked, next_due = head.asked + len(rounds), head.next_due
     view.events.asks.append(Ask(number, rounds.start, len(rounds), call.clock, call.request))
     if setup.has_patience and rounds.stop == head.rounds:
@@ -419,6 +418,16 @@ def _who_plays(view: View, block: Block, rule: int, down: frozenset[int]) -> tup
     return _next_best(view, block, down) if down else (block.arm, block.probability)
 
 
+def _with_stretch(played: str, rounds: range, arm: int, probability: float) -> str:
+    """Who played a block, with some more rounds. Those that only go on are one stretch, or long outages would grow."""
+    stretches = json.loads(played or "[]")
+    if stretches and [sum(stretches[-1][:2]), *stretches[-1][2:]] == [rounds.start, arm, probability]:
+        stretches[-1][1] += len(rounds)
+    else:
+        stretches.append([rounds.start, len(rounds), arm, probability])
+    return json.dumps(stretches)
+
+
 def _mask(setup: Setup, down: frozenset[int]) -> NDArray[np.bool_]:
     return np.array([arm in down for arm in setup.active])
 
@@ -462,8 +471,7 @@ def _go_on(
         head = head._replace(block=number, drawn=head.drawn + 1)
     rounds, played = range(block.rounds, block.rounds + n), block.played
     if call.down:
-        stretch = (rounds.start, n, *_who_plays(view, block, block.arm, call.down))
-        played = json.dumps([*json.loads(played or "[]"), stretch])
+        played = _with_stretch(played, rounds, *_who_plays(view, block, block.arm, call.down))
     # `first` is such that the lateness of the latest round is right
     view.change(block._replace(rounds=rounds.stop, first=head.asked - rounds.start, last=call.clock, played=played))
     view.events.asks.append(Ask(block.number, rounds.start, n, call.clock, call.request))

@@ -211,6 +211,11 @@ class RemoteRouter(Router):
         return found
 
     @property
+    def holdback(self) -> float:
+        """The share of blocks and conversations that the operator's rule decides."""
+        return float(self._remote.look()["holdback"])
+
+    @property
     def history(self) -> RemoteHistory:
         """Blocks and totals so far."""
         return RemoteHistory(self._remote)

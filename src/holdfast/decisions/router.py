@@ -476,12 +476,12 @@ class Router:
     @property
     def paused(self) -> dict[int | str, float]:
         """Arms that are paused, and until when in seconds since 1970; infinite until they are resumed."""
-        return self._executor.read(paused)
+        return self._executor.read(partial(paused, now=checked_time(self._clock)))
 
     @property
     def pinned(self) -> int | str | None:
         """The arm that an operator has pinned."""
-        return self._executor.read(pinned)
+        return self._executor.read(partial(pinned, now=checked_time(self._clock)))
 
     @property
     def holdback(self) -> float:
@@ -648,15 +648,16 @@ def _end_of(until: object, now: float) -> float:
     return end
 
 
-def paused(transaction: Transaction, setup: Setup) -> dict[int | str, float]:
-    """As `Router.paused`, inside a transaction."""
-    return {setup.names[arm]: until for arm, until in setup.paused if until > transaction.head.clock}
+def paused(transaction: Transaction, setup: Setup, now: float = -inf) -> dict[int | str, float]:
+    """As `Router.paused`, inside a transaction; by the latest time that was seen."""
+    clock = max(transaction.head.clock, now)
+    return {setup.names[arm]: until for arm, until in setup.paused if until > clock}
 
 
-def pinned(transaction: Transaction, setup: Setup) -> int | str | None:
-    """As `Router.pinned`, inside a transaction."""
+def pinned(transaction: Transaction, setup: Setup, now: float = -inf) -> int | str | None:
+    """As `Router.pinned`, inside a transaction; by the latest time that was seen."""
     pin = setup.pin
-    return None if pin is None or pin[1] <= transaction.head.clock else setup.names[pin[0]]
+    return None if pin is None or pin[1] <= max(transaction.head.clock, now) else setup.names[pin[0]]
 
 
 def certificate_of(transaction: Transaction, setup: Setup) -> float:
