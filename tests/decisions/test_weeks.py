@@ -33,7 +33,8 @@ class Operators:
         first = hf.open(store, "game", pick(POLICIES), seed=seed, **settings)
         self.routers = [first, hf.open(store, "game", clock=self.clock)]
         self.arms, self.retired = ["a", "b", "c"], set()
-        self.paused, self.pin = {}, (None, -math.inf)
+        self.paused: dict[str, float] = {}
+        self.pin: tuple[str | None, float] = (None, -math.inf)
         self.given, self.told, self.waiting, self.compacted = {}, {}, [], False
 
     def step(self):

@@ -180,7 +180,7 @@ def test_the_interval_contains_what_it_will_be_whatever_the_open_costs_are(bound
     options = {"weights": sizes, "bounds": bounds}
     found = holdback.compare(seen, held, share, **options)
     assert (found.units, found.open) == (400, 5)
-    widest = [math.inf, -math.inf]
+    widest = math.inf, -math.inf
     for code in range(32 + 20):
         ends = [high if code >> place & 1 else low for place in range(5)]
         cost[places] = ends if code < 32 else rng.uniform(low, high, 5)

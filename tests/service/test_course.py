@@ -153,7 +153,7 @@ def test_a_stretch_is_read_again_until_it_is_full(start, clock, few_points):
         assert (lines.rounds, lines.cost) == (fresh.rounds, pytest.approx(fresh.cost))
 
 
-def test_a_game_is_only_read_once(start, clock, few_points):
+def test_a_game_is_only_read_once(start, clock, few_points, monkeypatch):
     """Twenty looks at a game that stands still read its last stretch again, which is not full, and no other."""
     router, known, asked = start(hf.Exp3(arms=ARMS)), Course(), []
     play(router, clock, 60)
@@ -163,11 +163,16 @@ def test_a_game_is_only_read_once(start, clock, few_points):
 
     def counting(transaction, setup, stretches):
         fetch = transaction.fetch
-        transaction.fetch = lambda sql, *values: asked.append(values) or fetch(sql, *values)
-        read(transaction, setup, stretches)
-        transaction.fetch = fetch
 
-    known._read = counting
+        def counted(sql, *values):
+            asked.append(values)
+            return fetch(sql, *values)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(transaction, "fetch", counted)
+            read(transaction, setup, stretches)
+
+    monkeypatch.setattr(known, "_read", counting)
     for _ in range(20):
         lines_of(router, known)
     assert len(asked) == 20

@@ -4,6 +4,7 @@ import asyncio
 import gc
 import json
 import random
+from typing import Any
 from urllib.parse import unquote
 
 import pytest
@@ -43,7 +44,7 @@ def grown(url, one, requests):
     """Objects and lines of metrics there are more after so many requests, the same number having gone before."""
 
     async def play():
-        app = make_app(url)
+        app: Any = make_app(url)
         inner = app._app
         async with inner.router.lifespan_context(inner):
             await request(app, "PUT", "/v1/games/fuzzed", json.dumps(GAME).encode())

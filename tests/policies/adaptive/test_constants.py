@@ -13,7 +13,8 @@ ROUNDED = 1 + 1e-12
 
 def settings(count: int, seed: int) -> list[tuple[float, ...]]:
     """a, ν, κ_Q, K, μ and λ as Theorem C allows them, the ends of the ranges among them."""
-    draw, found = np.random.default_rng(seed), []
+    draw = np.random.default_rng(seed)
+    found: list[tuple[float, ...]] = []
     for _ in range(count):
         a = draw.choice([1.0, 1.5, draw.uniform(1, 1.5)])
         nu = draw.choice([1e-6, 0.1, draw.uniform(0, 0.1) + 1e-9])
