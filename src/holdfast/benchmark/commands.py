@@ -42,8 +42,10 @@ def rivals(
 
     data = play_rivals(workers=workers, echo=_echo)
     write_whole(out, data)
-    same = "the same as" if data == frozen_bytes() else "NOT the same as"
-    print(f"{printable(out)} is {same} {RIVALS} of the package")
+    same = data == frozen_bytes()
+    print(f"{printable(out)} is {'the same as' if same else 'NOT the same as'} {RIVALS} of the package")
+    if not same:
+        raise typer.Exit(1)
 
 
 def _echo(line: str) -> None:
