@@ -206,6 +206,17 @@ def test_an_hour_of_updates_does_not_fill_the_browser(browser, served):
     assert browser.run("return document.querySelectorAll('.uplot').length") == 2
 
 
+def test_a_game_with_a_rule_is_compared_with_it(browser, served):
+    show(browser, served, "/games/ruled")
+    link = next(a for a in browser.all("a") if a.text == "What does the policy save next to your rule?")
+    browser.run("arguments[0].click()", link)  # wherever the page has scrolled to
+    browser.until(lambda: "next to your rule" in heading(browser), "the comparison is not shown")
+    with hf.open(served.url, "ruled") as router:
+        assert browser.all(".why")[0].text == f"The policy: {router.history.compare().words()}."
+    assert b"next to your rule" not in served("GET", "/games/chat").body
+    assert served("GET", "/games/chat/compare").status == 422
+
+
 def test_the_licence_of_the_charts_goes_along(served):
     answer = served("GET", "/assets/uplot-LICENSE.txt")
     assert answer.status == 200
@@ -224,7 +235,8 @@ axe.run({resultTypes: ["violations"]}).then((found) => done(found.violations.map
 
 @pytest.mark.parametrize(("path", "width", "dark"), [
     ("/", 1280, False), ("/", 390, True), ("/games/chat", 1280, True), ("/games/chat", 390, False),
-    ("/games/seen", 1280, False), ("/games/nothing", 1280, True), ("/login", 390, False),
+    ("/games/seen", 1280, False), ("/games/ruled/compare", 390, True), ("/games/nothing", 1280, True),
+    ("/login", 390, False),
 ])  # fmt: skip
 def test_axe_finds_nothing_wrong(browser, served, path, width, dark):
     """Rules for screen readers, contrast and the like (Deque's axe-core)."""

@@ -561,11 +561,17 @@ async def compare(service: Service, request: Request, client: Client) -> Respons
         confidence: Any = float(text)
     except ValueError:
         confidence = text
+    return answer(await compared(service, name, confidence))
+
+
+async def compared(service: Service, name: str, confidence: Any) -> Comparison:
+    """What the policy saves next to the rule held back."""
 
     def read(router: Router) -> Comparison:
         return Comparison(**router.history.compare(confidence).to_json())
 
-    return answer(await service.games.with_game(name, lambda game: service.games.thread(read, game.router)))
+    found: Comparison = await service.games.with_game(name, lambda game: service.games.thread(read, game.router))
+    return found
 
 
 @operation("GET", "/v1/games/{name}/changes", "read", "Settings that were changed", answers=((200, ChangeList),))

@@ -31,7 +31,7 @@ from holdfast.report.markup import Html, element, joined
 from holdfast.report.palette import looks
 from holdfast.service import views
 from holdfast.service.access import COOKIE, Client
-from holdfast.service.api import NAME, Operation, change_game, replayed, segment
+from holdfast.service.api import NAME, Operation, change_game, compared, replayed, segment
 from holdfast.service.course import Lines
 from holdfast.service.messages import Changes, GameLine, GameView
 from holdfast.service.problems import Refused, status_of
@@ -184,7 +184,7 @@ async def show_game(service: Service, request: Request, client: Client) -> Respo
         element("section", element("h2", "Arm held"), _lanes(board)),
         element(
             "div",
-            _chart("Cost so far", "cost", _about_cost(board)),
+            _chart("Cost so far", "cost", joined(_about_cost(board), _link_to_comparison(view, home))),
             _chart("Drawn with probability", "drawn", _about_draws(board["lines"])),
             class_="two",
         ),
@@ -287,6 +287,13 @@ def _about_cost(board: dict[str, Any]) -> Html:
     if not lines.whole:
         words += [f"Earlier rounds than {number(lines.rounds[0])} are being added up."]
     return _caption("cost", " ".join(words))
+
+
+def _link_to_comparison(view: GameView, home: str) -> Html:
+    """For games with a rule to compare with. Not on the page itself: it reads all blocks."""
+    if not 0.0 < view.holdback < 1.0:
+        return joined()
+    return element("p", element("a", "What does the policy save next to your rule?", href=f"{home}/compare"))
 
 
 def _about_draws(lines: Lines | None) -> Html:
@@ -487,6 +494,27 @@ async def change(service: Service, request: Request, client: Client) -> Response
     return page(title, element("h1", title), words, meaning, form_shown, crumbs=crumbs, client=client)
 
 
+async def show_comparison(service: Service, request: Request, client: Client) -> Response:
+    """The policy next to the rule held back."""
+    name = segment(request, NAME)
+    home = f"/games/{quote(name, safe='')}"
+    found = await compared(service, name, 0.95)
+    title = f"The policy of {name} next to your rule"
+    rows = [
+        ["by the policy", number(found.units - found.held_back)],
+        ["by your rule", number(found.held_back)],
+        ["not all told yet", number(found.open)],
+    ]
+    parts = [
+        element("h1", title),
+        element("p", f"The policy: {found.words}.", class_="why"),
+        _listing(["", "blocks or conversations"], rows, "units"),
+        element("p", "The interval has a level of 95 %, however often one looks.", class_="quiet"),
+        element("p", element("a", "Back to the game", href=home)),
+    ]
+    return page(title, *parts, crumbs=element("a", name, href=home, class_="crumb"), client=client)
+
+
 def _cost_wanted(form: dict[str, str]) -> dict[str, Any]:
     try:
         return {"switching_cost": float(form["cost"])}
@@ -583,6 +611,7 @@ async def asset(service: Service, request: Request, client: Client) -> Response:
 OPERATIONS = [
     Operation("GET", "/", show_list, "read", "The list of games", page=True),
     Operation("GET", "/games/{name}", show_game, "read", "One game", page=True),
+    Operation("GET", "/games/{name}/compare", show_comparison, "read", "The policy next to your rule", page=True),
     Operation("POST", "/games/{name}/change", change, "admin", "Change λ, pause or pin an arm", page=True),
     Operation("GET", "/login", show_login, None, "Sign in", page=True),
     Operation("POST", "/login", login, None, "Sign in", page=True),
