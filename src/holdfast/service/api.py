@@ -6,17 +6,14 @@ import asyncio
 import math
 import tempfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from dataclasses import dataclass
-from functools import cache, partial
+from collections.abc import AsyncIterator, Awaitable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote
 
-import msgspec
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from holdfast.checks import one_of, whole_number
+from holdfast.checks import one_of
 from holdfast.decisions import Router
 from holdfast.decisions.changes import wish
 from holdfast.decisions.core import View
@@ -61,119 +58,28 @@ from holdfast.service.messages import (
     Verdict,
     Verdicts,
 )
+from holdfast.service.operations import (
+    ID,
+    JSON,
+    NAME,
+    OPERATIONS as OPERATIONS,
+    answer,
+    body_of,
+    idempotency_key,
+    number_in,
+    operation,
+    segment,
+)
 from holdfast.service.problems import Refused, problem_of, status_of
 
 if TYPE_CHECKING:
     from holdfast.service.app import Service
-
-Handler = Callable[["Service", Request, Client], Awaitable[Response]]
 
 PAGE = 100
 """Games, and blocks, in one answer unless another number is asked for."""
 MOST_ON_PAGE = 1000
 EVENT_SECONDS, HEARTBEAT = 1.0, 15.0
 """How often a game is looked at for its events; how often something is sent though nothing happened."""
-NAME, ID = "name", "id"
-JSON = msgspec.json.Encoder()
-
-
-@dataclass(frozen=True)
-class Operation:
-    """One operation: where it is, who may use it, what it takes and gives."""
-
-    method: str
-    path: str
-    handler: Handler
-    role: str | None
-    summary: str
-    body: type | None = None
-    answers: tuple[tuple[int, Any], ...] = ((200, None),)
-    """By status: a type that JSON carries, media types, or None."""
-    query: tuple[tuple[str, str, bool], ...] = ()
-    """Name, type in JSON, whether it must be given."""
-    headers: tuple[str, ...] = ()
-    page: bool = False
-    """Whether people read it: its errors are pages too."""
-
-
-OPERATIONS: list[Operation] = []
-
-
-def operation(method: str, path: str, role: str | None, summary: str, **more: Any) -> Callable[[Handler], Handler]:
-    """Make a handler known.
-
-    Parameters
-    ----------
-    method, path
-        Where it is.
-    role
-        What a client's token must allow; None: anybody.
-    summary
-        One line for the document.
-    more
-        Further fields of `Operation`.
-    """
-
-    def add(handler: Handler) -> Handler:
-        OPERATIONS.append(Operation(method, path, handler, role, summary, **more))
-        return handler
-
-    return add
-
-
-# ---- reading requests, writing answers
-
-
-def segment(request: Request, name: str) -> str:
-    """A part of the path; routes see it encoded, so that names may have slashes."""
-    try:
-        return unquote(request.path_params[name], errors="strict")
-    except UnicodeDecodeError:
-        raise Refused(400, "the path must be UTF-8, percent-encoded") from None
-
-
-@cache
-def _decoder(kind: type) -> msgspec.json.Decoder[Any]:
-    return msgspec.json.Decoder(kind)
-
-
-async def body_of(service: Service, request: Request, kind: type, *, may_be_empty: bool = False) -> Any:
-    """The body of a request, read within its limits."""
-    data = await service.body(request)
-    if not data and may_be_empty:
-        return kind()
-    media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if media != "application/json":
-        raise Refused(415, "a body must be JSON: Content-Type: application/json")
-    try:
-        return _decoder(kind).decode(data)
-    except msgspec.ValidationError as error:
-        raise Refused(422, f"the body must be as /openapi.json says: {error}") from None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise Refused(400, f"the body must be JSON: {error}") from None
-
-
-def answer(content: Any, status: int = 200) -> Response:
-    """Content as JSON."""
-    return Response(JSON.encode(content), status, media_type="application/json")
-
-
-def _number(request: Request, name: str, default: int, most: int) -> int:
-    text = request.query_params.get(name)
-    if text is None:
-        return default
-    if not (text.isascii() and text.isdigit()) or len(text) > 18:
-        raise InvalidParameter(name, f"must be a whole number from 0 to {most}", text[:40])
-    return whole_number(name, int(text), least=0, most=most)
-
-
-def _key(request: Request) -> str | None:
-    """An idempotency key, which may be any text in UTF-8."""
-    text = request.headers.get("idempotency-key")
-    try:
-        return None if text is None else text.encode("latin-1").decode()
-    except UnicodeDecodeError:
-        raise Refused(400, "Idempotency-Key must be UTF-8") from None
 
 
 def _settings(body: GameSettings) -> dict[str, Any]:
@@ -228,7 +134,7 @@ def policy_from(body: NewGame) -> Policy:
 )
 async def list_games(service: Service, request: Request, client: Client) -> Response:
     """Games by name, after a cursor."""
-    after, limit = request.query_params.get("after", ""), _number(request, "limit", PAGE, MOST_ON_PAGE)
+    after, limit = request.query_params.get("after", ""), number_in(request, "limit", PAGE, MOST_ON_PAGE)
     names = [name for name in await service.games.names() if name > after and client.sees(name)]
     lines = [await service.line(name) for name in names[:limit]]
     return answer(GameList(lines, names[limit - 1] if 0 < limit < len(names) else None))
@@ -365,7 +271,7 @@ async def post_decisions(service: Service, request: Request, client: Client) -> 
     """Ask."""
     name = segment(request, NAME)
     body = await body_of(service, request, Asked, may_be_empty=True)
-    key = _key(request) or body.request
+    key = idempotency_key(request) or body.request
 
     def ask(game: Game) -> Awaitable[Any]:
         call = game.router.ask_call(
@@ -394,7 +300,7 @@ async def post_decisions(service: Service, request: Request, client: Client) -> 
 )
 async def open_decisions(service: Service, request: Request, client: Client) -> Response:
     """Decisions that are open; a cursor is the id of a decision."""
-    cursor, limit = request.query_params.get("cursor"), _number(request, "limit", PAGE, MOST_ON_PAGE)
+    cursor, limit = request.query_params.get("cursor"), number_in(request, "limit", PAGE, MOST_ON_PAGE)
 
     def read(transaction: Transaction, setup: Setup) -> DecisionList:
         after = FIRST if cursor is None else setup.ids.parse(cursor)
@@ -485,7 +391,7 @@ async def observe(service: Service, request: Request, client: Client) -> Respons
     at = written_time("at", body.at) if isinstance(body.at, str) else body.at
 
     async def work(game: Game) -> None:
-        router, key = game.router, _key(request) or body.request
+        router, key = game.router, idempotency_key(request) or body.request
         losses = _by_arm(router, body.losses)
         if not isinstance(losses, (dict, list)):
             raise InvalidParameter("losses", "must be numbers by arm, or in the order of the arms", losses)
@@ -531,7 +437,7 @@ async def get_hold(service: Service, request: Request, client: Client) -> Respon
 )
 async def get_blocks(service: Service, request: Request, client: Client) -> Response:
     """Blocks."""
-    cursor, limit = _number(request, "cursor", 0, 2**53), _number(request, "limit", PAGE, MOST_ON_PAGE)
+    cursor, limit = number_in(request, "cursor", 0, 2**53), number_in(request, "limit", PAGE, MOST_ON_PAGE)
 
     def read(transaction: Transaction, setup: Setup) -> BlockList:
         found = [views.block_view(block, setup) for block in transaction.blocks("after", cursor, limit)]

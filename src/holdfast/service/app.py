@@ -26,11 +26,12 @@ from holdfast.errors import BadStore, HoldfastError, StoreError
 from holdfast.number_format import counted
 from holdfast.service import pages, views
 from holdfast.service.access import Access, Client
-from holdfast.service.api import OPERATIONS, Operation, segment
+from holdfast.service.api import OPERATIONS
 from holdfast.service.course import Course
 from holdfast.service.games import Games, only_seen
 from holdfast.service.messages import GameLine
 from holdfast.service.metrics import Metrics
+from holdfast.service.operations import Operation, segment
 from holdfast.service.problems import Refused, response_to
 from holdfast.service.tokens import TokenFile
 

@@ -9,8 +9,9 @@ from typing import Any
 import msgspec
 
 import holdfast
-from holdfast.service.api import OPERATIONS, Operation
+from holdfast.service.api import OPERATIONS
 from holdfast.service.messages import LOSS_SCHEMA, LossIn, Problem
+from holdfast.service.operations import Operation
 
 REF = "#/components/schemas/{name}"
 

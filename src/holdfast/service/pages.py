@@ -31,9 +31,10 @@ from holdfast.report.markup import Html, element, joined
 from holdfast.report.palette import looks
 from holdfast.service import views
 from holdfast.service.access import COOKIE, Client
-from holdfast.service.api import NAME, Operation, change_game, compared, replayed, segment
+from holdfast.service.api import change_game, compared, replayed
 from holdfast.service.course import Lines
 from holdfast.service.messages import Changes, GameLine, GameView
+from holdfast.service.operations import NAME, Operation, segment
 from holdfast.service.problems import Refused, status_of
 
 if TYPE_CHECKING:

@@ -1,0 +1,134 @@
+"""An operation of the service, and how its handler reads a request and writes an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from holdfast.checks import whole_number
+from holdfast.errors import InvalidParameter
+from holdfast.service.access import Client
+from holdfast.service.problems import Refused
+
+if TYPE_CHECKING:
+    from holdfast.service.app import Service
+
+Handler = Callable[["Service", Request, Client], Awaitable[Response]]
+
+NAME, ID = "name", "id"
+JSON = msgspec.json.Encoder()
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One operation: where it is, who may use it, what it takes and gives."""
+
+    method: str
+    path: str
+    handler: Handler
+    role: str | None
+    summary: str
+    body: type | None = None
+    answers: tuple[tuple[int, Any], ...] = ((200, None),)
+    """By status: a type that JSON carries, media types, or None."""
+    query: tuple[tuple[str, str, bool], ...] = ()
+    """Name, type in JSON, whether it must be given."""
+    headers: tuple[str, ...] = ()
+    page: bool = False
+    """Whether people read it: its errors are pages too."""
+
+
+OPERATIONS: list[Operation] = []
+
+
+def operation(method: str, path: str, role: str | None, summary: str, **more: Any) -> Callable[[Handler], Handler]:
+    """Make a handler known.
+
+    Parameters
+    ----------
+    method, path
+        Where it is.
+    role
+        What a client's token must allow; None: anybody.
+    summary
+        One line for the document.
+    more
+        Further fields of `Operation`.
+    """
+
+    def add(handler: Handler) -> Handler:
+        OPERATIONS.append(Operation(method, path, handler, role, summary, **more))
+        return handler
+
+    return add
+
+
+# ---- reading requests, writing answers
+
+
+def segment(request: Request, name: str) -> str:
+    """A part of the path; routes see it encoded, so that names may have slashes."""
+    try:
+        return unquote(request.path_params[name], errors="strict")
+    except UnicodeDecodeError:
+        raise Refused(400, "the path must be UTF-8, percent-encoded") from None
+
+
+@cache
+def _decoder(kind: type) -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(kind)
+
+
+async def body_of(service: Service, request: Request, kind: type, *, may_be_empty: bool = False) -> Any:
+    """The body of a request, read within its limits."""
+    data = await service.body(request)
+    if not data and may_be_empty:
+        return kind()
+    media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media != "application/json":
+        raise Refused(415, "a body must be JSON: Content-Type: application/json")
+    try:
+        return _decoder(kind).decode(data)
+    except msgspec.ValidationError as error:
+        raise Refused(422, f"the body must be as /openapi.json says: {error}") from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise Refused(400, f"the body must be JSON: {error}") from None
+
+
+def answer(content: Any, status: int = 200) -> Response:
+    """Content as JSON."""
+    return Response(JSON.encode(content), status, media_type="application/json")
+
+
+def number_in(request: Request, name: str, default: int, most: int) -> int:
+    """A number in the query.
+
+    Parameters
+    ----------
+    request, name
+        Where it is, and as what.
+    default, most
+        If there is none; the largest that is allowed.
+    """
+    text = request.query_params.get(name)
+    if text is None:
+        return default
+    if not (text.isascii() and text.isdigit()) or len(text) > 18:
+        raise InvalidParameter(name, f"must be a whole number from 0 to {most}", text[:40])
+    return whole_number(name, int(text), least=0, most=most)
+
+
+def idempotency_key(request: Request) -> str | None:
+    """An idempotency key, which may be any text in UTF-8."""
+    text = request.headers.get("idempotency-key")
+    try:
+        return None if text is None else text.encode("latin-1").decode()
+    except UnicodeDecodeError:
+        raise Refused(400, "Idempotency-Key must be UTF-8") from None
