@@ -57,7 +57,7 @@ def test_several_processes_may_begin_it(lasting_place):
 
 
 def test_threads_share_one_router(place):
-    router = place.open(policy=SWITCH, seed=1)
+    router = place.open(policy=SWITCH, seed=1, patience="forever")  # a thread may be held up for long
     ids: list[str] = []
 
     def decide_some():
