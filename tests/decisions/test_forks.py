@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 
 
 def test_a_fork_while_threads_decide_leaves_no_child_waiting(place):
-    router = place.open(policy=SWITCH, seed=1)
+    router = place.open(policy=SWITCH, seed=1, patience="forever")
     over = threading.Event()
 
     def decide():
@@ -98,7 +98,7 @@ def test_what_a_child_is_acknowledged_stays_when_the_parent_closes(lasting_place
 def test_children_of_a_process_with_threads_find_the_file_whole(folder):
     """Forks, closes and calls at once: no call fails, and every acknowledged loss is there."""
     url = f"sqlite:///{folder}/g.db"
-    routers = [hf.open(url, f"game {i}", SWITCH, seed=i) for i in range(8)]
+    routers = [hf.open(url, f"game {i}", SWITCH, seed=i, patience="forever") for i in range(8)]
     over = threading.Event()
     told = [0] * 4
     errors = []

@@ -97,7 +97,7 @@ def test_the_log_and_the_history_are_those_of_the_store(place, folder):
 
 
 def test_many_threads_share_a_router(place):
-    router = place.open(policy=contract.SWITCH, seed=1)
+    router = place.open(policy=contract.SWITCH, seed=1, patience="forever")
     ids: list[str] = []
 
     def work() -> None:
