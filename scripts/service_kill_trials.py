@@ -164,7 +164,10 @@ def play(
     for thread in threads:
         thread.start()
     for trial in range(trials):
+        before, latest = len(notes.asked), time.monotonic() + 20.0
         time.sleep(chance.uniform(0.05, 0.6))
+        while trial % 2 and len(notes.asked) == before and time.monotonic() < latest:
+            time.sleep(0.02)  # on a busy machine nothing would ever be acknowledged between two kills
         if kill == "server":
             victim = trial % servers
             running[victim].kill()

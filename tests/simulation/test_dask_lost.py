@@ -18,7 +18,7 @@ from holdfast.simulation.backends.dask import DaskCluster
 
 pytestmark = pytest.mark.slow
 
-pytest.importorskip("distributed")
+distributed = pytest.importorskip("distributed")
 
 LOSSES = hf.Bernoulli.with_gap(4, 0.2)
 SETTINGS = {"horizon": 300_000, "switching_cost": 0.3, "seed": 3, "checkpoints": 3, "replications": 320}
@@ -119,6 +119,8 @@ class Killing(DaskCluster):
 
 
 def check_lost(machines, victim, message):
+    with distributed.Client(machines.address, set_as_default=False) as client:
+        client.wait_for_workers(1, timeout=60)  # a busy machine may need longer than the run would wait
     lost = Killing(machines.address, patience=2.0, answer_within=2.0)
     lost.victim = victim
     began = time.monotonic()
