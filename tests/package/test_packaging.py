@@ -100,3 +100,13 @@ def test_no_file_names_a_package_registry():
     named = ["pyproject.toml", "CITATION.cff", "README.md", "Makefile", "conda/recipe.yaml", "docs/conf.py"]
     for path in [*(ROOT / name for name in named), *WORKFLOWS, *(ROOT / "docs").glob("*.md")]:
         assert not re.search(r"pypi\.org|pythonhosted|anaconda\.org", path.read_text(encoding="utf-8")), path.name
+
+
+def test_the_page_of_the_package_has_no_link_into_a_folder():
+    from hatchling.metadata.core import ProjectMetadata
+    from hatchling.plugin.manager import PluginManager
+
+    shown = ProjectMetadata(str(ROOT), PluginManager()).core.readme
+    targets = re.findall(r"\]\(([^)]+)\)", shown)
+    assert len(targets) > 10
+    assert all(target.startswith(PROJECT["project"]["urls"]["Source"]) for target in targets)
