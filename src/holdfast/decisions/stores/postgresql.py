@@ -2,7 +2,7 @@
 
 Every change locks the row of the game's head, so that one writer at a time sees the game as it is. What a change reads
 first is one message, and what it writes is one message with the commit: two round trips. All that the promises need is
-set inside the transaction (``set_config(..., true)``), so that poolers such as PgBouncer do not matter.
+set inside the transaction (``SET LOCAL``), so that poolers such as PgBouncer do not matter.
 """
 
 from __future__ import annotations
@@ -79,10 +79,10 @@ WORDS = {
 
 BEGIN = (
     "BEGIN ISOLATION LEVEL READ COMMITTED",
-    "SELECT set_config('synchronous_commit', 'on', true), set_config('lock_timeout', ?, true), "
-    "set_config('idle_in_transaction_session_timeout', '60s', true)",
+    "SET LOCAL synchronous_commit = 'on'",
+    "SET LOCAL idle_in_transaction_session_timeout = '60s'",
 )
-LOOK = ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", "SELECT set_config('lock_timeout', ?, true)")
+LOOK = ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",)
 
 
 class PostgresTransaction(Transaction):
@@ -97,8 +97,8 @@ class PostgresTransaction(Transaction):
 
     def begin(self, writing: bool, lock_timeout: float) -> None:
         """Begin, with the next message."""
-        first, second = BEGIN if writing else LOOK
-        self._waiting += [(first, ()), (second, (f"{max(int(lock_timeout * 1000), 1)}ms",))]
+        self._waiting += [(sql, ()) for sql in (BEGIN if writing else LOOK)]
+        self._waiting.append(("SET LOCAL lock_timeout = ?", (f"{max(int(lock_timeout * 1000), 1)}ms",)))
 
     def fetch_each(self, queries: Sequence[tuple[str, Sequence[Any]]]) -> list[list[tuple[Any, ...]]]:
         """Write what waits and read what several queries find, in one message."""
