@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -70,6 +71,35 @@ class Web:
             except (TimeoutError, ConnectionError):
                 pass
             return found
+
+
+class Events:
+    """A stream of a game's events."""
+
+    def __init__(self, web: Web, game: str, token: str | None = None) -> None:
+        self.seen: list[Any] = []
+        self._wire = socket.create_connection(("127.0.0.1", web.port), timeout=20)
+        shown = "" if token is None else f"authorization: Bearer {token}\r\n"
+        self._wire.sendall(f"GET {game}/events HTTP/1.1\r\nhost: 127.0.0.1\r\n{shown}\r\n".encode())
+        self._file = self._wire.makefile("rb")
+
+    def __enter__(self) -> "Events":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._file.close()
+        self._wire.close()
+
+    def until(self, wanted: Callable[[Any], bool] = lambda one: True) -> Any:
+        """The next event that is wanted; None where the stream ends before."""
+        for line in self._file:
+            if line.startswith(b"data: "):
+                self.seen.append(json.loads(line[6:]))
+                if wanted(self.seen[-1]):
+                    return self.seen[-1]
+            elif line == b"0\r\n":  # the last piece of an answer in pieces
+                break
+        return None
 
 
 class InThread:

@@ -9,7 +9,8 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import msgspec
 from starlette.applications import Starlette
@@ -34,6 +35,8 @@ from holdfast.service.metrics import Metrics
 from holdfast.service.operations import Operation, segment
 from holdfast.service.problems import Refused, response_to
 from holdfast.service.tokens import TokenFile
+
+T = TypeVar("T")
 
 LOG = logging.getLogger("holdfast.service")
 AUDIT = logging.getLogger("holdfast.audit")
@@ -131,15 +134,19 @@ class Service:
             known = self._lines[name] = version, views.game_line(transaction, setup, now)
         return known[1]
 
+    async def see(self, name: str, view: Callable[[Transaction, Setup, float], T]) -> T:
+        """A view of a game as it is now."""
+        return await self.games.look(name, partial(view, now=self.clock()))  # type: ignore[call-arg]
+
     async def dashboard(self, name: str) -> dict[str, Any]:
         """What the page of a game shows."""
-        return await self.games.look(name, self._dashboard)
+        return await self.see(name, self._dashboard)
 
-    def _dashboard(self, transaction: Transaction, setup: Setup) -> dict[str, Any]:
+    def _dashboard(self, transaction: Transaction, setup: Setup, now: float) -> dict[str, Any]:
         if len(self._courses) > MOST_COURSES:
             self._courses.clear()
         course = self._courses.setdefault(setup.game.uid, Course())
-        return views.dashboard(course, transaction, setup)
+        return views.dashboard(course, transaction, setup, now)
 
     def refused_loss(self, name: str, error: HoldfastError) -> None:
         """A loss was refused: an operator may want to know."""
@@ -160,7 +167,7 @@ class Service:
         """Where a game stands; many who watch it make one read a second."""
         at, known = self._standing.get(name, (0.0, {}))
         if time.monotonic() - at > 0.9:
-            known = await self.games.look(name, views.standing)
+            known = await self.see(name, views.standing)
             if len(self._standing) > 1000:
                 self._standing.clear()
             self._standing[name] = time.monotonic(), known

@@ -31,9 +31,9 @@ from holdfast.report.markup import Html, element, joined
 from holdfast.report.palette import looks
 from holdfast.service import views
 from holdfast.service.access import COOKIE, Client
-from holdfast.service.api import change_game, compared, replayed
+from holdfast.service.api import change_game, changes_on_page, compared, replayed
 from holdfast.service.course import Lines
-from holdfast.service.messages import Changes, GameLine, GameView
+from holdfast.service.messages import Changes, ChangeView, GameLine, GameView
 from holdfast.service.operations import NAME, Operation, segment
 from holdfast.service.problems import Refused, status_of
 
@@ -102,7 +102,7 @@ def ago(seconds: float | None) -> str:
 def _moment(at: float | None, now: float) -> Html:
     if at is None:
         return Html("–")
-    exact = datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    exact = f"{_written(at)} UTC"
     return element("time", ago(now - at), datetime=exact, title=exact)
 
 
@@ -174,7 +174,7 @@ def _row(line: GameLine, now: float) -> list[str]:
 async def show_game(service: Service, request: Request, client: Client) -> Response:
     """One game."""
     name = segment(request, NAME)
-    view = await service.games.look(name, views.game_view)
+    view = await service.see(name, views.game_view)
     board = await service.dashboard(name)
     line = await service.line(name)
     home = f"/games/{quote(name, safe='')}"
@@ -193,6 +193,7 @@ async def show_game(service: Service, request: Request, client: Client) -> Respo
         element("section", element("h2", "How late losses come"), _lateness(board["lateness"])),
         element("section", element("h2", "Switching cost λ"), _change_cost(view, client, home)),
         element("section", element("h2", "Pause or pin an arm"), _change_arms(view, client, home)),
+        element("section", element("h2", "Last changes"), _last_changes(board["changes"], home)),
     ]
     return page(name, *parts, crumbs=element("span", name, class_="crumb"), client=client)
 
@@ -441,7 +442,11 @@ def _change_arms(view: GameView, client: Client, home: str) -> Html:
 
 
 def _until(end: float | None) -> str:
-    return "" if end is None else f" until {datetime.fromtimestamp(end, UTC):%Y-%m-%d %H:%M:%S UTC}"
+    return "" if end is None else f" until {_written(end)} UTC"
+
+
+def _written(at: float) -> str:
+    return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M:%S}"
 
 
 # ---- changes: shown first, then made
@@ -464,7 +469,7 @@ async def change(service: Service, request: Request, client: Client) -> Response
     reason = form.get("reason", "").strip()
     if not reason:
         raise Refused(422, "a change needs a reason")
-    view = await service.games.look(name, views.game_view)
+    view = await service.see(name, views.game_view)
     wanted = _cost_wanted(form) if "cost" in form else _act_wanted(form, view)
     if form.get("confirmed") == "yes":
         await change_game(service, client, name, Changes(**wanted, reason=reason))
@@ -514,6 +519,44 @@ async def show_comparison(service: Service, request: Request, client: Client) ->
         element("p", element("a", "Back to the game", href=home)),
     ]
     return page(title, *parts, crumbs=element("a", name, href=home, class_="crumb"), client=client)
+
+
+def _last_changes(changes: list[ChangeView], home: str) -> Html:
+    if not changes:
+        return element("p", "Nothing was changed yet.", class_="empty", id="changes", data_live="yes")
+    every = element("p", element("a", "All changes", href=f"{home}/changes"))
+    return element("div", _table_of_changes(changes), every, id="changes", data_live="yes")
+
+
+def _table_of_changes(changes: list[ChangeView]) -> Html:
+    rows = [[_written(one.at), _changed(one), one.reason or "–"] for one in changes]
+    return _listing(["when (UTC)", "what", "why"], rows, "table-of-changes", numeric=3)
+
+
+def _changed(change: ChangeView) -> str:
+    """What was changed, in words."""
+    if change.kind != "settings":
+        arm = "" if change.detail["arm"] is None else f" {change.detail['arm']}"
+        return f"{change.kind}{arm}{_until(change.detail['until'])}"
+    return "; ".join(f"{name}: {_value(was)} → {_value(now)}" for name, (was, now) in change.detail.items())
+
+
+def _value(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+async def show_changes(service: Service, request: Request, client: Client) -> Response:
+    """All changes, in order, in pages."""
+    name = segment(request, NAME)
+    home = f"/games/{quote(name, safe='')}"
+    found = await changes_on_page(service, request)
+    title = f"Changes of {name}"
+    table = _table_of_changes(found.changes) if found.changes else element("p", "There are no more.", class_="empty")
+    later = f"{home}/changes?cursor={found.next}"
+    more = Html("") if found.next is None else element("p", element("a", "Later ones", href=later))
+    back = element("p", element("a", "Back to the game", href=home))
+    crumbs = element("a", name, href=home, class_="crumb")
+    return page(title, element("h1", title), table, more, back, crumbs=crumbs, client=client)
 
 
 def _cost_wanted(form: dict[str, str]) -> dict[str, Any]:
@@ -613,6 +656,7 @@ OPERATIONS = [
     Operation("GET", "/", show_list, "read", "The list of games", page=True),
     Operation("GET", "/games/{name}", show_game, "read", "One game", page=True),
     Operation("GET", "/games/{name}/compare", show_comparison, "read", "The policy next to your rule", page=True),
+    Operation("GET", "/games/{name}/changes", show_changes, "read", "All changes", page=True),
     Operation("POST", "/games/{name}/change", change, "admin", "Change λ, pause or pin an arm", page=True),
     Operation("GET", "/login", show_login, None, "Sign in", page=True),
     Operation("POST", "/login", login, None, "Sign in", page=True),

@@ -125,11 +125,13 @@
   const stream = document.querySelector("[data-events]");
   if (stream) {
     const source = new EventSource(stream.dataset.events);
-    let seen = stream.dataset.revision;
+    let seen = null;
     source.onopen = () => say("live", false);
     source.onerror = () => say("not connected", true);
     source.onmessage = (event) => {
-      if (event.lastEventId !== seen) { seen = event.lastEventId; refresh(); }
+      const known = seen === null ? event.lastEventId === stream.dataset.revision : event.data === seen;
+      seen = event.data;
+      if (!known) refresh();
     };
   } else if (document.querySelector("[data-every]")) {
     setInterval(refresh, 5000);
