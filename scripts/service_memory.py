@@ -35,9 +35,10 @@ MIB = 1 << 20
 
 
 def memory(process: int) -> dict[str, float]:
-    """MiB that a process has in memory: all of it, and with its share of what others use too."""
+    """MiB that a process has in memory: all, with its share only of what others use too, and without files."""
     found = dict(re.findall(r"^(\w+): +(\d+) kB$", Path(f"/proc/{process}/smaps_rollup").read_text(), re.MULTILINE))
-    return {"RSS": int(found["Rss"]) / 1024, "PSS": int(found["Pss"]) / 1024}
+    kinds = {"RSS": "Rss", "PSS": "Pss", "allocated": "Anonymous"}
+    return {name: int(found[kind]) / 1024 for name, kind in kinds.items()}
 
 
 def renderers(driver: int) -> list[int]:

@@ -150,6 +150,22 @@ def test_slow_clients_do_not_keep_their_place(tmp_path, monkeypatch):
         assert web("GET", "/healthz").status == 200
 
 
+def test_who_takes_no_answer_is_cut_off(tmp_path, monkeypatch):
+    """Though the server has far more to send than the connection holds; one who takes some of it is not."""
+    monkeypatch.setattr(server, "READ_SECONDS", 0.3)
+    app = InThread(f"sqlite:///{tmp_path}/games.db")
+    with app as web, socket.socket() as lazy, socket.socket() as slow:
+        for wire in (lazy, slow):
+            wire.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            wire.connect(("127.0.0.1", web.port))
+            wire.sendall(b"GET /assets/uplot.min.js HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n" * 300)
+        for _ in range(20):
+            slow.recv(1 << 18)
+            time.sleep(0.1)
+        (left,) = app.connections
+        assert left.client[1] == slow.getsockname()[1]
+
+
 def test_thousands_of_random_requests_leave_the_server_well(web):
     seen = service_fuzz.play(web.port, 2000)
     assert seen[200] > 500

@@ -7,7 +7,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,7 +14,7 @@ from typing import Any, NamedTuple
 import uvicorn
 
 import holdfast as hf
-from holdfast.service.app import Limits, make_app
+from holdfast.service.app import Limits, Service, make_app
 from holdfast.service.server import Protocol, Server, listening_at
 from holdfast.service.tokens import TokenFile
 
@@ -105,8 +104,8 @@ class Events:
 class InThread:
     """A server in a thread of this process."""
 
-    def __init__(self, url: str, tokens: Path | None = None, limits: Limits | None = None, clock: Any = time.time):
-        self._app = make_app(url, tokens=TokenFile(tokens) if tokens else None, limits=limits, clock=clock)
+    def __init__(self, url: str, tokens: Path | None = None, limits: Limits | None = None, **options: Any):
+        self._app = make_app(url, tokens=TokenFile(tokens) if tokens else None, limits=limits, **options)
 
     def __enter__(self) -> Web:
         config = uvicorn.Config(self._app, http=Protocol, ws="none", lifespan="on", log_config=None, access_log=False)
@@ -116,6 +115,17 @@ class InThread:
         self._thread.start()
         assert ready.wait(60)
         return Web(self._socket.getsockname()[1])
+
+    @property
+    def service(self) -> Service:
+        """What its handlers share."""
+        found: Service = self._server.lifespan.state["service"]
+        return found
+
+    @property
+    def connections(self) -> list[Any]:
+        """Those that are open."""
+        return list(self._server.server_state.connections)
 
     def __exit__(self, *error: object) -> None:
         self._server.should_exit = True

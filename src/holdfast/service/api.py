@@ -634,4 +634,4 @@ async def openapi(service: Service, request: Request, client: Client) -> Respons
     """The OpenAPI document."""
     from holdfast.service.openapi import document
 
-    return answer(document())
+    return answer(document(service.root))

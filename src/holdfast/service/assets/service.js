@@ -124,15 +124,21 @@
 
   const stream = document.querySelector("[data-events]");
   if (stream) {
-    const source = new EventSource(stream.dataset.events);
     let seen = null;
-    source.onopen = () => say("live", false);
-    source.onerror = () => say("not connected", true);
-    source.onmessage = (event) => {
-      const known = seen === null ? event.lastEventId === stream.dataset.revision : event.data === seen;
-      seen = event.data;
-      if (!known) refresh();
+    const listen = () => {
+      const source = new EventSource(stream.dataset.events);
+      source.onopen = () => say("live", false);
+      source.onerror = () => {
+        say("not connected", true);
+        if (source.readyState === EventSource.CLOSED) setTimeout(listen, 3000); // a proxy said so: browsers give up
+      };
+      source.onmessage = (event) => {
+        const known = seen === null ? event.lastEventId === stream.dataset.revision : event.data === seen;
+        seen = event.data;
+        if (!known) refresh();
+      };
     };
+    listen();
   } else if (document.querySelector("[data-every]")) {
     setInterval(refresh, 5000);
   }
