@@ -155,6 +155,10 @@ def test_long_names_fit_a_phone(browser, tmp_path):
         show(browser, web, f"/games/{name}", width=390)
         browser.until(lambda: drawn(browser), "the charts are not drawn")
         assert browser.run(OVERFLOW) <= 0
+        tops = "return [...document.querySelectorAll('.chart')].map((e) => e.getBoundingClientRect())"
+        (_, cost), (drawn_at, _) = [(one["top"], one["bottom"]) for one in browser.run(tops)]
+        legend = browser.run("return document.querySelector('#cost .u-legend').getBoundingClientRect().bottom")
+        assert legend <= cost < drawn_at
         browser.all("form.change input[name=reason]")[1].send_keys(reason)
         browser.run("document.querySelectorAll('form.change')[1].submit()")
         browser.until(lambda: "?" in heading(browser), "there is no question")

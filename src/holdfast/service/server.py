@@ -31,8 +31,8 @@ from holdfast.service.tokens import TokenFile
 
 HEADER_SECONDS = 10.0
 """In which the headers of a request must come."""
-READ_SECONDS = 60.0
-"""In which a client must take some of an answer."""
+READ_SECONDS = 300.0
+"""In which a client must take some of an answer. Long, because the system has megabytes of it too."""
 MOST_HEADERS = 32_768
 """Bytes before the headers of a request are complete."""
 GRACE = 15

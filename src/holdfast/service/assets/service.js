@@ -32,6 +32,9 @@
     ];
   }
 
+  // Without the legend, which may have many names.
+  const size = (place) => ({ width: place.clientWidth, height: parseFloat(getComputedStyle(place).minHeight) });
+
   function draw(id, label, series, rows, range) {
     const place = document.getElementById(id);
     if (!place || !rows[0].length) return;
@@ -42,7 +45,7 @@
     }
     if (made) made.destroy();
     const options = {
-      width: place.clientWidth, height: place.clientHeight, axes: axes(label),
+      ...size(place), axes: axes(label),
       scales: { x: { time: false }, y: range ? { range } : {} },
       series: [{ label: "round", value: (_, value) => short(value) }, ...series],
       legend: { live: true, markers: { dash: (chart, i) => (chart.series[i].dash ? "dashed" : "solid") } }, cursor: { points: { size: 6 } },
@@ -79,7 +82,7 @@
   addEventListener("resize", () => {
     for (const [id, chart] of Object.entries(charts)) {
       const place = document.getElementById(id);
-      chart.setSize({ width: place.clientWidth, height: place.clientHeight });
+      chart.setSize(size(place));
     }
   });
 
