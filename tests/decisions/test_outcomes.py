@@ -1,6 +1,5 @@
 """What is reported instead of a loss: measures by a scale, errors, rewards."""
 
-import json
 import sqlite3
 
 import pytest
@@ -113,10 +112,9 @@ def test_a_scale_that_was_changed_counts_for_all_processes_at_once(place):
     router.change(scale=hf.Scale(latency=(0.0, 1.0), error=0.5))
     assert other.tell(second.id, error=True).new
     assert told(router) == [0.9, 0.5]
-    with router.store.transaction(1, writing=False) as stored:
-        changes = stored.changes()
-    assert changes[0].reason == "seconds from now on"
-    assert json.loads(changes[0].detail) == {"scale": [None, SCALE.settings()]}
+    change = router.history.changes[0]
+    assert change["reason"] == "seconds from now on"
+    assert change["detail"] == {"scale": [None, SCALE.settings()]}
 
 
 def test_a_scale_must_be_one_and_losses_from_0_to_1(place):

@@ -3,7 +3,6 @@
 import io
 import json
 import re
-import socket
 import threading
 import time
 
@@ -11,7 +10,7 @@ import msgspec
 import polars as pl
 import pytest
 import service_schema
-from service import GAME, InThread, ask, opened, problem
+from service import GAME, Events, InThread, ask, opened, problem
 
 import holdfast as hf
 from holdfast.decisions.executor import Call
@@ -268,6 +267,70 @@ def test_open_decisions_come_in_pages(web, game):
     problem(web("GET", f"{game}/decisions?limit=1001"), 422, hf.InvalidParameter)
 
 
+def test_changes_come_in_pages(tmp_path):
+    """Also over a remote router and on pages; another game's changes are not among them."""
+    with InThread(f"sqlite:///{tmp_path}/games.db") as web:
+        games = [f"/v1/games/{name}" for name in ("one", "two")]
+        for game in games:
+            web("PUT", game, GAME)
+        for number in range(1, 104):
+            for game in games:
+                web("PATCH", game, {"switching_cost": number, "reason": f"{game[-3:]} {number}"})
+        reasons = [f"one {number}" for number in range(1, 104)]
+        for limit in (1, 50, 103, 104):
+            found, cursor, pages = [], 0, 0
+            while cursor is not None:
+                part = web("GET", f"{games[0]}/changes?limit={limit}&cursor={cursor}").json
+                found += [one["reason"] for one in part["changes"]]
+                cursor, pages = part["next"], pages + 1
+            assert found == reasons
+            assert pages == -(-103 // limit)
+        assert len(web("GET", f"{games[0]}/changes").json["changes"]) == 100
+        problem(web("GET", f"{games[0]}/changes?limit=1001"), 422, hf.InvalidParameter)
+        with hf.open(web.url, "one") as router:
+            assert [one["reason"] for one in router.history.changes] == reasons
+        home = web("GET", "/games/one").body.decode()
+        assert [f"one {number}" in home for number in range(98, 104)] == [False] + [True] * 5
+        assert "switching_cost: 102.0 → 103.0" in home
+        first = web("GET", "/games/one/changes").body.decode()
+        assert "one 100<" in first
+        assert "one 101<" not in first
+        later = web("GET", re.search(r"/games/one/changes\?cursor=\d+", first)[0]).body.decode()
+        assert "one 101<" in later
+        assert "one 103<" in later
+        assert "?cursor=" not in later
+
+
+def test_a_pause_or_pin_that_is_over_is_not_shown(tmp_path):
+    """Though nobody has asked since, so that the store has not seen the time."""
+    now = [1_800_000_000.0]
+    with InThread(f"sqlite:///{tmp_path}/games.db", clock=lambda: now[0]) as web:
+        game = "/v1/games/g"
+        web("PUT", game, GAME)
+        (held,) = ask(web, game)
+        other = next(arm for arm in GAME["arms"] if arm != held["arm"])
+        with Events(web, game) as events:
+            web("PATCH", game, {"pause": held["arm"], "until": "10m"})
+            web("PATCH", game, {"pin": other, "until": "20m"})
+            shown = web("GET", game).json
+            assert [one["arm"] for one in shown["paused"]] == [held["arm"]]
+            assert shown["pinned"] == other
+            assert "pinned" in web("GET", f"{game}/hold").json["why"]
+            assert events.until(lambda one: one["pinned"] == other)["paused"] == shown["paused"]
+            revision = shown["revision"]
+            now[0] += 601
+            assert web("GET", game).json["paused"] == []
+            assert web("GET", game).json["pinned"] == other
+            assert events.until(lambda one: one["paused"] == [])["revision"] == revision
+            now[0] += 600
+            assert web("GET", game).json["pinned"] is None
+            assert "it is certain to stay" in web("GET", f"{game}/hold").json["why"]
+            page = web("GET", "/games/g").body.decode()
+            assert "No arm is paused or pinned." in page
+            assert "20 min ago" in page  # since its last block began
+            assert events.until(lambda one: one["pinned"] is None)["revision"] == revision
+
+
 def test_games_come_in_pages(tmp_path):
     with InThread(f"sqlite:///{tmp_path}/games.db") as web:
         for i in range(5):
@@ -310,17 +373,10 @@ def test_replay_says_what_each_arm_would_have_cost(web, game):
 @pytest.mark.slow
 def test_events_tell_what_changes(web, game):
     ask(web, game)
-    with socket.create_connection(("127.0.0.1", web.port), timeout=20) as wire:
-        wire.sendall(f"GET {game}/events HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n".encode())
-        found = b""
-        while found.count(b"data: ") < 1:
-            found += wire.recv(4096)
+    with Events(web, game) as events:
+        assert events.until()["rounds"] == 1
         ask(web, game)
-        while found.count(b"data: ") < 2:
-            found += wire.recv(4096)
-    assert b"content-type: text/event-stream" in found
-    sent = [json.loads(line[6:]) for line in found.split(b"\n") if line.startswith(b"data: ")]
-    assert [one["rounds"] for one in sent] == [1, 2]
+        assert events.until()["rounds"] == 2
     problem(web("GET", "/v1/games/nobody/events"), 404, hf.UnknownGame)
 
 

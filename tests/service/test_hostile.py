@@ -150,6 +150,23 @@ def test_slow_clients_do_not_keep_their_place(tmp_path, monkeypatch):
         assert web("GET", "/healthz").status == 200
 
 
+def test_who_takes_no_answer_is_cut_off(tmp_path, monkeypatch):
+    """Though the server has far more to send than the connection holds; one who takes some of it is not."""
+    monkeypatch.setattr(server, "READ_SECONDS", 0.3)
+    app = InThread(f"sqlite:///{tmp_path}/games.db")
+    with app as web, socket.socket() as lazy, socket.socket() as slow:
+        for wire in (lazy, slow):
+            wire.connect(("127.0.0.1", web.port))
+            wire.sendall(b"GET /assets/uplot.min.js HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n" * 1000)
+        taken = len(slow.recv(1)) + len(lazy.recv(1))
+        while len(app.connections) > 1:
+            taken += len(slow.recv(1 << 19, socket.MSG_WAITALL))
+            time.sleep(0.05)
+        assert taken < 30e6
+        (left,) = app.connections
+        assert left.client[1] == slow.getsockname()[1]
+
+
 def test_thousands_of_random_requests_leave_the_server_well(web):
     seen = service_fuzz.play(web.port, 2000)
     assert seen[200] > 500

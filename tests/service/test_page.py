@@ -7,9 +7,10 @@ from types import SimpleNamespace
 
 import pytest
 from chromium import Browser
-from service import InThread, Web
+from service import GAME, InThread, Web
 
 import holdfast as hf
+from holdfast.service.problems import Refused
 
 pytestmark = pytest.mark.slow
 
@@ -114,6 +115,54 @@ def test_what_happens_is_shown_while_it_happens(browser, served):
     assert served("POST", "/v1/games/chat/decisions", {"n": 7}).status == 200
     browser.until(lambda: figure(browser, "rounds") == f"{before + 7:,}", "the page does not follow")
     assert drawn(browser)
+
+
+def test_a_page_is_live_again_after_a_proxy_has_refused_its_stream(browser, tmp_path, monkeypatch):
+    """As with 502 during a restart, after which browsers do not try again by themselves."""
+    app = InThread(f"sqlite:///{tmp_path}/games.db")
+    with app as web:
+        web("PUT", "/v1/games/g", GAME)
+        show(browser, web, "/games/g")
+        state = "return document.getElementById('live-state').textContent"
+        browser.until(lambda: browser.run(state) == "live", "the page is not live")
+        with monkeypatch.context() as patched:
+
+            async def refused(name):
+                raise Refused(503, "for a moment")
+
+            patched.setattr(app.service, "standing", refused)
+            browser.until(lambda: browser.run(state) == "not connected", "the page does not notice")
+            closed = "503 (Service Unavailable)"
+            browser.until(lambda: closed in str(browser.complaints()), "the stream is not tried again")
+        web("POST", "/v1/games/g/decisions", {"n": 7})
+        browser.until(lambda: figure(browser, "rounds") == "7", "the page does not follow")
+        assert browser.run(state) == "live"
+
+
+def test_long_names_fit_a_phone(browser, tmp_path):
+    """Of games, arms, conversations and reasons, without a place to break them."""
+    name, arms, reason = "n" * 200, ["a" * 190, "b" * 190], "r" * 150
+    with InThread(f"sqlite:///{tmp_path}/games.db") as web:
+        game = f"/v1/games/{name}"
+        assert web("PUT", game, {"policy": "adaptive", "arms": arms, "switching_cost": 0.3}).status == 201
+        web("POST", f"{game}/decisions", {"n": 40, "key": "k" * 200})
+        web("POST", f"{game}/decisions", {"n": 40})
+        assert web("PATCH", game, {"pause": arms[0], "reason": reason}).status == 200
+        assert web("PATCH", game, {"switching_cost": 0.5, "add": ["c" * 190], "reason": reason}).status == 200
+        for path in ("/", f"/games/{name}", f"/games/{name}/changes", f"/games/{'x' * 200}"):
+            show(browser, web, path, width=390)
+            assert browser.run(OVERFLOW) <= 0, path
+        show(browser, web, f"/games/{name}", width=390)
+        browser.until(lambda: drawn(browser), "the charts are not drawn")
+        assert browser.run(OVERFLOW) <= 0
+        tops = "return [...document.querySelectorAll('.chart')].map((e) => e.getBoundingClientRect())"
+        (_, cost), (drawn_at, _) = [(one["top"], one["bottom"]) for one in browser.run(tops)]
+        legend = browser.run("return document.querySelector('#cost .u-legend').getBoundingClientRect().bottom")
+        assert legend <= cost < drawn_at
+        browser.all("form.change input[name=reason]")[1].send_keys(reason)
+        browser.run("document.querySelectorAll('form.change')[1].submit()")
+        browser.until(lambda: "?" in heading(browser), "there is no question")
+        assert browser.run(OVERFLOW) <= 0
 
 
 def test_the_scheme_is_changed_and_remembered(browser, served):

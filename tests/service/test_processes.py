@@ -8,12 +8,14 @@ import socket
 import subprocess
 import sys
 import threading
+import time
+from pathlib import Path
 
 import pytest
 import service_kill_trials
 from places import fresh_schema
 from postgres_server import PrivateServer, binaries
-from service import GAME, InProcess, ask, free_port, opened
+from service import GAME, Events, InProcess, ask, free_port, opened
 
 import holdfast as hf
 
@@ -75,7 +77,15 @@ def test_sigterm_answers_what_was_accepted_and_ends_streams(folder):
         assert len(asked) == len(set(asked)) == stored.rounds, "an accepted request was not answered"
 
 
+def workers(server):
+    """The processes that answer."""
+    process = server.process.pid
+    children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    return {one for one in children if b"spawn_main" in Path(f"/proc/{one}/cmdline").read_bytes()}
+
+
 def test_several_workers_play_one_game_and_count_together(folder):
+    """One that dies is replaced; SIGTERM ends all of them, and their streams."""
     with InProcess(f"sqlite:///{folder}/games.db", "--workers", "2") as server:
         server.web("PUT", "/v1/games/game", GAME)
         ids = [d["id"] for _ in range(40) for d in ask(server.web, "/v1/games/game", 2)]
@@ -84,6 +94,20 @@ def test_several_workers_play_one_game_and_count_together(folder):
         counts = dict(line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#"))
         assert float(counts["holdfast_committed_calls_total"]) == 40
         assert float(counts['holdfast_game_rounds{game="game"}']) == 80
+        first, second = workers(server)
+        os.kill(int(first), signal.SIGKILL)
+        assert all(ask(server.web, "/v1/games/game") for _ in range(20))
+        with Events(server.web, "/v1/games/game") as events:
+            assert events.until()["rounds"] == 100
+            deadline = time.monotonic() + 30
+            while not (new := workers(server) - {first, second}):
+                assert time.monotonic() < deadline
+                time.sleep(0.1)
+            assert server.stop() == 0
+            assert events.until() is None
+    assert not [one for one in (second, *new) if Path(f"/proc/{one}").exists()]
+    said = [json.loads(line).get("message") for line in server.errors.splitlines()]
+    assert f"worker {first} ended, and another one has begun" in said
 
 
 def test_two_servers_on_one_store_play_one_game(folder):

@@ -7,14 +7,14 @@ import socket
 import subprocess
 import sys
 import threading
-import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import uvicorn
 
 import holdfast as hf
-from holdfast.service.app import Limits, make_app
+from holdfast.service.app import Limits, Service, make_app
 from holdfast.service.server import Protocol, Server, listening_at
 from holdfast.service.tokens import TokenFile
 
@@ -72,11 +72,40 @@ class Web:
             return found
 
 
+class Events:
+    """A stream of a game's events."""
+
+    def __init__(self, web: Web, game: str, token: str | None = None) -> None:
+        self.seen: list[Any] = []
+        self._wire = socket.create_connection(("127.0.0.1", web.port), timeout=20)
+        shown = "" if token is None else f"authorization: Bearer {token}\r\n"
+        self._wire.sendall(f"GET {game}/events HTTP/1.1\r\nhost: 127.0.0.1\r\n{shown}\r\n".encode())
+        self._file = self._wire.makefile("rb")
+
+    def __enter__(self) -> "Events":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._file.close()
+        self._wire.close()
+
+    def until(self, wanted: Callable[[Any], bool] = lambda one: True) -> Any:
+        """The next event that is wanted; None where the stream ends before."""
+        for line in self._file:
+            if line.startswith(b"data: "):
+                self.seen.append(json.loads(line[6:]))
+                if wanted(self.seen[-1]):
+                    return self.seen[-1]
+            elif line == b"0\r\n":  # the last piece of an answer in pieces
+                break
+        return None
+
+
 class InThread:
     """A server in a thread of this process."""
 
-    def __init__(self, url: str, tokens: Path | None = None, limits: Limits | None = None, clock: Any = time.time):
-        self._app = make_app(url, tokens=TokenFile(tokens) if tokens else None, limits=limits, clock=clock)
+    def __init__(self, url: str, tokens: Path | None = None, limits: Limits | None = None, **options: Any):
+        self._app = make_app(url, tokens=TokenFile(tokens) if tokens else None, limits=limits, **options)
 
     def __enter__(self) -> Web:
         config = uvicorn.Config(self._app, http=Protocol, ws="none", lifespan="on", log_config=None, access_log=False)
@@ -86,6 +115,17 @@ class InThread:
         self._thread.start()
         assert ready.wait(60)
         return Web(self._socket.getsockname()[1])
+
+    @property
+    def service(self) -> Service:
+        """What its handlers share."""
+        found: Service = self._server.lifespan.state["service"]
+        return found
+
+    @property
+    def connections(self) -> list[Any]:
+        """Those that are open."""
+        return list(self._server.server_state.connections)
 
     def __exit__(self, *error: object) -> None:
         self._server.should_exit = True

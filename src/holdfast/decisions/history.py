@@ -22,7 +22,7 @@ from holdfast.decisions.executor import Call, Executor, stored_state
 from holdfast.decisions.models import BY_RULE, PINNED, Block, Loss
 from holdfast.decisions.settings import long_wait
 from holdfast.decisions.setup import ArmSums, Part, Setup, parts_of, players_of
-from holdfast.decisions.stores.sql import Transaction
+from holdfast.decisions.stores.sql import MOST_COUNT, Transaction
 from holdfast.errors import BadStore, InvalidParameter
 from holdfast.extras import pl
 from holdfast.files import whole_file
@@ -109,9 +109,7 @@ class History:
     @property
     def changes(self) -> list[dict[str, Any]]:
         """Settings that were changed, with time, kind, detail and reason, in order."""
-        found = self._executor.read(lambda transaction, _: transaction.changes())
-        with undamaged("a change of settings"):
-            return [{**change._asdict(), "detail": json.loads(change.detail)} for change in found]
+        return [change for _, change in self._executor.read(lambda transaction, _: changes_of(transaction))]
 
     def blocks(self) -> Iterator[Block]:
         """All blocks that have not been compacted, in order."""
@@ -332,6 +330,15 @@ def _rounds_after(last: int, transaction: Transaction, _: Setup) -> list[tuple[B
 
 def _counted(loss: Loss, block: Block) -> Round:
     return (block.stand_in, "late") if loss.late else (loss.loss, "told")
+
+
+def changes_of(transaction: Transaction, after: int = 0, limit: int = MOST_COUNT) -> list[tuple[int, dict[str, Any]]]:
+    """Changes of settings inside a transaction, each with its number; those after a number."""
+    with undamaged("a change of settings"):
+        return [
+            (number, {**change._asdict(), "detail": json.loads(change.detail)})
+            for number, change in transaction.changes(after, limit)
+        ]
 
 
 def totals_of(transaction: Transaction, setup: Setup) -> Totals:

@@ -93,6 +93,14 @@ class RemoteExecutor:
         self.view = self.send("GET")
         return self.view
 
+    def listed(self, what: str, after: int | str | None = None) -> Iterator[dict[str, Any]]:
+        """All blocks, changes or open decisions, fetched page by page."""
+        path, cursor = f"/{what}?limit={AT_ONCE}", "" if after is None else f"&cursor={after}"
+        while cursor is not None:
+            page = self.send("GET", path + cursor)
+            yield from page[what]
+            cursor = None if page["next"] is None else f"&cursor={page['next']}"
+
     @property
     def setup(self) -> SimpleNamespace:
         """What a router wants to know of the game, as of the last call that looked."""
@@ -191,12 +199,7 @@ class RemoteRouter(Router):
     @property
     def open_decisions(self) -> list[Decision]:
         """Decisions that are open."""
-        found, cursor = [], ""
-        while cursor is not None:
-            page = self._remote.send("GET", f"/decisions?limit={AT_ONCE}{cursor and '&cursor='}{cursor}")
-            found += [Decision(**one) for one in page["decisions"]]
-            cursor = page["next"]
-        return found
+        return [Decision(**one) for one in self._remote.listed("decisions")]
 
     @property
     def paused(self) -> dict[int | str, float]:
@@ -243,8 +246,7 @@ class RemoteHistory(History):
     @property
     def changes(self) -> list[dict[str, Any]]:
         """Settings that were changed."""
-        found: list[dict[str, Any]] = self._remote.send("GET", "/changes")["changes"]
-        return found
+        return list(self._remote.listed("changes"))
 
     def compare(self, confidence: float = 0.95) -> Saving:
         """What the policy saves next to the rule held back."""
@@ -253,19 +255,16 @@ class RemoteHistory(History):
 
     def blocks(self) -> Iterator[Block]:
         """All blocks that have not been compacted, in order."""
-        return self._blocks(self._remote.look()["names"], 0)
+        return self._blocks(0)
 
-    def _blocks(self, names: list[int | str], cursor: int | None) -> Iterator[Block]:
-        while cursor is not None:
-            found = self._remote.send("GET", f"/blocks?cursor={cursor}&limit={AT_ONCE}")
-            for one in found["blocks"]:
-                yield _block(one, names)
-            cursor = found["next"]
+    def _blocks(self, after: int) -> Iterator[Block]:
+        names = self._remote.look()["names"]
+        return (_block(one, names) for one in self._remote.listed("blocks", after))
 
     def recent(self, limit: int) -> list[Block]:
         """The last blocks."""
         begun = self._remote.send("GET", "/summary")["blocks"]
-        return list(self._blocks(self._remote.look()["names"], max(begun - limit, 0)))[-limit:]
+        return list(self._blocks(max(begun - limit, 0)))[-limit:]
 
     @property
     def frame(self) -> pl.DataFrame:

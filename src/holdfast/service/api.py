@@ -18,7 +18,7 @@ from holdfast.decisions import Router
 from holdfast.decisions.changes import wish
 from holdfast.decisions.core import View
 from holdfast.decisions.executor import Call
-from holdfast.decisions.history import History, Totals, totals_of
+from holdfast.decisions.history import History, Totals, changes_of, totals_of
 from holdfast.decisions.ids import checked_name
 from holdfast.decisions.outcomes import with_refused
 from holdfast.decisions.router import FIRST, open_decisions_of
@@ -68,6 +68,7 @@ from holdfast.service.operations import (
     idempotency_key,
     number_in,
     operation,
+    page_of,
     segment,
 )
 from holdfast.service.problems import Refused, problem_of, status_of
@@ -136,8 +137,8 @@ async def list_games(service: Service, request: Request, client: Client) -> Resp
     """Games by name, after a cursor."""
     after, limit = request.query_params.get("after", ""), number_in(request, "limit", PAGE, MOST_ON_PAGE)
     names = [name for name in await service.games.names() if name > after and client.sees(name)]
-    lines = [await service.line(name) for name in names[:limit]]
-    return answer(GameList(lines, names[limit - 1] if 0 < limit < len(names) else None))
+    shown, following = page_of(names, limit, str)
+    return answer(GameList([await service.line(name) for name in shown], following))
 
 
 @operation(
@@ -165,13 +166,13 @@ async def put_game(service: Service, request: Request, client: Client) -> Respon
     new = await service.games.thread(begin)
     if new:
         service.audit(client, "began", name)
-    return answer(await service.games.look(name, views.game_view), 201 if new else 200)
+    return answer(await service.see(name, views.game_view), 201 if new else 200)
 
 
 @operation("GET", "/v1/games/{name}", "read", "One game", answers=((200, GameView),))
 async def get_game(service: Service, request: Request, client: Client) -> Response:
     """What a game plays and where it stands."""
-    return answer(await service.games.look(segment(request, NAME), views.game_view))
+    return answer(await service.see(segment(request, NAME), views.game_view))
 
 
 @operation(
@@ -186,7 +187,7 @@ async def patch_game(service: Service, request: Request, client: Client) -> Resp
     """Change settings."""
     name, body = segment(request, NAME), await body_of(service, request, Changes)
     await change_game(service, client, name, body)
-    return answer(await service.games.look(name, views.game_view))
+    return answer(await service.see(name, views.game_view))
 
 
 async def change_game(service: Service, client: Client, name: str, body: Changes) -> None:
@@ -305,8 +306,8 @@ async def open_decisions(service: Service, request: Request, client: Client) -> 
     def read(transaction: Transaction, setup: Setup) -> DecisionList:
         after = FIRST if cursor is None else setup.ids.parse(cursor)
         found = open_decisions_of(transaction, setup, after, limit + 1)
-        shown = [DecisionView(*one) for one in found[:limit]]
-        return DecisionList(shown, shown[-1].id if 0 < limit < len(found) else None)
+        shown, following = page_of(found, limit, lambda one: one.id)
+        return DecisionList([DecisionView(*one) for one in shown], following)
 
     return answer(await service.games.look(segment(request, NAME), read))
 
@@ -424,7 +425,7 @@ async def settle(service: Service, request: Request, client: Client) -> Response
 @operation("GET", "/v1/games/{name}/hold", "read", "The arm held, and for how many rounds", answers=((200, Hold),))
 async def get_hold(service: Service, request: Request, client: Client) -> Response:
     """The arm held."""
-    return answer(await service.games.look(segment(request, NAME), views.hold))
+    return answer(await service.see(segment(request, NAME), views.hold))
 
 
 @operation(
@@ -440,8 +441,8 @@ async def get_blocks(service: Service, request: Request, client: Client) -> Resp
     cursor, limit = number_in(request, "cursor", 0, 2**53), number_in(request, "limit", PAGE, MOST_ON_PAGE)
 
     def read(transaction: Transaction, setup: Setup) -> BlockList:
-        found = [views.block_view(block, setup) for block in transaction.blocks("after", cursor, limit)]
-        return BlockList(found, found[-1].number if found and len(found) == limit else None)
+        shown, following = page_of(transaction.blocks("after", cursor, limit + 1), limit, lambda one: one.number)
+        return BlockList([views.block_view(block, setup) for block in shown], following)
 
     return answer(await service.games.look(segment(request, NAME), read))
 
@@ -480,16 +481,28 @@ async def compared(service: Service, name: str, confidence: Any) -> Comparison:
     return found
 
 
-@operation("GET", "/v1/games/{name}/changes", "read", "Settings that were changed", answers=((200, ChangeList),))
+@operation(
+    "GET",
+    "/v1/games/{name}/changes",
+    "read",
+    "Settings that were changed, in order, after a cursor",
+    answers=((200, ChangeList),),
+    query=(("cursor", "integer", False), ("limit", "integer", False)),
+)
 async def get_changes(service: Service, request: Request, client: Client) -> Response:
     """Changes."""
+    return answer(await changes_on_page(service, request))
 
-    def read(router: Router) -> list[ChangeView]:
-        return [ChangeView(**one) for one in router.history.changes]
 
-    name = segment(request, NAME)
-    found = await service.games.with_game(name, lambda game: service.games.thread(read, game.router))
-    return answer(ChangeList(found))
+async def changes_on_page(service: Service, request: Request) -> ChangeList:
+    """The changes that a request asks for."""
+    cursor, limit = number_in(request, "cursor", 0, 2**53), number_in(request, "limit", PAGE, MOST_ON_PAGE)
+
+    def read(transaction: Transaction, setup: Setup) -> ChangeList:
+        shown, following = page_of(changes_of(transaction, cursor, limit + 1), limit, lambda one: one[0])
+        return ChangeList([ChangeView(**change) for _, change in shown], following)
+
+    return await service.games.look(segment(request, NAME), read)
 
 
 MEDIA = {"csv": "text/csv", "jsonl": "application/jsonl", "parquet": "application/vnd.apache.parquet"}
@@ -540,11 +553,11 @@ async def events(service: Service, request: Request, client: Client) -> Response
     first = await service.standing(name)
 
     async def send() -> AsyncIterator[bytes]:
-        sent, quiet, now = -1, 0.0, first
+        sent, quiet, now = None, 0.0, first
         while not service.stopping:
-            if now["revision"] != sent:
-                sent, quiet = now["revision"], 0.0
-                yield b"id: %d\ndata: %b\n\n" % (sent, JSON.encode(now))
+            if now != sent:  # also without a call: a pause is over
+                sent, quiet = now, 0.0
+                yield b"id: %d\ndata: %b\n\n" % (now["revision"], JSON.encode(now))
             elif quiet >= HEARTBEAT:
                 quiet = 0.0
                 yield b": still here\n\n"
@@ -621,4 +634,4 @@ async def openapi(service: Service, request: Request, client: Client) -> Respons
     """The OpenAPI document."""
     from holdfast.service.openapi import document
 
-    return answer(document())
+    return answer(document(service.root))

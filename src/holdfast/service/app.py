@@ -5,17 +5,19 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import math
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import msgspec
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -32,14 +34,18 @@ from holdfast.service.games import Games, only_seen
 from holdfast.service.messages import GameLine
 from holdfast.service.metrics import Metrics
 from holdfast.service.operations import Operation, segment
-from holdfast.service.problems import Refused, response_to
+from holdfast.service.problems import Refused, response_to, status_of
 from holdfast.service.tokens import TokenFile
+
+T = TypeVar("T")
 
 LOG = logging.getLogger("holdfast.service")
 AUDIT = logging.getLogger("holdfast.audit")
 
 LOOK_AGAIN = 600.0
 """Seconds after which a game that stands still is looked at again for the list."""
+MOST_LINES = 10_000
+"""Games whose line in the list is kept."""
 MOST_COURSES = 200
 """Games whose course is kept for their pages."""
 REFUSED_FOR = 3600.0
@@ -81,17 +87,20 @@ class Limits:
 class Service:
     """What handlers share."""
 
-    def __init__(self, url: str | Store, tokens: TokenFile | None, limits: Limits, clock: Callable[[], float]) -> None:
-        self.limits = limits
+    def __init__(
+        self, url: str | Store, tokens: TokenFile | None, limits: Limits, clock: Callable[[], float], root: str
+    ) -> None:
+        self.limits, self.root = limits, root
         self.metrics = Metrics()
         self.clock = clock
         self.games = Games(url, self.metrics.commit, clock)
         self.access = Access(tokens, self.limits.rate)
         self.stopping = False
-        self._standing: dict[str, tuple[float, dict[str, Any]]] = {}
+        self._standing: dict[str, tuple[float, asyncio.Task[dict[str, Any]]]] = {}
         self._lines: dict[str, tuple[tuple[str, int, int], GameLine]] = {}
         self._refused: dict[str, tuple[float, int, str]] = {}
         self._courses: dict[str, Course] = {}
+        self._complained = -math.inf
 
     async def body(self, request: Request) -> bytes:
         """The body of a request, within its limits."""
@@ -128,18 +137,24 @@ class Service:
         name, version = setup.game.name, (setup.game.uid, transaction.head.revision, int(now // LOOK_AGAIN))
         known = self._lines.get(name)
         if known is None or known[0] != version:
+            if len(self._lines) > MOST_LINES:
+                self._lines.clear()
             known = self._lines[name] = version, views.game_line(transaction, setup, now)
         return known[1]
 
+    async def see(self, name: str, view: Callable[[Transaction, Setup, float], T]) -> T:
+        """A view of a game as it is now."""
+        return await self.games.look(name, partial(view, now=self.clock()))  # type: ignore[call-arg]
+
     async def dashboard(self, name: str) -> dict[str, Any]:
         """What the page of a game shows."""
-        return await self.games.look(name, self._dashboard)
+        return await self.see(name, self._dashboard)
 
-    def _dashboard(self, transaction: Transaction, setup: Setup) -> dict[str, Any]:
+    def _dashboard(self, transaction: Transaction, setup: Setup, now: float) -> dict[str, Any]:
         if len(self._courses) > MOST_COURSES:
             self._courses.clear()
         course = self._courses.setdefault(setup.game.uid, Course())
-        return views.dashboard(course, transaction, setup)
+        return views.dashboard(course, transaction, setup, now)
 
     def refused_loss(self, name: str, error: HoldfastError) -> None:
         """A loss was refused: an operator may want to know."""
@@ -158,13 +173,20 @@ class Service:
 
     async def standing(self, name: str) -> dict[str, Any]:
         """Where a game stands; many who watch it make one read a second."""
-        at, known = self._standing.get(name, (0.0, {}))
-        if time.monotonic() - at > 0.9:
-            known = await self.games.look(name, views.standing)
+        now = time.monotonic()
+        at, read = self._standing.get(name, (-math.inf, None))
+        if read is None or (read.done() and (now - at > 0.9 or read.exception())):
             if len(self._standing) > 1000:
                 self._standing.clear()
-            self._standing[name] = time.monotonic(), known
-        return known
+            read = asyncio.create_task(self.see(name, views.standing))
+            self._standing[name] = now, read
+        return await asyncio.shield(read)  # one who goes away does not end it for the others
+
+    def complain(self, error: HoldfastError) -> None:
+        """Log why requests cannot be answered; once a second, however many they are."""
+        if time.monotonic() - self._complained > 1.0:
+            self._complained = time.monotonic()
+            LOG.error("%s", error.__cause__ if isinstance(error, Refused) and error.__cause__ else error)
 
     def audit(self, client: Client, what: str, game: str, reason: str | None = None) -> None:
         """Write down who changed what."""
@@ -187,13 +209,17 @@ class Door:
             client = service.access.admit(request, operation.role, game)
             response = await operation.handler(service, request, client)
         except HoldfastError as error:
+            if status_of(error) >= 500:
+                service.complain(error)
             seen = only_seen(error, client.sees) if client is not None else error
-            response = pages.error_page(seen) if operation.page else response_to(seen)
+            response = pages.error_page(service.root, seen) if operation.page else response_to(seen)
         except ClientDisconnect:
             return
         except Exception:
             LOG.exception("%s %s failed", operation.method, operation.path)
             response = response_to(Refused(500, "an error of the server; its log has more"))
+        if isinstance(response, StreamingResponse) and request.method == "HEAD":  # a stream might never end
+            response = Response(headers=response.headers)
         response.raw_headers.extend(HEADERS)
         if "cache-control" not in response.headers:
             response.raw_headers.append((b"cache-control", b"no-store"))
@@ -203,16 +229,17 @@ class Door:
 
 
 class RawPaths:
-    """Routes see the path as it was sent, percent-encoded, so that names may have slashes."""
+    """Routes see the path as it was sent, percent-encoded, so that names may have slashes; without a proxy's part."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
+    def __init__(self, app: ASGIApp, root: str) -> None:
+        self._app, self._root = app, root
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         if scope["type"] == "http":
             raw = scope.get("raw_path") or scope["path"].encode()
-            scope["path"] = raw.partition(b"?")[0].decode("latin-1")
+            path = raw.partition(b"?")[0].decode("latin-1")
+            scope["path"] = path.removeprefix(self._root) if path.startswith(f"{self._root}/") else path
         await self._app(scope, receive, send)
 
 
@@ -233,6 +260,7 @@ def make_app(
     tokens: TokenFile | None = None,
     limits: Limits | None = None,
     clock: Callable[[], float] = time.time,
+    root: str = "",
 ) -> ASGIApp:
     """The service of a store, as an ASGI application.
 
@@ -246,8 +274,10 @@ def make_app(
         What one client may take.
     clock
         Seconds since 1970.
+    root
+        The path under which a proxy has it, such as ``/holdfast``.
     """
-    service = Service(url, tokens, limits or Limits(), clock)
+    service = Service(url, tokens, limits or Limits(), clock, root)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[dict[str, Any]]:
@@ -260,4 +290,4 @@ def make_app(
     routes = [Route(one.path, endpoint=Door(service, one), methods=[one.method]) for one in often_first]
     app = Starlette(routes=routes, lifespan=lifespan, exception_handlers={HTTPException: _unknown})
     app.router.redirect_slashes = False
-    return RawPaths(app)
+    return RawPaths(app, root)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -37,6 +38,7 @@ def serve(
     body: Annotated[int, typer.Option(help="Bytes of a request's body.")] = 1 << 20,
     certificate: Annotated[Path | None, typer.Option(help="For TLS: a file with the certificate chain.")] = None,
     key: Annotated[Path | None, typer.Option(help="For TLS: a file with the private key.")] = None,
+    root_path: Annotated[str, typer.Option(help="Where a proxy has it, such as /holdfast.")] = "",
 ) -> None:
     """Make decisions over HTTP, with a page.
 
@@ -51,6 +53,8 @@ def serve(
         raise InvalidParameter("url", "must be a store that outlives the server: sqlite:///file or postgresql://…", url)
     if key is not None and certificate is None:
         raise InvalidParameter("certificate", "must be given along with --key", None)
+    if not re.fullmatch(r"(/[\w.~-]+)*/?", root_path, re.ASCII):
+        raise InvalidParameter("root_path", "must be a path such as /holdfast", root_path)
     options = Options(
         url=url,
         host=host,
@@ -61,6 +65,7 @@ def serve(
         limits=Limits(body=whole_number("body", body, least=1024), rate=real_number("rate", rate, least=0)),
         certificate=None if certificate is None else str(certificate),
         key=None if key is None else str(key),
+        root=root_path.rstrip("/"),
     )
     serve_store(options, lambda address: print(f"Holdfast answers at {address}", flush=True))
 

@@ -112,6 +112,7 @@ class Games:
         self.commits, self._clock = commits, clock
         self.writers = ThreadPoolExecutor(WRITERS, "holdfast-write")
         self._readers = ThreadPoolExecutor(READERS, "holdfast-read")
+        self._checker = ThreadPoolExecutor(1, "holdfast-check")  # not behind those who wait for a store that is away
         self._open: dict[str, Game] = {}
         self._writable = 0.0
 
@@ -125,8 +126,11 @@ class Games:
         return await asyncio.get_running_loop().run_in_executor(self._readers, work, *arguments)
 
     async def names(self) -> list[str]:
-        """All names, sorted."""
-        return await self.thread(self.store.names)
+        """All names, sorted. Games that others have deleted are forgotten."""
+        found = await self.thread(self.store.names)
+        for name in [name for name in self._open.keys() - set(found) if not self._open[name].waiting]:
+            self.forget(name)
+        return found
 
     def begin(self, name: str, policy: Policy | None = None, **options: Any) -> Router:
         """A game, begun if there is none."""
@@ -160,13 +164,14 @@ class Games:
     async def check_writing(self) -> None:
         """An error where the store cannot be written; asked often, it is tried once a second."""
         if time.monotonic() - self._writable > 1.0:
-            await self.thread(self.store.check_writing)
+            await asyncio.get_running_loop().run_in_executor(self._checker, self.store.check_writing)
             self._writable = time.monotonic()
 
     def close(self) -> None:
         """Finish what was begun, and close the store."""
         self.writers.shutdown()
         self._readers.shutdown()
+        self._checker.shutdown()
         self.store.close()
 
 

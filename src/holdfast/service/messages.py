@@ -322,9 +322,10 @@ class ChangeView(Struct):
 
 
 class ChangeList(Struct):
-    """Changes in order."""
+    """Changes in order; `next` is the cursor of the following ones."""
 
     changes: list[ChangeView]
+    next: int | None
 
 
 class Comparison(Struct):

@@ -17,8 +17,8 @@ REF = "#/components/schemas/{name}"
 
 
 @cache
-def document() -> dict[str, Any]:
-    """The document."""
+def document(root: str = "") -> dict[str, Any]:
+    """The document of a server under this path."""
     types: list[Any] = [Problem]
     for one in OPERATIONS:
         types += [kind for kind in (one.body, *(kind for _, kind in one.answers)) if isinstance(kind, type)]
@@ -34,6 +34,7 @@ def document() -> dict[str, Any]:
             "version": holdfast.__version__,
             "description": "Decisions that a store keeps: ask which option to use, tell what it cost.",
         },
+        "servers": [{"url": root or "/"}],
         "paths": paths,
         "components": {
             "schemas": schemas,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import unquote
 
 import msgspec
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from holdfast.service.app import Service
 
 Handler = Callable[["Service", Request, Client], Awaitable[Response]]
+
+T = TypeVar("T")
 
 NAME, ID = "name", "id"
 JSON = msgspec.json.Encoder()
@@ -123,6 +125,21 @@ def number_in(request: Request, name: str, default: int, most: int) -> int:
     if not (text.isascii() and text.isdigit()) or len(text) > 18:
         raise InvalidParameter(name, f"must be a whole number from 0 to {most}", text[:40])
     return whole_number(name, int(text), least=0, most=most)
+
+
+def page_of(rows: Sequence[T], limit: int, place: Callable[[T], Any]) -> tuple[Sequence[T], Any]:
+    """The rows of a page, and the cursor of the following one: the `place` of its last row.
+
+    Parameters
+    ----------
+    rows
+        One more than the page has, where there are as many.
+    limit
+        Rows of a page.
+    place
+        What the cursor of a row is.
+    """
+    return rows[:limit], place(rows[limit - 1]) if 0 < limit < len(rows) else None
 
 
 def idempotency_key(request: Request) -> str | None:

@@ -31,9 +31,9 @@ from holdfast.report.markup import Html, element, joined
 from holdfast.report.palette import looks
 from holdfast.service import views
 from holdfast.service.access import COOKIE, Client
-from holdfast.service.api import change_game, compared, replayed
+from holdfast.service.api import change_game, changes_on_page, compared, replayed
 from holdfast.service.course import Lines
-from holdfast.service.messages import Changes, GameLine, GameView
+from holdfast.service.messages import Changes, ChangeView, GameLine, GameView
 from holdfast.service.operations import NAME, Operation, segment
 from holdfast.service.problems import Refused, status_of
 
@@ -61,13 +61,20 @@ ASSETS = {
 # ---- parts
 
 
-def page(title: str, *body: Html, status: int = 200, crumbs: str = "", client: Client | None = None) -> Response:
-    """A page as an answer."""
+def page(
+    root: str, title: str, *body: Html, status: int = 200, crumbs: str = "", client: Client | None = None
+) -> Response:
+    """A page as an answer; `root` is the path under which a proxy has the server."""
     leave = Html("")
     if client is not None and client.id:
-        leave = element("form", element("button", "Sign out", class_="plain"), method="post", action="/logout")
+        leave = element("form", element("button", "Sign out", class_="plain"), method="post", action=f"{root}/logout")
     text = Template(_asset("frame.html")).substitute(
-        title=joined(title), crumbs=joined(crumbs), leave=leave, body=joined(*body), version=holdfast.__version__
+        root=root,
+        title=joined(title),
+        crumbs=joined(crumbs),
+        leave=leave,
+        body=joined(*body),
+        version=holdfast.__version__,
     )
     return Response(text, status, media_type="text/html")
 
@@ -83,6 +90,11 @@ def _asset(name: str) -> str:
     folder = files(package)
     place = folder / "assets" / name if package == "holdfast.service" else folder / name
     return place.read_text(encoding="utf-8")
+
+
+def _home(service: Service, name: str) -> str:
+    """Where a game's page is."""
+    return f"{service.root}/games/{quote(name, safe='')}"
 
 
 def ago(seconds: float | None) -> str:
@@ -102,7 +114,7 @@ def ago(seconds: float | None) -> str:
 def _moment(at: float | None, now: float) -> Html:
     if at is None:
         return Html("–")
-    exact = datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    exact = f"{_written(at)} UTC"
     return element("time", ago(now - at), datetime=exact, title=exact)
 
 
@@ -144,17 +156,18 @@ async def show_list(service: Service, request: Request, client: Client) -> Respo
     now = time.time()
     if not lines:
         words = "No game has begun yet. A PUT to /v1/games/NAME begins one; docs/service.md shows how."
-        return page("Games", element("h1", "Games"), element("p", words, class_="empty"), client=client)
+        return page(service.root, "Games", element("h1", "Games"), element("p", words, class_="empty"), client=client)
     heads = ["game", "arm held", "since", "rounds", "switches", "cost", "today", "waiting", "missing", "last loss"]
-    listing = _listing(heads, [_row(line, now) for line in lines], "games", numeric=2)
+    listing = _listing(heads, [_row(line, now, _home(service, line.name)) for line in lines], "games", numeric=2)
     left = len(names) - len(lines)
     more = element("p", f"and {number(left)} more", class_="quiet") if left else Html("")
-    return page("Games", element("h1", "Games"), element("div", listing, more, data_every="5"), client=client)
+    shown = element("div", listing, more, data_every="5")
+    return page(service.root, "Games", element("h1", "Games"), shown, client=client)
 
 
-def _row(line: GameLine, now: float) -> list[str]:
+def _row(line: GameLine, now: float, home: str) -> list[str]:
     warnings = [element("div", words, class_="warning note") for words in line.warnings]
-    link = element("a", line.name, href=f"/games/{quote(line.name, safe='')}")
+    link = element("a", line.name, href=home)
     label = element("span", line.label, class_="note")
     today = "–" if line.today is None else _cost(line.today)
     counts = (number(line.rounds), number(line.switches), _cost(line.cost), today, number(line.out))
@@ -174,14 +187,14 @@ def _row(line: GameLine, now: float) -> list[str]:
 async def show_game(service: Service, request: Request, client: Client) -> Response:
     """One game."""
     name = segment(request, NAME)
-    view = await service.games.look(name, views.game_view)
+    view = await service.see(name, views.game_view)
     board = await service.dashboard(name)
     line = await service.line(name)
-    home = f"/games/{quote(name, safe='')}"
+    home = _home(service, name)
     parts = [
         element("h1", name),
         element("p", _settings(view), class_="quiet"),
-        _standing(view, board, line, home),
+        _standing(view, board, line, f"{service.root}/v1/games/{quote(name, safe='')}/events"),
         element("section", element("h2", "Arm held"), _lanes(board)),
         element(
             "div",
@@ -193,8 +206,9 @@ async def show_game(service: Service, request: Request, client: Client) -> Respo
         element("section", element("h2", "How late losses come"), _lateness(board["lateness"])),
         element("section", element("h2", "Switching cost λ"), _change_cost(view, client, home)),
         element("section", element("h2", "Pause or pin an arm"), _change_arms(view, client, home)),
+        element("section", element("h2", "Last changes"), _last_changes(board["changes"], home)),
     ]
-    return page(name, *parts, crumbs=element("span", name, class_="crumb"), client=client)
+    return page(service.root, name, *parts, crumbs=element("span", name, class_="crumb"), client=client)
 
 
 def _settings(view: GameView) -> str:
@@ -211,7 +225,7 @@ def _settings(view: GameView) -> str:
     return ", ".join(filter(None, [*told, f"begun {datetime.fromtimestamp(view.created, UTC):%Y-%m-%d}"]))
 
 
-def _standing(view: GameView, board: dict[str, Any], line: GameLine, home: str) -> Html:
+def _standing(view: GameView, board: dict[str, Any], line: GameLine, events: str) -> Html:
     figures = {
         "arm held": _shown(view.arm),
         "certain for": counted(view.hold, "round"),
@@ -242,7 +256,7 @@ def _standing(view: GameView, board: dict[str, Any], line: GameLine, home: str) 
         element("span", hidden="", id="numbers", data_numbers=numbers),
         id="standing",
         data_live="yes",
-        data_events=f"/v1{home}/events",
+        data_events=events,
         data_revision=board["revision"],
         data_again=None if lines is None or lines.whole else "yes",
     )
@@ -441,7 +455,11 @@ def _change_arms(view: GameView, client: Client, home: str) -> Html:
 
 
 def _until(end: float | None) -> str:
-    return "" if end is None else f" until {datetime.fromtimestamp(end, UTC):%Y-%m-%d %H:%M:%S UTC}"
+    return "" if end is None else f" until {_written(end)} UTC"
+
+
+def _written(at: float) -> str:
+    return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M:%S}"
 
 
 # ---- changes: shown first, then made
@@ -460,11 +478,11 @@ async def _form(service: Service, request: Request) -> dict[str, str]:
 async def change(service: Service, request: Request, client: Client) -> Response:
     """Show what a change means; make it when it is confirmed."""
     name, form = segment(request, NAME), await _form(service, request)
-    home = f"/games/{quote(name, safe='')}"
+    home = _home(service, name)
     reason = form.get("reason", "").strip()
     if not reason:
         raise Refused(422, "a change needs a reason")
-    view = await service.games.look(name, views.game_view)
+    view = await service.see(name, views.game_view)
     wanted = _cost_wanted(form) if "cost" in form else _act_wanted(form, view)
     if form.get("confirmed") == "yes":
         await change_game(service, client, name, Changes(**wanted, reason=reason))
@@ -492,13 +510,13 @@ async def change(service: Service, request: Request, client: Client) -> Response
     )
     words = element("p", f"Reason: {reason}.")
     crumbs = element("a", name, href=home, class_="crumb")
-    return page(title, element("h1", title), words, meaning, form_shown, crumbs=crumbs, client=client)
+    return page(service.root, title, element("h1", title), words, meaning, form_shown, crumbs=crumbs, client=client)
 
 
 async def show_comparison(service: Service, request: Request, client: Client) -> Response:
     """The policy next to the rule held back."""
     name = segment(request, NAME)
-    home = f"/games/{quote(name, safe='')}"
+    home = _home(service, name)
     found = await compared(service, name, 0.95)
     title = f"The policy of {name} next to your rule"
     rows = [
@@ -513,7 +531,45 @@ async def show_comparison(service: Service, request: Request, client: Client) ->
         element("p", "The interval has a level of 95 %, however often one looks.", class_="quiet"),
         element("p", element("a", "Back to the game", href=home)),
     ]
-    return page(title, *parts, crumbs=element("a", name, href=home, class_="crumb"), client=client)
+    return page(service.root, title, *parts, crumbs=element("a", name, href=home, class_="crumb"), client=client)
+
+
+def _last_changes(changes: list[ChangeView], home: str) -> Html:
+    if not changes:
+        return element("p", "Nothing was changed yet.", class_="empty", id="changes", data_live="yes")
+    every = element("p", element("a", "All changes", href=f"{home}/changes"))
+    return element("div", _table_of_changes(changes), every, id="changes", data_live="yes")
+
+
+def _table_of_changes(changes: list[ChangeView]) -> Html:
+    rows = [[_written(one.at), _changed(one), one.reason or "–"] for one in changes]
+    return _listing(["when (UTC)", "what", "why"], rows, "table-of-changes", numeric=3)
+
+
+def _changed(change: ChangeView) -> str:
+    """What was changed, in words."""
+    if change.kind != "settings":
+        arm = "" if change.detail["arm"] is None else f" {change.detail['arm']}"
+        return f"{change.kind}{arm}{_until(change.detail['until'])}"
+    return "; ".join(f"{name}: {_value(was)} → {_value(now)}" for name, (was, now) in change.detail.items())
+
+
+def _value(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+async def show_changes(service: Service, request: Request, client: Client) -> Response:
+    """All changes, in order, in pages."""
+    name = segment(request, NAME)
+    home = _home(service, name)
+    found = await changes_on_page(service, request)
+    title = f"Changes of {name}"
+    table = _table_of_changes(found.changes) if found.changes else element("p", "There are no more.", class_="empty")
+    later = f"{home}/changes?cursor={found.next}"
+    more = Html("") if found.next is None else element("p", element("a", "Later ones", href=later))
+    back = element("p", element("a", "Back to the game", href=home))
+    crumbs = element("a", name, href=home, class_="crumb")
+    return page(service.root, title, element("h1", title), table, more, back, crumbs=crumbs, client=client)
 
 
 def _cost_wanted(form: dict[str, str]) -> dict[str, Any]:
@@ -553,51 +609,49 @@ async def _estimated(service: Service, name: str, cost: float) -> Html:
 
 async def show_login(service: Service, request: Request, client: Client) -> Response:
     """Where a token is asked for."""
-    return _login()
+    return _login(service.root)
 
 
-def _login(wrong: bool = False) -> Response:
+def _login(root: str, wrong: bool = False) -> Response:
     form = element(
         "form",
         element("input", type="text", name="user", value="holdfast", autocomplete="username", hidden=""),
         _field("token", wide=True, type="password", name="token", required="", autocomplete="current-password"),
         element("button", "Sign in", class_="action"),
         method="post",
-        action="/login",
+        action=f"{root}/login",
         class_="change",
     )
     words = element("p", "That is no valid token.", class_="warning", role="alert") if wrong else Html("")
-    return page("Sign in", element("h1", "Sign in"), words, form, status=401 if wrong else 200)
+    return page(root, "Sign in", element("h1", "Sign in"), words, form, status=401 if wrong else 200)
 
 
 async def login(service: Service, request: Request, client: Client) -> Response:
     """Keep a token in a cookie that scripts cannot read."""
     written = (await _form(service, request)).get("token", "").strip()
-    tokens = service.access.tokens
-    if tokens is None or tokens.find(written) is None:
-        return _login(wrong=tokens is not None)
-    response = RedirectResponse("/", 303)
-    response.set_cookie(
-        COOKIE, written, httponly=True, samesite="strict", secure=request.url.scheme == "https", max_age=7 * 86400
-    )
+    if service.access.find(written) is None:
+        return _login(service.root, wrong=service.access.tokens is not None)
+    response = RedirectResponse(f"{service.root}/", 303)
+    secure, path = request.url.scheme == "https", service.root or "/"
+    response.set_cookie(COOKIE, written, httponly=True, samesite="strict", secure=secure, path=path, max_age=7 * 86400)
     return response
 
 
 async def logout(service: Service, request: Request, client: Client) -> Response:
     """Forget it."""
-    response = RedirectResponse("/login", 303)
-    response.delete_cookie(COOKIE, httponly=True, samesite="strict")
+    response = RedirectResponse(f"{service.root}/login", 303)
+    response.delete_cookie(COOKIE, httponly=True, samesite="strict", path=service.root or "/")
     return response
 
 
-def error_page(error: HoldfastError) -> Response:
+def error_page(root: str, error: HoldfastError) -> Response:
     """An error on a page."""
     status = status_of(error)
     if status == 401:
-        return RedirectResponse("/login", 303)
+        return RedirectResponse(f"{root}/login", 303)
     title = HTTPStatus(status).phrase
-    back = element("p", element("a", "All games", href="/"))
-    return page(title, element("h1", title), element("p", str(error)), back, status=status)
+    back = element("p", element("a", "All games", href=f"{root}/"))
+    return page(root, title, element("h1", title), element("p", str(error)), back, status=status)
 
 
 async def asset(service: Service, request: Request, client: Client) -> Response:
@@ -613,6 +667,7 @@ OPERATIONS = [
     Operation("GET", "/", show_list, "read", "The list of games", page=True),
     Operation("GET", "/games/{name}", show_game, "read", "One game", page=True),
     Operation("GET", "/games/{name}/compare", show_comparison, "read", "The policy next to your rule", page=True),
+    Operation("GET", "/games/{name}/changes", show_changes, "read", "All changes", page=True),
     Operation("POST", "/games/{name}/change", change, "admin", "Change λ, pause or pin an arm", page=True),
     Operation("GET", "/login", show_login, None, "Sign in", page=True),
     Operation("POST", "/login", login, None, "Sign in", page=True),

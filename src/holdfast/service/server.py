@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import ipaddress
+import json
 import logging
+import math
 import os
 import socket
 import sys
@@ -16,21 +18,27 @@ from functools import partial
 from typing import Any
 
 import uvicorn
+from prometheus_client.multiprocess import mark_process_dead
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.supervisors import Multiprocess
 
+from holdfast.decisions.stores import store_at
 from holdfast.errors import HoldfastError, InvalidParameter
-from holdfast.service.app import Limits, make_app
+from holdfast.service.app import AUDIT, LOG, Limits, make_app
 from holdfast.service.metrics import FOLDER
 from holdfast.service.tokens import TokenFile
 
 HEADER_SECONDS = 10.0
 """In which the headers of a request must come."""
+READ_SECONDS = 300.0
+"""In which a client must take some of an answer. Long, because the system has megabytes of it too."""
 MOST_HEADERS = 32_768
 """Bytes before the headers of a request are complete."""
 GRACE = 15
 """Seconds for answers in flight when the server is stopped."""
+BACKLOG = 2048
+"""Connections that wait to be accepted."""
 SWITCH_INTERVAL = 0.0005
 """Seconds after which the event loop lets the thread that writes go on; Python's 5 ms would be most of a commit."""
 
@@ -48,12 +56,14 @@ class Options:
     limits: Limits = field(default_factory=Limits)
     certificate: str | None = None
     key: str | None = None
+    root: str = ""
 
 
 class Protocol(HttpToolsProtocol):
-    """HTTP with an end to waiting for headers, which a slow client would otherwise send for ever."""
+    """HTTP with an end to waiting for headers, and for clients that do not take their answers."""
 
     _waiting: TimerHandle | None = None
+    _stuck: TimerHandle | None = None
     _received = 0
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
@@ -78,9 +88,33 @@ class Protocol(HttpToolsProtocol):
             return
         super().on_headers_complete()
 
+    def pause_writing(self) -> None:
+        """The client does not take what was sent."""
+        super().pause_writing()
+        self._expect_progress()
+
+    def resume_writing(self) -> None:
+        """It does again."""
+        self._stop_expecting()
+        super().resume_writing()
+
+    def _expect_progress(self, before: float = math.inf) -> None:
+        """Look again and again whether it takes some of it; else the connection ends."""
+        left = self.transport.get_write_buffer_size()
+        if left >= before:
+            self.transport.abort()
+        else:
+            self._stuck = self.loop.call_later(READ_SECONDS, self._expect_progress, left)
+
+    def _stop_expecting(self) -> None:
+        if self._stuck is not None:
+            self._stuck.cancel()
+            self._stuck = None
+
     def connection_lost(self, exc: Exception | None) -> None:
         """The client is gone."""
         self._cancel()
+        self._stop_expecting()
         super().connection_lost(exc)
 
     def shutdown(self) -> None:
@@ -100,12 +134,32 @@ class Protocol(HttpToolsProtocol):
             self._waiting = None
 
 
+class OneLine(logging.Formatter):
+    """A JSON object on one line for each record; those of the audit log are that already."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line."""
+        if record.name == AUDIT.name:
+            return record.getMessage()
+        content = {"at": record.created, "level": record.levelname, "message": record.getMessage().strip()}
+        if record.exc_info:
+            content["trace"] = self.formatException(record.exc_info)
+        return json.dumps(content)
+
+
+def log_lines() -> None:
+    """Log to standard error, a line each."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(OneLine())
+    logging.basicConfig(level=logging.INFO, handlers=[handler])
+
+
 def application(options: Options) -> ASGIApp:
     """The application in a process of its own."""
     sys.setswitchinterval(SWITCH_INTERVAL)
-    logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(message)s")
+    log_lines()
     tokens = None if options.tokens is None else TokenFile(options.tokens)
-    return make_app(options.url, tokens=tokens, limits=options.limits)
+    return make_app(options.url, tokens=tokens, limits=options.limits, root=options.root)
 
 
 class Server(uvicorn.Server):
@@ -135,6 +189,14 @@ class Workers(Multiprocess):
         if all(one.wait_until_ready(120, self.should_exit) for one in self.processes):
             self._ready()
 
+    def keep_subprocess_alive(self) -> None:
+        """Begin those anew that have ended."""
+        before = {one.pid for one in self.processes}
+        super().keep_subprocess_alive()
+        for process in before - {one.pid for one in self.processes}:
+            LOG.error("worker %s ended, and another one has begun", process)
+            mark_process_dead(process)  # type: ignore[no-untyped-call]  # its gauges count no more
+
 
 def serve(options: Options, say: Callable[[str], None] = print) -> None:
     """Serve a store until SIGTERM or Ctrl-C; `say` is given the address when it is ready.
@@ -147,6 +209,9 @@ def serve(options: Options, say: Callable[[str], None] = print) -> None:
         raise InvalidParameter("host", rule, options.host)
     if tokens is not None and not tokens.known():
         raise InvalidParameter("tokens", "must be a file with a token: `holdfast token make` writes it", options.tokens)
+    with contextlib.closing(store_at(options.url)) as store:
+        store.check_writing()  # where it cannot be used, that is said in one line
+    log_lines()
     config = uvicorn.Config(
         partial(application, options),  # a factory that can be pickled
         factory=True,
@@ -195,6 +260,7 @@ def listening_at(host: str, port: int) -> socket.socket:
     found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         found.bind((host, port))
+        found.listen(BACKLOG)  # at once: until then another server could take the same address
     except (OSError, OverflowError) as error:
         found.close()
         reason: Any = getattr(error, "strerror", None) or error

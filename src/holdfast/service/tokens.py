@@ -81,9 +81,12 @@ class TokenFile:
             return self._known
         version = found.st_mtime_ns, found.st_ino
         if version != self._read:
+            self._read, self._known = None, {}  # where it cannot be read, nobody is known
             try:
                 rows = json.loads(self.path.read_bytes())
                 self._known = {row["id"]: Token(**{**row, "games": tuple(row["games"])}) for row in rows}
+            except OSError as error:
+                raise HoldfastError(f"{self.path} cannot be read: {error.strerror}") from None
             except (ValueError, TypeError, KeyError):
                 raise HoldfastError(f"{self.path} must be a file that `holdfast token make` wrote") from None
             self._read = version

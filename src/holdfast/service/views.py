@@ -8,7 +8,7 @@ from datetime import timedelta
 from itertools import pairwise
 from typing import Any
 
-from holdfast.decisions.history import Totals, totals_of
+from holdfast.decisions.history import Totals, changes_of, totals_of
 from holdfast.decisions.models import Ask, Block, Head
 from holdfast.decisions.router import certificate_of, paused, pinned, probabilities_of
 from holdfast.decisions.setup import Setup
@@ -17,7 +17,7 @@ from holdfast.errors import OutOfTurn
 from holdfast.number_format import number
 from holdfast.players.document import described
 from holdfast.service.course import Course
-from holdfast.service.messages import BlockView, GameLine, GameView, Hold, Paused
+from holdfast.service.messages import BlockView, ChangeView, GameLine, GameView, Hold, Paused
 from holdfast.statistics import student_quantile
 
 RECENT = 2000
@@ -27,11 +27,14 @@ DAY = 86400.0
 MOST_TODAY = 20_000
 """Blocks of one day that are added up for the list."""
 
+CHANGES = 5
+"""Changes on the page of a game."""
+
 SILENT = 3600.0
 """Seconds without any loss, while some are out, after which a game is marked."""
 
 
-def game_view(transaction: Transaction, setup: Setup) -> GameView:
+def game_view(transaction: Transaction, setup: Setup, now: float) -> GameView:
     """A game: what it plays and where it stands."""
     head = transaction.head
     try:
@@ -61,33 +64,39 @@ def game_view(transaction: Transaction, setup: Setup) -> GameView:
         arm=_arm(head, setup),
         hold=head.rounds - head.handed,
         probabilities=probabilities,
-        paused=[Paused(arm, None if until == math.inf else until) for arm, until in paused(transaction, setup).items()],
-        pinned=pinned(transaction, setup),
+        paused=_paused(transaction, setup, now),
+        pinned=pinned(transaction, setup, now),
         certificate=certificate_of(transaction, setup) if setup.policy.sees == "all" else None,
     )
+
+
+def _paused(transaction: Transaction, setup: Setup, now: float) -> list[Paused]:
+    found = paused(transaction, setup, now)
+    return [Paused(arm, None if until == math.inf else until) for arm, until in found.items()]
 
 
 def _arm(head: Head, setup: Setup) -> int | str | None:
     return None if head.arm < 0 else setup.name_of(head.arm)
 
 
-def why(head: Head, setup: Setup) -> str:
-    """Why this arm now, and until when."""
+def why(head: Head, setup: Setup, now: float = -math.inf) -> str:
+    """Why this arm now, and until when; by the latest time that was seen."""
+    now = max(head.clock, now)
     if head.arm < 0:
         return "No decision was asked for yet: the first one begins the first block."
-    if setup.pin is not None and setup.pin[1] > head.clock:
+    if setup.pin is not None and setup.pin[1] > now:
         return f"An operator has pinned {setup.names[setup.pin[0]]}: it is handed out, and not learnt from."
     name, left, n = setup.name_of(head.arm), head.rounds - head.handed, len(setup.active)
     drawn = f"Block {number(head.current)} drew {name} with probability {head.probability:.3g} among {n} arms"
     if left == 0:
         return f"{drawn}; all its rounds are handed out, so the next decision begins a new block."
-    if any(arm == head.arm and until > head.clock for arm, until in setup.paused):
+    if any(arm == head.arm and until > now for arm, until in setup.paused):
         return f"{drawn}; it is paused, so the most likely other arm is handed out meanwhile."
     rounds = "1 round" if left == 1 else f"{number(left)} rounds"
     return f"{drawn}; it is certain to stay for {rounds} more, then a new block is drawn."
 
 
-def hold(transaction: Transaction, setup: Setup) -> Hold:
+def hold(transaction: Transaction, setup: Setup, now: float) -> Hold:
     """The arm held, and for how long."""
     head = transaction.head
     begun = head.arm >= 0
@@ -96,15 +105,24 @@ def hold(transaction: Transaction, setup: Setup) -> Hold:
         hold=head.rounds - head.handed,
         block=head.current,
         probability=head.probability if begun else None,
-        why=why(head, setup),
+        why=why(head, setup, now),
     )
 
 
-def standing(transaction: Transaction, setup: Setup) -> dict[str, Any]:
+def standing(transaction: Transaction, setup: Setup, now: float) -> dict[str, Any]:
     """What an event carries."""
-    head, now = transaction.head, hold(transaction, setup)
-    counts = {"revision": head.revision, "rounds": head.asked, "switches": head.switches}
-    return counts | {"arm": now.arm, "hold": now.hold, "block": now.block, "why": now.why}
+    head, held = transaction.head, hold(transaction, setup, now)
+    return {
+        "revision": head.revision,
+        "rounds": head.asked,
+        "switches": head.switches,
+        "arm": held.arm,
+        "hold": held.hold,
+        "block": held.block,
+        "why": held.why,
+        "paused": _paused(transaction, setup, now),
+        "pinned": pinned(transaction, setup, now),
+    }
 
 
 def block_view(block: Block, setup: Setup) -> BlockView:
@@ -195,14 +213,14 @@ def _warnings(now: float, totals: Totals, losses: list[float], last: float | Non
     return found
 
 
-def dashboard(course: Course, transaction: Transaction, setup: Setup) -> dict[str, Any]:
+def dashboard(course: Course, transaction: Transaction, setup: Setup, now: float) -> dict[str, Any]:
     """All that the page of a game shows: totals, its course, and how its last losses came."""
     head, totals = transaction.head, totals_of(transaction, setup)
     blocks = transaction.blocks("latest", RECENT)[::-1]
     return {
         "revision": head.revision,
-        "now": head.clock,
-        "why": why(head, setup),
+        "now": max(head.clock, now),
+        "why": why(head, setup, now),
         "arm": _arm(head, setup),
         "hold": head.rounds - head.handed,
         "rounds": totals.rounds,
@@ -217,7 +235,14 @@ def dashboard(course: Course, transaction: Transaction, setup: Setup) -> dict[st
         "arms": _arm_rows(totals, blocks),
         "lines": course.look(transaction, setup, totals),
         "lateness": _lateness(transaction, blocks),
+        "changes": latest_changes(transaction),
     }
+
+
+def latest_changes(transaction: Transaction) -> list[ChangeView]:
+    """The last changes of settings, the latest first."""
+    found = changes_of(transaction, transaction.number_of_change(CHANGES))
+    return [ChangeView(**change) for _, change in reversed(found)]
 
 
 def _arm_rows(totals: Totals, blocks: list[Block]) -> list[dict[str, Any]]:

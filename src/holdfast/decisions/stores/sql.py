@@ -263,10 +263,17 @@ class Transaction(ABC):
         n = len(Ask._fields)
         return [(row_of(Ask, values[:n]), row_of(Block, values[n:])) for values in found]
 
-    def changes(self) -> list[Change]:
-        """Settings that were changed, in order."""
-        where = "WHERE game = ? ORDER BY id"
-        return [row_of(Change, values) for values in self.fetch(select(Change) + where, self.game)]
+    def changes(self, after: int = 0, limit: int = MOST_COUNT) -> list[tuple[int, Change]]:
+        """Settings that were changed, in order, each with its number; those after a number."""
+        query = f"SELECT id, {', '.join(Change._fields)} FROM holdfast_changes "
+        found = self.fetch(query + "WHERE game = ? AND id > ? ORDER BY id LIMIT ?", self.game, after, limit)
+        return [(number, row_of(Change, values)) for number, *values in found]
+
+    def number_of_change(self, back: int) -> int:
+        """The number of the change that has so many after it; 0 where there is none."""
+        query = "SELECT id FROM holdfast_changes WHERE game = ? ORDER BY id DESC LIMIT 1 OFFSET ?"
+        found = self.fetch(query, self.game, back)
+        return int(found[0][0]) if found else 0
 
     def save(self, head: Head, state: str | None, events: Events) -> None:
         """Write the head, the state where it was changed, and what was added and changed besides."""
@@ -421,7 +428,9 @@ class Store(ABC):
     def check_writing(self) -> None:
         """Write something that changes nothing, and commit it; an error where that cannot be done."""
         with self._transaction(0, writing=True, deadline=time.monotonic() + 5.0) as transaction:
-            transaction.write(f"UPDATE {SCHEMA_TABLE} SET version = version WHERE version > ?", [(0,)])
+            # SQLite writes nothing for a row that stays the same, so one comes and goes.
+            transaction.write(f"INSERT INTO {SCHEMA_TABLE} (version) VALUES ", [(-1,)])
+            transaction.write(f"DELETE FROM {SCHEMA_TABLE} WHERE version = ?", [(-1,)])
 
     def delete(self, game: int) -> None:
         """Remove a game and all its rows."""

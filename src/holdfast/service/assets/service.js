@@ -32,6 +32,9 @@
     ];
   }
 
+  // Without the legend, which may have many names.
+  const size = (place) => ({ width: place.clientWidth, height: parseFloat(getComputedStyle(place).minHeight) });
+
   function draw(id, label, series, rows, range) {
     const place = document.getElementById(id);
     if (!place || !rows[0].length) return;
@@ -42,7 +45,7 @@
     }
     if (made) made.destroy();
     const options = {
-      width: place.clientWidth, height: place.clientHeight, axes: axes(label),
+      ...size(place), axes: axes(label),
       scales: { x: { time: false }, y: range ? { range } : {} },
       series: [{ label: "round", value: (_, value) => short(value) }, ...series],
       legend: { live: true, markers: { dash: (chart, i) => (chart.series[i].dash ? "dashed" : "solid") } }, cursor: { points: { size: 6 } },
@@ -79,7 +82,7 @@
   addEventListener("resize", () => {
     for (const [id, chart] of Object.entries(charts)) {
       const place = document.getElementById(id);
-      chart.setSize({ width: place.clientWidth, height: place.clientHeight });
+      chart.setSize(size(place));
     }
   });
 
@@ -124,13 +127,21 @@
 
   const stream = document.querySelector("[data-events]");
   if (stream) {
-    const source = new EventSource(stream.dataset.events);
-    let seen = stream.dataset.revision;
-    source.onopen = () => say("live", false);
-    source.onerror = () => say("not connected", true);
-    source.onmessage = (event) => {
-      if (event.lastEventId !== seen) { seen = event.lastEventId; refresh(); }
+    let seen = null;
+    const listen = () => {
+      const source = new EventSource(stream.dataset.events);
+      source.onopen = () => say("live", false);
+      source.onerror = () => {
+        say("not connected", true);
+        if (source.readyState === EventSource.CLOSED) setTimeout(listen, 3000); // a proxy said so: browsers give up
+      };
+      source.onmessage = (event) => {
+        const known = seen === null ? event.lastEventId === stream.dataset.revision : event.data === seen;
+        seen = event.data;
+        if (!known) refresh();
+      };
     };
+    listen();
   } else if (document.querySelector("[data-every]")) {
     setInterval(refresh, 5000);
   }

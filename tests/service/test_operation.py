@@ -1,0 +1,214 @@
+"""What happens to a server over months: full disks, a store that is away, proxies, many who watch, broken files."""
+
+import json
+import re
+import resource
+import subprocess
+import sys
+import threading
+import time
+from contextlib import ExitStack
+
+import pytest
+from places import fresh_schema
+from postgres_server import PrivateServer, binaries
+from service import GAME, Events, InProcess, InThread, Web, ask, problem
+
+import holdfast as hf
+from holdfast.errors import HoldfastError
+from holdfast.service import views
+from holdfast.service.server import listening_at
+from holdfast.service.tokens import TokenFile
+
+G = "/v1/games/g"
+
+
+@pytest.mark.slow
+def test_a_full_disk_is_said_and_recovered_from(folder):
+    """Files may not grow for a while: writing is refused in words, reading goes on, nothing acknowledged is lost."""
+    with InProcess(f"sqlite:///{folder}/games.db") as server:
+        web, process = server.web, server.process.pid
+        web("PUT", G, GAME)
+        (given, *_) = ask(web, G, 5)
+        log = (folder / "games.db-wal").stat().st_size
+        resource.prlimit(process, resource.RLIMIT_FSIZE, (log, resource.RLIM_INFINITY))
+        refused = web("POST", f"{G}/decisions", {"n": 50})
+        assert "nothing was changed" in problem(refused, 503, hf.StoreError)["detail"]
+        assert refused.headers["retry-after"] == "1"
+        assert (
+            web("GET", "/healthz").status == web("GET", f"{G}/summary").status == web("GET", "/games/g").status == 200
+        )
+        time.sleep(1.1)  # the last check is as old
+        problem(web("GET", "/readyz"), 503, hf.StoreError)
+        resource.prlimit(process, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        assert web("GET", "/readyz").status == 200
+        assert len(ask(web, G, 7)) == 7
+        assert web("PUT", f"{G}/decisions/{given['id']}/loss", {"loss": 0.5}).status == 200
+        assert web("GET", f"{G}/summary").json["rounds"] == 12
+    complaints = [json.loads(line) for line in server.errors.splitlines()]
+    assert [one["level"] for one in complaints if "level" in one] == ["ERROR"] * 2  # a second apart
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(binaries() is None, reason="no PostgreSQL here: apt-get install postgresql")
+def test_a_database_that_is_away_and_comes_back():
+    """Readiness says so at once, though readers wait for it; all of them are answered when it is back."""
+    with PrivateServer() as database:
+        url = fresh_schema(database)
+        with InThread(url) as web:
+            web("PUT", G, GAME)
+            database.kill()
+            found = []
+            waiting = [threading.Thread(target=lambda: found.append(web("GET", f"{G}/summary"))) for _ in range(8)]
+            for thread in waiting:
+                thread.start()
+            time.sleep(1.1)  # the last check is as old
+            begun = time.monotonic()
+            problem(web("GET", "/readyz"), 503, hf.StoreError)
+            assert time.monotonic() - begun < 10
+            away = subprocess.run([sys.executable, "-m", "holdfast", "serve", url], capture_output=True, text=True)
+            assert (away.returncode, away.stderr.count("holdfast: ")) == (2, 1)
+            assert "Traceback" not in away.stderr
+            database.start()
+            for thread in waiting:
+                thread.join(60)
+            assert [one.status for one in found] == [200] * 8
+            assert web("GET", "/readyz").status == 200
+
+
+def test_an_address_is_taken_from_the_first_moment_on():
+    """Two servers that begin at the same time: one of them is told at once."""
+    with listening_at("127.0.0.1", 0) as found, pytest.raises(HoldfastError, match="Address already in use"):
+        listening_at("127.0.0.1", found.getsockname()[1])
+
+
+def test_head_of_a_stream_ends_and_old_clients_need_no_host(web, game):
+    for path in (f"{game}/events", f"{game}/export"):
+        answer = web.raw(f"HEAD {path} HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\n\r\n".encode())
+        assert answer.startswith(b"HTTP/1.1 200")
+        assert answer.endswith(b"\r\n\r\n")
+    assert web.raw(b"GET /readyz HTTP/1.0\r\n\r\n").endswith(b'{"status":"ok"}')
+    assert web.raw(b"GET /readyz HTTP/1.1\r\nhost: holdfast.example\r\n\r\n").startswith(b"HTTP/1.1 421")
+
+
+def test_tokens_that_cannot_be_read_let_nobody_in(tmp_path, caplog):
+    tokens = TokenFile(tmp_path / "tokens.json")
+    token = tokens.make("admin")
+    good = tokens.path.read_bytes()
+    with InThread(f"sqlite:///{tmp_path}/games.db", tokens.path) as found:
+        web = Web(found.port, token)
+        web("PUT", G, GAME)
+        with Events(web, G, token) as events:
+            assert events.until()
+            tokens.path.write_bytes(b"{")
+            assert events.until() is None
+        assert problem(web("GET", G), 503)["detail"] == "tokens cannot be checked; the server's log says why"
+        assert web("POST", "/login", b"token=x", content_type="application/x-www-form-urlencoded").status == 503
+        tokens.path.unlink()
+        tokens.path.mkdir()
+        problem(web("GET", G), 503)
+        tokens.path.rmdir()
+        tokens.path.write_bytes(good)
+        time.sleep(0.2)
+        assert web("GET", G).status == 200
+    said = [one.getMessage() for one in caplog.records]
+    assert f"{tokens.path} must be a file that `holdfast token make` wrote" in said
+    assert token.split("_", 2)[2] not in "".join(said)
+
+
+@pytest.mark.slow
+def test_many_who_watch_a_game_make_one_read_a_second(folder, monkeypatch):
+    reads, real = [], views.standing
+
+    def standing(*given, **more):
+        reads.append(time.monotonic())
+        return real(*given, **more)
+
+    monkeypatch.setattr(views, "standing", standing)
+    with InThread(f"sqlite:///{folder}/games.db") as web, ExitStack() as stack:
+        web("PUT", G, GAME)
+        watching = [stack.enter_context(Events(web, G)) for _ in range(300)]
+        for one in watching:
+            assert one.until()["rounds"] == 0
+        ask(web, G, 3)
+        for one in watching:
+            assert one.until()["rounds"] == 3
+        taken = time.monotonic() - reads[0]
+    assert len(reads) <= taken / 0.9 + 2
+
+
+@pytest.mark.slow
+def test_a_game_that_is_deleted_ends_its_streams_and_is_forgotten(folder):
+    """Also where another server has deleted it."""
+    url = f"sqlite:///{folder}/games.db"
+    app = InThread(url)
+    with app as web:
+        for name in ("g", "h"):
+            web("PUT", f"/v1/games/{name}", GAME)
+        with Events(web, G) as one, Events(web, "/v1/games/h") as other:
+            assert one.until()
+            assert other.until()
+            assert web("DELETE", f"{G}?confirm=g").status == 204
+            router = hf.open(url, "h")
+            router.store.delete(router.executor.setup.game.id)
+            assert one.until() is None
+            assert other.until() is None
+        assert web("GET", "/games/g").status == web("GET", "/games/h").status == 404
+        assert web("PUT", G, GAME).status == 201
+        with Events(web, G) as one:
+            assert one.until()["rounds"] == 0
+        hf.open(url, "h", hf.Exp3(arms=["x", "y"]))
+        ask(web, "/v1/games/h")
+        router = hf.open(url, "h")
+        router.store.delete(router.executor.setup.game.id)
+        assert b'game="h"' not in web("GET", "/metrics").body
+        assert set(app.service.games.opened) == {"g"}
+
+
+def test_a_clock_that_jumps(tmp_path):
+    """Forward a day and back again: decisions go on, losses count, and nothing is due before its time."""
+    now = [1_800_000_000.0]
+    with InThread(f"sqlite:///{tmp_path}/games.db", clock=lambda: now[0]) as web:
+        web("PUT", G, GAME | {"patience": "1h"})
+        first = ask(web, G, 3)
+        now[0] -= 7200
+        second = ask(web, G, 3)
+        for one in (*first, *second):
+            assert web("PUT", f"{G}/decisions/{one['id']}/loss", {"loss": 0.5}).status == 200
+        third = ask(web, G, 2)
+        now[0] += 86400
+        assert web("POST", f"{G}/settle").json["settled"] >= 1
+        problem(web("PUT", f"{G}/decisions/{third[0]['id']}/loss", {"loss": 0.5}), 410, hf.TooLate)
+        now[0] -= 86400
+        (last,) = ask(web, G)
+        assert web("PUT", f"{G}/decisions/{last['id']}/loss", {"loss": 0.5}).status == 200
+        for path in ("/", "/games/g", "/metrics", f"{G}/summary"):
+            assert web("GET", path).status == 200
+        assert web("GET", f"{G}/summary").json["told"] == 7
+
+
+def test_a_proxy_may_have_it_under_a_path(tmp_path):
+    """Whether it takes the path away or not; names keep their slashes."""
+    tokens = TokenFile(tmp_path / "tokens.json")
+    token = tokens.make("admin")
+    with InThread(f"sqlite:///{tmp_path}/games.db", tokens.path, root="/tools/holdfast") as found:
+        web, form = Web(found.port, token), "application/x-www-form-urlencoded"
+        game = "/tools/holdfast/v1/games/a%2Fb"
+        assert web("PUT", game, GAME).status == 201
+        assert web("GET", "/v1/games/a%2Fb").json["name"] == "a/b"
+        web("PATCH", game, {"switching_cost": 0.5, "reason": "cheaper"})
+        for path in ("", "games/a%2Fb", "games/a%2Fb/changes", "games/nobody", "login"):
+            page = web("GET", f"/tools/holdfast/{path}").body.decode()
+            places = re.findall(r'(?:href|src|action|data-events)="(/[^"]*)"', page)
+            assert places
+            assert all(place.startswith("/tools/holdfast/") for place in places), places
+            for place in places:
+                if "events" not in place and "/change" not in place and "out" not in place:
+                    assert web("GET", place).status == 200, place
+        entered = web("POST", "/tools/holdfast/login", f"token={token}".encode(), content_type=form)
+        assert entered.headers["location"] == "/tools/holdfast/"
+        assert "Path=/tools/holdfast;" in entered.headers["set-cookie"]
+        assert found("GET", "/tools/holdfast/").headers["location"] == "/tools/holdfast/login"
+        assert web("GET", "/tools/holdfast/openapi.json").json["servers"] == [{"url": "/tools/holdfast"}]
+        with hf.open(f"{found.url}/tools/holdfast", "a/b", token=token) as router:
+            assert router.tell(router.ask().id, 0.5).new
