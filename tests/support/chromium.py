@@ -104,7 +104,8 @@ class Browser:
         return values[::-1]
 
     def complaints(self) -> list[Any]:
-        return self.driver.get_log("browser")
+        """What is new in the console, but for notes on rendering: a slow page is told that autofocus was late."""
+        return [one for one in self.driver.get_log("browser") if (one["level"], one["source"]) != ("INFO", "rendering")]
 
     def printed(self) -> bytes:
         """The page as PDF, on A4."""
