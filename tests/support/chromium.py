@@ -88,8 +88,8 @@ class Browser:
         return [element for element in self.all(selector) if element.is_displayed()]
 
     def until(self, check: Any, what: str) -> None:
-        """Poll for ten seconds: drawing is not immediate."""
-        deadline = time.monotonic() + 10
+        """Poll for a minute: drawing is not immediate, least of all on a busy machine."""
+        deadline = time.monotonic() + 60
         while not check():
             assert time.monotonic() < deadline, what
             time.sleep(0.05)
