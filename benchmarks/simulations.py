@@ -151,12 +151,12 @@ def spreading(quick: bool) -> None:
     )
 
 
-def starting() -> None:
+def starting(horizon: int = 100_000) -> None:
     """Compile time: a first simulation in a fresh cache, and one in a second process."""
     print("\nFrom nothing to a first result, in a process of its own")
     script = (
         "import time; begun = time.perf_counter(); from simulations import paper\n"
-        "paper(100_000, 8, 10)\n"
+        f"paper({horizon}, 8, 10)\n"
         "print(time.perf_counter() - begun)\n"
     )
     with tempfile.TemporaryDirectory() as cache:

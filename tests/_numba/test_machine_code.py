@@ -1,53 +1,35 @@
-"""Machine code is never stale and never shared by mistake; a cache that fails costs time and nothing else."""
+"""Machine code is never stale and never shared by mistake; a cache that fails costs time and nothing else.
 
+What happens in one process is tested in this one, with a cache of its own. What the next one finds takes processes.
+"""
+
+import importlib
 import os
 import subprocess
 import sys
 import textwrap
 from pathlib import Path
 
+import numpy as np
+import one_kernel_policy
 import pytest
+from numba import config
+from one_kernel_policy import arms, policy_of
 
 import holdfast
+from holdfast.kernels import kernel
 
 pytestmark = pytest.mark.slow
 
 SOURCE = str(Path(holdfast.__file__).parents[1])
+POLICY = Path(one_kernel_policy.__file__).read_text(encoding="utf-8")
 
-POLICY = """
-from dataclasses import dataclass
-from typing import ClassVar
 
-import numpy as np
-
-import holdfast as hf
-from holdfast.kernels import Kernels, kernel
-
-EXP3 = hf.Exp3(2).kernels
-
-@kernel
-def learn_nothing(params, state, block, totals, rounds):
-    pass
-
-def policy_of(choose):
-    @dataclass(frozen=True)
-    class Own(hf.Policy):
-        id: ClassVar[str] = "own"
-        kernels: ClassVar[Kernels] = Kernels(choose, learn_nothing, EXP3.state, EXP3.block)
-
-        def probabilities(self, params, state, block):
-            p = np.zeros(self.n_arms)
-            p[int(block.arm[0])] = 1.0
-            return p
-
-    return Own(4)
-
-def arms(policy):
-    \"\"\"The arm in online play, and the one a simulation plays all the time: it loses 0, 1, 2 or 3 tenths.\"\"\"
-    world = hf.LossTable(np.tile([0.0, 0.1, 0.2, 0.3], (10, 1)))  # the world that is compiled soonest
-    result = hf.simulate(policy, world, horizon=10, switching_cost=0.0, replications=1, workers=1)
-    return policy.player(seed=1).ask(), round(result.frame["pseudo_regret"].to_list()[-1])
-"""
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    """An empty cache for this process."""
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path / "cache"
 
 
 def run(folder: Path, code: str, *, stdin: bool = False, **environment: str) -> str:
@@ -75,36 +57,27 @@ def run(folder: Path, code: str, *, stdin: bool = False, **environment: str) -> 
     return done.stdout.strip()
 
 
-TABLES = """
-    def playing(table):
-        @kernel
-        def choose(params, state, announced, streams, block):
-            block.arm[0], block.rounds[0], block.probability[0] = table[1000], 1.0, 1.0
-        return policy_of(choose)
+def playing(table):
+    @kernel
+    def choose(params, state, announced, streams, block):
+        block.arm[0], block.rounds[0], block.probability[0] = table[1000], 1.0, 1.0
 
-    def table_of(arm):
-        table = np.zeros(2000)
-        table[1000] = arm  # in the middle, where NumPy prints an ellipsis
-        return table
-"""
+    return policy_of(choose)
 
 
-def test_tables_that_print_alike_do_not_share_code(tmp_path):
-    """In one process, and in the next with the first one's cache."""
-    said = run(tmp_path, TABLES + "\n    print([arms(playing(table_of(arm))) for arm in (1, 2)])")
-    assert said == "[(1, 1), (2, 2)]"
-    assert run(tmp_path, TABLES + "\n    print(arms(playing(table_of(3))))") == "(3, 3)"
+def table_of(arm):
+    table = np.zeros(2000)
+    table[1000] = arm  # in the middle, where NumPy prints an ellipsis
+    return table
 
 
-def test_a_table_that_is_changed_in_place_is_noticed(tmp_path):
-    code = """
-    table = table_of(1)
+def test_tables_that_print_alike_do_not_share_code(cache):
+    """Nor does one that is changed in place with what it was before."""
+    table = table_of(2)
     policy = playing(table)
-    before = arms(policy)
-    table[1000] = 2.0
-    print(before, arms(policy))
-    """
-    assert run(tmp_path, TABLES + code) == "(1, 1) (2, 2)"
+    assert [arms(playing(table_of(1))), arms(policy)] == [(1, 1), (2, 2)]
+    table[1000] = 3.0
+    assert arms(policy) == (3, 3)
 
 
 HELPER = """
@@ -132,16 +105,22 @@ def test_an_edited_kernel_in_another_file_is_noticed_by_the_next_process(tmp_pat
         assert run(tmp_path, USES_HELPER) == f"({arm}, {arm})"
 
 
-def test_a_reloaded_module_is_noticed(tmp_path):
+def test_a_reloaded_module_is_noticed(tmp_path, monkeypatch, cache):
     """The kernel that reads the module is the same object before and after."""
-    (tmp_path / "helper.py").write_text(HELPER.format(arm=1))
-    code = f"""
-    import importlib, pathlib
-    pathlib.Path("helper.py").write_text({HELPER.format(arm=3)!r})
+    file = tmp_path / "helper.py"
+    file.write_text(HELPER.format(arm=1))
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # two versions within a second look alike to it
+    helper = importlib.import_module("helper")
+
+    @kernel
+    def choose(params, state, announced, streams, block):
+        block.arm[0], block.rounds[0], block.probability[0] = helper.favourite(), 1.0, 1.0
+
+    before = arms(policy_of(choose))
+    file.write_text(HELPER.format(arm=3))
     importlib.reload(helper)
-    print(arms(policy_of(choose)))
-    """
-    assert run(tmp_path, USES_HELPER + code) == "(1, 1)\n(3, 3)"
+    assert (before, arms(policy_of(choose))) == ((1, 1), (3, 3))
 
 
 USES_CONSTANT = """
@@ -156,31 +135,30 @@ USES_CONSTANT = """
     def choose(params, state, announced, streams, block):
         block.arm[0], block.rounds[0], block.probability[0] = inner(), 1.0, 1.0
 
-    policy = policy_of(choose)
-    print(arms(policy))
+    print(arms(policy_of(choose)))
 """
 
 
 def test_a_constant_read_from_a_file_is_noticed(tmp_path):
-    """Two calls below the kernel that Python calls; in the next process, and in this one."""
-    (tmp_path / "config.json").write_text("1.0")
-    assert run(tmp_path, USES_CONSTANT) == "(1, 1)"
-    (tmp_path / "config.json").write_text("2.0")
-    assert run(tmp_path, USES_CONSTANT + "\n    FAVOURITE = 3.0\n    print(arms(policy))") == "(2, 2)\n(3, 3)"
+    """Two calls below the kernel that Python calls, by the next process."""
+    for arm in (1, 2):
+        (tmp_path / "config.json").write_text(f"{arm}.0")
+        assert run(tmp_path, USES_CONSTANT) == f"({arm}, {arm})"
 
 
-def test_functions_of_one_name_and_line_are_told_apart(tmp_path):
+def test_functions_of_one_name_and_line_are_told_apart(cache):
     """Made through `exec`, they all stand in line 1 of a file that is not there."""
-    code = """
+
     def made(arm):
         scope = {}
-        exec(f"def choose(params, state, announced, streams, block):\\n    block.arm[0] = {arm}.0\\n"
-             "    block.rounds[0] = 1.0\\n    block.probability[0] = 1.0", scope)
+        exec(
+            f"def choose(params, state, announced, streams, block):\n    block.arm[0] = {arm}.0\n"
+            "    block.rounds[0] = 1.0\n    block.probability[0] = 1.0",
+            scope,
+        )
         return policy_of(kernel(scope["choose"]))
 
-    print([arms(made(arm)) for arm in (3, 1)])
-    """
-    assert run(tmp_path, code) == "[(3, 3), (1, 1)]"
+    assert [arms(made(arm)) for arm in (3, 1)] == [(3, 3), (1, 1)]
 
 
 TYPED = """
@@ -251,35 +229,43 @@ def test_a_policy_typed_into_a_notebook_plays_on_dask(tmp_path):
     assert run(tmp_path, IN_A_NOTEBOOK + code, stdin=True).splitlines()[-1] == "1"
 
 
-ASKED = TYPED.replace("arms(policy_of(choose))", "policy_of(choose).player(seed=1).ask()")
+def always_two(params, state, announced, streams, block):
+    block.arm[0], block.rounds[0], block.probability[0] = 2.0, 1.0, 1.0
 
 
-def test_a_damaged_cache_is_compiled_anew(tmp_path):
-    """Cut short, changed by a bit, empty, or something else; a kernel made anew looks on disk as a new process does."""
-    damage = """
-    import pathlib
-    (file,) = pathlib.Path("cache").rglob("*.kernel")
+def asked_anew():
+    """The arm of a kernel made anew: it looks on disk as a new process does."""
+    return policy_of(kernel(always_two)).player(seed=1).ask()
+
+
+def test_a_damaged_cache_is_compiled_anew(cache):
+    """Cut short, changed by a bit, empty, or something else."""
+    assert asked_anew() == 2
+    (file,) = cache.rglob("*.kernel")
     flipped = bytearray(file.read_bytes())
     flipped[len(flipped) // 2] ^= 1
     for bad in (flipped[: len(flipped) // 3], flipped, b"", b"x" * 4096):
         file.write_bytes(bad)
-        print(policy_of(kernel(choose.py_func)).player(seed=1).ask(), file.read_bytes() != bad)
-    """
-    assert run(tmp_path, ASKED + damage) == "\n".join(["2", *["2 True"] * 4])
+        assert asked_anew() == 2
+        assert file.read_bytes() != bad
 
 
 @pytest.mark.parametrize("obstacle", ["a file", "a file below", "/dev/full"])
-def test_a_cache_that_cannot_be_written_to_is_done_without(tmp_path, obstacle):
+def test_a_cache_that_cannot_be_written_to_is_done_without(tmp_path, monkeypatch, obstacle):
     """Read-only folders do not stop the superuser, who runs many a container: paths that nobody can write to do."""
-    cache = tmp_path / "obstacle"
+    folder = tmp_path / "obstacle"
     if obstacle == "a file":
-        cache.write_text("in the way")
+        folder.write_text("in the way")
     elif obstacle == "a file below":
-        cache.mkdir()
-        (cache / "holdfast").write_text("in the way")
+        folder.mkdir()
+        (folder / "holdfast").write_text("in the way")
     else:
-        cache = Path(obstacle)
-    assert run(tmp_path, ASKED, NUMBA_CACHE_DIR=str(cache)) == "2"
+        folder = Path(obstacle)
+    monkeypatch.setattr(config, "CACHE_DIR", str(folder))
+    assert asked_anew() == 2
+
+
+ASKED = TYPED.replace("arms(policy_of(choose))", "policy_of(choose).player(seed=1).ask()")
 
 
 def test_a_full_disk_is_done_without(tmp_path):

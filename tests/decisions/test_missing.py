@@ -17,7 +17,6 @@ SLOW = hf.TsallisSwitch(arms=ARMS, block_lengths=lambda n: 1 + n % 3, learning_r
 
 LOST = {
     "none": (0.0, 0.0, 0.0),
-    "a tenth": (0.1, 0.1, 0.1),
     "two fifths": (0.4, 0.4, 0.4),
     "of one arm": (0.4, 0.0, 0.0),
 }
@@ -47,17 +46,17 @@ GAMES = 110
 def test_the_log_estimates_what_arms_cost_though_losses_are_missing(lost):
     """95 % intervals, of one arm in each game so that they are independent, hold the truth in 90 % at least.
 
-    They are those of a large sample; these have 300 rounds.
+    They are those of a large sample; these have 200 rounds.
     """
     place, held = Place("memory", store_at("memory:")), 0
     for seed in range(GAMES):
-        router, truth = played(place, f"game {seed}", LOST[lost], seed, at_once=20, patience=60, missing=1.0)
+        router, truth = played(place, f"game {seed}", LOST[lost], seed, 200, at_once=20, patience=60, missing=1.0)
         router.ask(80)  # of these no loss comes
         router.settle()
         log, arm = read_log(router.history.log, COLUMNS), seed % 3
-        assert 300 <= log.rounds <= 380
+        assert 200 <= log.rounds <= 280
         found = log.of_arm(arm).doubly_robust
-        held += found.low <= truth[arm] + log.rounds - 300 <= found.high
+        held += found.low <= truth[arm] + log.rounds - 200 <= found.high
     assert_at_least(held, GAMES, 0.9, sees=0.3)
 
 
@@ -89,7 +88,7 @@ def test_an_arm_that_times_out_is_shown_with_what_counted(place):
 @pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_a_log_whose_missing_rounds_are_unknown_is_refused(place, folder, suffix):
-    router, _ = played(place, "game", LOST["a tenth"], 1, rounds=300, patience=5, missing="drop")
+    router, _ = played(place, "game", LOST["two fifths"], 1, rounds=300, patience=5, missing="drop")
     router.ask(10)
     router.settle()
     file = folder / f"log.{suffix}"
@@ -97,7 +96,7 @@ def test_a_log_whose_missing_rounds_are_unknown_is_refused(place, folder, suffix
     with pytest.raises(hf.InvalidParameter, match=r"must say what \d+ missing losses count as: .*--missing LOSS"):
         read_log(file, COLUMNS)
     assert 300 <= read_log(file, COLUMNS, missing=1.0).rounds <= 310
-    open_game, _ = played(place, "open", LOST["a tenth"], 1, rounds=300, patience="forever")
+    open_game, _ = played(place, "open", LOST["two fifths"], 1, rounds=300, patience="forever")
     with pytest.raises(hf.InvalidParameter, match="come after one that is still open"):
         read_log(open_game.history.log, COLUMNS)
 

@@ -80,13 +80,13 @@ def test_a_call_that_is_interrupted_while_it_waits_for_the_file_leaves_it_free(f
     url = f"sqlite:///{folder}/g.db"
     router, other = hf.open(url, "game", SWITCH, seed=1), hf.open(url, "other", SWITCH, seed=2)
     router.ask()
-    locked = FORK.Event()
+    locked, interrupted = FORK.Event(), FORK.Event()
 
     def hold():
         connection = sqlite3.connect(folder / "g.db", isolation_level=None)
         connection.execute("BEGIN IMMEDIATE")
         locked.set()
-        time.sleep(0.6)
+        interrupted.wait(60)
         connection.execute("COMMIT")
 
     def stop(*_):
@@ -103,6 +103,7 @@ def test_a_call_that_is_interrupted_while_it_waits_for_the_file_leaves_it_free(f
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)
+        interrupted.set()
     worker.join()
     assert router.rounds == 1
     play(router, 3)

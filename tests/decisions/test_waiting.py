@@ -234,7 +234,7 @@ def test_games_in_which_losses_often_do_not_come_go_on(name, missing):
     """Blocks with all their losses, with some and with none: the policy's numbers stay numbers."""
     case, choose, clock = CASES[name], random.Random(1), Clock()
     router = hf.open("memory:", "game", case.policy, seed=1, patience=HOUR, missing=missing, clock=clock)
-    for _ in range(100):
+    for _ in range(50):
         given = router.ask(5, **case.announced(router.history.totals.blocks))
         assert all(0.0 <= decision.probability <= 1.0 for decision in given)
         share = choose.choice([0.0, 0.5, 1.0])

@@ -1,4 +1,4 @@
-"""``holdfast cache`` and ``holdfast warm``, each as a process with a folder of its own."""
+"""``holdfast cache`` and ``holdfast warm``, with a folder of their own."""
 
 import os
 import re
@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from commands import command_here
+from numba import config
 
 import holdfast
 from holdfast.kernels import COMPILED
@@ -44,18 +46,19 @@ def run(folder: Path, *arguments: str) -> str:
 
 @pytest.mark.slow
 @pytest.mark.skipif(not COMPILED, reason="there is no machine code")
-def test_after_warming_nothing_is_left_to_compile(tmp_path):
+def test_after_warming_nothing_is_left_to_compile(tmp_path, monkeypatch):
     said = run(tmp_path, "-m", "holdfast", "warm", "--policies", "exp3", "--simulated", "exp3")
     assert said.startswith("exp3: ask and tell\nexp3: simulation\n")
     assert int(run(tmp_path, "-c", ASK)) == 0
-    shown = run(tmp_path, "-m", "holdfast", "cache")
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
+    shown = command_here("cache").stdout
     assert shown in said
     files = list((tmp_path / "holdfast").iterdir())
     size = sum(file.stat().st_size for file in files) / 1e6
     assert re.search(
         rf"folder +{re.escape(str(tmp_path / 'holdfast'))}\nfiles +{len(files)}\nsize +{size:.1f} MB", shown
     )
-    assert run(tmp_path, "-m", "holdfast", "cache", "clear").startswith(f"removed {len(files)} files, {size:.1f} MB")
+    assert command_here("cache", "clear").stdout.startswith(f"removed {len(files)} files, {size:.1f} MB")
     assert list((tmp_path / "holdfast").iterdir()) == []
 
 

@@ -133,14 +133,6 @@ def test_the_skeleton_for_games_side_by_side_plays_each_game_as_alone(tmp_path):
     assert run(tmp_path, side_by_side.rstrip() + again).endswith("alike\n")
 
 
-def test_a_policy_outside_the_package_is_cached_under_its_own_source(tmp_path):
-    """Changing a user's file must change what is played, though the kernels' names stay."""
-    skeleton, _ = python_blocks("docs/new_policy.md")
-    longer = skeleton.replace("= arm, 10.0", "= arm, 500.0")
-    assert longer != skeleton
-    assert run(tmp_path, skeleton) != run(tmp_path, longer)
-
-
 def test_the_guides_to_extending_use_public_names_only():
     """What they import, and what they reach through an object."""
     for document in sorted((ROOT / "docs").glob("new_*.md")):

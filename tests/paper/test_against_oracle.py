@@ -26,7 +26,7 @@ from holdfast.verdicts.settings import RunSettings
 
 pytestmark = pytest.mark.slow
 
-T = 200
+T = 120
 SETTINGS = RunSettings(replications=4000, horizon=T, seed=SEED)
 ROWS = {name: row for figure in FIGURES.values() for name, row in figure.tables().items()}
 

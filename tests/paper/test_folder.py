@@ -12,11 +12,25 @@ import pytest
 from holdfast import HoldfastError
 from holdfast.files import claimed
 from holdfast.paper.reproduce import MANIFEST, load, reproduce
+from holdfast.report.drawing import KINDS
 from holdfast.runs.outputs import NEW, Outputs
 
 pytestmark = pytest.mark.slow
 
 SMALL = {"replications": 2, "horizon": 200, "n_arms": 3, "progress": False}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def undrawn():
+    """Drawing takes most of a small run, and is tested elsewhere: here a picture is what would be drawn, in words."""
+
+    def write_words(chart, folder, name, title=""):
+        for kind in KINDS:
+            (folder / f"{name}.{kind}").write_text(f"{title}: {chart}")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("holdfast.paper.reproduce.write_images", write_words)
+        yield
 
 
 def contents(folder: Path) -> dict[str, bytes]:

@@ -170,9 +170,9 @@ print(digest.hexdigest())
 
 @pytest.mark.slow
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="the name of an x86-64 processor")
-def test_the_same_bits_on_an_older_processor(tmp_path):
+def test_the_same_bits_on_an_older_processor():
     """Compiled for one of 2008: vector registers of two numbers, no fused multiply-add."""
-    older = {"NUMBA_CPU_NAME": "nehalem", "NUMBA_CPU_FEATURES": "", "NUMBA_CACHE_DIR": str(tmp_path)}
+    older = {"NUMBA_CPU_NAME": "nehalem", "NUMBA_CPU_FEATURES": ""}  # its code is kept apart
     said = []
     for environment in (os.environ, {**os.environ, **older}):
         run = subprocess.run([sys.executable, "-c", ELSEWHERE], env=environment, capture_output=True, text=True)

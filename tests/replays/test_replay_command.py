@@ -67,7 +67,7 @@ def test_a_replay_from_a_file(tmp_path):
         tmp_path / "t.csv.gz", ["exp3", "hold-forever"], switching_cost=[0.25, 1], replications=3, index="time"
     )
     assert rows.equals(made.frame)
-    again = holdfast_command("replay", str(tmp_path / "t.csv"), *QUICK, "--index", "time", "--out", str(out))
+    again = command_here("replay", str(tmp_path / "t.csv"), *QUICK, "--index", "time", "--out", str(out))
     assert again.returncode == 2
     assert "holds this replay already; give --resume" in again.stderr
 
@@ -170,7 +170,7 @@ COLUMNS = ("--arm-column", "region", "--probability-column", "p", "--block-colum
 def test_a_log_of_play(tmp_path):
     log_of(2000, seed=4).with_columns(client=pl.lit("phone")).write_csv(tmp_path / "log.csv")
     out = tmp_path / "out"
-    run = holdfast_command(
+    run = command_here(
         *("replay", str(tmp_path / "log.csv"), "--logged", "--switching-cost", "1", *COLUMNS, "--out", str(out))
     )
     assert run.returncode == 0, run.stderr
@@ -213,17 +213,16 @@ def test_logs_that_cannot_be_used(tmp_path):
 
 def test_plot_of_a_study(write, tmp_path):
     write(GRID)
-    assert (
-        holdfast_command("study", "run", str(tmp_path / "study.toml"), "--out", str(tmp_path / "out")).returncode == 0
-    )
-    run = holdfast_command("study", "plot", str(tmp_path / "out"))
+    run = command_here("study", "run", str(tmp_path / "study.toml"), "--out", str(tmp_path / "out"))
+    assert run.returncode == 0, run.stderr
+    run = command_here("study", "plot", str(tmp_path / "out"))
     assert run.returncode == 0, run.stderr
     assert run.stdout == f"The plot is {tmp_path / 'out' / 'plot.html'}\n"
     page = (tmp_path / "out" / "plot.html").read_text()
     assert "switching_cost = " in page
     table = sorted((tmp_path / "out").glob("*.parquet"))[0]
     png = tmp_path / "one.png"
-    run = holdfast_command(
+    run = command_here(
         "study", "plot", str(table), "--out", str(png), "--measures", "total_cost, switches", "--scale", "log"
     )
     assert run.returncode == 0, run.stderr

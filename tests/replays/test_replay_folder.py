@@ -31,6 +31,18 @@ FILES = {
 }
 
 
+@pytest.fixture(scope="module", autouse=True)
+def undrawn():
+    """Drawing takes most of a small run, and is tested elsewhere: here a picture is what would be drawn, in words."""
+
+    def in_words(chart, kinds, **how):
+        return {kind: f"{chart} {how}".encode() for kind in kinds}
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("holdfast.replays.pictures.rendered", in_words)
+        yield
+
+
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
     out = tmp_path_factory.mktemp("replay") / "out"

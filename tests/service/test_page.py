@@ -1,6 +1,5 @@
 """The page in a real browser, served by a real server."""
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -247,9 +246,10 @@ def test_an_hour_of_updates_does_not_fill_the_browser(browser, served):
     show(browser, served, "/games/chat")
     browser.until(lambda: drawn(browser), "the charts are not drawn")
     used = "return performance.memory.usedJSHeapSize"
-    for _ in range(3):
+    before = int(figure(browser, "rounds").replace(",", ""))
+    for rounds in (before + 2, before + 4, before + 6):
         served("POST", "/v1/games/chat/decisions", {"n": 2})
-        time.sleep(2.2)
+        browser.until(lambda now=f"{rounds:,}": figure(browser, "rounds") == now, "the page does not follow")
     assert browser.run(used) < 200e6
     assert drawn(browser)
     assert browser.run("return document.querySelectorAll('.uplot').length") == 2

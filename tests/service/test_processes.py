@@ -6,13 +6,13 @@ import re
 import signal
 import socket
 import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
 
 import pytest
 import service_kill_trials
+from commands import command_here, holdfast_command
 from places import fresh_schema
 from postgres_server import PrivateServer, binaries
 from service import GAME, Events, InProcess, ask, free_port, opened
@@ -22,8 +22,9 @@ import holdfast as hf
 pytestmark = pytest.mark.slow
 
 
-def test_ten_kills_lose_and_double_nothing(folder):
-    rounds, told = service_kill_trials.play(f"sqlite:///{folder}/games.db", 10)
+def test_five_kills_lose_and_double_nothing(folder):
+    """``python scripts/service_kill_trials.py`` makes a thousand."""
+    rounds, told = service_kill_trials.play(f"sqlite:///{folder}/games.db", 5)
     assert rounds > 10
     assert told > 5
 
@@ -123,20 +124,16 @@ def test_two_servers_on_one_store_play_one_game(folder):
         second.close()
 
 
-def command(*words):
-    return subprocess.run([sys.executable, "-m", "holdfast", *words], capture_output=True, text=True, timeout=60)
-
-
 def test_what_cannot_be_served_is_said_in_one_line(tmp_path):
     taken = free_port()
     with socket.create_server(("127.0.0.1", taken)):
-        busy = command("serve", f"sqlite:///{tmp_path}/a.db", "--port", str(taken))
+        busy = holdfast_command("serve", f"sqlite:///{tmp_path}/a.db", "--port", str(taken))
     assert (busy.returncode, busy.stderr.count("\n")) == (2, 1)
     assert f"cannot listen at 127.0.0.1:{taken}" in busy.stderr
-    abroad = command("serve", f"sqlite:///{tmp_path}/a.db", "--host", "0.0.0.0")
+    abroad = command_here("serve", f"sqlite:///{tmp_path}/a.db", "--host", "0.0.0.0")
     assert abroad.returncode == 2
     assert "--host must be a loopback address" in abroad.stderr
-    assert command("serve", "memory:").returncode == 2
+    assert command_here("serve", "memory:").returncode == 2
 
 
 def test_curl_gets_a_decision(folder):

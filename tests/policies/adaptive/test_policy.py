@@ -59,14 +59,14 @@ def play_both(game: KernelGame, twin: Adaptive, costs: Any, seed: int, blocks: i
         u = game.next_uniform()
         arm, rounds = game.choose(cost)
         assert (arm, rounds) == twin.choose(u, cost)
-        assert game.p == pytest.approx(twin.p, rel=1e-6, abs=0)
+        np.testing.assert_allclose(game.p, twin.p, rtol=1e-6)
         loss = total(n, arm, rounds)
         game.observe(loss, rounds)
         twin.observe(loss, rounds)
         state = game.state
         found = [state.V[0], state.V_most[0], state.cut[0], state.beta[0], state.spread[0], *state.W, *state.level]
         expected = [twin.V, twin.V_bar, twin.O, twin.beta, twin.v, *twin.W, *twin.level]
-        assert found == pytest.approx(expected, rel=1e-6, abs=1e-9)
+        np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
 
 
 def no_cost(n: int) -> None:

@@ -9,6 +9,7 @@ import pytest
 from long_mixture import check_long_game
 
 import holdfast as hf
+from holdfast.kernels import kernel
 from holdfast.paths import FixedArm, WorkFunction
 from holdfast.policies import coupling
 
@@ -112,9 +113,18 @@ def test_the_certificate_holds_with_a_cost_per_pair_and_closed_arms() -> None:
 
 def coupled(move: Callable, params: object, game: object, K: int) -> np.ndarray:
     """The share of each next arm for each arm, from evenly spread uniforms."""
-    u = (np.arange(200) + 0.5) / 200
-    rows = np.array([np.bincount([move(params, game, a, x) for x in u], minlength=K) / len(u) for a in range(K)])
-    return rows
+
+    @kernel
+    def moves(params, game, arm, u, found):
+        for i in range(len(u)):
+            found[i] = move(params, game, arm, u[i])
+
+    u, found = (np.arange(200) + 0.5) / 200, np.zeros(200, dtype=np.int64)
+    rows = []
+    for arm in range(K):
+        moves(params, game, arm, u, found)
+        rows.append(np.bincount(found, minlength=K) / len(u))
+    return np.array(rows)
 
 
 @pytest.mark.slow
