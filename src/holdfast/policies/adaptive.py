@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -26,20 +26,22 @@ from holdfast.errors import InvalidParameter
 from holdfast.layouts import (
     ArmIndex,
     Array,
-    Flag,
-    NonNegative,
-    PerArm,
     Probability,
-    Range,
     Scalar,
-    Scratch,
-    ScratchPerArm,
-    Whole,
+    extended,
 )
 from holdfast.policies import adaptive_earlier
-from holdfast.policies.adaptive_kernels import AdaptiveBlock, AdaptiveParams, Size, begin, draw, observe, solve
+from holdfast.policies.adaptive_kernels import (
+    AdaptiveBlock,
+    AdaptiveGame,
+    AdaptiveParams,
+    Size,
+    begin,
+    draw,
+    observe,
+    solve,
+)
 from holdfast.policies.policy import Announcement, Kernels, Policy, has_begun, must_be, rearranged
-from holdfast.simplex import WIDEST
 
 ANNOUNCED = "announced"
 GROWTHS = ("logarithmic", "0.3")
@@ -48,45 +50,18 @@ LEAST_SURPRISE = 1.0 / 64.0
 """ρ is never supposed to be smaller: a block is at most 8 times `matched_length` as long as √x (line 3)."""
 
 
-class AdaptiveState(NamedTuple):
-    """A game."""
-
-    n: Annotated[Scalar, Whole]  # blocks begun
-    begun: Annotated[Scalar, Size]  # rounds of blocks begun
-    told: Annotated[Scalar, Size]  # rounds of blocks observed
-    paid: Annotated[Scalar, Size]  # Λ: the highest λ + clock^{2/3}
-    clock: Annotated[Scalar, Size]  # Σ b√(λK) over the blocks begun
-    highest: Annotated[Scalar, Size]  # the highest λ so far
-    spent: Annotated[Scalar, Size]  # Q: what switches were expected to cost when their blocks were drawn
-    surprise: Annotated[
-        Scalar, Probability
-    ]  # ρ: how far off arms were that are not clearly the leader, squared and per round
-    last_arm: Annotated[Scalar, ArmIndex]  # of the last block begun
-    last_rounds: Annotated[Scalar, Size]  # and its rounds
-    t: Annotated[Scalar, Size]  # rounds of blocks begun before the last one
-    length: Annotated[Scalar, Size]  # the block length before rounding
-    V: Annotated[Scalar, Size]  # the stability seen so far
-    V_most: Annotated[Scalar, Range(above=0.0, most=WIDEST)]  # V̄ = 4/η²
-    beta: Annotated[Scalar, Probability]  # the level of losses, per round
-    spread: Annotated[Scalar, Size]  # v: the variance of a round's loss around the level
-    x: Annotated[Scalar, Range(-WIDEST, WIDEST)]  # where the last solution was, moved along with C since
-    S3: Scalar  # Σ w³ and Σ w⁴ of the last solution, S3 moved along with C: to first order, so it may be below 0
-    S4: Annotated[Scalar, Size]
-    rest2: Annotated[Scalar, Size]  # Σ w², Σ w³, Σ w⁴ without the arm that was observed last
-    rest3: Annotated[Scalar, Size]
-    rest4: Annotated[Scalar, Size]
-    moved: Annotated[Scalar, Size]  # C_I − x of that arm; 0 where the sums are of no use
-    fresh: Annotated[Scalar, Flag]  # whether nothing was observed since the last draw
-    cut: Annotated[Scalar, Size]  # O: what the longest step has cut off
-    C: Annotated[PerArm, Range(-WIDEST, WIDEST)]  # cumulative loss estimates, up to a common shift
-    level: Annotated[PerArm, Probability]  # the level when the arm was observed last
-    W: Annotated[PerArm, NonNegative]  # what the arm's floors may have cost
-    root: Annotated[PerArm, Range(above=0.0, most=1.0 + 1e-9)]  # √p_i of the last draw
-    m: ScratchPerArm  # baselines of the block being drawn
-    least: Scratch
-    s: Scratch
-    step: Scratch
-    S2: Scratch
+AdaptiveState = extended(
+    AdaptiveGame,
+    "AdaptiveState",
+    __name__,
+    clock=Annotated[Scalar, Size],  # Σ b√(λK) over the blocks begun; Λ is the highest λ + clock^{2/3}
+    highest=Annotated[Scalar, Size],  # the highest λ so far
+    spent=Annotated[Scalar, Size],  # Q: what switches were expected to cost when their blocks were drawn
+    surprise=Annotated[Scalar, Probability],  # ρ: how far off arms not clearly the leader were, squared, per round
+    last_arm=Annotated[Scalar, ArmIndex],  # of the last block begun
+    last_rounds=Annotated[Scalar, Size],  # and its rounds
+)
+"""Beside what both rules keep."""
 
 
 @kernel

@@ -31,14 +31,6 @@ class AverageState(NamedTuple):
     last: Annotated[Scalar, Range(1.0, whole=True, arms=0)]  # one more than the arm of the last block
 
 
-class AverageBlock(NamedTuple):
-    """A block."""
-
-    arm: Scalar
-    rounds: Scalar
-    probability: Scalar
-
-
 class CautiousParams(NamedTuple):
     """Of policies with a threshold before a switch, a cooldown after it, and exploration."""
 

@@ -43,6 +43,7 @@ from holdfast.layouts import (
     PerArm,
     Probability,
     Range,
+    Scalar,
     Whole,
     layout_of,
     params_layout_of,
@@ -133,6 +134,14 @@ class Kernels(_Kernels):
         """As `side_by_side` was called, for one more release."""
         warnings.warn(SIDE_BY_SIDE, DeprecationWarning, stacklevel=2)
         return self.side_by_side
+
+
+class PlainBlock(NamedTuple):
+    """A block of which `observe` wants nothing handed back but what every block has."""
+
+    arm: Scalar
+    rounds: Scalar
+    probability: Scalar
 
 
 class AllSeen(NamedTuple):

@@ -10,14 +10,13 @@ from holdfast._numba.compile import kernel
 from holdfast.checks import real_number
 from holdfast.policies.averages import (
     UNTOLD,
-    AverageBlock,
     AverageState,
     CautiousParams,
     WithCooldown,
     begin_with_cooldown,
     observe,
 )
-from holdfast.policies.policy import Kernels
+from holdfast.policies.policy import Kernels, PlainBlock
 
 
 @kernel
@@ -44,7 +43,7 @@ def choose(params: Any, state: Any, announced: float, streams: Any, block: Any) 
     begin_with_cooldown(params, state, block, arm, 1.0)
 
 
-KERNELS = Kernels(choose, observe, AverageState, AverageBlock, params=CautiousParams)
+KERNELS = Kernels(choose, observe, AverageState, PlainBlock, params=CautiousParams)
 """One game at a time: the lengths of its blocks depend on what was lost."""
 
 

@@ -12,8 +12,8 @@ import numpy as np
 from holdfast._numba.compile import kernel
 from holdfast.checks import real_number
 from holdfast.layouts import PerArm, Whole, extended
-from holdfast.policies.averages import UNTOLD, AverageBlock, AverageState, Averaging, begin, observe
-from holdfast.policies.policy import Kernels, must_be
+from holdfast.policies.averages import UNTOLD, AverageState, Averaging, begin, observe
+from holdfast.policies.policy import Kernels, PlainBlock, must_be
 from holdfast.schedules import LONGEST, whole_rounds
 
 EpochState = extended(AverageState, "EpochState", __name__, r=Annotated[PerArm, Whole], tau=Annotated[PerArm, Whole])
@@ -111,5 +111,5 @@ class Ucb2(InEpochs):
     """
 
     id: ClassVar[str] = "ucb2"
-    kernels = Kernels(choose, observe, EpochState, AverageBlock, params=EpochParams)
+    kernels = Kernels(choose, observe, EpochState, PlainBlock, params=EpochParams)
     deterministic: ClassVar[bool] = True
