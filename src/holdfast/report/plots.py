@@ -49,9 +49,6 @@ def chart_of(result: Result, measures: Sequence[str] | str = DRAWN, scale: str =
         raise InvalidParameter("measures", f"must be some of {', '.join(map(repr, MEASURES))}", measures)
     for measure in named:
         one_of("measures", measure, MEASURES)
-        if result.frame[measure].null_count():
-            rule = "must be ones that were recorded; this is a table of before 0.3.0"
-            raise InvalidParameter("measures", rule, measure)
     one_of("scale", scale, SCALES)
     one_of("band", band, BANDS)
     if result.frame.is_empty():
