@@ -225,31 +225,7 @@ def _texts(policy: Policy, settings: Settings, arms: list[Arm]) -> dict[str, Any
 
 def first_head(game: Game, now: float) -> Head:
     """The head of a game that begins."""
-    return Head(
-        revision=1,
-        settings_version=game.settings_version,
-        state_version=new_token(),
-        block=0,
-        drawn=0,
-        current=0,
-        arm=-1,
-        last_arm=-1,
-        rounds=0,
-        handed=0,
-        probability=0.0,
-        asked=0,
-        switches=0,
-        paid=(),
-        settled=0,
-        forgotten=0,
-        kept=0,
-        removed=0,
-        clock=now,
-        heard=0,
-        lateness=0.0,
-        next_due=None,
-        next_idle=None,
-    )
+    return Head(revision=1, settings_version=game.settings_version, state_version=new_token(), clock=now)
 
 
 def state_text(setup: Setup, state: State) -> str:
