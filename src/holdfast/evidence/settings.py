@@ -90,17 +90,7 @@ def cell_of(
     checkpoints: tuple[int, ...] | None = None,
     name: str | None = None,
 ) -> Cell:
-    """The games of these policies in a world, as a study has them.
-
-    Parameters
-    ----------
-    world, policies
-        The world with its horizon, and the names of who plays.
-    settings
-        The run's; its seed, and its replications unless other ones are given.
-    replications, checkpoints, name
-        Other than the table of a world has.
-    """
+    """The games of these policies in a world, as a study has them; unlike the table of that world where it is given."""
     made, code = contestants(policies, world.environment, world.horizon, world.switching_cost)
     columns = {"environment": world.name, "group": world.group, "lambda": world.switching_cost, "T": world.horizon}
     return Cell(

@@ -31,19 +31,7 @@ MOST_ROWS = 40
 
 
 def chart_of(result: Result, measures: Sequence[str] | str = DRAWN, scale: str = "auto", band: str = "sd") -> LineChart:
-    """The chart of a result: a column of panels per measure, a row per combination of its grid.
-
-    Parameters
-    ----------
-    result
-        What was simulated.
-    measures
-        Columns of the result, one panel each.
-    scale
-        Of the values: ``"auto"``, ``"linear"`` or ``"log"``.
-    band
-        One of `BANDS`.
-    """
+    """The chart of a result: a column of panels per measure, a row per combination of its grid."""
     named = [measures] if isinstance(measures, str) else list(measures)
     if not named:
         raise InvalidParameter("measures", f"must be some of {', '.join(map(repr, MEASURES))}", measures)
@@ -84,15 +72,7 @@ def plot_result(
     axes: Any = None,
     title: str = "",
 ) -> Any:
-    """A figure; or `axes` drawn on and returned; or the file that `path` names, written and returned.
-
-    Parameters
-    ----------
-    result
-        What was simulated.
-    path, measures, scale, band, size, axes, title
-        As `Result.plot` has them.
-    """
+    """As `Result.plot`: a figure; or `axes`, drawn on; or the file that `path` names, written."""
     chart = chart_of(result, measures, scale, band)
     one_of("size", size, SIZES)
     if axes is not None:
