@@ -14,14 +14,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
 from holdfast import schedules
 from holdfast._numba.compile import kernel
-from holdfast.checks import LARGEST, one_of, real_number
+from holdfast.checks import LARGEST, one_of, real
 from holdfast.errors import InvalidParameter
 from holdfast.layouts import (
     ArmIndex,
@@ -45,6 +45,9 @@ from holdfast.policies.policy import Announcement, Kernels, Policy, has_begun, m
 
 ANNOUNCED = "announced"
 GROWTHS = ("logarithmic", "0.3")
+POSITIVE, NOT_NEGATIVE = real(above=0, most=LARGEST), real(least=0, most=LARGEST)
+BELOW_TWO = real(above=0, most=1.9)
+"""A step of 2 would reach beyond the simplex."""
 
 LEAST_SURPRISE = 1.0 / 64.0
 """ρ is never supposed to be smaller: a block is at most 8 times `matched_length` as long as √x (line 3)."""
@@ -203,21 +206,21 @@ class AdaptiveTsallisSwitch(Policy):
     id: ClassVar[str] = "adaptive"
 
     switching_cost: float | Literal["announced"] = field(kw_only=True)
-    longest_step_down: float = field(default=1.0, kw_only=True)
-    longest_step_up: float = field(default=4.0, kw_only=True)
-    floor_budget: float = field(default=3.0, kw_only=True)
-    cap_budget: float = field(default=0.5, kw_only=True)
-    least_noise: float = field(default=0.05, kw_only=True)
-    memory: float = field(default=50.0, kw_only=True)
-    deviations: float = field(default=3.0, kw_only=True)
-    calm_length: float = field(default=3.0, kw_only=True)
-    calm: float = field(default=1.0, kw_only=True)
-    longest_length: float = field(default=0.5, kw_only=True)
-    spread_weight: float = field(default=0.05, kw_only=True)
-    least_spread: float = field(default=0.125, kw_only=True)
-    switch_weight: float = field(default=0.25, kw_only=True)
-    floor_share: float = field(default=100.0, kw_only=True)
-    matched_length: float = field(default=1.5, kw_only=True)
+    longest_step_down: float = field(default=1.0, kw_only=True, metadata=BELOW_TWO)
+    longest_step_up: float = field(default=4.0, kw_only=True, metadata=POSITIVE)
+    floor_budget: float = field(default=3.0, kw_only=True, metadata=NOT_NEGATIVE)
+    cap_budget: float = field(default=0.5, kw_only=True, metadata=NOT_NEGATIVE)
+    least_noise: float = field(default=0.05, kw_only=True, metadata=real(above=0, most=1))
+    memory: float = field(default=50.0, kw_only=True, metadata=POSITIVE)
+    deviations: float = field(default=3.0, kw_only=True, metadata=NOT_NEGATIVE)
+    calm_length: float = field(default=3.0, kw_only=True, metadata=NOT_NEGATIVE)
+    calm: float = field(default=1.0, kw_only=True, metadata=NOT_NEGATIVE)
+    longest_length: float = field(default=0.5, kw_only=True, metadata=NOT_NEGATIVE)
+    spread_weight: float = field(default=0.05, kw_only=True, metadata=real(above=0, most=1))
+    least_spread: float = field(default=0.125, kw_only=True, metadata=POSITIVE)
+    switch_weight: float = field(default=0.25, kw_only=True, metadata=POSITIVE)
+    floor_share: float = field(default=100.0, kw_only=True, metadata=NOT_NEGATIVE)
+    matched_length: float = field(default=1.5, kw_only=True, metadata=POSITIVE)
     growth: Literal["logarithmic", "0.3"] = field(default="logarithmic", kw_only=True)
 
     def __post_init__(self) -> None:
@@ -227,27 +230,6 @@ class AdaptiveTsallisSwitch(Policy):
                 raise InvalidParameter("switching_cost", "must be a number or 'announced'", self.switching_cost)
         else:
             self._set("switching_cost", self.one_cost(self.switching_cost))
-        for name, above, most in (
-            ("longest_step_down", 0.0, 1.9),  # a step of 2 would reach beyond the simplex
-            ("longest_step_up", 0.0, LARGEST),
-            ("least_noise", 0.0, 1.0),
-            ("memory", 0.0, LARGEST),
-            ("least_spread", 0.0, LARGEST),
-            ("spread_weight", 0.0, 1.0),
-            ("switch_weight", 0.0, LARGEST),
-            ("matched_length", 0.0, LARGEST),
-        ):
-            self._set(name, real_number(name, getattr(self, name), above=above, most=most))
-        for name in (
-            "floor_budget",
-            "cap_budget",
-            "deviations",
-            "calm_length",
-            "calm",
-            "longest_length",
-            "floor_share",
-        ):
-            self._set(name, real_number(name, getattr(self, name), least=0, most=LARGEST))
         one_of("growth", self.growth, GROWTHS)
 
     @property
@@ -263,28 +245,16 @@ class AdaptiveTsallisSwitch(Policy):
     def parameters(self) -> AdaptiveParams:
         """λ and the constants."""
         varying, root_K = isinstance(self.switching_cost, str), math.sqrt(self.n_arms)
-        return AdaptiveParams(
-            lam=0.0 if isinstance(self.switching_cost, str) else self.switching_cost / self.unit,
-            varying=float(varying),
-            longest_step_down=self.longest_step_down,
-            longest_step_up=self.longest_step_up,
-            floor_budget=self.floor_budget * (1.0 if self.growth == "0.3" else 1.0 - 1.0 / self.n_arms),
-            cap_budget=self.cap_budget,
-            least_noise=self.least_noise,
-            memory=self.memory,
-            deviations=self.deviations,
-            calm_length=self.calm_length,
-            calm=self.calm,
-            longest_length=self.longest_length,
-            spread_weight=self.spread_weight,
-            least_spread=self.least_spread,
-            switch_weight=self.switch_weight,
-            floor_share=self.floor_share,
-            matched_length=self.matched_length,
-            sqrt_k=root_K,
-            inverse_sqrt_k=1.0 / root_K,
-            per_two_memories=0.5 / self.memory,
-        )
+        same = {f.name: getattr(self, f.name) for f in fields(self) if f.name in AdaptiveParams._fields}
+        derived = {
+            "lam": 0.0 if isinstance(self.switching_cost, str) else self.switching_cost / self.unit,
+            "varying": float(varying),
+            "floor_budget": self.floor_budget * (1.0 if self.growth == "0.3" else 1.0 - 1.0 / self.n_arms),
+            "sqrt_k": root_K,
+            "inverse_sqrt_k": 1.0 / root_K,
+            "per_two_memories": 0.5 / self.memory,
+        }
+        return AdaptiveParams(**same | derived)
 
     def probabilities(self, params: Any, state: Any, block: Any) -> Array:
         """p_n of the block drawn last."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from holdfast._numba.compile import kernel
-from holdfast.checks import real_number
+from holdfast.checks import real
 from holdfast.policies.averages import (
     UNTOLD,
     AverageState,
@@ -76,11 +76,7 @@ class Ucb1(WithCooldown):
     kernels = KERNELS
     deterministic: ClassVar[bool] = True
 
-    exploration: float = field(default=2.0, kw_only=True)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set("exploration", real_number("exploration", self.exploration, least=0))
+    exploration: float = field(default=2.0, kw_only=True, metadata=real(least=0))
 
     def parameters(self) -> CautiousParams:
         """With exploration."""

@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 import numpy as np
 
 from holdfast._numba.compile import kernel
-from holdfast.checks import real_number
+from holdfast.checks import real
 from holdfast.layouts import PerArm, Whole, extended
 from holdfast.policies.averages import UNTOLD, AverageState, Averaging, begin, observe
 from holdfast.policies.policy import Kernels, PlainBlock, must_be
@@ -66,12 +66,8 @@ def choose(params: Any, state: Any, announced: float, streams: Any, block: Any) 
 class InEpochs(Averaging):
     """What UCB2 has in common with Thompson sampling in the same epochs."""
 
-    alpha: float = field(default=0.1, kw_only=True)
+    alpha: float = field(default=0.1, kw_only=True, metadata=real(least=1e-6, most=1.0))
     """α in τ(r) = ⌈(1 + α)^r⌉."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set("alpha", real_number("alpha", self.alpha, least=1e-6, most=1.0))
 
     def parameters(self) -> EpochParams:
         """α."""
