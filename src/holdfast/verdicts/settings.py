@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from holdfast.checks import check_fields, whole
-from holdfast.errors import InvalidParameter, nearest
+from holdfast.checks import check_fields, one_of, whole
 from holdfast.rng import check_seed
 
 LONGEST_PROBE = 10**8
@@ -41,8 +40,7 @@ class RunSettings:
         check_fields(self)
         object.__setattr__(self, "seed", check_seed(self.seed))
         for name in self.further:
-            if name not in FURTHER:
-                raise InvalidParameter("further", f"must be one of {', '.join(FURTHER)}{nearest(name, FURTHER)}", name)
+            one_of("further", name, FURTHER)
         object.__setattr__(self, "further", tuple(dict.fromkeys(self.further)))
 
     @property
