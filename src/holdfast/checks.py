@@ -8,6 +8,7 @@ import operator
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, fields
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -18,6 +19,9 @@ T = TypeVar("T")
 
 LARGEST = 1e50
 """Ranges and costs beyond this (or below its inverse) would overflow where they are squared and multiplied."""
+
+CHECK = "check"
+"""Where the metadata of a field has its check."""
 
 MOST_SHOWN = 20
 """Names that an error lists before it says how many more there are."""
@@ -61,6 +65,23 @@ def real_number(
     if most is not None and number > most:
         raise InvalidParameter(parameter, rule, value)
     return number
+
+
+def whole(least: int, most: int | None = None) -> dict[str, Any]:
+    """For a field of a dataclass: ``field(default=1, metadata=whole(least=1))``. `check_fields` makes it so."""
+    return {CHECK: partial(whole_number, least=least, most=most)}
+
+
+def real(*, least: float | None = None, above: float | None = None, most: float | None = None) -> dict[str, Any]:
+    """The same for a finite number."""
+    return {CHECK: partial(real_number, least=least, above=above, most=most)}
+
+
+def check_fields(made: Any) -> None:
+    """Check the fields of a frozen dataclass, while it is being made, that say in their metadata what they must be."""
+    for one in fields(made):
+        if CHECK in one.metadata:
+            object.__setattr__(made, one.name, one.metadata[CHECK](one.name, getattr(made, one.name)))
 
 
 def number_range(parameter: str, value: object) -> tuple[float, float]:

@@ -50,7 +50,7 @@ store = typer.Typer(help="Make decisions: ask which option to use, tell what it 
 
 UsageError: type[Any] = typer.BadParameter.__bases__[0]  # Typer has its own copy of click, and older versions do not
 
-UNWRITTEN, USAGE, INTERRUPTED = 1, 2, store_commands.INTERRUPTED
+UNWRITTEN, USAGE, INTERRUPTED = 1, 2, 130
 EXIT_CODES: dict[type[HoldfastError], int] = {
     errors.UnknownGame: 3,
     errors.UnknownDecision: 3,

@@ -26,7 +26,7 @@ import difflib
 import re
 from collections.abc import Iterable, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from holdfast.old_names import old_name
 
@@ -42,18 +42,25 @@ PASSWORD = re.compile(r"(\w:/+[^/@\s:]*):[^\s]*(?=@)|(?<=password=)[^&\s'\"]*")
 class HoldfastError(Exception):
     """Base of all errors of this package."""
 
+    made_of: ClassVar[tuple[str, ...]] = ()
+    """Its attributes in the order of its constructor; none where it is made of its message."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (
+            (type(self), tuple(getattr(self, name) for name in self.made_of)) if self.made_of else super().__reduce__()
+        )
+
 
 class InvalidParameter(HoldfastError, ValueError):
     """A parameter breaks a rule: `parameter`, `rule` and `value` are attributes too."""
+
+    made_of = ("parameter", "rule", "value")
 
     def __init__(self, parameter: str, rule: str, value: object) -> None:
         rule, value = without_password(rule), without_password(value) if type(value) is str else value
         self.parameter, self.rule, self.value = parameter, rule, value
         rule, mark, hint = rule.partition(HINT)  # the nearest name is read last
         super().__init__(f"{parameter} {rule}; got {_shown(value)}{mark}{hint}")
-
-    def __reduce__(self) -> tuple[type[InvalidParameter], tuple[str, str, object]]:
-        return type(self), (self.parameter, self.rule, self.value)
 
 
 class OutOfTurn(HoldfastError, RuntimeError):
@@ -79,12 +86,11 @@ class DecisionError(HoldfastError):
 
     id: str
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), tuple(vars(self).values())
-
 
 class UnknownDecision(DecisionError, LookupError):
     """An id that this game never issued."""
+
+    made_of = ("id", "reason")
 
     def __init__(self, id: str, reason: str) -> None:
         self.id, self.reason = id, reason
@@ -94,6 +100,8 @@ class UnknownDecision(DecisionError, LookupError):
 class AlreadyTold(DecisionError, ValueError):
     """Another loss is recorded under this id: `recorded`."""
 
+    made_of = ("id", "recorded", "loss")
+
     def __init__(self, id: str, recorded: float, loss: float) -> None:
         self.id, self.recorded, self.loss = id, recorded, loss
         super().__init__(f"loss of decision {id} was told before: {recorded!r} is recorded; got {loss!r}")
@@ -101,6 +109,8 @@ class AlreadyTold(DecisionError, ValueError):
 
 class TooLate(DecisionError, ValueError):
     """The decision's block was settled without it at the time `settled`; the loss is kept on record."""
+
+    made_of = ("id", "loss", "settled", "reason")
 
     def __init__(self, id: str, loss: float, settled: float, reason: str) -> None:
         self.id, self.loss, self.settled, self.reason = id, loss, settled, reason
@@ -110,6 +120,8 @@ class TooLate(DecisionError, ValueError):
 class Forgotten(DecisionError, LookupError):
     """Individual losses of the decision's block are no longer stored, so a repeated loss cannot be recognised."""
 
+    made_of = ("id", "reason")
+
     def __init__(self, id: str, reason: str) -> None:
         self.id, self.reason = id, reason
         super().__init__(f"individual losses of the block of decision {id} are no longer stored: {reason}")
@@ -118,17 +130,18 @@ class Forgotten(DecisionError, LookupError):
 class SomeRefused(HoldfastError):
     """Some losses of one call were refused (`refused`, one error for each); the others are recorded."""
 
+    made_of = ("told", "refused")
+
     def __init__(self, told: int, refused: Sequence[HoldfastError]) -> None:
         self.told, self.refused = told, list(refused)
         more = f" (and {len(self.refused) - 1} more)" if len(self.refused) > 1 else ""
         super().__init__(f"{len(self.refused)} of {told} losses were refused: {self.refused[0]}{more}")
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.told, self.refused)
-
 
 class UnknownGame(HoldfastError, LookupError):
     """No game of this name in the store."""
+
+    made_of = ("name", "known")
 
     def __init__(self, name: str, known: Sequence[str]) -> None:
         self.name, self.known = name, list(known)
@@ -136,21 +149,17 @@ class UnknownGame(HoldfastError, LookupError):
         there = there if self.known else "it has none; give a policy to start one"
         super().__init__(f"name must be a game of the store: {there}; got {name!r}{nearest(name, self.known)}")
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.name, self.known)
-
 
 class OtherSettings(HoldfastError, ValueError):
     """The game exists with different settings; `differences` has what is stored and what was given for each."""
+
+    made_of = ("name", "differences", "hints")
 
     def __init__(self, name: str, differences: dict[str, Any], hints: Sequence[str] = ()) -> None:
         self.name, self.differences, self.hints = name, differences, list(hints)
         shown = "; ".join(f"{key} is {_shown(was)}, given {_shown(given)}" for key, (was, given) in differences.items())
         hint = f" (to change it: {', '.join(self.hints)})" if self.hints else ""
         super().__init__(f"game {name!r} exists with different settings: {shown}{hint}")
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.name, self.differences, self.hints)
 
 
 class StoreError(HoldfastError, OSError):

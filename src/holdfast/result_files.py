@@ -11,6 +11,7 @@ import io
 import json
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,14 +24,11 @@ T = TypeVar("T")
 
 KEYS = {"policy": pl.String, "replication": pl.Int64, "round": pl.Int64}
 SCHEMA = KEYS | {name: pl.Int64 if name == "switches" else pl.Float64 for name in MEASURES}
-MAY_BE_UNKNOWN = ("total_loss", "total_cost")
-"""Not recorded before 0.3.0: null in a table that was written then."""
 MAY_BE_EXPECTED = {"switches": pl.Float64}
 """Where expected costs were computed instead of sampled, switches are means."""
-OLDER_NAMES = {"cost": "regret_with_switching"}
 
 PROVENANCE, CHECKSUM, FORMAT, VERSION = "holdfast", "holdfast.checksum", "holdfast.format", 2
-"""Keys of a parquet file's metadata, and the version of the format: 1 had no checksum."""
+"""Keys of a parquet file's metadata, and the version of the format: 1, before 0.3.0, had no checksum."""
 SIGNED = b"holdfast:sha256="
 UNSIGNED = SIGNED + b"0" * 64
 SIGNATURE = re.compile(SIGNED + rb"([0-9a-f]{64})")
@@ -49,8 +47,7 @@ def read_result(path: str | Path) -> tuple[pl.DataFrame, dict[str, Any]]:
     except (OSError, ValueError) as error:
         raise BadSavedState(f"{file} cannot be read: {reason(error)}") from None
     try:
-        _, read = FORMATS[".parquet" if data.startswith(b"PAR1") else suffix]  # 0.2.0 wrote parquet under any name
-        frame, provenance = read(data)
+        frame, provenance = FORMATS[suffix][1](data)
         return _tidy(frame), provenance
     except BadSavedState as error:
         raise BadSavedState(f"{file} {error}") from None
@@ -98,15 +95,14 @@ def _from_parquet(data: bytes) -> tuple[pl.DataFrame, dict[str, Any]]:
         provenance = json.loads(metadata[PROVENANCE])
         if not isinstance(provenance, dict):
             raise BadSavedState("is damaged: its provenance is no table of settings")
-        version = metadata.get(FORMAT, "1")
-        if version != str(VERSION) and (signatures or version != "1"):
+        version = metadata.get(FORMAT, str(VERSION))
+        if version != str(VERSION):
             raise BadSavedState(f"has format {version}; this version of Holdfast reads up to {VERSION}")
+        if not signatures:
+            raise BadSavedState("is damaged, or was written before 0.3.0: it has no checksum")
         return frame, provenance
 
-    frame, provenance = _guarded(parsed)
-    if not signatures and not set(OLDER_NAMES) & set(frame.columns):
-        raise BadSavedState("is damaged: it has no checksum, which every table since 0.3.0 has")
-    return frame, provenance
+    return _guarded(parsed)
 
 
 FORMULA = r"^'*[=+\-@\t\r]"
@@ -139,10 +135,8 @@ def _to_csv(frame: pl.DataFrame, provenance: dict[str, Any]) -> bytes:
 
 
 def _from_csv(data: bytes) -> tuple[pl.DataFrame, dict[str, Any]]:
-    known = {"cost": pl.Float64, **SCHEMA}
-    return _guarded(
-        lambda: _unmarked(pl.read_csv(io.BytesIO(data), infer_schema_length=None, schema_overrides=known))
-    ), {}
+    read = partial(pl.read_csv, io.BytesIO(data), infer_schema_length=None, schema_overrides=SCHEMA)
+    return _guarded(lambda: _unmarked(read())), {}
 
 
 def _to_arrow(frame: pl.DataFrame, provenance: dict[str, Any]) -> bytes:
@@ -178,13 +172,8 @@ def _guarded(parse: Callable[[], T]) -> T:
 
 def _tidy(frame: pl.DataFrame) -> pl.DataFrame:
     """The columns of today: other columns (a study's grid) first, then those of the schema in its order."""
-    older = {old: new for old, new in OLDER_NAMES.items() if old in frame.columns and new not in frame.columns}
-    frame = frame.rename(older)
-    unknown = [pl.lit(None, pl.Float64).alias(name) for name in MAY_BE_UNKNOWN if name not in frame.columns]
-    frame = frame.with_columns(unknown) if older else frame
     if any(frame.schema.get(name) not in (kind, MAY_BE_EXPECTED.get(name, kind)) for name, kind in SCHEMA.items()):
         raise BadSavedState("must be a file written by Result.write; this is another table")
-    certain = [name for name in SCHEMA if name not in MAY_BE_UNKNOWN]
-    if any(frame.select(certain).null_count().row(0)):
+    if any(frame.select(*SCHEMA).null_count().row(0)):
         raise BadSavedState("is damaged: it has rows with nothing in a column that every row has")
     return frame.select(*(name for name in frame.columns if name not in SCHEMA), *SCHEMA)

@@ -169,8 +169,6 @@ class Result:
             for name in (first, second)
         ]
         paired = values[0].join(values[1], on="replication", suffix="_second").drop_nulls()
-        if paired.is_empty() and self.frame[measure].null_count():
-            raise InvalidParameter("measure", "must be one that was recorded; this is a table of before 0.3.0", measure)
         if paired.height < 2:
             raise InvalidParameter("replications", "must be at least 2 in common to compare policies", paired.height)
         mean, low, high = interval(paired[measure].to_numpy() - paired[f"{measure}_second"].to_numpy(), share)
@@ -236,7 +234,7 @@ class Result:
 
     @classmethod
     def read(cls, path: str | Path) -> Result:
-        """Read what `write` wrote, in 0.1.0 and 0.2.0 too. A damaged file is refused."""
+        """Read what `write` wrote, since 0.3.0. A damaged file is refused."""
         return cls(*read_result(path))
 
     @classmethod

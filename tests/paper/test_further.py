@@ -66,7 +66,7 @@ def test_figures_with_and_without_are_not_mixed(runs):
 
 
 def test_an_unknown_policy_is_refused(tmp_path):
-    with pytest.raises(hf.InvalidParameter, match="must be one of adaptive; got 'adaptve'; did you mean 'adaptive'"):
+    with pytest.raises(hf.InvalidParameter, match="must be one of 'adaptive'; got 'adaptve'; did you mean 'adaptive'"):
         reproduce(out=tmp_path / "run", further=["adaptve"])
     said = CliRunner().invoke(app, ["reproduce", "--with", "exp3", "--out", str(tmp_path / "run")])
     assert said.exit_code != 0

@@ -11,7 +11,7 @@ from statistics_of_samples import SEED
 
 import holdfast as hf
 from holdfast.kernels import COMPILED
-from holdfast.players.game import Block, Game
+from holdfast.players.game import Game
 
 pytestmark = pytest.mark.plain
 
@@ -108,12 +108,12 @@ def test_blocks_that_are_kept_play_as_blocks_in_place(name):
         assert stored.choose(announced) == (arm, length)
         loss = length * case.highest_loss(n) * loss_of(n, arm)
         straight.observe(loss, length)
-        value = Block.of(stored.kept_block())
-        assert (value.arm, value.rounds) == (arm, length)
-        assert 0 < value.probability <= 1 or not case.policy.knows_probabilities
-        stored.game.block[:] = np.nan  # nothing but the value is left of the block
+        values = stored.kept_block().tolist()
+        assert values[:2] == [arm, length]
+        assert 0 < values[2] <= 1 or not case.policy.knows_probabilities
+        stored.game.block[:] = np.nan  # nothing but the values is left of the block
         stored.game.block[0] = arm
-        stored.observe(loss, length, np.array(value.values))
+        stored.observe(loss, length, np.array(values))
         stored.game.block[0] = arm
         t += length
     assert stored.game.saved_state() == straight.game.saved_state()

@@ -204,15 +204,7 @@ def frozen_rivals(track: Track) -> dict[str, CostsBySetting]:
 
 
 def play_rivals(*, workers: int | None = None, echo: Callable[[str], None] | None = None) -> bytes:
-    """The file of the rivals' results, played anew: the same bytes on every machine.
-
-    Parameters
-    ----------
-    workers
-        Threads; all cores by default. The numbers do not depend on it.
-    echo
-        Called with a line for each setting that was played.
-    """
+    """The file of the rivals' results, played anew: the same bytes on every machine."""
     played = {}
     for track in TRACKS.values():
         rivals = {

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +17,7 @@ import numpy as np
 from holdfast.bounds import inputs
 from holdfast.bounds.inputs import Gaps
 from holdfast.bounds.varying import COUNTABLE, Costs, cost_chunks
-from holdfast.checks import real_number
+from holdfast.checks import check_fields, real, real_number
 
 
 @dataclass(frozen=True)
@@ -40,22 +40,18 @@ class Guarantee:
         J, φ and μ/8, of Theorem C alone.
     """
 
-    longest_step_down: float = 1.0
-    calm: float = 1.0
-    floor_budget: float = 3.0
-    cap_budget: float = 0.5
-    switch_weight: float = 0.25
-    least_noise: float = 0.05
-    longest_step_up: float = 4.0
-    floor_share: float = 100.0
-    matched_length: float = 1.5
+    longest_step_down: float = field(default=1.0, metadata=real(above=0, most=1.9))
+    calm: float = field(default=1.0, metadata=real(least=0))
+    floor_budget: float = field(default=3.0, metadata=real(least=0))
+    cap_budget: float = field(default=0.5, metadata=real(least=0))
+    switch_weight: float = field(default=0.25, metadata=real(above=0))
+    least_noise: float = field(default=0.05, metadata=real(least=0))
+    longest_step_up: float = field(default=4.0, metadata=real(above=0))
+    floor_share: float = field(default=100.0, metadata=real(least=0))
+    matched_length: float = field(default=1.5, metadata=real(above=0))
 
     def __post_init__(self) -> None:
-        real_number("longest_step_down", self.longest_step_down, above=0, most=1.9)
-        for name in ("switch_weight", "longest_step_up", "matched_length"):
-            real_number(name, getattr(self, name), above=0)
-        for name in ("calm", "floor_budget", "cap_budget", "least_noise", "floor_share"):
-            real_number(name, getattr(self, name), least=0)
+        check_fields(self)
 
     @property
     def f(self) -> float:

@@ -7,6 +7,7 @@ from typing import Literal
 
 from holdfast.bounds import inputs
 from holdfast.bounds.inputs import Gaps
+from holdfast.checks import one_of
 from holdfast.errors import InvalidParameter
 
 
@@ -48,7 +49,7 @@ def theorem_1(
     constants
         "corrected" (``docs/errata.md``), or "printed" as in the paper.
     """
-    inputs.choice("constants", constants, ("corrected", "printed", "tight"))
+    one_of("constants", constants, ("corrected", "printed", "tight"))
     K, lam, T = inputs.arms(n_arms), inputs.cost(switching_cost), float(inputs.rounds(horizon))
     growing = 5.25 * math.cbrt(lam * K) * math.cbrt(T) ** 2 + 6.4 * math.sqrt(K * T)
     return growing + 3 * math.sqrt(2 * K) + 5.25 * lam + (1.0 if constants == "tight" else 6.25)

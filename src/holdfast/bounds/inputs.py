@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.checks import real_number, whole_number
-from holdfast.errors import InvalidParameter, nearest
+from holdfast.errors import InvalidParameter
 
 Array: TypeAlias = NDArray[np.float64]
 Gaps: TypeAlias = float | Sequence[float] | NDArray[Any]
 Constants: TypeAlias = Literal["corrected", "printed"]
+CONSTANTS = ("corrected", "printed")
 
 LONGEST = 10**30
 """Horizons beyond this would overflow a double in some term."""
@@ -43,13 +44,6 @@ def cost(value: object, parameter: str = "switching_cost") -> float:
     if number > COSTLIEST:
         raise InvalidParameter(parameter, f"must be at most {COSTLIEST:g}", value)
     return number
-
-
-def choice(parameter: str, value: object, known: Sequence[str] = ("corrected", "printed")) -> None:
-    """Refuse a word that is not in `known`."""
-    if value not in known:
-        rule = f"must be one of {', '.join(map(repr, known))}{nearest(value, known)}"
-        raise InvalidParameter(parameter, rule, value)
 
 
 def single(value: object) -> bool:

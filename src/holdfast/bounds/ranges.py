@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from holdfast.bounds import inputs
 from holdfast.bounds.inputs import Array, Constants, Gaps
-from holdfast.checks import real_number
+from holdfast.checks import one_of, real_number
 from holdfast.errors import InvalidParameter
 
 
@@ -57,7 +57,7 @@ def theorem_2_constrained(
     constants
         "corrected" (``docs/errata.md``), or "printed" as in the paper.
     """
-    inputs.choice("constants", constants)
+    one_of("constants", constants, inputs.CONSTANTS)
     K = inputs.arms(n_arms, least=2)
     inverse = inputs.inverse_gaps(gaps, K)
     eta, b = _rates_and_ranges(learning_rates, ranges)
@@ -118,7 +118,7 @@ def corollary_3_constrained(
     constants
         "corrected" (``docs/errata.md``), or "printed" as in the paper.
     """
-    inputs.choice("constants", constants)
+    one_of("constants", constants, inputs.CONSTANTS)
     K, T = inputs.arms(n_arms, least=2), inputs.rounds(horizon)
     B = real_number("loss_bound", loss_bound, above=0)
     start = 32 * B if constants == "corrected" else 8 * math.sqrt(B)
@@ -141,7 +141,7 @@ def tsallis_inf(*, n_arms: int, horizon: float, estimator: Estimator = "importan
     estimator
         The policy's own: importance-weighted or reduced-variance.
     """
-    inputs.choice("estimator", estimator, _ESTIMATORS)
+    one_of("estimator", estimator, _ESTIMATORS)
     K, T = inputs.arms(n_arms), inputs.rounds(horizon)
     if estimator == "importance-weighted":
         return 4 * math.sqrt(K * T) + 1
@@ -172,7 +172,7 @@ def tsallis_inf_constrained(
     corruption
         C, the total by which losses may differ from ones with fixed gaps.
     """
-    inputs.choice("estimator", estimator, _ESTIMATORS)
+    one_of("estimator", estimator, _ESTIMATORS)
     K, T = inputs.arms(n_arms, least=2), inputs.rounds(horizon)
     log, C = math.log(T), real_number("corruption", corruption, least=0)
     shared = 1 / inputs.gap_sizes(gaps, K - 1).smallest + 1.5 * math.sqrt(K) + C

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from holdfast._numba.compile import kernel
 from holdfast.bounds import inputs
 from holdfast.bounds.inputs import AT_MOST_A_QUARTER, Array, Constants, Gaps
-from holdfast.checks import real_number
+from holdfast.checks import one_of, real_number
 from holdfast.errors import InvalidParameter
 from holdfast.schedules import theorem_4_increment, theorem_4_length, theorem_4_rate, whole_rounds
 
@@ -132,7 +132,7 @@ def theorem_4_constrained(
     constants
         "corrected" (``docs/errata.md``), or "printed" as in the paper.
     """
-    inputs.choice("constants", constants)
+    one_of("constants", constants, inputs.CONSTANTS)
     K, T = inputs.arms(n_arms, least=2), inputs.rounds(horizon, COUNTABLE)
     inverse = inputs.inverse_gaps(gaps, K)
     x = run_of_blocks(K, costs, T)
@@ -167,7 +167,7 @@ def corollary_5(*, n_arms: int, alpha: float, horizon: float, gaps: Gaps, consta
     constants
         "corrected" (``docs/errata.md``), or "printed" as in the paper.
     """
-    inputs.choice("constants", constants)
+    one_of("constants", constants, inputs.CONSTANTS)
     K, T = inputs.arms(n_arms, least=2), inputs.rounds(horizon)
     alpha = real_number("alpha", alpha, above=0)
     inverse = inputs.inverse_gaps(gaps, K)
@@ -258,7 +258,7 @@ def lemma_8(*, costs: Costs, elsewhere: ArrayLike, constants: Constants = "corre
     constants
         "corrected" (``docs/errata.md``), or "printed" as in the paper.
     """
-    inputs.choice("constants", constants)
+    one_of("constants", constants, inputs.CONSTANTS)
     away = inputs.sequence("elsewhere", elsewhere)
     if away.max() > 1 + 1e-9:
         raise InvalidParameter("elsewhere", "must hold probabilities, at most 1", elsewhere)

@@ -65,19 +65,7 @@ PLAIN = CsvFormat()
 def read_csv(
     file: Path, index: str | None, numbers: Sequence[str] | None = None, form: CsvFormat = PLAIN
 ) -> pl.DataFrame:
-    """The columns of `numbers`, or all but `index`, as floats; others as numbers, times or text, whichever they are.
-
-    Parameters
-    ----------
-    file
-        The path.
-    index
-        A column that is no number.
-    numbers
-        The columns that are.
-    form
-        How it is written.
-    """
+    """The columns of `numbers`, or all but `index`, as floats; others as numbers, times or text, whichever they are."""
     names = _header(file, form)
     if index is not None:
         one_of("index", index, names)

@@ -18,17 +18,7 @@ from holdfast.players.losses import outside_range
 
 
 def losses_by_arm(setup: Setup, given: Any, bounds: tuple[float, float]) -> dict[int, float]:
-    """Losses by the numbers of their arms; those that are None are left out.
-
-    Parameters
-    ----------
-    setup
-        The game.
-    given
-        Losses by arm, or a list in the order of the policy's arms.
-    bounds
-        The range of a loss.
-    """
+    """Losses, given by arm or in the order of the policy's arms, by the numbers of their arms; None is left out."""
     known = {setup.names[arm]: arm for arm in setup.active}
     if not isinstance(given, Mapping):
         try:

@@ -150,25 +150,7 @@ def change(view: View, again: bool, *, wanted: Wish, now: float) -> HoldfastErro
 def stand(
     view: View, again: bool, *, kind: str, arm: int | str | None, until: float, reason: str | None, now: float
 ) -> HoldfastError | None:
-    """Pause or pin an arm, or take that back; a no-op if it is so already.
-
-    Parameters
-    ----------
-    view
-        The game.
-    again
-        Whether this call may have been made before, when a connection was lost.
-    kind
-        ``pause``, ``resume``, ``pin`` or ``unpin``.
-    arm
-        Which one.
-    until
-        When it ends by itself.
-    reason
-        Why.
-    now
-        The time by the caller's clock.
-    """
+    """``pause`` or ``pin`` an arm until a time; ``resume`` or ``unpin`` it; a no-op if it is so already."""
     expire(view, again, now=now)
     setup, clock = view.setup, view.head.clock
     number = -1

@@ -64,16 +64,9 @@ def settings_of(text: str) -> Settings:
 
 
 def policy_from(text: str, given: Policy | None, allow: Iterable[str | type[Policy]] = ()) -> Policy:
-    """The policy that a store describes.
+    """The policy that a store describes. The user's own, `given`, has what no store can keep: functions, and its class.
 
-    Parameters
-    ----------
-    text
-        As the store has it.
-    given
-        The user's own, if any. It has what a store cannot keep: functions, and where its class is.
-    allow
-        User-defined policies that may be imported where none is given.
+    Without it, user-defined policies that `allow` names are imported.
     """
     content = json.loads(text)
     if given is None:
@@ -190,23 +183,7 @@ def changed_game(setup: Setup, policy: Policy, settings: Settings, arms: list[Ar
 
 
 def new_game(name: str, policy: Policy, settings: Settings, now: float, uid: str, secret: str) -> Game:
-    """The row of a game that begins.
-
-    Parameters
-    ----------
-    name
-        The game's name.
-    policy
-        What it plays.
-    settings
-        How it waits for losses.
-    now
-        When it begins.
-    uid
-        What the ids of its decisions begin with.
-    secret
-        What they are signed with.
-    """
+    """The row of a game that begins: ids of its decisions begin with `uid` and are signed with `secret`."""
     names: list[str | None] = [None] * policy.n_arms if policy.arms is None else list(policy.arms)
     arms = [(None if arm is None else checked_arm("arms", arm), False, 0) for arm in names]
     return Game(
@@ -225,31 +202,7 @@ def _texts(policy: Policy, settings: Settings, arms: list[Arm]) -> dict[str, Any
 
 def first_head(game: Game, now: float) -> Head:
     """The head of a game that begins."""
-    return Head(
-        revision=1,
-        settings_version=game.settings_version,
-        state_version=new_token(),
-        block=0,
-        drawn=0,
-        current=0,
-        arm=-1,
-        last_arm=-1,
-        rounds=0,
-        handed=0,
-        probability=0.0,
-        asked=0,
-        switches=0,
-        paid=(),
-        settled=0,
-        forgotten=0,
-        kept=0,
-        removed=0,
-        clock=now,
-        heard=0,
-        lateness=0.0,
-        next_due=None,
-        next_idle=None,
-    )
+    return Head(revision=1, settings_version=game.settings_version, state_version=new_token(), clock=now)
 
 
 def state_text(setup: Setup, state: State) -> str:

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -53,44 +49,6 @@ ArmName = Annotated[str, typer.Argument(help="The arm's name, or its number from
 Until = Annotated[str | None, typer.Option(help="When it ends: 2026-03-01T12:00, or how long: 30s, 10m, 2h, 1d.")]
 Reason = Annotated[str | None, typer.Option(help="Why; kept in the history.")]
 
-INTERRUPTED = 130
-
-
-@contextmanager
-def ends_at_once() -> Iterator[None]:
-    """Ctrl-C ends the process though the main thread waits for a database: what is not committed did not happen."""
-    if os.name == "nt" or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    reader, writer = os.pipe()
-    os.set_blocking(writer, False)
-
-    def watch() -> None:
-        while signals := os.read(reader, 1):
-            if signals[0] == signal.SIGINT:
-                os.write(2, b"holdfast: interrupted\n")
-                os._exit(INTERRUPTED)
-
-    watching = threading.Thread(target=watch, daemon=True)
-    watching.start()
-    before = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
-    try:
-        yield
-    finally:
-        signal.set_wakeup_fd(before)
-        os.close(writer)
-        watching.join()
-        os.close(reader)
-
-
-class StoreCommand(Command):
-    """A command that waits for a database."""
-
-    def invoke(self, ctx: Any) -> Any:
-        """Run the command."""
-        with ends_at_once():
-            return super().invoke(ctx)
-
 
 def add_to(app: typer.Typer, old_forms: typer.Typer) -> None:
     """Make the verbs known to a command, and the older ones to another."""
@@ -115,10 +73,10 @@ def add_to(app: typer.Typer, old_forms: typer.Typer) -> None:
     }
     for name, verb in verbs.items():
         settings = negative_numbers if verb is tell else None
-        app.command(name, cls=StoreCommand, context_settings=settings)(verb)
+        app.command(name, cls=Command, context_settings=settings)(verb)
     for old, new in {"ask": "ask", "tell": "tell", "players": "list", "player": "show", "export": "export"}.items():
         settings = negative_numbers if new == "tell" else None
-        add_old_form(old_forms, old, f"store {new}", verbs[new], cls=StoreCommand, context_settings=settings)
+        add_old_form(old_forms, old, f"store {new}", verbs[new], context_settings=settings)
 
 
 def ask(

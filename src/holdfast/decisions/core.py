@@ -11,7 +11,8 @@
 So a game is a function of its seed and of the order of asks and tells (and of their times, where patience is a time),
 whoever makes them. Each rule takes a `View`, changes its head and state, adds to its events, and returns an answer. A
 refusal is returned as an error and has changed nothing, except that blocks which were due are settled. So several calls
-can be made in one transaction.
+can be made in one transaction. `again` says that a call may have been made before, when a connection was lost; `now` is
+the time by the caller's clock.
 """
 
 from __future__ import annotations
@@ -155,32 +156,9 @@ def ask(
 ) -> list[Decision] | HoldfastError:
     """Up to `n` decisions; fewer only where the policy waits for losses.
 
-    Parameters
-    ----------
-    view
-        The game.
-    again
-        Whether this call may have been made before, when a connection was lost.
-    n
-        How many decisions are wanted.
-    now
-        The time by the caller's clock.
-    announced
-        What the policy is told at the beginning of a block, by name.
-    request
-        The name of this call; made again under the same name, it gets the same decisions.
-    named
-        Whether the caller gave that name, so that others may have made the call.
-    available
-        The arms that can be played; without it, all that are not paused.
-    key
-        The conversation that the rounds belong to.
-    rule
-        The arm that the operator's rule would choose now.
-    forecast
-        Losses expected in this and the next rounds, for a policy that sees those of all arms.
-    fallback
-        What the caller would answer without a store, if it does not know that arm: others may have added it.
+    `announced` is what the policy is told at the beginning of a block, by name; `named` whether the caller gave
+    `request`, so that others may have made the call; `fallback` what the caller would answer without a store, if it
+    does not know that arm: others may have added it. The rest is as in `Router.ask`.
     """
     if (again or named) and (before := asked_before(view, request)):
         if len(before) < n and not view.setup.policy.waits_for_losses:
@@ -623,26 +601,9 @@ def observe(
     request: str,
     named: bool,
 ) -> HoldfastError | None:
-    """What all arms lost in a round that nobody asked for: a block without rounds.
+    """What all arms lost in a round at the time `at` that nobody asked for: a block without rounds.
 
-    Parameters
-    ----------
-    view
-        The game.
-    again
-        Whether this call may have been made before, when a connection was lost.
-    losses
-        By arm.
-    announced
-        As in `ask`.
-    now
-        The time by the caller's clock.
-    at
-        When it was.
-    request
-        The name of this call; made again, it changes nothing.
-    named
-        Whether the caller gave it this name, and so may make it again.
+    `announced`, `request` and `named` are as in `ask`.
     """
     setup, clock = view.setup, max(now, view.head.clock)
     if (again or named) and (view.reads.asked(request) or any(one.request == request for one in view.events.asks)):

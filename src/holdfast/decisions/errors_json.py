@@ -14,18 +14,7 @@ import json
 from typing import Any
 
 from holdfast import errors
-from holdfast.errors import HoldfastError, InvalidParameter, OtherSettings, SomeRefused, UnknownGame
-
-FIELDS: dict[type[HoldfastError], tuple[str, ...]] = {
-    InvalidParameter: ("parameter", "rule", "value"),
-    errors.UnknownDecision: ("id", "reason"),
-    errors.AlreadyTold: ("id", "recorded", "loss"),
-    errors.TooLate: ("id", "loss", "settled", "reason"),
-    errors.Forgotten: ("id", "reason"),
-    UnknownGame: ("name", "known"),
-    OtherSettings: ("name", "differences", "hints"),
-}
-"""What each error is made of; all others are made of their message."""
+from holdfast.errors import HoldfastError, SomeRefused
 
 
 def error_to_json(error: HoldfastError) -> dict[str, Any]:
@@ -34,7 +23,7 @@ def error_to_json(error: HoldfastError) -> dict[str, Any]:
     content: dict[str, Any] = {"error": kind.__name__, "message": str(error)}
     if isinstance(error, SomeRefused):
         return content | {"told": error.told, "refused": [error_to_json(one) for one in error.refused]}
-    return content | {name: _plain(getattr(error, name)) for name in FIELDS.get(kind, ())}
+    return content | {name: _plain(getattr(error, name)) for name in error.made_of}
 
 
 def error_from_json(content: dict[str, Any]) -> HoldfastError:
@@ -44,9 +33,7 @@ def error_from_json(content: dict[str, Any]) -> HoldfastError:
         return HoldfastError(str(content.get("message")))
     if kind is SomeRefused:
         return SomeRefused(content["told"], [error_from_json(one) for one in content["refused"]])
-    if kind in FIELDS:
-        return kind(*(content[name] for name in FIELDS[kind]))
-    return kind(content["message"])
+    return kind(*(content[name] for name in kind.made_of)) if kind.made_of else kind(content["message"])
 
 
 def _plain(value: Any) -> Any:

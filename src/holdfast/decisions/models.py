@@ -95,43 +95,43 @@ class Head(NamedTuple):
     """As in `Game`."""
     state_version: str
     """That of the state: a random token, so that no two states ever share one."""
-    block: int
+    block: int = 0
     """Blocks begun, by the policy or an operator."""
-    drawn: int
+    drawn: int = 0
     """Those of the policy."""
-    current: int
+    current: int = 0
     """The number of the policy's current block."""
-    arm: int
+    arm: int = -1
     """The current block's arm; −1 before the first."""
-    last_arm: int
+    last_arm: int = -1
     """The arm that was handed out last: another one while that of the block is down, or one is pinned."""
-    rounds: int
+    rounds: int = 0
     """Rounds of the current block."""
-    handed: int
+    handed: int = 0
     """How many of them are handed out."""
-    probability: float
-    asked: int
+    probability: float = 0.0
+    asked: int = 0
     """Rounds handed out in all."""
-    switches: int
-    paid: tuple[float, ...]
+    switches: int = 0
+    paid: tuple[float, ...] = ()
     """Parts of what the switches cost."""
-    settled: int
+    settled: int = 0
     """Blocks settled."""
-    forgotten: int
+    forgotten: int = 0
     """Settlement order up to which single losses are deleted."""
-    kept: int
+    kept: int = 0
     """Rounds of settled blocks whose losses are still kept one by one."""
-    removed: int
+    removed: int = 0
     """Blocks whose rows were removed."""
-    clock: float
+    clock: float = 0.0
     """The latest time seen: time never runs back."""
-    heard: int
+    heard: int = 0
     """Losses that came, late ones too."""
-    lateness: float
+    lateness: float = 0.0
     """How many rounds late losses are: the mean, of which the last 1,000 have most of the weight."""
-    next_due: float | None
+    next_due: float | None = None
     """No open block runs out of patience before this."""
-    next_idle: float | None
+    next_idle: float | None = None
     """No conversation was idle for too long before this."""
 
 

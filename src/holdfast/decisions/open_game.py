@@ -204,21 +204,7 @@ def _found(store: Store, name: str, fresh: Fresh | None, deadline: float) -> Gam
 
 
 def fresh_game(name: str, policy: Policy, settings: Settings, learner: Learner, now: float) -> tuple[Fresh, State]:
-    """All rows of a game that begins, and what they say it has learnt.
-
-    Parameters
-    ----------
-    name
-        The game's name.
-    policy
-        What it plays.
-    settings
-        How it waits for losses.
-    learner
-        The policy's numbers and stream.
-    now
-        When it begins.
-    """
+    """All rows of a game that begins, and what they say it has learnt."""
     game = new_game(name, policy, settings, now, secrets.token_hex(6), secrets.token_hex(16))
     state = State(learner, [ArmSums() for _ in range(policy.n_arms)])
     return Fresh(game, first_head(game, now), state_text(setup_of(game, policy), state)), state

@@ -356,24 +356,9 @@ def open_remote(
     seed: object,
     local: bool,
 ) -> RemoteRouter:
-    """The game of this name at a server, begun if need be.
+    """The game of this name at a server, begun if need be; `settings` are those that were given.
 
-    Parameters
-    ----------
-    server
-        Where it is.
-    name
-        The game's name.
-    policy
-        What to play; without it the game must exist.
-    settings
-        Patience and the like, where they were given.
-    changes
-        With which the game goes on; it must then have this policy and these settings.
-    seed
-        Of a game that begins: a whole number, or nothing.
-    local
-        Whether decisions are fetched ahead.
+    With `changes` the game goes on with these, and must then have this policy and these settings.
     """
     game = Game(server, name, local)
     with _as_errors():
@@ -433,17 +418,7 @@ def _put_policy(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def server_at(url: str, token: str | None, retry: float, timeout: float) -> Server:
-    """The server at this address; an error that does not show a password in it.
-
-    Parameters
-    ----------
-    url
-        Its address.
-    token
-        What it wants to see.
-    retry, timeout
-        Seconds: of all attempts, and of one.
-    """
+    """The server at this address, for so many seconds of all attempts and of one; its errors show no password."""
     try:
         return Server(url, None if token is None else checked_name("token", token), retry, timeout)
     except ValueError as error:

@@ -692,17 +692,7 @@ FIRST = 0, -1
 def open_decisions_of(
     transaction: Transaction, setup: Setup, after: tuple[int, int] = FIRST, limit: int | None = None
 ) -> list[Decision]:
-    """As `Router.open_decisions`, inside a transaction.
-
-    Parameters
-    ----------
-    transaction, setup
-        The game.
-    after
-        Only those after this block and round.
-    limit
-        At most so many.
-    """
+    """As `Router.open_decisions`, inside a transaction: at most `limit` of them, after this block and round."""
     found: list[Decision] = []
     blocks = [block for block in transaction.blocks("open") if block.number >= after[0]]
     together = len(blocks) if limit is None else limit

@@ -241,16 +241,7 @@ def _checked_holdback(holdback: object, policy: Policy) -> float:
 def stand_in_for(missing: str | float, parts: Sequence[float], told: int, usual: float) -> float | None:
     """What counts for each loss of a block that did not come; None where its round is left out.
 
-    Parameters
-    ----------
-    missing
-        The setting.
-    parts
-        Numbers that add up to the losses reported.
-    told
-        How many losses were reported.
-    usual
-        The mean loss of the arm so far, for a block without any loss.
+    `parts` add up to the `told` losses that came; `usual` is the mean of the arm so far, for a block without any.
     """
     if missing == "drop":
         return None

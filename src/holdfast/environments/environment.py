@@ -22,7 +22,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.checks import address_of, made, number_range, whole_number
+from holdfast.checks import address_of, check_fields, made, number_range, whole_number
 from holdfast.errors import InvalidParameter
 from holdfast.layouts import Array
 from holdfast.rng import Stream
@@ -51,6 +51,9 @@ class Environment(ABC):
     shuffled: bool = field(default=False, kw_only=True)
     """Rotate the arms by a random number of places, drawn anew in each replication: no policy can profit from where
     the best arm stands."""
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     @property
     @abstractmethod

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from holdfast.checks import real_number, whole_number
+from holdfast.checks import real, real_number, whole, whole_number
 from holdfast.environments.environment import LAST_ROUND
 from holdfast.environments.piecewise import Piecewise
 from holdfast.errors import InvalidParameter
@@ -26,19 +26,14 @@ MOST_PHASES = 10**7
 class HardCase(Piecewise):
     """A piecewise constant world that a rule lays out over a horizon."""
 
-    n_arms: int = 0
+    n_arms: int = field(default=0, metadata=whole(least=2))
     """The number of arms K."""
-    horizon: int = 0
+    horizon: int = field(default=0, metadata=whole(least=1, most=LAST_ROUND))
     """T: the rounds that the rule is laid out over. After them the last phase continues."""
     noise: bool = field(default=True, kw_only=True)
     """Whether losses are 0 or 1, or equal their means."""
     gap: float = field(default=0.2, kw_only=True)
     """Δ, by how much arms differ."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._check("n_arms", whole_number("n_arms", self.n_arms, least=2))
-        self._check("horizon", whole_number("horizon", self.horizon, least=1, most=LAST_ROUND))
 
     def _check(self, name: str, value: object) -> None:
         """Put a checked value into this frozen object, while it is being made."""
@@ -174,17 +169,14 @@ class Seasonal(HardCase):
 
     id: ClassVar[str] = "seasonal"
 
-    period: int = field(default=1000, kw_only=True)
-    swing: float = field(default=0.3, kw_only=True)
+    period: int = field(default=1000, kw_only=True, metadata=whole(least=24))
+    swing: float = field(default=0.3, kw_only=True, metadata=real(least=0, most=0.5))
     gap: float = field(default=0.05, kw_only=True)
-    lag: float = field(default=1.0, kw_only=True)
+    lag: float = field(default=1.0, kw_only=True, metadata=real(least=0, most=1))
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._check("period", whole_number("period", self.period, least=24))
-        self._check("swing", real_number("swing", self.swing, least=0, most=0.5))
         self._check_gap(most=0.5 - self.swing)
-        self._check("lag", real_number("lag", self.lag, least=0, most=1))
         self._check_phases("period", 24 * self.horizon / self.period)
 
     @cached_property
@@ -302,16 +294,14 @@ class JumpingLevels(HardCase):
 
     id: ClassVar[str] = "jumping-levels"
 
-    stretch: int = field(default=500, kw_only=True)
+    stretch: int = field(default=500, kw_only=True, metadata=whole(least=1))
     gap: float = field(default=0.1, kw_only=True)
-    seed: int = field(default=0, kw_only=True)
+    seed: int = field(default=0, kw_only=True, metadata=whole(least=0))
     noise: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._check("stretch", whole_number("stretch", self.stretch, least=1))
         self._check_gap()
-        self._check("seed", whole_number("seed", self.seed, least=0))
         self._check_phases("stretch", self.horizon / self.stretch)
 
     @cached_property

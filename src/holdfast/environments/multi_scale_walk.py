@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from holdfast._numba.compile import kernel
-from holdfast.checks import real_number, whole_number
+from holdfast.checks import real, whole
 from holdfast.environments.environment import Environment, Tables
 from holdfast.layouts import Array
 from holdfast.rng import Stream
@@ -85,19 +85,10 @@ class MultiScaleWalk(Environment):
     total_kernel: ClassVar[Callable[..., Any]] = staticmethod(total)
     gap_kernel: ClassVar[Callable[..., Any]] = staticmethod(gap)
 
-    n_arms: int = 0
-    horizon: int = 0
-    seed: int = 0
-    switching_cost: float = field(default=1.0, kw_only=True)
-
-    def __post_init__(self) -> None:
-        for name, value in (
-            ("n_arms", whole_number("n_arms", self.n_arms, least=2)),
-            ("horizon", whole_number("horizon", self.horizon, least=2, most=MOST_ROUNDS)),
-            ("seed", whole_number("seed", self.seed, least=0)),
-            ("switching_cost", real_number("switching_cost", self.switching_cost, least=0)),
-        ):
-            object.__setattr__(self, name, value)
+    n_arms: int = field(default=0, metadata=whole(least=2))
+    horizon: int = field(default=0, metadata=whole(least=2, most=MOST_ROUNDS))
+    seed: int = field(default=0, metadata=whole(least=0))
+    switching_cost: float = field(default=1.0, kw_only=True, metadata=real(least=0))
 
     @property
     def rounds(self) -> int:

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 
 from holdfast._numba.compile import kernel
-from holdfast.checks import one_of, real_number, whole_number
+from holdfast.checks import one_of, real, real_number, whole, whole_number
 from holdfast.environments.binomial_table import CERTAIN, LARGEST, TABLED, binomial_from_table, binomial_tables
 from holdfast.environments.environment import LAST_ROUND, Environment, Tables
 from holdfast.errors import InvalidParameter, nearest
@@ -245,14 +245,14 @@ class ConstrainedBernoulli(Phased):
     n_arms: int = 0
     gap: float = 0.0
     best_arms: int = field(default=1, kw_only=True)
-    growth: float = field(default=1.6, kw_only=True)
+    growth: float = field(default=1.6, kw_only=True, metadata=real(least=LEAST_GROWTH))
     phases: Literal["index", "spacing"] = field(default="index", kw_only=True)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         arms, best_arms, gap = _checked_gap(self.n_arms, self.best_arms, self.gap)
         for name, value in (("n_arms", arms), ("best_arms", best_arms), ("gap", gap)):
             object.__setattr__(self, name, value)
-        object.__setattr__(self, "growth", real_number("growth", self.growth, least=LEAST_GROWTH))
         one_of("phases", self.phases, ("index", "spacing"))
 
     @cached_property
@@ -290,12 +290,8 @@ class Reversal(Phased):
     """
 
     id: ClassVar[str] = "reversal"
-    n_arms: int = 0
-    horizon: int = 0
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "n_arms", whole_number("n_arms", self.n_arms, least=2))
-        object.__setattr__(self, "horizon", whole_number("horizon", self.horizon, least=1))
+    n_arms: int = field(default=0, metadata=whole(least=2))
+    horizon: int = field(default=0, metadata=whole(least=1))
 
     @property
     def reversal(self) -> int:

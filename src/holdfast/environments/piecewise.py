@@ -27,6 +27,7 @@ class Piecewise(Phased):
     """Whether losses are 0 or 1 with these means, or the means themselves."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not isinstance(self.noise, (bool, np.bool_)):
             raise InvalidParameter("noise", "must be True or False", self.noise)
         object.__setattr__(self, "noise", bool(self.noise))

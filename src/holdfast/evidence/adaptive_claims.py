@@ -12,14 +12,12 @@ from types import MappingProxyType
 
 import numpy as np
 
-from holdfast.bounds import theorem_1
-from holdfast.environments import Bernoulli, ConstrainedBernoulli, Environment, PiecewiseConstant, Reversal
-from holdfast.environments.searched_worlds import Found, found_worlds
+from holdfast.environments import PiecewiseConstant
 from holdfast.evidence.growth import GAMES, Samples, decades, late, never_overtaken, samples_of, stages
 from holdfast.evidence.measures import exponents
+from holdfast.evidence.worlds import World, paper_worlds, searched_worlds
 from holdfast.layouts import Array
 from holdfast.number_format import three_digits
-from holdfast.paper.figures import EASY_COST, EASY_GAP, HARD_COST, HARD_GAP, TIES_COST, TIES_GAP
 from holdfast.paper.games import Match, play
 from holdfast.policies import AdaptiveTsallisSwitch, TsallisSwitch
 from holdfast.simulation import Backend
@@ -29,6 +27,10 @@ from holdfast.verdicts.ledger import Claim, Evidence, Verdict, judge
 from holdfast.verdicts.settings import RunSettings
 
 OWN, PAPER = "adaptive", "tsallis-switch"
+SEVEN = (
+    *("stochastic-easy", "stochastic-hard", "stochastic-free", "constrained-easy", "constrained-hard"),
+    *("ties-stochastic", "ties-constrained"),
+)
 LONG, ADVERSARIAL = "stochastic-hard, 100 T", "adversarial"
 LONG_RUNS = 200
 """Replications of the game that is a hundred times as long; enough for its ratio."""
@@ -49,46 +51,20 @@ TIED = 0.7
 TELL = "docs/adaptive.md"
 
 
-@dataclass(frozen=True)
-class Setting:
-    """An environment with its switching cost."""
-
-    environment: Environment
-    cost: float
-    horizon: int
-
-    @property
-    def bound(self) -> float:
-        """Theorem 1's."""
-        return theorem_1(n_arms=self.environment.n_arms, switching_cost=self.cost, horizon=self.horizon)
-
-    @property
-    def match(self) -> Match:
-        """The adaptive policy and the paper's."""
-        K = self.environment.n_arms
-        policies = {
-            OWN: AdaptiveTsallisSwitch(K, switching_cost=self.cost),
-            PAPER: TsallisSwitch(K, switching_cost=self.cost),
-        }
-        return Match(policies, self.environment, self.cost, self.horizon, 1)
+def match(world: World) -> Match:
+    """The adaptive policy and the paper's."""
+    K, cost = world.environment.n_arms, world.switching_cost
+    policies = {OWN: AdaptiveTsallisSwitch(K, switching_cost=cost), PAPER: TsallisSwitch(K, switching_cost=cost)}
+    return Match(policies, world.environment, cost, world.horizon, 1)
 
 
-def seven(K: int, T: int) -> dict[str, Setting]:
+def seven(K: int, T: int) -> dict[str, World]:
     """The non-adversarial settings of the paper's figures; three best arms, or what there are, for the ties."""
-    ties = min(3, K - 1)
-    environments = {
-        "stochastic-easy": (Bernoulli.with_gap(K, EASY_GAP), EASY_COST),
-        "stochastic-hard": (Bernoulli.with_gap(K, HARD_GAP), HARD_COST),
-        "stochastic-free": (Bernoulli.with_gap(K, HARD_GAP), 0.0),
-        "constrained-easy": (ConstrainedBernoulli(K, EASY_GAP), EASY_COST),
-        "constrained-hard": (ConstrainedBernoulli(K, HARD_GAP), HARD_COST),
-        "ties-stochastic": (Bernoulli.with_gap(K, TIES_GAP, best_arms=ties), TIES_COST),
-        "ties-constrained": (ConstrainedBernoulli(K, TIES_GAP, best_arms=ties), TIES_COST),
-    }
-    return {name: Setting(environment, cost, T) for name, (environment, cost) in environments.items()}
+    worlds = {world.name: world for world in paper_worlds(T, K)}
+    return {name: worlds[name] for name in SEVEN}
 
 
-def random_worlds(count: int, seed: int) -> Iterator[Setting]:
+def random_worlds(count: int, seed: int) -> Iterator[World]:
     """Piecewise-constant worlds: 2 to 8 arms, up to 8 phases, λ up to 2, every other one with noise."""
     rng, T = np.random.default_rng(seed), WORLD_ROUNDS
     for i in range(count):
@@ -102,7 +78,7 @@ def random_worlds(count: int, seed: int) -> Iterator[Setting]:
                 changed, level = rng.integers(K), means[row, 0]
                 means[row] = means[row - 1]
                 means[row, changed] = level
-        yield Setting(PiecewiseConstant(starts, means.tolist(), noise=bool(i % 2)), cost, T)
+        yield World(f"random-{i}", "random", PiecewiseConstant(starts, means.tolist(), noise=bool(i % 2)), cost, T)
 
 
 # ---- questions that only our claims ask ----
@@ -155,8 +131,8 @@ def ratios(own: Array, other: Array) -> Array:
 
 
 def claims(
-    settings: Mapping[str, Setting],
-    searched: Mapping[str, Setting],
+    settings: Mapping[str, World],
+    searched: Mapping[str, World],
     worlds: Array,
     long: Mapping[tuple[str, str], Samples] = MappingProxyType({}),
 ) -> list[Claim]:
@@ -179,7 +155,7 @@ def claims(
         parts = [ratios(evidence.final(name, OWN), evidence.final(name, PAPER)) for name in settings if name in main]
         return [Between("mean of the ratios", np.asarray(np.mean(parts, axis=0)), high=MEAN_RATIO)]
 
-    def shares(evidence: Evidence, what: Mapping[str, Setting], most: float, *, excess: bool) -> list[Question]:
+    def shares(evidence: Evidence, what: Mapping[str, World], most: float, *, excess: bool) -> list[Question]:
         less = {name: evidence.final(name, PAPER) if excess else 0.0 for name in what}
         return [
             Between(f"in {name}", (evidence.final(name, OWN) - less[name]) / setting.bound, high=most)
@@ -361,28 +337,24 @@ def judged(
     """
     size, plan = RunSettings(replications, horizon, n_arms, seed), stages(longest)
     settings = seven(n_arms, horizon)
-    settings[LONG] = Setting(Bernoulli.with_gap(n_arms, HARD_GAP), HARD_COST, 100 * horizon)
-    settings[ADVERSARIAL] = Setting(Reversal(n_arms, horizon), HARD_COST, horizon)
-    searched = {
-        name: Setting(world, world.switching_cost, world.horizon)
-        for name in found_worlds()
-        for world in (Found(name),)
-        if name.startswith(OWN)
-    }
+    settings[LONG] = replace(settings["stochastic-hard"], horizon=100 * horizon)
+    settings |= {world.name: world for world in paper_worlds(horizon, n_arms) if world.name == ADVERSARIAL}
+    found = {world.name.removeprefix("found-"): world for world in searched_worlds()}
+    searched = {name: world for name, world in found.items() if name.startswith(OWN)}
     tables = {}
-    for name, setting in {**settings, **searched}.items():
+    for name, world in {**settings, **searched}.items():
         runs = min(replications, LONG_RUNS) if name == LONG else replications
-        tables[name] = play((setting.match,), replications=runs, seed=size.seed, backend=backend)
+        tables[name] = play((match(world),), replications=runs, seed=size.seed, backend=backend)
     excess = []
     for i, world in enumerate(random_worlds(worlds, size.seed)):
-        result = play((world.match,), replications=WORLD_RUNS, seed=size.seed + i, backend=backend)
+        result = play((match(world),), replications=WORLD_RUNS, seed=size.seed + i, backend=backend)
         means = {policy: Evidence({"": result}, size).final("", policy).mean() for policy in (OWN, PAPER)}
         excess.append((means[OWN] - means[PAPER]) / world.bound)
     long: dict[tuple[str, str], Samples] = {}
     for game in GAMES:
         for T, runs in plan if game.kind != "adversarial" else ():
-            match = replace(Setting(game.losses(T), game.cost, T).match, checkpoints=decades(T))
-            played = play((match,), replications=min(replications, runs), seed=size.seed, backend=backend)
+            both = replace(match(game.world(T)), checkpoints=decades(T))
+            played = play((both,), replications=min(replications, runs), seed=size.seed, backend=backend)
             for policy, samples in samples_of(played).items():
                 long[game.name, policy] = {**samples, **long.get((game.name, policy), {})}  # the larger sample stays
     return judge(claims(settings, searched, np.array(excess), long), Evidence(tables, size))

@@ -74,17 +74,7 @@ QUICK = (
 
 
 def chosen_policies(names: object = None, *, quick: bool = False, sees: Feedback = "own") -> tuple[str, ...]:
-    """Names of the policies to play: all, a few, or these, user-defined ones as ``"module:Class"``, and the paper's.
-
-    Parameters
-    ----------
-    names
-        A list, or names with commas between them.
-    quick
-        A few for a first look, unless names are given.
-    sees
-        Whether they see the loss of their own arm or those of all arms; then `OWN_LOSS` plays too.
-    """
+    """Names of the policies to play: all, a few, or these, user-defined ones as ``"module:Class"``, and the paper's."""
     known = {OWN_LOSS: {}, PAPER: {}, **IN_SIGHT} if sees == "all" else ENTRIES
     always = (OWN_LOSS, PAPER) if sees == "all" else (PAPER,)
     if names is None:

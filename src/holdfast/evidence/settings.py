@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from holdfast.checks import whole_number
+from holdfast.checks import check_fields, whole
 from holdfast.evidence.contestants import contestants
 from holdfast.evidence.worlds import LEAST_HORIZON, World, hard_worlds, paper_worlds
 from holdfast.rng import check_seed
@@ -25,15 +25,12 @@ SHORTER = (100, 10)
 class ArenaSettings:
     """The numbers a run is made with."""
 
-    replications: int = 200
-    horizon: int = 100_000
+    replications: int = field(default=200, metadata=whole(least=2, most=10**6))
+    horizon: int = field(default=100_000, metadata=whole(least=LEAST_HORIZON, most=10**9))
     seed: int = 0
 
     def __post_init__(self) -> None:
-        most = {"replications": 10**6, "horizon": 10**9}
-        for name, least in (("replications", 2), ("horizon", LEAST_HORIZON)):
-            checked = whole_number(name, getattr(self, name), least=least, most=most[name])
-            object.__setattr__(self, name, checked)
+        check_fields(self)
         object.__setattr__(self, "seed", check_seed(self.seed))
 
     @classmethod
@@ -90,17 +87,7 @@ def cell_of(
     checkpoints: tuple[int, ...] | None = None,
     name: str | None = None,
 ) -> Cell:
-    """The games of these policies in a world, as a study has them.
-
-    Parameters
-    ----------
-    world, policies
-        The world with its horizon, and the names of who plays.
-    settings
-        The run's; its seed, and its replications unless other ones are given.
-    replications, checkpoints, name
-        Other than the table of a world has.
-    """
+    """The games of these policies in a world, as a study has them; unlike the table of that world where it is given."""
     made, code = contestants(policies, world.environment, world.horizon, world.switching_cost)
     columns = {"environment": world.name, "group": world.group, "lambda": world.switching_cost, "T": world.horizon}
     return Cell(

@@ -39,17 +39,7 @@ Hostile = Callable[[int, Array], Array]
 
 
 def hostile(kind: str, K: int, rounds: int, seed: int) -> Hostile:
-    """Losses that make mixing dear, from the round and the distribution of the arm.
-
-    Parameters
-    ----------
-    kind
-        One of `HOSTILE`, or `TURNS`.
-    K, rounds
-        The size of the game.
-    seed
-        Of those that are random.
-    """
+    """Losses of one of the kinds in `HOSTILE`, or `TURNS`, from the round and the distribution of the arm."""
     draw, arms = np.random.default_rng(seed), np.arange(K)
 
     def losses(t: int, P: Array) -> Array:
@@ -228,15 +218,7 @@ def judged(
     seed: int = 0,
     backend: str | Backend = "threads",
 ) -> Sequence[Verdict]:
-    """Play everything that these claims need, and judge them.
-
-    Parameters
-    ----------
-    replications, horizon, seed, backend
-        Of the simulated games, as in `simulate`.
-    rounds
-        Of each exact game.
-    """
+    """Play everything that these claims need, `rounds` of each exact game, and judge them."""
     where = worlds(horizon)
     tables = {}
     for name, world in where.items():

@@ -81,12 +81,12 @@ class World:
         return min(float(cheapest.min() - losses.sum(axis=0).min()), 0.0)
 
 
-def paper_worlds(horizon: int) -> list[World]:
+def paper_worlds(horizon: int, n_arms: int = PaperSettings.n_arms) -> list[World]:
     """The settings of the paper's figures: eight, two of them again with the best arm anywhere; and of its arms' two.
 
-    The ties are those of three best arms.
+    The ties are those of three best arms, or of as many as there are beside another.
     """
-    settings = PaperSettings(horizon=horizon)
+    settings = PaperSettings(horizon=horizon, n_arms=n_arms)
 
     def world(name: str, figure: str, row: int = 0, place: int = 0) -> World:
         match = FIGURES[figure].rows[row].matches(settings)[place]
@@ -98,7 +98,7 @@ def paper_worlds(horizon: int) -> list[World]:
         *(world(name, name) for name in once),
         *(world(f"{name}-shuffled", name, row=1) for name in ("constrained-easy", "constrained-hard")),
         world("adversarial", "adversarial"),
-        *(world(name, name, place=2) for name in ("ties-stochastic", "ties-constrained")),
+        *(world(name, name, place=min(2, n_arms - 2)) for name in ("ties-stochastic", "ties-constrained")),
         *(world(f"arms-{ARMS[place]}", "arms", place=place) for place in (0, len(ARMS) - 1)),
     ]
 
@@ -120,7 +120,7 @@ HARD: Mapping[str, Callable[[int, int, float], Environment]] = {
 
 def hard_worlds(horizon: int) -> list[World]:
     """Each hard case with cheap and with costly switches."""
-    K = PaperSettings().n_arms
+    K = PaperSettings.n_arms
     return [
         World(f"{name}-{word}", "hard", make(K, horizon, cost), cost, horizon)
         for name, make in HARD.items()

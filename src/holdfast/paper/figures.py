@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from holdfast.checks import one_of
 from holdfast.environments import Bernoulli, ConstrainedBernoulli, Environment, Reversal
-from holdfast.errors import InvalidParameter, nearest
 from holdfast.paper.games import CHECKPOINTS, Figure, Match, Matches, Row
 from holdfast.policies import (
     BaSE,
@@ -231,7 +231,5 @@ def chosen(names: object) -> tuple[Figure, ...]:
         names = [names]
     wanted = list(names) if names is not None else []  # type: ignore[call-overload]  # any iterable of names
     for name in wanted:
-        if name not in FIGURES:
-            rule = f"must be one of {', '.join(FIGURES)}{nearest(name, FIGURES)}"
-            raise InvalidParameter("figure", rule, name)
+        one_of("figure", name, FIGURES)
     return tuple(figure for figure in _FIGURES if not wanted or figure.name in wanted)

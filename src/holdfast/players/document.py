@@ -79,17 +79,7 @@ def described(policy: Policy) -> dict[str, Any]:
 
 
 def policy_of(content: Mapping[str, Any], policy: Policy | None, allow: Iterable[str | type[Policy]] = ()) -> Policy:
-    """The policy a document was saved by, or `policy` if it is the same.
-
-    Parameters
-    ----------
-    content
-        What `described` gave.
-    policy
-        The caller's own, if any: nothing is imported then.
-    allow
-        User-defined policies that may be imported, as in `holdfast.policies.registry.allowed_policy`.
-    """
+    """The policy a document was saved by, or `policy` if it is the same: then nothing is imported."""
     saved, functions = content["policy"], content["functions"]
     if policy is None and functions:
         raise BadSavedState(

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -118,23 +117,6 @@ def one_game(kernels: Kernels) -> tuple[Kernel, Kernel, Kernel]:
     """
     parts = (kernels.choose, kernels.observe)
     return _composed(kernels, tuple(frozen(part) for part in parts))
-
-
-@dataclass(frozen=True)
-class Block:
-    """A block as a value: it can be stored, sent, and observed late and in any order."""
-
-    arm: int
-    rounds: int
-    probability: float
-    """The probability with which the arm was drawn."""
-    values: tuple[float, ...]
-    """All numbers of the policy's block, in the order of its declaration."""
-
-    @classmethod
-    def of(cls, values: Array) -> Self:
-        """The block that lies in an array."""
-        return cls(int(values[0]), int(values[1]), float(values[2]), tuple(values.tolist()))
 
 
 class Game:

@@ -14,79 +14,57 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from dataclasses import dataclass, field, fields
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
 from holdfast import schedules
 from holdfast._numba.compile import kernel
-from holdfast.checks import LARGEST, one_of, real_number
+from holdfast.checks import LARGEST, one_of, real
 from holdfast.errors import InvalidParameter
 from holdfast.layouts import (
     ArmIndex,
     Array,
-    Flag,
-    NonNegative,
-    PerArm,
     Probability,
-    Range,
     Scalar,
-    Scratch,
-    ScratchPerArm,
-    Whole,
+    extended,
 )
 from holdfast.policies import adaptive_earlier
-from holdfast.policies.adaptive_kernels import AdaptiveBlock, AdaptiveParams, Size, begin, draw, observe, solve
+from holdfast.policies.adaptive_kernels import (
+    AdaptiveBlock,
+    AdaptiveGame,
+    AdaptiveParams,
+    Size,
+    begin,
+    draw,
+    observe,
+    solve,
+)
 from holdfast.policies.policy import Announcement, Kernels, Policy, has_begun, must_be, rearranged
-from holdfast.simplex import WIDEST
 
 ANNOUNCED = "announced"
 GROWTHS = ("logarithmic", "0.3")
+POSITIVE, NOT_NEGATIVE = real(above=0, most=LARGEST), real(least=0, most=LARGEST)
+BELOW_TWO = real(above=0, most=1.9)
+"""A step of 2 would reach beyond the simplex."""
 
 LEAST_SURPRISE = 1.0 / 64.0
 """ρ is never supposed to be smaller: a block is at most 8 times `matched_length` as long as √x (line 3)."""
 
 
-class AdaptiveState(NamedTuple):
-    """A game."""
-
-    n: Annotated[Scalar, Whole]  # blocks begun
-    begun: Annotated[Scalar, Size]  # rounds of blocks begun
-    told: Annotated[Scalar, Size]  # rounds of blocks observed
-    paid: Annotated[Scalar, Size]  # Λ: the highest λ + clock^{2/3}
-    clock: Annotated[Scalar, Size]  # Σ b√(λK) over the blocks begun
-    highest: Annotated[Scalar, Size]  # the highest λ so far
-    spent: Annotated[Scalar, Size]  # Q: what switches were expected to cost when their blocks were drawn
-    surprise: Annotated[
-        Scalar, Probability
-    ]  # ρ: how far off arms were that are not clearly the leader, squared and per round
-    last_arm: Annotated[Scalar, ArmIndex]  # of the last block begun
-    last_rounds: Annotated[Scalar, Size]  # and its rounds
-    t: Annotated[Scalar, Size]  # rounds of blocks begun before the last one
-    length: Annotated[Scalar, Size]  # the block length before rounding
-    V: Annotated[Scalar, Size]  # the stability seen so far
-    V_most: Annotated[Scalar, Range(above=0.0, most=WIDEST)]  # V̄ = 4/η²
-    beta: Annotated[Scalar, Probability]  # the level of losses, per round
-    spread: Annotated[Scalar, Size]  # v: the variance of a round's loss around the level
-    x: Annotated[Scalar, Range(-WIDEST, WIDEST)]  # where the last solution was, moved along with C since
-    S3: Scalar  # Σ w³ and Σ w⁴ of the last solution, S3 moved along with C: to first order, so it may be below 0
-    S4: Annotated[Scalar, Size]
-    rest2: Annotated[Scalar, Size]  # Σ w², Σ w³, Σ w⁴ without the arm that was observed last
-    rest3: Annotated[Scalar, Size]
-    rest4: Annotated[Scalar, Size]
-    moved: Annotated[Scalar, Size]  # C_I − x of that arm; 0 where the sums are of no use
-    fresh: Annotated[Scalar, Flag]  # whether nothing was observed since the last draw
-    cut: Annotated[Scalar, Size]  # O: what the longest step has cut off
-    C: Annotated[PerArm, Range(-WIDEST, WIDEST)]  # cumulative loss estimates, up to a common shift
-    level: Annotated[PerArm, Probability]  # the level when the arm was observed last
-    W: Annotated[PerArm, NonNegative]  # what the arm's floors may have cost
-    root: Annotated[PerArm, Range(above=0.0, most=1.0 + 1e-9)]  # √p_i of the last draw
-    m: ScratchPerArm  # baselines of the block being drawn
-    least: Scratch
-    s: Scratch
-    step: Scratch
-    S2: Scratch
+AdaptiveState = extended(
+    AdaptiveGame,
+    "AdaptiveState",
+    __name__,
+    clock=Annotated[Scalar, Size],  # Σ b√(λK) over the blocks begun; Λ is the highest λ + clock^{2/3}
+    highest=Annotated[Scalar, Size],  # the highest λ so far
+    spent=Annotated[Scalar, Size],  # Q: what switches were expected to cost when their blocks were drawn
+    surprise=Annotated[Scalar, Probability],  # ρ: how far off arms not clearly the leader were, squared, per round
+    last_arm=Annotated[Scalar, ArmIndex],  # of the last block begun
+    last_rounds=Annotated[Scalar, Size],  # and its rounds
+)
+"""Beside what both rules keep."""
 
 
 @kernel
@@ -228,21 +206,21 @@ class AdaptiveTsallisSwitch(Policy):
     id: ClassVar[str] = "adaptive"
 
     switching_cost: float | Literal["announced"] = field(kw_only=True)
-    longest_step_down: float = field(default=1.0, kw_only=True)
-    longest_step_up: float = field(default=4.0, kw_only=True)
-    floor_budget: float = field(default=3.0, kw_only=True)
-    cap_budget: float = field(default=0.5, kw_only=True)
-    least_noise: float = field(default=0.05, kw_only=True)
-    memory: float = field(default=50.0, kw_only=True)
-    deviations: float = field(default=3.0, kw_only=True)
-    calm_length: float = field(default=3.0, kw_only=True)
-    calm: float = field(default=1.0, kw_only=True)
-    longest_length: float = field(default=0.5, kw_only=True)
-    spread_weight: float = field(default=0.05, kw_only=True)
-    least_spread: float = field(default=0.125, kw_only=True)
-    switch_weight: float = field(default=0.25, kw_only=True)
-    floor_share: float = field(default=100.0, kw_only=True)
-    matched_length: float = field(default=1.5, kw_only=True)
+    longest_step_down: float = field(default=1.0, kw_only=True, metadata=BELOW_TWO)
+    longest_step_up: float = field(default=4.0, kw_only=True, metadata=POSITIVE)
+    floor_budget: float = field(default=3.0, kw_only=True, metadata=NOT_NEGATIVE)
+    cap_budget: float = field(default=0.5, kw_only=True, metadata=NOT_NEGATIVE)
+    least_noise: float = field(default=0.05, kw_only=True, metadata=real(above=0, most=1))
+    memory: float = field(default=50.0, kw_only=True, metadata=POSITIVE)
+    deviations: float = field(default=3.0, kw_only=True, metadata=NOT_NEGATIVE)
+    calm_length: float = field(default=3.0, kw_only=True, metadata=NOT_NEGATIVE)
+    calm: float = field(default=1.0, kw_only=True, metadata=NOT_NEGATIVE)
+    longest_length: float = field(default=0.5, kw_only=True, metadata=NOT_NEGATIVE)
+    spread_weight: float = field(default=0.05, kw_only=True, metadata=real(above=0, most=1))
+    least_spread: float = field(default=0.125, kw_only=True, metadata=POSITIVE)
+    switch_weight: float = field(default=0.25, kw_only=True, metadata=POSITIVE)
+    floor_share: float = field(default=100.0, kw_only=True, metadata=NOT_NEGATIVE)
+    matched_length: float = field(default=1.5, kw_only=True, metadata=POSITIVE)
     growth: Literal["logarithmic", "0.3"] = field(default="logarithmic", kw_only=True)
 
     def __post_init__(self) -> None:
@@ -252,27 +230,6 @@ class AdaptiveTsallisSwitch(Policy):
                 raise InvalidParameter("switching_cost", "must be a number or 'announced'", self.switching_cost)
         else:
             self._set("switching_cost", self.one_cost(self.switching_cost))
-        for name, above, most in (
-            ("longest_step_down", 0.0, 1.9),  # a step of 2 would reach beyond the simplex
-            ("longest_step_up", 0.0, LARGEST),
-            ("least_noise", 0.0, 1.0),
-            ("memory", 0.0, LARGEST),
-            ("least_spread", 0.0, LARGEST),
-            ("spread_weight", 0.0, 1.0),
-            ("switch_weight", 0.0, LARGEST),
-            ("matched_length", 0.0, LARGEST),
-        ):
-            self._set(name, real_number(name, getattr(self, name), above=above, most=most))
-        for name in (
-            "floor_budget",
-            "cap_budget",
-            "deviations",
-            "calm_length",
-            "calm",
-            "longest_length",
-            "floor_share",
-        ):
-            self._set(name, real_number(name, getattr(self, name), least=0, most=LARGEST))
         one_of("growth", self.growth, GROWTHS)
 
     @property
@@ -288,28 +245,16 @@ class AdaptiveTsallisSwitch(Policy):
     def parameters(self) -> AdaptiveParams:
         """λ and the constants."""
         varying, root_K = isinstance(self.switching_cost, str), math.sqrt(self.n_arms)
-        return AdaptiveParams(
-            lam=0.0 if isinstance(self.switching_cost, str) else self.switching_cost / self.unit,
-            varying=float(varying),
-            longest_step_down=self.longest_step_down,
-            longest_step_up=self.longest_step_up,
-            floor_budget=self.floor_budget * (1.0 if self.growth == "0.3" else 1.0 - 1.0 / self.n_arms),
-            cap_budget=self.cap_budget,
-            least_noise=self.least_noise,
-            memory=self.memory,
-            deviations=self.deviations,
-            calm_length=self.calm_length,
-            calm=self.calm,
-            longest_length=self.longest_length,
-            spread_weight=self.spread_weight,
-            least_spread=self.least_spread,
-            switch_weight=self.switch_weight,
-            floor_share=self.floor_share,
-            matched_length=self.matched_length,
-            sqrt_k=root_K,
-            inverse_sqrt_k=1.0 / root_K,
-            per_two_memories=0.5 / self.memory,
-        )
+        same = {f.name: getattr(self, f.name) for f in fields(self) if f.name in AdaptiveParams._fields}
+        derived = {
+            "lam": 0.0 if isinstance(self.switching_cost, str) else self.switching_cost / self.unit,
+            "varying": float(varying),
+            "floor_budget": self.floor_budget * (1.0 if self.growth == "0.3" else 1.0 - 1.0 / self.n_arms),
+            "sqrt_k": root_K,
+            "inverse_sqrt_k": 1.0 / root_K,
+            "per_two_memories": 0.5 / self.memory,
+        }
+        return AdaptiveParams(**same | derived)
 
     def probabilities(self, params: Any, state: Any, block: Any) -> Array:
         """p_n of the block drawn last."""

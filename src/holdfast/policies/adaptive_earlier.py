@@ -7,50 +7,36 @@ paper's policy overtakes it in the end; ``docs/research.md`` has the measurement
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 from holdfast import schedules
 from holdfast._numba.compile import kernel
 from holdfast.checks import LARGEST
-from holdfast.layouts import Flag, NonNegative, PerArm, Probability, Range, Scalar, Scratch, ScratchPerArm, Whole
-from holdfast.policies.adaptive_kernels import AdaptiveBlock, AdaptiveParams, Size, begin, draw, observe, solve
+from holdfast.layouts import (
+    Probability,
+    Scalar,
+    extended,
+)
+from holdfast.policies.adaptive_kernels import (
+    AdaptiveBlock,
+    AdaptiveGame,
+    AdaptiveParams,
+    Size,
+    begin,
+    draw,
+    observe,
+    solve,
+)
 from holdfast.policies.policy import Kernels
-from holdfast.simplex import WIDEST
 
-
-class EarlierState(NamedTuple):
-    """A game."""
-
-    n: Annotated[Scalar, Whole]  # blocks begun
-    begun: Annotated[Scalar, Size]  # rounds of blocks begun
-    told: Annotated[Scalar, Size]  # rounds of blocks observed
-    paid: Annotated[Scalar, Size]  # Λ = Σ λ_s: what a switch at every block would have cost
-    a_sum: Annotated[Scalar, Size]  # Σ (λ_s + √(K/s)) of Theorem 4, where λ is announced
-    t: Annotated[Scalar, Size]  # rounds of blocks begun before the last one
-    length: Annotated[Scalar, Size]  # the block length before rounding
-    V: Annotated[Scalar, Size]  # the stability seen so far
-    V_most: Annotated[Scalar, Range(above=0.0, most=WIDEST)]  # V̄ = 4/η²
-    beta: Annotated[Scalar, Probability]  # the level of losses, per round
-    spread: Annotated[Scalar, Size]  # v: the variance of a round's loss around the level
-    x: Annotated[Scalar, Range(-WIDEST, WIDEST)]  # where the last solution was, moved along with C since
-    S3: Scalar  # Σ w³ and Σ w⁴ of the last solution, S3 moved along with C: to first order, so it may be below 0
-    S4: Annotated[Scalar, Size]
-    rest2: Annotated[Scalar, Size]  # Σ w², Σ w³, Σ w⁴ without the arm that was observed last
-    rest3: Annotated[Scalar, Size]
-    rest4: Annotated[Scalar, Size]
-    moved: Annotated[Scalar, Size]  # C_I − x of that arm; 0 where the sums are of no use
-    fresh: Annotated[Scalar, Flag]  # whether nothing was observed since the last draw
-    undecided: Annotated[Scalar, Probability]  # 1 − Σp²: the chance that the next block is a switch
-    cut: Annotated[Scalar, Size]  # O: what the longest step has cut off
-    C: Annotated[PerArm, Range(-WIDEST, WIDEST)]  # cumulative loss estimates, up to a common shift
-    level: Annotated[PerArm, Probability]  # the level when the arm was observed last
-    W: Annotated[PerArm, NonNegative]  # what the arm's floors may have cost
-    root: Annotated[PerArm, Range(above=0.0, most=1.0 + 1e-9)]  # √p_i of the last draw
-    m: ScratchPerArm  # baselines of the block being drawn
-    least: Scratch
-    s: Scratch
-    step: Scratch
-    S2: Scratch
+EarlierState = extended(
+    AdaptiveGame,
+    "EarlierState",
+    __name__,
+    a_sum=Annotated[Scalar, Size],  # Σ (λ_s + √(K/s)) of Theorem 4, where λ is announced; Λ = Σ λ_s
+    undecided=Annotated[Scalar, Probability],  # 1 − Σp²: the chance that the next block is a switch
+)
+"""Beside what both rules keep."""
 
 
 @kernel

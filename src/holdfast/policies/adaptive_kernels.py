@@ -11,7 +11,18 @@ from typing import Annotated, Any, NamedTuple
 
 from holdfast._numba.compile import kernel
 from holdfast.checks import LARGEST
-from holdfast.layouts import NonNegative, Positive, Range, Scalar, Whole
+from holdfast.layouts import (
+    Flag,
+    NonNegative,
+    PerArm,
+    Positive,
+    Probability,
+    Range,
+    Scalar,
+    Scratch,
+    ScratchPerArm,
+    Whole,
+)
 from holdfast.rng import next_uniform
 from holdfast.simplex import WIDEST, refined, smallest, tsallis_solve, tsallis_start
 
@@ -61,6 +72,39 @@ class AdaptiveBlock(NamedTuple):
     least_m: Annotated[Scalar, NonNegative]  # min m_i
     Z_own: Annotated[Scalar, NonNegative]  # the other arms' part of Z(m_I)
     Z_least: Annotated[Scalar, NonNegative]  # and of Z(min m_i)
+
+
+class AdaptiveGame(NamedTuple):
+    """A game, as far as both rules keep the same."""
+
+    n: Annotated[Scalar, Whole]  # blocks begun
+    begun: Annotated[Scalar, Size]  # rounds of blocks begun
+    told: Annotated[Scalar, Size]  # rounds of blocks observed
+    paid: Annotated[Scalar, Size]  # Λ
+    t: Annotated[Scalar, Size]  # rounds of blocks begun before the last one
+    length: Annotated[Scalar, Size]  # the block length before rounding
+    V: Annotated[Scalar, Size]  # the stability seen so far
+    V_most: Annotated[Scalar, Range(above=0.0, most=WIDEST)]  # V̄ = 4/η²
+    beta: Annotated[Scalar, Probability]  # the level of losses, per round
+    spread: Annotated[Scalar, Size]  # v: the variance of a round's loss around the level
+    x: Annotated[Scalar, Range(-WIDEST, WIDEST)]  # where the last solution was, moved along with C since
+    S3: Scalar  # Σ w³ and Σ w⁴ of the last solution, S3 moved along with C: to first order, so it may be below 0
+    S4: Annotated[Scalar, Size]
+    rest2: Annotated[Scalar, Size]  # Σ w², Σ w³, Σ w⁴ without the arm that was observed last
+    rest3: Annotated[Scalar, Size]
+    rest4: Annotated[Scalar, Size]
+    moved: Annotated[Scalar, Size]  # C_I − x of that arm; 0 where the sums are of no use
+    fresh: Annotated[Scalar, Flag]  # whether nothing was observed since the last draw
+    cut: Annotated[Scalar, Size]  # O: what the longest step has cut off
+    C: Annotated[PerArm, Range(-WIDEST, WIDEST)]  # cumulative loss estimates, up to a common shift
+    level: Annotated[PerArm, Probability]  # the level when the arm was observed last
+    W: Annotated[PerArm, NonNegative]  # what the arm's floors may have cost
+    root: Annotated[PerArm, Range(above=0.0, most=1.0 + 1e-9)]  # √p_i of the last draw
+    m: ScratchPerArm  # baselines of the block being drawn
+    least: Scratch
+    s: Scratch
+    step: Scratch
+    S2: Scratch
 
 
 @kernel

@@ -12,7 +12,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from holdfast._numba.compile import kernel
-from holdfast.checks import real_number, whole_number
+from holdfast.checks import real, whole
 from holdfast.layouts import Array, NonNegative, PerArm, Range, Scalar, Whole
 from holdfast.policies.policy import Mask, Policy, has_begun, must_be
 from holdfast.schedules import LONGEST
@@ -29,14 +29,6 @@ class AverageState(NamedTuple):
     N: Annotated[PerArm, Whole]  # rounds told of each arm
     played: Annotated[Scalar, Whole]  # rounds told
     last: Annotated[Scalar, Range(1.0, whole=True, arms=0)]  # one more than the arm of the last block
-
-
-class AverageBlock(NamedTuple):
-    """A block."""
-
-    arm: Scalar
-    rounds: Scalar
-    probability: Scalar
 
 
 class CautiousParams(NamedTuple):
@@ -97,15 +89,10 @@ class Averaging(Policy):
 class WithCooldown(Averaging):
     """One with a threshold before a switch and a cooldown after it, as practitioners add by hand."""
 
-    cooldown: int = field(default=1, kw_only=True)
+    cooldown: int = field(default=1, kw_only=True, metadata=whole(least=1, most=int(LONGEST)))
     """Rounds for which an arm is held after each switch to it."""
-    threshold: float = field(default=0.0, kw_only=True)
+    threshold: float = field(default=0.0, kw_only=True, metadata=real(least=0))
     """By how much another arm must be better before it is switched to, in `units`."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set("cooldown", whole_number("cooldown", self.cooldown, least=1, most=int(LONGEST)))
-        self._set("threshold", real_number("threshold", self.threshold, least=0))
 
     @property
     def label(self) -> str:

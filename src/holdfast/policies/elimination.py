@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 import numpy as np
 
 from holdfast._numba.compile import kernel
-from holdfast.checks import one_of, real_number, whole_number
+from holdfast.checks import one_of, real, whole_number
 from holdfast.layouts import ArmIndex, Array, NonNegative, PerArm, Range, Scalar, Whole
 from holdfast.policies.policy import Kernels, WithHorizon, has_begun, must_be
 from holdfast.rng import next_uniform
@@ -230,14 +230,13 @@ class BaSE(Elimination):
 
     grid: Literal["arithmetic", "geometric", "minimax"] = field(default="geometric", kw_only=True)
     batches: int = field(default=0, kw_only=True)
-    gamma: float = field(default=0.5, kw_only=True)
+    gamma: float = field(default=0.5, kw_only=True, metadata=real(above=0))
     order: Literal["index", "random", "round-robin"] = field(default="index", kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         one_of("grid", self.grid, GRIDS)
         one_of("order", self.order, ORDERS)
-        self._set("gamma", real_number("gamma", self.gamma, above=0))
         batches = whole_number("batches", self.batches, least=0, most=self.horizon)
         self._set("batches", batches or default_batches(self.grid, self.horizon))
 

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 from holdfast._numba.compile import kernel
 from holdfast.checks import whole_number
-from holdfast.policies.lazy_hedge import RateParams, RoundBlock, WeightsGame, WithWeights, choose
-from holdfast.policies.policy import Kernels
+from holdfast.policies.lazy_hedge import RateParams, WeightsGame, WithWeights, choose
+from holdfast.policies.policy import Kernels, PlainBlock
 
 
 @kernel
@@ -52,7 +52,7 @@ class FixedShare(WithWeights):
     """
 
     id: ClassVar[str] = "fixed-share"
-    kernels = Kernels(choose, observe, WeightsGame, RoundBlock, params=RateParams, sees="all")
+    kernels = Kernels(choose, observe, WeightsGame, PlainBlock, params=RateParams, sees="all")
 
     shifts: int = field(default=10, kw_only=True)
 

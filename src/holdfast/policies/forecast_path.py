@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 from holdfast._numba.compile import kernel
-from holdfast.checks import whole_number
+from holdfast.checks import whole
 from holdfast.layouts import PerArm, Scalar
 from holdfast.policies.path import LONGEST_PERIOD, Path, PathKernels, first_step
 
@@ -72,10 +72,7 @@ class GivenForecast(Path):
     """
 
     id: ClassVar[str] = "given-forecast"
-    rounds: int = field(default=48)
-
-    def __post_init__(self) -> None:
-        self._set("rounds", whole_number("rounds", self.rounds, least=1, most=LONGEST_PERIOD))
+    rounds: int = field(default=48, metadata=whole(least=1, most=LONGEST_PERIOD))
 
     @property
     def kernels(self) -> PathKernels:

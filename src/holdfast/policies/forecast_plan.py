@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from holdfast.checks import whole
 from holdfast.errors import InvalidParameter
 from holdfast.policies.forecast_path import GivenForecast
-from holdfast.policies.hedge_switch import OfPaths, checked_forecast_rounds
-from holdfast.policies.path import Path
+from holdfast.policies.hedge_switch import OfPaths
+from holdfast.policies.path import LONGEST_PERIOD, Path
 from holdfast.policies.seasonal_paths import SeasonalPlan
 
 
@@ -42,11 +43,10 @@ class ForecastPlan(OfPaths):
     deterministic: ClassVar[bool] = True
 
     period: int | None = field(default=None, kw_only=True)
-    forecast_rounds: int = field(default=48, kw_only=True)
+    forecast_rounds: int = field(default=48, kw_only=True, metadata=whole(least=0, most=LONGEST_PERIOD))
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._set("forecast_rounds", checked_forecast_rounds(self.forecast_rounds))
         if self.period is not None:
             self._set("period", SeasonalPlan(self.period).period)
         elif self.forecast_rounds == 0:

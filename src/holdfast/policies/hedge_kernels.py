@@ -10,7 +10,7 @@ from holdfast._numba.compile import kernel
 from holdfast.layouts import Array, PerArm, Scalar, Scratch, ScratchPerArm, extended, several
 from holdfast.policies.coupling import flowing_move, lazy_move
 from holdfast.policies.path import PathKernels, price
-from holdfast.policies.policy import AllSeen, Kernels
+from holdfast.policies.policy import AllSeen, Kernels, PlainBlock
 from holdfast.rng import next_uniform
 from holdfast.simplex import exp_of_negative
 
@@ -53,14 +53,6 @@ class HedgeGame(NamedTuple):
     closed_rows: Scratch
     value: ScratchPerArm
     other: ScratchPerArm
-
-
-class HedgeBlock(NamedTuple):
-    """A block is one round."""
-
-    arm: Scalar
-    rounds: Scalar
-    probability: Scalar
 
 
 class Sizes(NamedTuple):
@@ -263,4 +255,4 @@ def hedge_kernels(kinds: tuple[tuple[PathKernels, int], ...], sizes: Sizes) -> K
             game.shut[i, 0] = 0.0
         game.first[0] += 1.0
 
-    return Kernels(choose, observe, game_of(sizes), HedgeBlock, params=HedgeParams, sees="all")
+    return Kernels(choose, observe, game_of(sizes), PlainBlock, params=HedgeParams, sees="all")

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from holdfast.checks import LARGEST, whole_number
+from holdfast.checks import LARGEST, whole, whole_number
 from holdfast.errors import InvalidParameter
 from holdfast.layouts import Array
 from holdfast.policies.default_paths import default_paths, made_path
@@ -37,14 +37,13 @@ class OfPaths(WithAllLosses):
 
     switching_cost: float | Literal["announced"] | CostTable = field(kw_only=True)
     """λ, a table with a cost for each pair of arms, or ``"announced"``."""
-    stale: int = field(default=0, kw_only=True)
+    stale: int = field(default=0, kw_only=True, metadata=whole(least=0))
     """For how many rounds the last known loss stands for one that is not given."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not isinstance(self.switching_cost, str) or self.switching_cost != ANNOUNCED:
             self._set("switching_cost", self._checked_switching_cost())
-        self._set("stale", whole_number("stale", self.stale, least=0))
 
     def _checked_switching_cost(self) -> float | CostTable:
         cost = self.switching_cost
@@ -187,11 +186,10 @@ class AdaptiveHedgeSwitch(OfPaths):
 
     period: int | Sequence[int] | None = field(default=None, kw_only=True)
     paths: Sequence[Any] | None = field(default=None, kw_only=True)
-    forecast_rounds: int = field(default=48, kw_only=True)
+    forecast_rounds: int = field(default=48, kw_only=True, metadata=whole(least=0, most=LONGEST_PERIOD))
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._set("forecast_rounds", checked_forecast_rounds(self.forecast_rounds))
         periods = (self.period,) if self.period is None or not isinstance(self.period, Sequence) else self.period
         if self.period is not None:
             checked = tuple(whole_number("period", p, least=2, most=LONGEST_PERIOD) for p in periods)
@@ -227,11 +225,6 @@ class AdaptiveHedgeSwitch(OfPaths):
         if self.paths is not None:
             values["paths"] = [path.settings() for path in self.paths]
         return values
-
-
-def checked_forecast_rounds(given: object) -> int:
-    """How many rounds of a forecast are looked at; or an error."""
-    return whole_number("forecast_rounds", given, least=0, most=LONGEST_PERIOD)
 
 
 def _kind(path: Path) -> tuple[PathKernels, int]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from holdfast._numba.compile import kernel
 from holdfast.layouts import ArmIndex, Array, Scalar, Whole
-from holdfast.policies.policy import Kernels, Policy, has_begun, must_be
+from holdfast.policies.policy import Kernels, PlainBlock, Policy, has_begun, must_be
 from holdfast.rng import next_uniform
 
 
@@ -19,14 +19,6 @@ class HoldState(NamedTuple):
 
     n: Annotated[Scalar, Whole]  # blocks begun
     arm: Annotated[Scalar, ArmIndex]
-
-
-class HoldBlock(NamedTuple):
-    """A block."""
-
-    arm: Scalar
-    rounds: Scalar
-    probability: Scalar
 
 
 class HoldParams(NamedTuple):
@@ -74,7 +66,7 @@ class HoldForever(Policy):
     """
 
     id: ClassVar[str] = "hold-forever"
-    kernels = Kernels(choose, observe, HoldState, HoldBlock, side_by_side=True, params=HoldParams)
+    kernels = Kernels(choose, observe, HoldState, PlainBlock, side_by_side=True, params=HoldParams)
 
     def parameters(self) -> HoldParams:
         """K."""

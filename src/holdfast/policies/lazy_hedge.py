@@ -12,7 +12,15 @@ import numpy as np
 from holdfast._numba.compile import kernel
 from holdfast.layouts import Array, NonNegative, PerArm, Probability, Range, Scalar, ScratchPerArm, Whole, extended
 from holdfast.policies.coupling import coupled_move
-from holdfast.policies.policy import AllSeen, Kernels, WithAllLosses, WithHorizon, WithSwitchingCost, must_be
+from holdfast.policies.policy import (
+    AllSeen,
+    Kernels,
+    PlainBlock,
+    WithAllLosses,
+    WithHorizon,
+    WithSwitchingCost,
+    must_be,
+)
 from holdfast.rng import next_uniform
 from holdfast.simplex import exp_of_negative
 
@@ -28,14 +36,6 @@ WeightsGame = extended(
     before=Annotated[PerArm, Probability],  # and of the last one
     grown=ScratchPerArm,
 )
-
-
-class RoundBlock(NamedTuple):
-    """A block is one round."""
-
-    arm: Scalar
-    rounds: Scalar
-    probability: Scalar
 
 
 class RateParams(NamedTuple):
@@ -139,7 +139,7 @@ class LazyHedge(WithWeights):
     """
 
     id: ClassVar[str] = "lazy-hedge"
-    kernels = Kernels(choose, observe, WeightsGame, RoundBlock, params=RateParams, sees="all")
+    kernels = Kernels(choose, observe, WeightsGame, PlainBlock, params=RateParams, sees="all")
 
     def parameters(self) -> RateParams:
         """The rate."""

@@ -8,11 +8,11 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 
 from holdfast._numba.compile import kernel
 from holdfast.layouts import PerArm, Probability, Range, Scalar, Whole, extended
-from holdfast.policies.lazy_hedge import RoundBlock
 from holdfast.policies.policy import (
     NOT_KNOWN,
     AllSeen,
     Kernels,
+    PlainBlock,
     WithAllLosses,
     WithHorizon,
     WithoutProbabilities,
@@ -84,7 +84,7 @@ class FollowLazyLeader(WithoutProbabilities, WithHorizon, WithSwitchingCost, Wit
     """
 
     id: ClassVar[str] = "lazy-leader"
-    kernels = Kernels(choose, observe, LeaderGame, RoundBlock, params=LeaderParams, sees="all")
+    kernels = Kernels(choose, observe, LeaderGame, PlainBlock, params=LeaderParams, sees="all")
 
     def parameters(self) -> LeaderParams:
         """ε."""

@@ -28,7 +28,7 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar, NamedTuple
 
 from holdfast._numba.compile import kernel
-from holdfast.checks import address_of
+from holdfast.checks import address_of, check_fields
 from holdfast.layouts import Layout, layout_of
 from holdfast.policies.policy import Kernel
 
@@ -74,8 +74,8 @@ class Path(ABC):
         """The settings as plain values, enough to make this path again."""
         return {"path": address_of(self)} | {f.name: getattr(self, f.name) for f in fields(self)}
 
-    def _set(self, name: str, value: object) -> None:
-        object.__setattr__(self, name, value)
+    def __post_init__(self) -> None:
+        check_fields(self)
 
 
 @kernel

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.checks import address_of, number_range, real_number, whole_number
+from holdfast.checks import address_of, check_fields, number_range, real_number, whole, whole_number
 from holdfast.errors import BadSavedState, HoldfastError, InvalidParameter
 from holdfast.layouts import (
     ArmIndex,
@@ -43,6 +43,7 @@ from holdfast.layouts import (
     PerArm,
     Probability,
     Range,
+    Scalar,
     Whole,
     layout_of,
     params_layout_of,
@@ -135,6 +136,14 @@ class Kernels(_Kernels):
         return self.side_by_side
 
 
+class PlainBlock(NamedTuple):
+    """A block of which `observe` wants nothing handed back but what every block has."""
+
+    arm: Scalar
+    rounds: Scalar
+    probability: Scalar
+
+
 class AllSeen(NamedTuple):
     """What the state of every policy that sees all losses has, whatever else it has (`holdfast.layouts.extended`)."""
 
@@ -213,6 +222,7 @@ class Policy(metaclass=FormerNames):
             raise InvalidParameter("n_arms", rule, self.n_arms)
         self._set("n_arms", whole_number("n_arms", self.n_arms, least=1, most=MOST_ARMS))
         self._set("units", number_range("units", self.units))
+        check_fields(self)
 
     def _set(self, name: str, value: object) -> None:
         """Put a checked value into this frozen object, while it is being made."""
@@ -384,12 +394,8 @@ class WithSwitchingCost(Policy):
 class WithHorizon(Policy):
     """A policy that must know how many rounds will be played."""
 
-    horizon: int = field(kw_only=True)
+    horizon: int = field(kw_only=True, metadata=whole(least=1, most=int(LONGEST)))
     """T, the number of rounds."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set("horizon", whole_number("horizon", self.horizon, least=1, most=int(LONGEST)))
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar
 
 from holdfast._numba.compile import kernel
 from holdfast.layouts import PerArm, Range, Scalar, Whole, extended
-from holdfast.policies.lazy_hedge import RoundBlock
 from holdfast.policies.lazy_leader import observe
-from holdfast.policies.policy import NOT_KNOWN, AllSeen, Kernels, WithAllLosses, WithoutProbabilities
+from holdfast.policies.policy import NOT_KNOWN, AllSeen, Kernels, PlainBlock, WithAllLosses, WithoutProbabilities
 from holdfast.rng import next_uniform
 from holdfast.schedules import LONGEST
 
@@ -21,10 +20,6 @@ WalkGame = extended(
     n=Annotated[Scalar, Whole],  # rounds begun
     L=Annotated[PerArm, Range(-2.0 * LONGEST, 2.0 * LONGEST)],  # losses so far and the steps of the walk
 )
-
-
-class NoParams(NamedTuple):
-    """There are none."""
 
 
 @kernel
@@ -57,8 +52,4 @@ class RandomWalkPerturbation(WithoutProbabilities, WithAllLosses):
     """
 
     id: ClassVar[str] = "random-walk"
-    kernels = Kernels(choose, observe, WalkGame, RoundBlock, params=NoParams, sees="all")
-
-    def parameters(self) -> NoParams:
-        """None."""
-        return NoParams()
+    kernels = Kernels(choose, observe, WalkGame, PlainBlock, sees="all")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 from holdfast._numba.compile import kernel
-from holdfast.checks import real_number, whole_number
+from holdfast.checks import real, whole
 from holdfast.layouts import PerArm, Range, Scalar, several
 from holdfast.policies.path import HORIZON, LONGEST_PERIOD, Path, PathKernels, cheapest_move, first_step
 
@@ -79,12 +79,8 @@ class SeasonalPlan(Path):
     """
 
     id: ClassVar[str] = "seasonal"
-    period: int = 24
-    weight: float = 1.0
-
-    def __post_init__(self) -> None:
-        self._set("period", whole_number("period", self.period, least=2, most=LONGEST_PERIOD))
-        self._set("weight", real_number("weight", self.weight, above=0, most=1))
+    period: int = field(default=24, metadata=whole(least=2, most=LONGEST_PERIOD))
+    weight: float = field(default=1.0, metadata=real(above=0, most=1))
 
     @property
     def kernels(self) -> PathKernels:
@@ -179,10 +175,7 @@ class FoundSeason(Path):
     """
 
     id: ClassVar[str] = "found-season"
-    weight: float = 0.15
-
-    def __post_init__(self) -> None:
-        self._set("weight", real_number("weight", self.weight, above=0, most=1))
+    weight: float = field(default=0.15, metadata=real(above=0, most=1))
 
     @property
     def kernels(self) -> PathKernels:

@@ -11,14 +11,13 @@ from holdfast.layouts import Flag, Scalar, extended
 from holdfast.policies.coupling import coupled_move, drawn
 from holdfast.policies.lazy_hedge import (
     RateParams,
-    RoundBlock,
     WeightsGame,
     WithWeights,
     begin_round,
     observe,
     play_round,
 )
-from holdfast.policies.policy import Kernels
+from holdfast.policies.policy import Kernels, PlainBlock
 from holdfast.rng import next_uniform
 
 DartsGame = extended(WeightsGame, "DartsGame", __name__, some=Annotated[Scalar, Flag])
@@ -69,7 +68,7 @@ class ShrinkingDartboard(WithWeights):
     """
 
     id: ClassVar[str] = "shrinking-dartboard"
-    kernels = Kernels(choose, observe, DartsGame, RoundBlock, params=RateParams, sees="all")
+    kernels = Kernels(choose, observe, DartsGame, PlainBlock, params=RateParams, sees="all")
 
     def parameters(self) -> RateParams:
         """−ln(1 − β)."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 from holdfast._numba.compile import kernel
-from holdfast.checks import real_number, whole_number
+from holdfast.checks import real, whole
 from holdfast.layouts import PerArm
 from holdfast.policies.path import HORIZON, Path, PathKernels, cheapest_move, price
 
@@ -36,10 +36,7 @@ class FixedArm(Path):
     """Always the same arm. While that is not available the stand-in of all paths, and back."""
 
     id: ClassVar[str] = "fixed-arm"
-    arm: int = 0
-
-    def __post_init__(self) -> None:
-        self._set("arm", whole_number("arm", self.arm, least=0))
+    arm: int = field(default=0, metadata=whole(least=0))
 
     @property
     def kernels(self) -> PathKernels:
@@ -105,12 +102,8 @@ class WorkFunction(Path):
     """
 
     id: ClassVar[str] = "work-function"
-    scale: float = 1.0
-    least: float = 0.0
-
-    def __post_init__(self) -> None:
-        self._set("scale", real_number("scale", self.scale, above=0, most=1e9))
-        self._set("least", real_number("least", self.least, least=0, most=1e9))
+    scale: float = field(default=1.0, metadata=real(above=0, most=1e9))
+    least: float = field(default=0.0, metadata=real(least=0, most=1e9))
 
     @property
     def kernels(self) -> PathKernels:
@@ -159,12 +152,8 @@ class Smoothed(Path):
     """
 
     id: ClassVar[str] = "smoothed"
-    weight: float = 1.0
-    horizon: int = HORIZON
-
-    def __post_init__(self) -> None:
-        self._set("weight", real_number("weight", self.weight, above=0, most=1))
-        self._set("horizon", whole_number("horizon", self.horizon, least=1, most=10**9))
+    weight: float = field(default=1.0, metadata=real(above=0, most=1))
+    horizon: int = field(default=HORIZON, metadata=whole(least=1, most=10**9))
 
     @property
     def kernels(self) -> PathKernels:

@@ -7,14 +7,13 @@ from typing import Any, ClassVar
 
 from holdfast._numba.compile import kernel
 from holdfast.policies.averages import (
-    AverageBlock,
     AverageState,
     CautiousParams,
     WithCooldown,
     begin_with_cooldown,
     observe,
 )
-from holdfast.policies.policy import NOT_KNOWN, Kernels, WithoutProbabilities
+from holdfast.policies.policy import NOT_KNOWN, Kernels, PlainBlock, WithoutProbabilities
 from holdfast.variates import beta
 
 
@@ -67,4 +66,4 @@ class ThompsonSampling(WithoutProbabilities, WithCooldown):
     """
 
     id: ClassVar[str] = "thompson"
-    kernels = Kernels(choose, observe, AverageState, AverageBlock, params=CautiousParams)
+    kernels = Kernels(choose, observe, AverageState, PlainBlock, params=CautiousParams)

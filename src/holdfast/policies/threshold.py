@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from holdfast.checks import whole_number
+from holdfast.checks import whole
 from holdfast.policies.hedge_switch import OfPaths
 from holdfast.policies.path import HORIZON, Path
 from holdfast.policies.simple_paths import Smoothed
@@ -39,11 +39,7 @@ class Threshold(OfPaths):
     id: ClassVar[str] = "threshold"
     deterministic: ClassVar[bool] = True
 
-    rounds: int = field(default=HORIZON, kw_only=True)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set("rounds", whole_number("rounds", self.rounds, least=1, most=10**9))
+    rounds: int = field(default=HORIZON, kw_only=True, metadata=whole(least=1, most=10**9))
 
     @property
     def mixed(self) -> tuple[Path, ...]:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from holdfast._numba.compile import kernel
-from holdfast.policies.averages import AverageBlock, begin, observe
-from holdfast.policies.policy import NOT_KNOWN, Kernels, WithoutProbabilities
+from holdfast.policies.averages import begin, observe
+from holdfast.policies.policy import NOT_KNOWN, Kernels, PlainBlock, WithoutProbabilities
 from holdfast.policies.thompson import believed
 from holdfast.policies.ucb2 import EpochParams, EpochState, InEpochs, epoch
 
@@ -47,4 +47,4 @@ class BatchedThompson(WithoutProbabilities, InEpochs):
     """
 
     id: ClassVar[str] = "ts2"
-    kernels = Kernels(choose, observe, EpochState, AverageBlock, params=EpochParams)
+    kernels = Kernels(choose, observe, EpochState, PlainBlock, params=EpochParams)

@@ -7,17 +7,16 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from holdfast._numba.compile import kernel
-from holdfast.checks import real_number
+from holdfast.checks import real
 from holdfast.policies.averages import (
     UNTOLD,
-    AverageBlock,
     AverageState,
     CautiousParams,
     WithCooldown,
     begin_with_cooldown,
     observe,
 )
-from holdfast.policies.policy import Kernels
+from holdfast.policies.policy import Kernels, PlainBlock
 
 
 @kernel
@@ -44,7 +43,7 @@ def choose(params: Any, state: Any, announced: float, streams: Any, block: Any) 
     begin_with_cooldown(params, state, block, arm, 1.0)
 
 
-KERNELS = Kernels(choose, observe, AverageState, AverageBlock, params=CautiousParams)
+KERNELS = Kernels(choose, observe, AverageState, PlainBlock, params=CautiousParams)
 """One game at a time: the lengths of its blocks depend on what was lost."""
 
 
@@ -77,11 +76,7 @@ class Ucb1(WithCooldown):
     kernels = KERNELS
     deterministic: ClassVar[bool] = True
 
-    exploration: float = field(default=2.0, kw_only=True)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set("exploration", real_number("exploration", self.exploration, least=0))
+    exploration: float = field(default=2.0, kw_only=True, metadata=real(least=0))
 
     def parameters(self) -> CautiousParams:
         """With exploration."""

@@ -10,10 +10,10 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 import numpy as np
 
 from holdfast._numba.compile import kernel
-from holdfast.checks import real_number
+from holdfast.checks import real
 from holdfast.layouts import PerArm, Whole, extended
-from holdfast.policies.averages import UNTOLD, AverageBlock, AverageState, Averaging, begin, observe
-from holdfast.policies.policy import Kernels, must_be
+from holdfast.policies.averages import UNTOLD, AverageState, Averaging, begin, observe
+from holdfast.policies.policy import Kernels, PlainBlock, must_be
 from holdfast.schedules import LONGEST, whole_rounds
 
 EpochState = extended(AverageState, "EpochState", __name__, r=Annotated[PerArm, Whole], tau=Annotated[PerArm, Whole])
@@ -66,12 +66,8 @@ def choose(params: Any, state: Any, announced: float, streams: Any, block: Any) 
 class InEpochs(Averaging):
     """What UCB2 has in common with Thompson sampling in the same epochs."""
 
-    alpha: float = field(default=0.1, kw_only=True)
+    alpha: float = field(default=0.1, kw_only=True, metadata=real(least=1e-6, most=1.0))
     """α in τ(r) = ⌈(1 + α)^r⌉."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set("alpha", real_number("alpha", self.alpha, least=1e-6, most=1.0))
 
     def parameters(self) -> EpochParams:
         """α."""
@@ -111,5 +107,5 @@ class Ucb2(InEpochs):
     """
 
     id: ClassVar[str] = "ucb2"
-    kernels = Kernels(choose, observe, EpochState, AverageBlock, params=EpochParams)
+    kernels = Kernels(choose, observe, EpochState, PlainBlock, params=EpochParams)
     deterministic: ClassVar[bool] = True

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from holdfast.checks import real
 from holdfast.policies.hedge_switch import OfPaths
 from holdfast.policies.path import Path
 from holdfast.policies.simple_paths import WorkFunction
@@ -40,11 +41,7 @@ class WorkFunctionAlone(OfPaths):
     id: ClassVar[str] = "work-function"
     deterministic: ClassVar[bool] = True
 
-    scale: float = field(default=1.0, kw_only=True)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._set("scale", WorkFunction(self.scale).scale)
+    scale: float = field(default=1.0, kw_only=True, metadata=real(above=0, most=1e9))
 
     @property
     def mixed(self) -> tuple[Path, ...]:

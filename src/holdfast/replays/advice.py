@@ -55,8 +55,8 @@ def about_staying(standing: Standing) -> Sentence:
     for name, amount in excess.items():
         if amount.sign < 0:
             text = f"{at} {name} costs {compared(amount, base)} than staying with {arm}, the best arm in hindsight."
-            return Sentence(text, True, {"best_arm_cost": base, **_numbers(f"excess_of_{name}", amount)})
-    numbers = {"best_arm_cost": base, **_numbers(f"excess_of_{closest}", excess[closest])}
+            return Sentence(text, True, {"best_arm_cost": base, **amount.named(f"excess_of_{name}")})
+    numbers = {"best_arm_cost": base, **excess[closest].named(f"excess_of_{closest}")}
     lowest = excess[closest].low
     none = f"{at} none of the {among} policies beats" if among > 1 else f"{at} {closest} does not beat"
     if lowest >= 0:
@@ -78,7 +78,7 @@ def about_cheapest(standing: Standing) -> Sentence:
     cost = standing.amount(name)
     over, under = cost.less(base), cost.less(random)
     numbers = {
-        **_numbers(f"cost_of_{name}", cost),
+        **cost.named(f"cost_of_{name}"),
         "best_arm_cost": base,
         "random_arm_cost": random,
     }
@@ -90,7 +90,7 @@ def about_cheapest(standing: Standing) -> Sentence:
         return Sentence(f"{only} {beside}.", over.decided and under.decided, numbers)
     others = len(standing.costs) - 1
     for rival in rivals:
-        numbers |= _numbers(f"{name}_less_{rival}", standing.difference(name, rival, among=others))
+        numbers |= standing.difference(name, rival, among=others).named(f"{name}_less_{rival}")
     text = (
         f"{UNDECIDED} {standing.at}: which policy costs least. {name} has the lowest mean, "
         f"{beside}, but {listed_words(rivals)} may cost as little."
@@ -106,7 +106,7 @@ def about_seeing(standing: Standing) -> list[Sentence]:
     best, other = next((name for name in seeing if name != WITH_FORECASTS), seeing[0]), own[0]
     base = float(standing.costs[other].mean())
     saved = standing.difference(best, other, among=len(own))
-    numbers = {"cost_of_cheapest_that_sees_own": base, **_numbers(f"{best}_less_{other}", saved)}
+    numbers = {"cost_of_cheapest_that_sees_own": base, **saved.named(f"{best}_less_{other}")}
     cheapest = f"{best} costs {compared(saved, base)} than {other}, the cheapest that sees its own arm only"
     if not saved.decided:
         return [
@@ -162,7 +162,7 @@ def about_first(standing: Standing) -> list[Sentence]:
         f"{name} costs {compared(over, base)} than staying with {standing.best_arm}, without knowing it beforehand, "
         f"and {compared(under, random)} than a random fixed choice."
     )
-    numbers = {**_numbers(f"cost_of_{name}", cost), "best_arm_cost": base, "random_arm_cost": random}
+    numbers = {**cost.named(f"cost_of_{name}"), "best_arm_cost": base, "random_arm_cost": random}
     return [Sentence(text, over.decided and under.decided, numbers)]
 
 
@@ -245,7 +245,3 @@ def listed_words(items: Sequence[str]) -> str:
     """Words with commas between them, and "and" before the last."""
     *first, last = items
     return f"{', '.join(first)} and {last}" if first else last
-
-
-def _numbers(name: str, amount: Amount) -> dict[str, float]:
-    return {name: amount.mean, f"{name}_low": amount.low, f"{name}_high": amount.high}

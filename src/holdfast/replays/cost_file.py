@@ -14,17 +14,7 @@ from holdfast.layouts import Array
 
 
 def read_costs(source: Path | pl.DataFrame, arms: list[str], form: CsvFormat = PLAIN) -> Array:
-    """The table in the order of the arms; the first column names the arm that is left.
-
-    Parameters
-    ----------
-    source
-        A file or a data frame.
-    arms
-        The arms of the record.
-    form
-        How a CSV file is written.
-    """
+    """The table in the order of the arms; the first column names the arm that is left."""
     try:
         frame = read_frame(source, numbers=arms, form=form)
     except InvalidParameter as error:

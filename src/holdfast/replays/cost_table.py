@@ -34,6 +34,10 @@ class Amount:
         """The amount less a number that is known exactly."""
         return Amount(self.mean - number, self.low - number, self.high - number)
 
+    def named(self, name: str) -> dict[str, float]:
+        """As columns of a table."""
+        return {name: self.mean, f"{name}_low": self.low, f"{name}_high": self.high}
+
     @property
     def sign(self) -> int:
         """1 or −1 when the interval lies above or below zero, 0 when that is not decided."""
@@ -178,17 +182,13 @@ class Standing:
         for name, played in self.played.items():
             cost = self.amount(name)
             row: dict[str, float | str] = {"policy": name, "switching_cost": self.switching_cost, "sees": played.sees}
-            row |= _columns("cost", cost)
-            row |= _columns("losses", Amount.of(played.losses, self.confidence))
-            row |= _columns("switches", Amount.of(played.switches, self.confidence))
+            row |= cost.named("cost")
+            row |= Amount.of(played.losses, self.confidence).named("losses")
+            row |= Amount.of(played.switches, self.confidence).named("switches")
             for mark, value in self.marks.items():
-                row |= _columns(f"excess_over_{mark}", cost.less(value))
+                row |= cost.less(value).named(f"excess_over_{mark}")
             rows.append(row)
         return rows
-
-
-def _columns(name: str, amount: Amount) -> dict[str, float]:
-    return {name: amount.mean, f"{name}_low": amount.low, f"{name}_high": amount.high}
 
 
 def exact(switching_cost: float) -> str:

@@ -53,19 +53,7 @@ class Forecasts:
 
 
 def read_forecasts(source: Any, trace: Trace, form: CsvFormat = PLAIN, *, negative: bool = False) -> Forecasts:
-    """The forecasts in a file or a data frame, for the rounds and arms of a trace.
-
-    Parameters
-    ----------
-    source
-        A path or a data frame with the columns `issued`, `round` and one for each arm.
-    trace
-        The record that they are about.
-    form
-        How a CSV file is written.
-    negative
-        Whether they are rewards.
-    """
+    """The forecasts in a file or a data frame, for the rounds and arms of a trace; `negative` if they are rewards."""
     try:
         arms = list(trace.arms or map(str, range(trace.shape[1])))
         frame = read_frame(source, numbers=arms, form=form)

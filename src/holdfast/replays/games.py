@@ -80,9 +80,6 @@ or weeks in the record, that have the user's forecasts."""
 WITH_BOUND = (AdaptiveHedgeSwitch, AdaptiveTsallisSwitch, TsallisSwitch)
 """Policies whose regret has a proven bound for any losses."""
 
-ARMS_AT_ONCE = 2**24
-"""Arms of rounds that are in memory at a time."""
-
 PolicyLike = str | Mapping[str, Any] | Policy
 Stretches = Mapping[str, LossTable]
 
@@ -271,13 +268,11 @@ class PieceRunner:
             once = policy.deterministic or name in exact
             if name in exact:
                 frame = exact[name]
-            elif self.pairs is not None:
-                frame = self._by_pairs(piece, policy, part, self._marks(name), 1 if once else self.replications)
             else:
                 result = simulate(
                     {piece.name: policy},
                     part.table,
-                    switching_cost=piece.switching_cost,
+                    switching_cost=piece.switching_cost if self.pairs is None else self.pairs,
                     replications=1 if once else self.replications,
                     seed=self.seed,
                     checkpoints=self._marks(name),
@@ -304,7 +299,7 @@ class PieceRunner:
             if name == WHOLE:
                 self.drawn[piece.name, piece.switching_cost] = game.arms
             table = self.parts[name].table
-            return _rows(piece.name, 0, self._marks(name), table, game.losses, game.switches, game.paid)
+            return _rows(piece.name, self._marks(name), table, game.losses, game.switches, game.paid)
 
         with ThreadPoolExecutor() as pool:  # the kernels let go of the interpreter
             return dict(zip(self.parts, pool.map(rows, self.parts), strict=True))
@@ -338,44 +333,29 @@ class PieceRunner:
         with ThreadPoolExecutor() as pool:
             return dict(zip(LOOKING_AHEAD, pool.map(cost, range(1, len(kinds) + 1)), strict=False))
 
-    def _by_pairs(self, piece: Piece, policy: Policy, part: Stretch, marks: Sequence[int], count: int) -> pl.DataFrame:
-        """Games whose switches cost what their pair of arms does."""
-        starts, costs = np.array([0, *marks[:-1]]), np.array(self.pairs)
-        frames = []
-        at_once = max(1, ARMS_AT_ONCE // part.table.rounds)
-        for first in range(0, count, at_once):
-            held = arms_played(self._task(piece, policy, part, first, min(at_once, count - first)))
-            for i, arms in enumerate(held):
-                losses = np.take_along_axis(part.losses, arms[:, None].astype(np.intp), axis=1)[:, 0]
-                moved = np.concatenate([[True], arms[1:] != arms[:-1]])
-                paid = np.concatenate([[0.0], costs[arms[:-1], arms[1:]]])
-                sums = (np.cumsum(np.add.reduceat(each, starts, dtype=np.float64)) for each in (losses, moved, paid))
-                frames.append(_rows(piece.name, first + i, marks, part.table, *sums))
-        return pl.concat(frames)
-
-    def _task(self, piece: Piece, policy: Policy, part: Stretch, first: int, count: int) -> Task:
-        rounds = part.table.rounds
-        costs = replace(Costs.of(piece.switching_cost, blocks=rounds), unit=part.table.unit)
-        return Task(piece.name, policy, part.table, rounds, costs, (rounds,), self.seed, first, count)
-
     def arms(self, piece: Piece, replication: int) -> NDArray[np.int32]:
         """The arm of each round of the whole trace in one replication."""
         if is_exact(piece.policy):
             found = self.drawn.get((piece.name, piece.switching_cost))
             return found if found is not None else self._expected(piece.policy, WHOLE, self.marks[-1:], piece.name).arms
-        held: NDArray[np.int32] = arms_played(self._task(piece, piece.policy, self.parts[WHOLE], replication, 1))[0]
+        table = self.parts[WHOLE].table
+        costs = replace(Costs.of(piece.switching_cost, blocks=table.rounds), unit=table.unit)
+        game = Task(
+            piece.name, piece.policy, table, table.rounds, costs, (table.rounds,), self.seed, replication, count=1
+        )
+        held: NDArray[np.int32] = arms_played(game)[0]
         return held
 
 
 def _rows(
-    name: str, replication: int, marks: Sequence[int], table: LossTable, losses: Array, switches: Array, paid: Array
+    name: str, marks: Sequence[int], table: LossTable, losses: Array, switches: Array, paid: Array
 ) -> pl.DataFrame:
-    """Rows as `simulate` has them."""
+    """Rows of one game as `simulate` has them."""
     regret = losses - np.array([table.expected(0, mark).min() for mark in marks])
     return pl.DataFrame(
         {
             "policy": [name] * len(marks),
-            "replication": [replication] * len(marks),
+            "replication": [0] * len(marks),
             "round": list(marks),
             "pseudo_regret": regret,
             "switches": switches.astype(np.float64),

@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from holdfast.checks import real_number, whole_number
+from holdfast.checks import one_of, real_number, whole_number
 from holdfast.data.log_file import WHAT_TO_LOG
 from holdfast.errors import InvalidParameter, nearest
 from holdfast.layouts import Array
@@ -70,10 +70,7 @@ class Evaluation:
     def cost(self, switching_cost: float, estimator: str = "doubly_robust") -> Estimate:
         """Losses plus λ for each switch."""
         known = ("inverse_propensity", "self_normalised", "doubly_robust")
-        if estimator not in known:
-            rule = f"must be one of {', '.join(map(repr, known))}{nearest(estimator, known)}"
-            raise InvalidParameter("estimator", rule, estimator)
-        found: Estimate = getattr(self, estimator)
+        found: Estimate = getattr(self, one_of("estimator", estimator, known))
         added = real_number("switching_cost", switching_cost, least=0) * self.switches
         return Estimate(found.losses + added, found.low + added, found.high + added, found.standard_error)
 
@@ -159,10 +156,7 @@ class LoggedData:
     def of_arm(self, arm: int | str) -> Evaluation:
         """Stay with one arm, given by number or name."""
         if isinstance(arm, str):
-            if arm not in self.arm_names:
-                rule = f"must be one of {', '.join(map(repr, self.arm_names))}{nearest(arm, self.arm_names)}"
-                raise InvalidParameter("arm", rule, arm)
-            arm = self.arm_names.index(arm)
+            arm = self.arm_names.index(one_of("arm", arm, self.arm_names))
         shares = np.zeros(self.n_arms)
         shares[whole_number("arm", arm, least=0, most=self.n_arms - 1)] = 1.0
         return self._constant(shares, switches=1.0)

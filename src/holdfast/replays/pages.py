@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from holdfast.number_format import counted, five_digits, mean_count, number
+from holdfast.number_format import counted, number
 from holdfast.replays.advice import Sentence
 from holdfast.replays.cost_table import Standing
 from holdfast.replays.games import WHOLE
 from holdfast.replays.pictures import cost_by_lambda, running_cost, tradeoff, which_arm
-from holdfast.replays.terminal import over, with_half
+from holdfast.replays.terminal import cost_rows, over
 from holdfast.report.html_parts import (
     Bar,
     Column,
@@ -140,8 +140,6 @@ def _said(sentence: Sentence) -> Html:
 
 
 def _table(replay: Replay, lam: float) -> Html:
-    standing = replay.standing(lam)
-    base, plan = standing.fixed_cost(standing.best_arm), standing.plan_cost
     total = f"total cost, {replay.unit}" if replay.unit else "total cost"
     columns = [
         Column("policy"),
@@ -151,24 +149,7 @@ def _table(replay: Replay, lam: float) -> Html:
         Column("over the best arm", numeric=True),
         Column("over the best plan", numeric=True),
     ]
-    rows: list[list[str]] = []
-    for name in standing.ranking():
-        cost, played = standing.amount(name), standing.played[name]
-        means = five_digits(float(played.losses.mean())), mean_count(float(played.switches.mean()))
-        rows.append([name, with_half(cost), *means, over(cost.mean, base), over(cost.mean, plan)])
-    fixed = {
-        f"best arm: {standing.best_arm}": base,
-        f"worst arm: {standing.worst_arm}": standing.fixed_cost(standing.worst_arm),
-        "a random arm": standing.random_fixed_cost,
-    }
-    known = [(name, value, five_digits(value - standing.first_play), "1") for name, value in fixed.items()]
-    references = standing.references
-    known.append(("best plan", plan, five_digits(references.plan_losses), number(references.plan_switches)))
-    for limit, value in sorted(references.limited.items()):
-        if 1 < limit < references.plan_switches:
-            known.append((f"best plan with at most {limit} switches", value, "", ""))
-    rows += [[name, five_digits(v), losses, count, over(v, base), over(v, plan)] for name, v, losses, count in known]
-    return table(columns, rows)
+    return table(columns, cost_rows(replay.standing(lam)))
 
 
 def _tradeoff(replay: Replay) -> Section:

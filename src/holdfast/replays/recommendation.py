@@ -43,17 +43,7 @@ class Recommendation:
 def recommendation(
     standing: Standing, parts: Mapping[str, Sequence[Standing]], sees: Sequence[str] = ("all", "own")
 ) -> Recommendation:
-    """What to do at one λ.
-
-    Parameters
-    ----------
-    standing
-        All policies on the whole record.
-    parts
-        The same on its halves and quarters.
-    sees
-        Which policies may be recommended: those that see the losses of all arms, or of their own.
-    """
+    """What to do at one λ, by the whole record and its halves and quarters, with policies that see so much."""
     arm, base = standing.best_arm, standing.fixed_cost(standing.best_arm)
     least = NOTABLE * abs(base)
     names = standing.ranking(*sees)

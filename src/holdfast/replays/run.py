@@ -339,7 +339,7 @@ def _played(
             continue
         try:
             found[place] = reporting.play(piece)
-            if is_exact(piece.policy) or runner.pairs is not None:  # not played by the backend
+            if is_exact(piece.policy):  # not played by the backend
                 advance(_games(piece, runner))
         except KeyboardInterrupt:
             kept = f"; {len(found)} of {len(places)} pieces are kept, go on with --resume" if folder else ""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from holdfast.errors import printable
-from holdfast.number_format import five_digits, number, percent, short
+from holdfast.number_format import five_digits, mean_count, number, percent, short
 from holdfast.replays.cost_table import Amount, Standing
 from holdfast.replays.games import WHOLE
 from holdfast.report.markup import element
@@ -61,44 +61,29 @@ def _head(replay: Replay) -> str:
 
 
 def _table(standing: Standing) -> list[list[str]]:
-    base, plan = standing.fixed_cost(standing.best_arm), standing.plan_cost
-    head = [
-        standing.at.removeprefix("at ").removeprefix("with these "),
-        "cost",
-        "losses",
-        "switches",
-        "over arm",
-        "over plan",
-    ]
-    rows = [head]
+    at = standing.at.removeprefix("at ").removeprefix("with these ")
+    return [[at, "cost", "losses", "switches", "over arm", "over plan"], *cost_rows(standing)]
+
+
+def cost_rows(standing: Standing) -> list[list[str]]:
+    """Name, cost, losses, switches, excess over the best arm and over the best plan: of policies, fixed arms, plans."""
+    base, plan, references = standing.fixed_cost(standing.best_arm), standing.plan_cost, standing.references
+    rows = []
     for name in standing.ranking():
         cost, played = standing.amount(name), standing.played[name]
-        means = float(played.losses.mean()), float(played.switches.mean())
-        rows.append(
-            [
-                name,
-                with_half(cost),
-                five_digits(means[0]),
-                number(means[1]),
-                over(cost.mean, base),
-                over(cost.mean, plan),
-            ]
-        )
-    marks = {
-        f"best arm {standing.best_arm}": (standing.fixed_cost(standing.best_arm), 1.0),
-        f"worst arm {standing.worst_arm}": (standing.fixed_cost(standing.worst_arm), 1.0),
-        "a random arm": (standing.random_fixed_cost, 1.0),
-        "best plan": (plan, float(standing.references.plan_switches)),
+        means = five_digits(float(played.losses.mean())), mean_count(float(played.switches.mean()))
+        rows.append([name, with_half(cost), *means, over(cost.mean, base), over(cost.mean, plan)])
+    fixed = {
+        f"best arm: {standing.best_arm}": base,
+        f"worst arm: {standing.worst_arm}": standing.fixed_cost(standing.worst_arm),
+        "a random arm": standing.random_fixed_cost,
     }
-    for name, (value, switches) in marks.items():
-        losses = standing.references.plan_losses if name == "best plan" else value - standing.first_play
-        rows.append(
-            [name, five_digits(value), five_digits(losses), number(switches), over(value, base), over(value, plan)]
-        )
-    for limit, value in sorted(standing.references.limited.items()):
-        if 1 < limit < standing.references.plan_switches:
-            rows.append([f"plan, switches ≤ {limit}", five_digits(value), "", "", over(value, base), over(value, plan)])
-    return rows
+    known = [(name, value, five_digits(value - standing.first_play), "1") for name, value in fixed.items()]
+    known.append(("best plan", plan, five_digits(references.plan_losses), number(references.plan_switches)))
+    for limit, value in sorted(references.limited.items()):
+        if 1 < limit < references.plan_switches:
+            known.append((f"best plan, switches ≤ {limit}", value, "", ""))
+    return rows + [[name, five_digits(v), *cells, over(v, base), over(v, plan)] for name, v, *cells in known]
 
 
 def aligned(rows: Sequence[Sequence[str]], width: int) -> str:

@@ -192,19 +192,7 @@ def one_panel(
 
 
 def chart_row(frame: pl.DataFrame, label: str = "", measures: Sequence[str] = DRAWN, band: Band = "sd") -> ChartRow:
-    """A row of panels from a result's table. With one replication there is no band.
-
-    Parameters
-    ----------
-    frame
-        The table.
-    label
-        Above the row.
-    measures
-        Its columns that are drawn, a panel each.
-    band
-        One of `BANDS`.
-    """
+    """A row of panels, one for each measure, from a result's table. With one replication there is no band."""
     values = [pl.col(measure).cast(pl.Float64) for measure in measures]
     found = {"mean": pl.Expr.mean, "sd": pl.Expr.std}
     if band == "quantiles":
@@ -234,19 +222,7 @@ def result_chart(
     measures: Sequence[str] = DRAWN,
     band: Band = "sd",
 ) -> LineChart:
-    """A chart of one or more result tables.
-
-    Parameters
-    ----------
-    tables
-        Each is a row of panels, by its label.
-    series_label
-        What the lines are.
-    measures
-        Columns of the tables, a panel each.
-    band
-        One of `BANDS`.
-    """
+    """A chart of one or more result tables: each is a row of panels, by its label."""
     return LineChart(tuple(chart_row(frame, label, measures, band) for label, frame in tables.items()), series_label)
 
 

@@ -13,17 +13,6 @@ MOST_ROWS = 24
 def view(caption: str, head: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequence[str] = ()) -> Html:
     """A table with words above and below it; the first column is words, the others are numbers.
 
-    Parameters
-    ----------
-    caption
-        Above the table.
-    head
-        The names of the columns.
-    rows
-        A cell for each column.
-    notes
-        Lines below the table.
-
     >>> view("two arms", ["arm", "rounds"], [["<a>", "3"]]).count("&lt;a&gt;")
     1
     """

@@ -11,7 +11,7 @@ import numpy as np
 
 from holdfast.checks import one_of
 from holdfast.errors import InvalidParameter
-from holdfast.extras import need, pl
+from holdfast.extras import need
 from holdfast.files import write_whole
 from holdfast.number_format import counted, with_error
 from holdfast.regret import MEASURES
@@ -20,6 +20,7 @@ from holdfast.report.drawing import KINDS, SIZES, draw_chart, draw_panel, render
 from holdfast.report.html_parts import Column, line_chart, table
 from holdfast.report.page import Section, page
 from holdfast.report.palette import looks
+from holdfast.result_text import rows_of
 from holdfast.results import Result
 
 if TYPE_CHECKING:
@@ -31,27 +32,12 @@ MOST_ROWS = 40
 
 
 def chart_of(result: Result, measures: Sequence[str] | str = DRAWN, scale: str = "auto", band: str = "sd") -> LineChart:
-    """The chart of a result: a column of panels per measure, a row per combination of its grid.
-
-    Parameters
-    ----------
-    result
-        What was simulated.
-    measures
-        Columns of the result, one panel each.
-    scale
-        Of the values: ``"auto"``, ``"linear"`` or ``"log"``.
-    band
-        One of `BANDS`.
-    """
+    """The chart of a result: a column of panels per measure, a row per combination of its grid."""
     named = [measures] if isinstance(measures, str) else list(measures)
     if not named:
         raise InvalidParameter("measures", f"must be some of {', '.join(map(repr, MEASURES))}", measures)
     for measure in named:
         one_of("measures", measure, MEASURES)
-        if result.frame[measure].null_count():
-            rule = "must be ones that were recorded; this is a table of before 0.3.0"
-            raise InvalidParameter("measures", rule, measure)
     one_of("scale", scale, SCALES)
     one_of("band", band, BANDS)
     if result.frame.is_empty():
@@ -87,15 +73,7 @@ def plot_result(
     axes: Any = None,
     title: str = "",
 ) -> Any:
-    """A figure; or `axes` drawn on and returned; or the file that `path` names, written and returned.
-
-    Parameters
-    ----------
-    result
-        What was simulated.
-    path, measures, scale, band, size, axes, title
-        As `Result.plot` has them.
-    """
+    """As `Result.plot`: a figure; or `axes`, drawn on; or the file that `path` names, written."""
     chart = chart_of(result, measures, scale, band)
     one_of("size", size, SIZES)
     if axes is not None:
@@ -135,16 +113,8 @@ def _on_axes(chart: LineChart, axes: Any, scale: str) -> Any:
 
 
 def _page(result: Result, chart: LineChart, title: str, band: str) -> str:
-    final = result.final()
-    labels = [*result.grid, "policy"]
-    columns = [*(Column(name) for name in labels), *(Column(words, numeric=True) for words in MEASURES.values())]
-    rows = [
-        [
-            *(str(row[name]) for name in labels),
-            *(with_error(row[f"{measure}_mean"], row[f"{measure}_se"]) for measure in MEASURES),
-        ]
-        for row in pl.DataFrame(final).iter_rows(named=True)
-    ]
+    head, *rows = rows_of(result.final(), MEASURES, with_error)
+    columns = [Column(name, numeric=name in MEASURES.values()) for name in head]
     lead = f"{counted(len(result.policies), 'policy', 'policies')}; lines are {BANDS[band]}."  # type: ignore[index]  # checked
     sections = [
         Section("Over the rounds", [line_chart(chart, "the measures of each policy over the rounds")], name="rounds"),

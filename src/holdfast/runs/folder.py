@@ -24,16 +24,7 @@ TABLE = ".parquet"
 def earlier_record(path: Path, name: str, what: str, format_: str, version: int) -> dict[str, Any] | None:
     """The record of the run in a claimed folder; None where nothing was played yet.
 
-    Parameters
-    ----------
-    path
-        The folder. One without a record must be empty.
-    name
-        The file of the record.
-    what
-        The kind of run, for errors: ``"study"``.
-    format_, version
-        Those of the record.
+    A folder without a record must be empty. `what` is the kind of run, for errors: ``"study"``.
     """
     with reported(path):
         if (path / name).exists():
@@ -49,16 +40,7 @@ def check_resumable(
 ) -> None:
     """Refuse a folder with another run, and one with this run unless it is to be resumed.
 
-    Parameters
-    ----------
-    path, what
-        The folder, and the kind of run for errors: ``"study"``.
-    there, here
-        The record of the folder, and of the run to be played.
-    resume
-        Whether to go on with what is there.
-    may_grow
-        Whether the new run may have more cells or replications than the folder.
+    With `may_grow` the new run may have more cells or replications than the record that is there.
     """
     more = may_grow and has_grown(there, here)
     different = [] if more else differences(there, here)
@@ -85,16 +67,7 @@ def read_piece(
 ) -> Result | None:
     """The piece in a file, or None, said why, where it has to be played again.
 
-    Parameters
-    ----------
-    file
-        It may be missing.
-    holds, rows
-        Whether a provenance is that of this piece, and how many rows the table then has.
-    schema
-        The columns of the table.
-    say
-        Called with a line for a piece that cannot be used.
+    `holds` says whether a provenance is that of this piece, `rows` how many rows the table then has.
     """
     if not file.exists():
         return None

@@ -116,15 +116,7 @@ class Course:
         self._sums: dict[int, Array] = {}
 
     def look(self, transaction: Transaction, setup: Setup, totals: Totals) -> Lines | None:
-        """The lines over what was read so far; none before the first block.
-
-        Parameters
-        ----------
-        transaction, setup
-            The game.
-        totals
-            Its totals at this moment.
-        """
+        """The lines over what was read so far; none before the first block."""
         with self._lock:
             if self._arms != len(setup.names):
                 self._arms, self._size = len(setup.names), 1

@@ -13,6 +13,8 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 Number = Annotated[Any, Meta(extra_json_schema={"type": "number"})]
 Whole = Annotated[Any, Meta(extra_json_schema={"type": "integer"})]
 Text = Annotated[Any, Meta(extra_json_schema={"type": "string"})]
+Array = Annotated[Any, Meta(extra_json_schema={"type": "array"})]
+Key = Annotated[Text, Meta(description="As the header Idempotency-Key, which wins.")]
 Arm = int | str
 Arms = Annotated[Any, Meta(extra_json_schema={"type": "array", "items": {"type": "string"}})]
 OneArm = Annotated[Any, Meta(extra_json_schema={"type": ["string", "integer"]})]
@@ -47,12 +49,10 @@ class GameSettings(Struct, forbid_unknown_fields=True):
 class NewGame(GameSettings, kw_only=True):
     """A game that is to begin: what it plays and how it waits for losses."""
 
-    policy: Annotated[Any, Meta(description="A policy's id, such as adaptive.", extra_json_schema={"type": "string"})]
+    policy: Annotated[Text, Meta(description="A policy's id, such as adaptive.")]
     arms: Arms = None
     switching_cost: Number = None
-    units: Annotated[Any, Meta(description="The lowest and the highest loss.", extra_json_schema={"type": "array"})] = (
-        None
-    )
+    units: Annotated[Array, Meta(description="The lowest and the highest loss.")] = None
     parameters: Annotated[dict[str, Any], Meta(description="Further parameters of the policy, by name.")] = {}
     seed: Whole = None
 
@@ -73,13 +73,7 @@ class Changes(GameSettings, kw_only=True):
     resume: OneArm = None
     pin: OneArm = None
     unpin: Annotated[Any, Meta(extra_json_schema={"type": "boolean"})] = None
-    until: Annotated[
-        Any,
-        Meta(
-            description="Of a pause or a pin: 30s, 10m, 2h, 1d, or 2026-03-01T12:00:00Z.",
-            extra_json_schema={"type": "string"},
-        ),
-    ] = None
+    until: Annotated[Text, Meta(description="Of a pause or a pin: 30s, 10m, 2h, 1d, or 2026-03-01T12:00:00Z.")] = None
     reason: Text = None
     wanted: Annotated[
         Wanted | None, Meta(description="What the game must be afterwards; else 409, and nothing is changed.")
@@ -156,22 +150,12 @@ class Asked(Struct, forbid_unknown_fields=True):
     """How many decisions are wanted, and what the policy is told with a block that begins."""
 
     n: Whole = 1
-    request: Annotated[
-        Any, Meta(description="As the header Idempotency-Key, which wins.", extra_json_schema={"type": "string"})
-    ] = None
-    key: Annotated[
-        Any, Meta(description="A conversation, which stays with its arm.", extra_json_schema={"type": "string"})
-    ] = None
-    available: Annotated[
-        Any, Meta(description="The arms that can be played now.", extra_json_schema={"type": "array"})
-    ] = None
-    rule: Annotated[
-        Any,
-        Meta(
-            description="The arm that your own rule would choose, where there is a holdback.",
-            extra_json_schema={"type": ["string", "integer"]},
-        ),
-    ] = None
+    request: Key = None
+    key: Annotated[Text, Meta(description="A conversation, which stays with its arm.")] = None
+    available: Annotated[Array, Meta(description="The arms that can be played now.")] = None
+    rule: Annotated[OneArm, Meta(description="The arm that your own rule would choose, where there is a holdback.")] = (
+        None
+    )
     switching_cost: Number = None
     loss_bound: Number = None
     forecast: Annotated[
@@ -183,13 +167,9 @@ class Observed(Struct, forbid_unknown_fields=True):
     """What all arms lost in a round without a decision."""
 
     losses: Annotated[Any, Meta(description="By arm, or in the order of the arms.")]
-    at: Annotated[
-        Any, Meta(description="When, such as 2026-03-01T12:00:00Z.", extra_json_schema={"type": "string"})
-    ] = None
+    at: Annotated[Text, Meta(description="When, such as 2026-03-01T12:00:00Z.")] = None
     switching_cost: Number = None
-    request: Annotated[
-        Any, Meta(description="As the header Idempotency-Key, which wins.", extra_json_schema={"type": "string"})
-    ] = None
+    request: Key = None
 
 
 class DecisionView(Struct):

@@ -33,15 +33,10 @@ class Metrics:
         self.waiting = Gauge(
             "holdfast_waiting_calls", "Calls that wait.", registry=self.registry, multiprocess_mode="livesum"
         )
-        self._children: dict[tuple[str, str, int], Histogram] = {}
 
     def request(self, method: str, route: str, status: int, seconds: float) -> None:
         """One request is answered."""
-        key = method, route, status
-        child = self._children.get(key)
-        if child is None:
-            child = self._children[key] = self._requests.labels(method, route, str(status))
-        child.observe(seconds)
+        self._requests.labels(method, route, str(status)).observe(seconds)
 
     def commit(self, calls: int) -> None:
         """One transaction was begun with so many calls."""

@@ -51,19 +51,7 @@ OPERATIONS: list[Operation] = []
 
 
 def operation(method: str, path: str, role: str | None, summary: str, **more: Any) -> Callable[[Handler], Handler]:
-    """Make a handler known.
-
-    Parameters
-    ----------
-    method, path
-        Where it is.
-    role
-        What a client's token must allow; None: anybody.
-    summary
-        One line for the document.
-    more
-        Further fields of `Operation`.
-    """
+    """Make a handler known; `role` is what a token must allow, None for anybody."""
 
     def add(handler: Handler) -> Handler:
         OPERATIONS.append(Operation(method, path, handler, role, summary, **more))
@@ -110,15 +98,7 @@ def answer(content: Any, status: int = 200) -> Response:
 
 
 def number_in(request: Request, name: str, default: int, most: int) -> int:
-    """A number in the query.
-
-    Parameters
-    ----------
-    request, name
-        Where it is, and as what.
-    default, most
-        If there is none; the largest that is allowed.
-    """
+    """A number in the query, or the default."""
     text = request.query_params.get(name)
     if text is None:
         return default

@@ -49,10 +49,6 @@ class Token:
         """Whether its role includes `role`."""
         return ROLES.index(self.role) >= ROLES.index(role)
 
-    def sees(self, game: str) -> bool:
-        """Whether it is for this game."""
-        return not self.games or game in self.games
-
 
 class TokenFile:
     """Tokens in a file.

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.checks import LARGEST, real_number
+from holdfast.checks import LARGEST, check_fields, real, real_number
 from holdfast.errors import InvalidParameter
 from holdfast.layouts import Array
 from holdfast.policies.switching_costs import CostTable, checked_costs
@@ -34,12 +34,11 @@ class Power:
     2.0
     """
 
-    alpha: float
-    scale: float = 1.0
+    alpha: float = field(metadata=real())
+    scale: float = field(default=1.0, metadata=real(least=0))
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "alpha", real_number("alpha", self.alpha))
-        object.__setattr__(self, "scale", real_number("scale", self.scale, least=0))
+        check_fields(self)
 
     def __call__(self, n: int) -> float:
         """λ_n of block n. Not by NumPy, whose vectorised powers differ in the last bit between processors."""

@@ -82,8 +82,8 @@ def run_study(
     """
     if not isinstance(study, Study):
         study = read_study(study)
-    say = _until_closed(echo)
-    report = say if finished is None else _until_closed(finished)
+    say = echo or (lambda line: None)
+    report = finished or say
     chosen = find_backend(backend, workers=workers, scheduler=scheduler)
     began = time.perf_counter()
     with claimed(out, "running a study") as place:
@@ -137,19 +137,3 @@ def _play(cell: Cell, missing: Missing, backend: Backend, chunks: Chunks) -> Ite
             backend=backend,
             progress=False,
         )
-
-
-def _until_closed(echo: Say | None) -> Say:
-    """Pass lines on until the pipe is closed (``| head -1``), which does not stop the study."""
-    open_ = echo is not None
-
-    def say(line: str) -> None:
-        nonlocal open_
-        if echo is None or not open_:
-            return
-        try:
-            echo(line)
-        except BrokenPipeError:
-            open_ = False
-
-    return say

@@ -9,6 +9,7 @@ that among a hundred claims about one would be judged wrongly by chance. Nothing
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
@@ -36,11 +37,22 @@ JUDGEMENTS: dict[Judgement, tuple[str, str, str]] = {
 """Each verdict with its sign and its words for one claim and for several, the ones to look at first in front."""
 
 
+class NotPlayed(LookupError):
+    """A table that a run does not have."""
+
+
+class Tables(dict[str, Result]):
+    """The tables of a run by name."""
+
+    def __missing__(self, name: str) -> Result:
+        raise NotPlayed(name)
+
+
 class Evidence:
     """The tables of a run by name, as arrays with a row per replication."""
 
     def __init__(self, tables: Mapping[str, Result], settings: RunSettings) -> None:
-        self.tables = dict(tables)
+        self.tables = Tables(tables)
         self.settings = settings
         self._arrays: dict[tuple[str, str], tuple[Array, dict[str, Array]]] = {}
 
@@ -90,8 +102,7 @@ class Claim:
     rule: str
     """What is measured, in words, with its thresholds."""
     questions: Callable[[Evidence], Sequence[Question]]
-    needs: tuple[str, ...] = ()
-    """Tables without which it is not judged; a claim with no questions is not judged either."""
+    """It is not judged where there are none, or a table that they are about was not played."""
     figure: str = ""
     thresholds: Mapping[str, float] = field(default_factory=dict)
 
@@ -124,7 +135,7 @@ def judge(claims: Sequence[Claim], evidence: Evidence) -> list[Verdict]:
     """A verdict on each claim whose tables are there."""
     verdicts = []
     for claim in claims:
-        if all(table in evidence for table in claim.needs):
+        with suppress(NotPlayed):
             questions = claim.questions(evidence)
             if questions:
                 verdicts.append(_judged(claim, questions))

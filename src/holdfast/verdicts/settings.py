@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from holdfast.checks import whole_number
-from holdfast.errors import InvalidParameter, nearest
+from holdfast.checks import check_fields, one_of, whole
 from holdfast.rng import check_seed
 
 LONGEST_PROBE = 10**8
@@ -30,24 +29,18 @@ class RunSettings:
     100000000
     """
 
-    replications: int = 10
-    horizon: int = 100_000
-    n_arms: int = 8
+    replications: int = field(default=10, metadata=whole(least=1, most=10**6))
+    horizon: int = field(default=100_000, metadata=whole(least=100, most=10**12))
+    n_arms: int = field(default=8, metadata=whole(least=2, most=10**4))
     seed: int = 0
     further: tuple[str, ...] = ()
     """Policies of `FURTHER` beside the paper's; none by default."""
 
     def __post_init__(self) -> None:
-        for name, least, most in (
-            ("replications", 1, 10**6),
-            ("horizon", 100, 10**12),
-            ("n_arms", 2, 10**4),
-        ):
-            object.__setattr__(self, name, whole_number(name, getattr(self, name), least=least, most=most))
+        check_fields(self)
         object.__setattr__(self, "seed", check_seed(self.seed))
         for name in self.further:
-            if name not in FURTHER:
-                raise InvalidParameter("further", f"must be one of {', '.join(FURTHER)}{nearest(name, FURTHER)}", name)
+            one_of("further", name, FURTHER)
         object.__setattr__(self, "further", tuple(dict.fromkeys(self.further)))
 
     @property

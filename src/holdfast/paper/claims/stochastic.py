@@ -85,7 +85,6 @@ CLAIMS = (
         place="Section 7, Figure 2",
         rule=f"switches at the horizon below {FEW:g} of the rounds",
         questions=_few_switches,
-        needs=(EASY,),
         figure=EASY,
         thresholds={"share of the rounds": FEW},
     ),
@@ -95,7 +94,6 @@ CLAIMS = (
         place="Section 7, Figure 2",
         rule="final regret with switching of tsallis-inf below that of each other policy",
         questions=cheaper_in({EASY: ""}, "tsallis-inf", [policy for policy in POLICIES if policy != "tsallis-inf"]),
-        needs=(EASY,),
         figure=EASY,
     ),
     Claim(
@@ -104,7 +102,6 @@ CLAIMS = (
         place="Section 7, Figure 3",
         rule="each block policy has more regret and fewer switches than its version without blocks",
         questions=_trade_off,
-        needs=(HARD,),
         figure=HARD,
     ),
     Claim(
@@ -113,7 +110,6 @@ CLAIMS = (
         place="Section 7, Figures 2 and 3",
         rule="switches of the policies that ignore λ, easy below hard",
         questions=_small_gap,
-        needs=(EASY, HARD),
         figure=HARD,
     ),
     Claim(
@@ -122,7 +118,6 @@ CLAIMS = (
         place="Section 7, Figure 3",
         rule="final pseudo-regret below λ times the switches",
         questions=_dominance,
-        needs=(HARD,),
         figure=HARD,
     ),
     Claim(
@@ -131,7 +126,6 @@ CLAIMS = (
         place="Section 7, Figure 4",
         rule="final regret with switching below that of each of the three",
         questions=_free_best,
-        needs=(FREE,),
         figure=FREE,
     ),
     Claim(
@@ -140,7 +134,6 @@ CLAIMS = (
         place="Section 7, Figure 4",
         rule=f"final regret with switching within a factor of {SIMILAR:g} of each other",
         questions=_free_alike,
-        needs=(FREE,),
         figure=FREE,
         thresholds={"factor": SIMILAR},
     ),
@@ -151,7 +144,6 @@ CLAIMS = (
         rule=f"final regret with switching of tsallis-switch below {COMPETITIVE:g} times that of each "
         "BaSE, in Figures 2 to 4",
         questions=cheaper_in(STOCHASTIC, "tsallis-switch", BASE, COMPETITIVE),
-        needs=(EASY, HARD, FREE),
         thresholds={"factor": COMPETITIVE},
     ),
     Claim(
@@ -161,7 +153,6 @@ CLAIMS = (
         rule="final regret with switching of tsallis-switch below that of EXP3 with and without blocks, "
         "in Figures 2 to 4",
         questions=cheaper_in(STOCHASTIC, "tsallis-switch", ("exp3", "exp3-blocks")),
-        needs=(EASY, HARD, FREE),
     ),
     Claim(
         id="base-log-switches",
@@ -169,7 +160,6 @@ CLAIMS = (
         place="Section 7",
         rule="switches of every run at most K⌈ln T⌉, a game for each power of ten",
         questions=_base_switches,
-        needs=("long-base",),
         figure=EASY,
     ),
 )

@@ -254,7 +254,6 @@ CLAIMS = (
         place="Section 5.1, after Corollary 5",
         rule=f"exponent fitted over the last {DECADES} decades of the long runs below 1",
         questions=_sublinear,
-        needs=("long-varying-cost",),
         figure="varying-cost",
     ),
     Claim(
@@ -264,7 +263,6 @@ CLAIMS = (
         place="ours, on Corollary 5",
         rule=f"exponent fitted over the last {DECADES} decades of the long runs below the corollary's + {WITHIN:g}",
         questions=_corollary_5,
-        needs=("long-varying-cost",),
         figure="varying-cost",
         thresholds={"tolerance": WITHIN},
     ),
@@ -275,7 +273,6 @@ CLAIMS = (
         rule="final regret with switching with Theorem 1's tuning below that with Theorem 4's, in the "
         "settings of Figures 2 to 4",
         questions=_tuning,
-        needs=("constant-cost",),
         figure="varying-cost",
     ),
 )

@@ -85,7 +85,6 @@ def _tied(kind: str, place: str) -> tuple[Claim, ...]:
             place=f"Appendix E, {place}",
             rule="final regret with switching with one best arm below that with more",
             questions=lambda evidence: more_than_one(table, evidence),
-            needs=(table,),
             figure=table,
         ),
         Claim(
@@ -94,7 +93,6 @@ def _tied(kind: str, place: str) -> tuple[Claim, ...]:
             place=f"ours, on Appendix E, {place}",
             rule="final regret with switching with one best arm below that with more",
             questions=lambda evidence: more_than_one(long, evidence),
-            needs=(long,),
             figure=table,
         ),
         Claim(
@@ -103,7 +101,6 @@ def _tied(kind: str, place: str) -> tuple[Claim, ...]:
             place=f"Appendix E, {place}",
             rule="switches at the horizon, each number of best arms against the next",
             questions=lambda evidence: steps(evidence, table, "switches", rising=True),
-            needs=(table,),
             figure=table,
         ),
     )
@@ -116,7 +113,6 @@ CLAIMS = (
         place="Appendix E, Figure 7",
         rule=f"pseudo-regret per round over the second half above {LINEAR:g}",
         questions=_linear,
-        needs=(ADVERSARIAL,),
         figure=ADVERSARIAL,
         thresholds={"regret per round": LINEAR},
     ),
@@ -126,7 +122,6 @@ CLAIMS = (
         place="Appendix E, caption of Figure 7",
         rule=f"final regret with switching within a factor of {COINCIDE:g} of each other",
         questions=_coincide,
-        needs=(ADVERSARIAL,),
         figure=ADVERSARIAL,
         thresholds={"factor": COINCIDE},
     ),
@@ -136,7 +131,6 @@ CLAIMS = (
         place="Appendix E, caption of Figure 7",
         rule="final regret with switching of each other policy below theirs",
         questions=_highest,
-        needs=(ADVERSARIAL,),
         figure=ADVERSARIAL,
     ),
     Claim(
@@ -145,7 +139,6 @@ CLAIMS = (
         place="Appendix E, Figure 7",
         rule=f"final regret below {LOW:g} of BaSE's; switches below {FEW:g} of the rounds and below the others'",
         questions=_low,
-        needs=(ADVERSARIAL,),
         figure=ADVERSARIAL,
         thresholds={"share of BaSE's regret": LOW, "share of the rounds": FEW},
     ),
@@ -157,7 +150,6 @@ CLAIMS = (
         rule="final regret with switching of tsallis-switch below that of each adversarial policy, and "
         f"below {FAR:g} times each BaSE's",
         questions=_adversarial_competitive,
-        needs=(ADVERSARIAL,),
         figure=ADVERSARIAL,
         thresholds={"factor": FAR},
     ),
@@ -167,7 +159,6 @@ CLAIMS = (
         place="Appendix E, quoting Zimmert and Seldin",
         rule="final pseudo-regret, each number of best arms against the next",
         questions=lambda evidence: steps(evidence, "free-ties", "pseudo_regret", rising=False),
-        needs=("free-ties",),
         figure="ties-stochastic",
     ),
     *_tied("stochastic", "Figure 8"),
