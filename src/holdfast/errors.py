@@ -46,9 +46,8 @@ class HoldfastError(Exception):
     """Its attributes in the order of its constructor; none where it is made of its message."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (
-            (type(self), tuple(getattr(self, name) for name in self.made_of)) if self.made_of else super().__reduce__()
-        )
+        parts = tuple(getattr(self, name) for name in self.made_of) if self.made_of else self.args
+        return type(self), parts, self.__dict__
 
 
 class InvalidParameter(HoldfastError, ValueError):

@@ -95,11 +95,12 @@ class RemoteExecutor:
 
     def listed(self, what: str, after: int | str | None = None) -> Iterator[dict[str, Any]]:
         """All blocks, changes or open decisions, fetched page by page."""
-        path, cursor = f"/{what}?limit={AT_ONCE}", "" if after is None else f"&cursor={after}"
-        while cursor is not None:
-            page = self.send("GET", path + cursor)
+        path, cursor, more = f"/{what}?limit={AT_ONCE}", after, True
+        while more:
+            page = self.send("GET", path if cursor is None else f"{path}&cursor={cursor}")
             yield from page[what]
-            cursor = None if page["next"] is None else f"&cursor={page['next']}"
+            cursor = page["next"]
+            more = cursor is not None
 
     @property
     def setup(self) -> SimpleNamespace:
