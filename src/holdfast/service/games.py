@@ -32,6 +32,9 @@ MOST_WAITING = 10_000
 READERS, WRITERS = 4, 8
 """Threads."""
 
+QUIET_TURNS = 4
+"""Turns of the event loop without a call after which none is on its way: from the socket to here takes three."""
+
 
 class Game:
     """One game, with the calls that wait for it."""
@@ -51,11 +54,23 @@ class Game:
         self._waiting.append((call, answered))
         if not self._busy:
             self._busy = True
-            loop.call_soon(self._write)
+            loop.call_soon(self._gather)
         return await answered
 
+    def _gather(self, before: int = 0, quiet: int = 0) -> None:
+        """Write when no further call has come for some turns of the event loop.
+
+        Reading requests and writing a group at the same time is slower than one after the other: the two threads would
+        hand Python's lock to each other all the time.
+        """
+        now = len(self._waiting)
+        quiet = quiet + 1 if now == before else 0
+        if quiet < QUIET_TURNS and now < MOST_TOGETHER:
+            asyncio.get_running_loop().call_soon(self._gather, now, quiet)
+        else:
+            self._write()
+
     def _write(self) -> None:
-        """Scheduled rather than called, so that all requests that have arrived by now are in it."""
         batch = [self._waiting.popleft() for _ in range(min(len(self._waiting), MOST_TOGETHER))]
         written = self._games.writers.submit(make_all, self.router.executor, [call for call, _ in batch])
         loop = asyncio.get_running_loop()
@@ -74,7 +89,7 @@ class Game:
                 answered.set_result(answer)
         self._busy = bool(self._waiting)
         if self._busy:
-            asyncio.get_running_loop().call_soon(self._write)
+            self._gather()
 
     @property
     def waiting(self) -> int:
