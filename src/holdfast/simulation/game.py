@@ -62,21 +62,56 @@ class Scratch(NamedTuple):
 
 
 class Record(NamedTuple):
-    """At each checkpoint of each game: the expected excess loss, the switches and what they cost. And arms."""
+    """At each checkpoint of each game: the expected excess loss, the switches and what they cost."""
+
+    excess: Any
+    switches: Any
+    paid: Any
+
+
+class ArmRecord(NamedTuple):
+    """The same, and the arm of each round of each game."""
 
     excess: Any
     switches: Any
     paid: Any
     arms: Any
-    """The arm of each round, of as many as there is room for: all where that is wanted, else the first."""
+
+
+class Recording(NamedTuple):
+    """What is recorded: a kernel that takes some games of a record, and one that is called for each block."""
+
+    games: Kernel
+    block: Kernel
 
 
 @kernel
-def record_arms(rounds: Any, arms: Any, start: float, stop: float) -> None:
+def some_games(record: Any, these: Any) -> Record:
+    """These games of a `Record`."""
+    return Record(record.excess[these], record.switches[these], record.paid[these])
+
+
+@kernel
+def some_games_with_arms(record: Any, these: Any) -> ArmRecord:
+    """These games of an `ArmRecord`."""
+    return ArmRecord(record.excess[these], record.switches[these], record.paid[these], record.arms[these])
+
+
+@kernel
+def no_block(record: Any, arms: Any, start: float, stop: float) -> None:
+    """Record nothing of a block."""
+
+
+@kernel
+def block_arms(record: Any, arms: Any, start: float, stop: float) -> None:
     """Record the arm of each round of a block."""
-    for g in range(rounds.shape[0]):
-        for t in range(int(start), min(int(stop), rounds.shape[1])):
-            rounds[g, t] = int(arms[g])
+    for g in range(record.arms.shape[0]):
+        for t in range(int(start), int(stop)):
+            record.arms[g, t] = int(arms[g])
+
+
+CHECKPOINTS_ONLY = Recording(some_games, no_block)
+WITH_ARMS = Recording(some_games_with_arms, block_arms)
 
 
 class Parts(NamedTuple):
@@ -85,6 +120,7 @@ class Parts(NamedTuple):
     policy: Kernels
     total: Kernel
     gap: Kernel
+    recording: Recording = CHECKPOINTS_ONLY
     ahead: Kernel | None = None
     """What is known of a round before it."""
 
@@ -211,7 +247,7 @@ def frozen_in(parts: Parts) -> tuple[str, ...]:
 
 @cache
 def _composed_play(parts: Parts, values: tuple[str, ...]) -> Kernel:
-    choose, gap = parts.policy.choose, parts.gap
+    choose, gap, record_block = parts.policy.choose, parts.gap, parts.recording.block
     ahead = nothing_ahead if parts.ahead is None else parts.ahead
     hear = _hear_all(parts) if parts.policy.sees == "all" else _hear_own(parts)
     view_params = parts.policy.params_layout.view
@@ -231,7 +267,7 @@ def _composed_play(parts: Parts, values: tuple[str, ...]) -> Kernel:
             if rules.shuffled:
                 tally.shift[g] = float(int(next_uniform(scratch.environment_streams, g) * K))
         horizon, tables, costs, checkpoints = rules.horizon, rules.tables, rules.costs, rules.checkpoints
-        marks, mark, recorded = checkpoints.shape[0], 0, float(record.arms.shape[1])
+        marks, mark = checkpoints.shape[0], 0
         n_costs, n, t = costs.shape[0], 0, 0.0
         while t < horizon:
             if stop[0] != 0:
@@ -262,8 +298,7 @@ def _composed_play(parts: Parts, values: tuple[str, ...]) -> Kernel:
             if wrong > 0 or not 1.0 <= rounds <= LONGEST or rounds != math.floor(rounds):
                 return AGAINST_THE_RULES
             end = min(t + rounds, horizon)
-            if t < recorded:
-                record_arms(record.arms, block.arm, t, end)
+            record_block(record, block.arm, t, end)
             while mark < marks and checkpoints[mark] <= end:
                 gap(tables, tally.place, t, checkpoints[mark], tally.block_excess)
                 for g in range(record.excess.shape[0]):
@@ -285,7 +320,7 @@ def _composed_play(parts: Parts, values: tuple[str, ...]) -> Kernel:
 
 @cache
 def _composed_games(parts: Parts, width: int, values: tuple[str, ...]) -> Kernel:
-    play = _composed_play(parts, values)
+    play, some = _composed_play(parts, values), parts.recording.games
     n_numbers, n_block = parts.policy.state_layout.n_numbers, parts.policy.block_layout.n_numbers
     n_tally = TALLY.n_numbers
 
@@ -306,7 +341,7 @@ def _composed_games(parts: Parts, width: int, values: tuple[str, ...]) -> Kernel
         blocks = 0
         for row in range(0, record.excess.shape[0], width):
             these = slice(row, row + width)
-            own = Record(record.excess[these], record.switches[these], record.paid[these], record.arms[these])
+            own = some(record, these)
             played: int = play(rules, first + row, scratch, K, stop, own)
             if played < 0:
                 return played

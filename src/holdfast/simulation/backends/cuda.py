@@ -76,8 +76,7 @@ def compose_launch(play: Kernel, policy: Kernels, n_arms: int) -> Any:
                 cuda.local.array((n_block, 1), np.float64),
                 cuda.local.array((n_tally, 1), np.float64),
             )
-            mine = slice(row, row + 1)
-            own = Record(record.excess[mine], record.switches[mine], record.paid[mine], record.arms[mine])
+            own = Record(record.excess[row : row + 1], record.switches[row : row + 1], record.paid[row : row + 1])
             blocks[row] = play(rules, first + row, scratch, n_arms, stop, own)
 
     return launch
@@ -97,8 +96,7 @@ def run_on_gpu(task: Task) -> Played:
     launch = compose_launch(compose_play(task.parts()), task.policy.kernels, task.policy.n_arms)
     grid = -(-task.count // THREADS_PER_BLOCK)
     shape = (task.count, len(task.checkpoints))
-    shapes = zip((shape, shape, shape, (task.count, 1)), (np.float64, np.int64, np.float64, np.int32), strict=True)
-    record = Record(*(cuda.device_array(shape, kind) for shape, kind in shapes))
+    record = Record(*(cuda.device_array(shape, kind) for kind in (np.float64, np.int64, np.float64)))
     blocks = cuda.device_array(task.count, np.int64)
     stop = cuda.to_device(np.zeros(1, dtype=np.uint8))
     costs = task.costs.table()
@@ -109,7 +107,7 @@ def run_on_gpu(task: Task) -> Played:
         played = blocks.copy_to_host()
         check_played(task, int(played.min()))
         if played.min() != COSTS_EXHAUSTED:
-            excess, switches, paid, _ = (column.copy_to_host() for column in record)
+            excess, switches, paid = (column.copy_to_host() for column in record)
             return Played(task, excess, switches, paid, int(played.sum()))
         costs = task.costs.longer(costs)
 
