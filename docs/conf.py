@@ -15,11 +15,11 @@ author = "The Holdfast developers"
 copyright = author
 version = release = holdfast.__version__
 
-# No intersphinx: an inventory that cannot be fetched would make the build depend on the network.
 extensions = [
     "myst_parser",
     "numpydoc",
     "sphinx.ext.autodoc",
+    "sphinx.ext.intersphinx",
     "sphinx_copybutton",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
@@ -27,6 +27,10 @@ extensions = [
     "generated_reference",
 ]
 root_doc = "index"
+
+# The names that Python 3.11's documentation defines, as its own objects.inv lists them: kept here, because a build
+# must not depend on the network.
+intersphinx_mapping = {"python": ("https://docs.python.org/3", "python.inv")}
 exclude_patterns = ["_extensions", "gallery", "**/*.md5", "**/*.codeobj.json", "**/*.zip"]
 
 myst_enable_extensions = ["colon_fence", "deflist"]
