@@ -301,6 +301,12 @@ def test_changes_come_in_pages(tmp_path):
         assert "?cursor=" not in later
 
 
+def test_a_pause_ends_before_the_last_year_that_a_page_can_show(web, game):
+    problem(web("PATCH", game, {"pause": "a", "until": "3000000d"}), 422, hf.InvalidParameter)
+    web("PATCH", game, {"pause": "a", "until": "1000000d"})
+    assert b"a is paused until 4764-" in web("GET", "/games/" + game.rsplit("/", 1)[1]).body
+
+
 def test_a_pause_or_pin_that_is_over_is_not_shown(tmp_path):
     """Though nobody has asked since, so that the store has not seen the time."""
     now = [1_800_000_000.0]
@@ -373,6 +379,9 @@ def test_replay_says_what_each_arm_would_have_cost(web, game):
 @pytest.mark.slow
 def test_events_tell_what_changes(web, game):
     ask(web, game)
+    headers = web("HEAD", f"{game}/events").headers
+    assert headers["content-type"].startswith("text/event-stream")
+    assert "content-length" not in headers
     with Events(web, game) as events:
         assert events.until()["rounds"] == 1
         ask(web, game)

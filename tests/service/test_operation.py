@@ -89,6 +89,10 @@ def test_head_of_a_stream_ends_and_old_clients_need_no_host(web, game):
         assert answer.endswith(b"\r\n\r\n")
     assert web.raw(b"GET /readyz HTTP/1.0\r\n\r\n").endswith(b'{"status":"ok"}')
     assert web.raw(b"GET /readyz HTTP/1.1\r\nhost: holdfast.example\r\n\r\n").startswith(b"HTTP/1.1 421")
+    for headers in (b"1.1", b"1.1\r\nhost:", b"1.0\r\nx-forwarded-for: 1.2.3.4"):
+        assert b" 421 " in web.raw(b"GET /v1/games HTTP/" + headers + b"\r\n\r\n")
+    delete = f"DELETE {game}?confirm=chat HTTP/1.0\r\norigin: null\r\n\r\n"
+    assert b" 403 " in web.raw(delete.encode())
 
 
 def test_tokens_that_cannot_be_read_let_nobody_in(tmp_path, caplog):

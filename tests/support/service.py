@@ -90,15 +90,15 @@ class Events:
         self._wire.close()
 
     def until(self, wanted: Callable[[Any], bool] = lambda one: True) -> Any:
-        """The next event that is wanted; None where the stream ends before."""
+        """The next event that is wanted; None where the stream ends before. One that is cut off is an error."""
         for line in self._file:
             if line.startswith(b"data: "):
                 self.seen.append(json.loads(line[6:]))
                 if wanted(self.seen[-1]):
                     return self.seen[-1]
             elif line == b"0\r\n":  # the last piece of an answer in pieces
-                break
-        return None
+                return None
+        raise ConnectionError("the stream was cut off")
 
 
 class InThread:

@@ -99,7 +99,7 @@ class RemoteExecutor:
         while more:
             page = self.send("GET", path if cursor is None else f"{path}&cursor={cursor}")
             yield from page[what]
-            cursor = page["next"]
+            cursor = page.get("next")  # servers of 0.4.0 give all changes at once
             more = cursor is not None
 
     @property

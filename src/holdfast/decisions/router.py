@@ -641,10 +641,9 @@ def _end_of(until: object, now: float) -> float:
     end = now + until.total_seconds() if isinstance(until, timedelta) else None
     if isinstance(until, datetime) and until.tzinfo is not None:
         end = until.timestamp()
-    if end is None or end <= now:
-        raise InvalidParameter(
-            "until", "must be a time to come, as a datetime with its zone or a timedelta", str(until)
-        )
+    if end is None or not now < end < MOST_TIME:
+        rule = "must be a time to come, before the year 5138, as a datetime with its zone or a timedelta"
+        raise InvalidParameter("until", rule, str(until))
     return end
 
 

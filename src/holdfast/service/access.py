@@ -92,13 +92,14 @@ class Access:
         """Refuse what another site made a browser send, and names that were pointed at this machine."""
         headers = request.headers
         host = headers.get("host", "")
-        loopback = host.rpartition(":")[0] in LOOPBACK or host in LOOPBACK or not host  # which browsers always send
+        bare = not host and request.scope["http_version"] == "1.0" and "x-forwarded-for" not in headers
+        loopback = bare or host.rpartition(":")[0] in LOOPBACK or host in LOOPBACK
         if self.tokens is None and not loopback:
             raise Refused(421, "without tokens only requests to a loopback address are answered")
         if request.method in SAFE:
             return
         origin = headers.get("origin")
-        other = origin is not None and urlsplit(origin).netloc != host
+        other = origin is not None and (not host or urlsplit(origin).netloc != host)
         if other or headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
             raise Refused(403, "requests that change something must come from this server's own pages or from no page")
 

@@ -220,7 +220,8 @@ class Door:
             LOG.exception("%s %s failed", operation.method, operation.path)
             response = response_to(Refused(500, "an error of the server; its log has more"))
         if isinstance(response, StreamingResponse) and request.method == "HEAD":  # a stream might never end
-            response = Response(headers=response.headers)
+            response = Response(status_code=response.status_code, headers=response.headers)
+            del response.headers["content-length"]
         response.raw_headers.extend(HEADERS)
         if "cache-control" not in response.headers:
             response.raw_headers.append((b"cache-control", b"no-store"))

@@ -24,6 +24,7 @@ from starlette.responses import RedirectResponse, Response
 
 import holdfast
 from holdfast.checks import one_of
+from holdfast.decisions.models import MOST_TIME
 from holdfast.decisions.settings import AUTO, FOREVER
 from holdfast.errors import HoldfastError
 from holdfast.number_format import counted, five_digits, number, with_error
@@ -459,7 +460,7 @@ def _until(end: float | None) -> str:
 
 
 def _written(at: float) -> str:
-    return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M:%S}"
+    return f"{datetime.fromtimestamp(min(at, MOST_TIME), UTC):%Y-%m-%d %H:%M:%S}"
 
 
 # ---- changes: shown first, then made
@@ -565,7 +566,7 @@ async def show_changes(service: Service, request: Request, client: Client) -> Re
     found = await changes_on_page(service, request)
     title = f"Changes of {name}"
     table = _table_of_changes(found.changes) if found.changes else element("p", "There are no more.", class_="empty")
-    later = f"{home}/changes?cursor={found.next}"
+    later = f"{home}/changes?cursor={found.next}&limit={len(found.changes)}"
     more = Html("") if found.next is None else element("p", element("a", "Later ones", href=later))
     back = element("p", element("a", "Back to the game", href=home))
     crumbs = element("a", name, href=home, class_="crumb")

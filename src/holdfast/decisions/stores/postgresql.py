@@ -28,7 +28,7 @@ try:
 except ImportError as error:
     raise MissingExtra("a store in PostgreSQL needs the extra 'store': pip install 'holdfast[store]'") from error
 
-logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())  # what it has to say is raised as an error
+logging.getLogger("psycopg").addHandler(logging.NullHandler())  # what it has to say is raised as an error
 
 DEFAULTS = {
     "keepalives": "1",
