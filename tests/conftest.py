@@ -10,10 +10,17 @@ import pytest
 from chromium import Browser
 from hypothesis import settings
 
+from holdfast.kernels import COMPILED
+
 common = {"derandomize": True, "deadline": None, "database": None}
 settings.register_profile("compiled", max_examples=100, **common)
 settings.register_profile("plain", max_examples=15, **common)
 settings.load_profile("plain" if os.environ.get("NUMBA_DISABLE_JIT") == "1" else "compiled")
+
+if COMPILED and os.name == "posix" and "PYTEST_XDIST_WORKER" in os.environ:
+    from compiling_once import compile_once
+
+    compile_once()
 
 
 @pytest.hookimpl(tryfirst=True)

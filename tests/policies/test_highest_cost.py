@@ -15,7 +15,11 @@ KNOW_IT = {
     name: case.policy
     for name, case in EVERY.items()
     if (cost := getattr(case.policy, "switching_cost", 0.0)) and not isinstance(cost, tuple)  # a table
-} | {"varying": hf.VaryingTsallisSwitch(3)}
+} | {
+    "varying": hf.VaryingTsallisSwitch(3),
+    # With the default paths, which are compiled once for all numbers of arms.
+    "hedge-switch, announced": hf.AdaptiveHedgeSwitch(4, switching_cost="announced", forecast_rounds=0),
+}
 LOSSES = {"best": lambda n: 0.0, "worst": lambda n: 1.0, "mixed": lambda n: n % 3 / 2}
 
 

@@ -52,23 +52,36 @@ def test_a_full_disk_is_said_and_recovered_from(folder):
 @pytest.mark.slow
 @pytest.mark.skipif(binaries() is None, reason="no PostgreSQL here: apt-get install postgresql")
 def test_a_database_that_is_away_and_comes_back():
-    """Readiness says so at once, though readers wait for it; all of them are answered when it is back."""
+    """Readiness says so at once, though readers wait for it; all of them are answered when it is back.
+
+    A server that is stopped in between answers those who wait, and stops.
+    """
     with PrivateServer() as database:
         url = fresh_schema(database)
+        found, refused = [], []
+        calls = [("GET", f"{G}/summary", None), ("POST", f"{G}/decisions", {"n": 1}), ("GET", "/v1/games/h", None)]
         with InThread(url) as web:
             web("PUT", G, GAME)
-            database.kill()
-            found = []
-            waiting = [threading.Thread(target=lambda: found.append(web("GET", f"{G}/summary"))) for _ in range(8)]
-            for thread in waiting:
-                thread.start()
-            time.sleep(1.1)  # the last check is as old
-            begun = time.monotonic()
-            problem(web("GET", "/readyz"), 503, hf.StoreError)
-            assert time.monotonic() - begun < 10
-            away = subprocess.run([sys.executable, "-m", "holdfast", "serve", url], capture_output=True, text=True)
-            assert (away.returncode, away.stderr.count("holdfast: ")) == (2, 1)
-            assert "Traceback" not in away.stderr
+            with InThread(f"{url}&application_name=stopped") as stopped:  # with connections of its own
+                assert stopped("GET", G).status == 200
+                database.kill()
+                waiting = [threading.Thread(target=lambda: found.append(web("GET", f"{G}/summary"))) for _ in range(8)]
+                waiting += [threading.Thread(target=lambda call=call: refused.append(stopped(*call))) for call in calls]
+                for thread in waiting:
+                    thread.start()
+                time.sleep(1.1)  # the last check is as old
+                begun = time.monotonic()
+                problem(web("GET", "/readyz"), 503, hf.StoreError)
+                assert time.monotonic() - begun < 10
+                away = subprocess.run([sys.executable, "-m", "holdfast", "serve", url], capture_output=True, text=True)
+                assert (away.returncode, away.stderr.count("holdfast: ")) == (7, 1)
+                assert "Traceback" not in away.stderr
+                assert refused == []
+            for thread in waiting[-len(calls) :]:
+                thread.join(60)
+            assert len(refused) == len(calls)
+            for answer in refused:
+                problem(answer, 503, hf.StoreError)
             database.start()
             for thread in waiting:
                 thread.join(60)

@@ -18,7 +18,7 @@ OVERFLOW = "return document.documentElement.scrollWidth - document.documentEleme
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Web]:
+def served(tmp_path_factory: pytest.TempPathFactory, chromium: Browser) -> Iterator[Web]:
     url = f"sqlite:///{tmp_path_factory.mktemp('store')}/games.db"
     for name, arms in ((NAME, ["<b>a</b>", "b"]), ("chat", ["model-a", "model-b", "model-c"])):
         with hf.open(url, name, hf.AdaptiveTsallisSwitch(arms=arms, switching_cost=0.3), seed=3) as router:
@@ -37,13 +37,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Web]:
         router.tell([(d.id, 0.25) for d in router.ask(300)])
     with InThread(url) as web:
         yield web
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    found = Browser(tmp_path_factory.mktemp("profile"))
-    yield found
-    found.close()
+        chromium.leave()
 
 
 def show(browser: Browser, web: Web, path: str, **options: object) -> None:
@@ -65,6 +59,12 @@ def figure(browser: Browser, term: str) -> str:
     return browser.run(f"{script}.nextElementSibling.textContent", term)
 
 
+def assert_not_found(browser: Browser) -> None:
+    """The browser has complained of a page that there is not, and of nothing else."""
+    (found,) = browser.complaints()
+    assert "404 (Not Found)" in found["message"]
+
+
 def test_the_list_shows_every_game_and_what_is_wrong(browser, served):
     show(browser, served, "/")
     assert [link.text for link in browser.all(".list tbody th a")] == [
@@ -76,7 +76,6 @@ def test_the_list_shows_every_game_and_what_is_wrong(browser, served):
     browser.all(".list tbody th a")[0].click()
     browser.until(lambda: drawn(browser), "the charts are not drawn")
     assert browser.all("h1")[0].text == NAME
-    assert browser.complaints() == []
 
 
 def test_each_line_of_costs_has_its_name(browser, served):
@@ -104,7 +103,6 @@ def test_a_game_fits_any_width_in_both_schemes(browser, served, width, dark):
         assert browser.run(OVERFLOW) <= 0, path
         ground = browser.run("return getComputedStyle(document.body).backgroundColor")
         assert (ground == "rgb(21, 23, 26)") is dark
-    assert browser.complaints() == []
 
 
 def test_what_happens_is_shown_while_it_happens(browser, served):
@@ -136,6 +134,8 @@ def test_a_page_is_live_again_after_a_proxy_has_refused_its_stream(browser, tmp_
         web("POST", "/v1/games/g/decisions", {"n": 7})
         browser.until(lambda: figure(browser, "rounds") == "7", "the page does not follow")
         assert browser.run(state) == "live"
+        browser.leave()
+    assert all(closed in one["message"] for one in browser.complaints())
 
 
 def test_long_names_fit_a_phone(browser, tmp_path):
@@ -151,6 +151,7 @@ def test_long_names_fit_a_phone(browser, tmp_path):
         for path in ("/", f"/games/{name}", f"/games/{name}/changes", f"/games/{'x' * 200}"):
             show(browser, web, path, width=390)
             assert browser.run(OVERFLOW) <= 0, path
+        assert_not_found(browser)
         show(browser, web, f"/games/{name}", width=390)
         browser.until(lambda: drawn(browser), "the charts are not drawn")
         assert browser.run(OVERFLOW) <= 0
@@ -162,6 +163,7 @@ def test_long_names_fit_a_phone(browser, tmp_path):
         browser.run("document.querySelectorAll('form.change')[1].submit()")
         browser.until(lambda: "?" in heading(browser), "there is no question")
         assert browser.run(OVERFLOW) <= 0
+        browser.leave()
 
 
 def test_the_scheme_is_changed_and_remembered(browser, served):
@@ -213,7 +215,6 @@ def test_an_arm_is_paused_and_resumed_after_a_question(browser, served):
     assert change("resume", "model-b", "") == "Resume model-b of chat?"
     assert browser.all("#stands")[0].text == "No arm is paused or pinned."
     assert served("GET", "/v1/games/chat/changes").json["changes"][-1]["kind"] == "resume"
-    assert browser.complaints() == []
 
 
 def test_losses_that_were_refused_are_shown(browser, served):
@@ -266,12 +267,12 @@ def test_a_game_with_a_rule_is_compared_with_it(browser, served):
     assert served("GET", "/games/chat/compare").status == 422
 
 
-def test_the_licence_of_the_charts_goes_along(served):
-    answer = served("GET", "/assets/uplot-LICENSE.txt")
+def test_the_licence_of_the_charts_goes_along(web):
+    answer = web("GET", "/assets/uplot-LICENSE.txt")
     assert answer.status == 200
     assert b"MIT" in answer.body
-    assert b"uPlot" in served("GET", "/assets/uplot.min.js").body
-    assert served("GET", "/assets/..%2Fapp.py").status == 404
+    assert b"uPlot" in web("GET", "/assets/uplot.min.js").body
+    assert web("GET", "/assets/..%2Fapp.py").status == 404
     assert (Path(__file__).parents[2] / "src/holdfast/service/assets/uplot-LICENSE.txt").exists()
 
 
@@ -295,3 +296,5 @@ def test_axe_finds_nothing_wrong(browser, served, path, width, dark):
         browser.until(lambda: drawn(browser), "the charts are not drawn")
     browser.run((Path(axe.__file__).parent / "axe.min.js").read_text())
     assert browser.driver.execute_async_script(AXE) == []
+    if path == "/games/nothing":
+        assert_not_found(browser)

@@ -52,14 +52,13 @@ class Browser:
         self.driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(executable_path=DRIVER))
 
     def open(self, path: Path, *, width: int = 0, dark: bool = False, storage: dict[str, str] | None = None) -> None:
-        self.looking_at = None
+        self.leave()  # a link inside the page would not load it anew
         self.media(dark=dark)
         if width:
             size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 500}
             self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
         else:
             self.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-        self.driver.get("about:blank")  # a link inside the page would not load it anew
         # Before the page's own script runs: what an earlier page stored reaches the next one late on a busy machine.
         remember = f"localStorage.clear(); Object.assign(localStorage, {json.dumps(storage or {})})"
         added = self.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": remember})
@@ -72,6 +71,11 @@ class Browser:
             self.open(path, width=width)
             self.looking_at = (path, width)
         self.run("scrollTo({top: 0, behavior: 'instant'})")
+
+    def leave(self) -> None:
+        """Show nothing: a page complains when its server stops."""
+        self.looking_at = None
+        self.driver.get("about:blank")
 
     def media(self, *, dark: bool = False, printed: bool = False) -> None:
         scheme = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]

@@ -211,7 +211,7 @@ class Executor:
                 try:
                     answers = self._transact(these, deadline)
                 except ConnectionLost as lost:
-                    late = time.monotonic() - begun + delay > self._retry
+                    late = not self.store.patient or time.monotonic() - begun + delay > self._retry
                     if not late and not all(waiting.given_up for waiting in these):
                         for waiting in left:
                             waiting.again = True
@@ -292,7 +292,7 @@ class Executor:
             self.setup = setup
             return found
 
-        return with_retries(read_once, self._retry)
+        return with_retries(read_once, self.store, self._retry)
 
 
 def stored_state(setup: Setup, transaction: Transaction) -> State:
@@ -302,14 +302,14 @@ def stored_state(setup: Setup, transaction: Transaction) -> State:
     return state_from(setup, transaction.head, transaction.state_text(), is_open[0] if is_open else None)
 
 
-def with_retries(work: Callable[[], T], retry: float) -> T:
-    """`work`, tried again for `retry` seconds while connections are lost."""
+def with_retries(work: Callable[[], T], store: Store, retry: float) -> T:
+    """`work`, tried again for `retry` seconds while connections to the store are lost."""
     begun, delay = time.monotonic(), WAIT
     while True:
         try:
             return work()
         except ConnectionLost:
-            if time.monotonic() - begun + delay > retry:
+            if not store.patient or time.monotonic() - begun + delay > retry:
                 raise
         time.sleep(delay)
         delay = min(2 * delay, 1.0)

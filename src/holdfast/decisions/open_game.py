@@ -145,7 +145,7 @@ def open(
     if policy is not None:
         learner = Learner(policy, seed)
         fresh, state = fresh_game(name, policy, Settings().changed(policy, settings), learner, now)
-    game = with_retries(lambda: _found(store, name, fresh, time.monotonic() + wait), patient)
+    game = with_retries(lambda: _found(store, name, fresh, time.monotonic() + wait), store, patient)
     if policy is not None:
         check_same_class(game, policy)
     setup = setup_of(game, policy, allow)

@@ -103,6 +103,11 @@ class Service:
         self._courses: dict[str, Course] = {}
         self._complained = -math.inf
 
+    def stop(self) -> None:
+        """Streams end, and nothing waits for a store that is away."""
+        self.stopping = True
+        self.games.hurry()
+
     async def body(self, request: Request) -> bytes:
         """The body of a request, within its limits."""
         most, data = self.limits.body, b""
@@ -286,7 +291,7 @@ def make_app(
         await service.games.check_writing()  # creates the tables, and fails now rather than later
         gc.freeze()  # what was loaded stays: to look through all of it again and again is a tenth of the time
         yield {"service": service}
-        service.stopping = True
+        service.stop()
         service.games.close()
 
     often_first = sorted((*OPERATIONS, *pages.OPERATIONS), key=lambda one: one.role != "decide")

@@ -182,12 +182,17 @@ class Games:
             await asyncio.get_running_loop().run_in_executor(self._checker, self.store.check_writing)
             self._writable = time.monotonic()
 
+    def hurry(self) -> None:
+        """The server stops: calls that wait for a store that is away are answered now."""
+        self.store.patient = False
+
     def close(self) -> None:
         """Finish what was begun, and close the store."""
         self.writers.shutdown()
         self._readers.shutdown()
         self._checker.shutdown()
         self.store.close()
+        self.store.patient = True  # others in this process may use it
 
 
 def only_seen(error: HoldfastError, sees: Callable[[str], bool]) -> HoldfastError:

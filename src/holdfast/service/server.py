@@ -121,7 +121,7 @@ class Protocol(HttpToolsProtocol):
         """The server stops: streams must end by themselves."""
         service = self.app_state.get("service")
         if service is not None:
-            service.stopping = True
+            service.stop()
         super().shutdown()
 
     def _wait(self) -> None:

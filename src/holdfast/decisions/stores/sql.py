@@ -359,6 +359,8 @@ class Store(ABC):
     """As it may be shown."""
     stale = False
     """Whether it must be opened anew: what was in use is there no more."""
+    patient = True
+    """Whether lost connections are tried again; not while a server stops."""
 
     def __init__(self, url: str) -> None:
         self.url = url
