@@ -107,7 +107,7 @@ class PostgresTransaction(Transaction):
         text = "; ".join(sql for sql, _ in statements).replace("?", "%s")
         self._cursor.execute(text, [value for _, values in statements for value in values])
         found = []
-        for number in range(len(statements)):
+        for number in range(len(statements) if queries else 0):
             if number >= len(written):
                 found.append(self._cursor.fetchall())
             self._cursor.nextset()

@@ -20,7 +20,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache
-from operator import attrgetter
 from threading import local
 from typing import Any, ClassVar, NamedTuple, get_type_hints
 
@@ -55,26 +54,6 @@ BLOCKS = {
     "after": "WHERE game = ? AND number > ? ORDER BY number LIMIT ?",
     "latest": "WHERE game = ? ORDER BY number DESC LIMIT ?",
 }
-
-CHANGED = (
-    "rounds",
-    "first",
-    "live",
-    "last",
-    "played",
-    "told",
-    "losses",
-    "late",
-    "due",
-    "settled_order",
-    "settled_at",
-    "total",
-    "stand_in",
-    "learnt",
-)
-"""Columns of a block that change."""
-
-_changed = attrgetter(*CHANGED)
 
 CHUNK = 400
 """Keys in one query."""
@@ -172,6 +151,8 @@ class Transaction(ABC):
     """The blocks of the rounds that it was begun with, by number."""
     told_losses: dict[tuple[int, int], Loss]
     """The losses of these rounds that are stored, by block and round."""
+    _stored: dict[int, Block]
+    """Blocks as they were read, by number."""
 
     @abstractmethod
     def fetch_each(self, queries: Sequence[tuple[str, Sequence[Any]]]) -> list[list[tuple[Any, ...]]]:
@@ -204,6 +185,7 @@ class Transaction(ABC):
         self.head = row_of(Head, heads[0])
         self.told_blocks = {values[0]: row_of(Block, values) for found in others[:parts] for values in found}
         self.told_losses = {values[:2]: row_of(Loss, values) for found in others[parts:] for values in found}
+        self._stored = dict(self.told_blocks)
 
     def read_game(self) -> Game:
         """The game's own row."""
@@ -222,7 +204,9 @@ class Transaction(ABC):
     def blocks(self, query: str, *values: float | str) -> list[Block]:
         """Blocks by one of the named queries."""
         rest = BLOCKS[query].format(**self.words)
-        return [row_of(Block, found) for found in self.fetch(select(Block) + rest, self.game, *values)]
+        found = [row_of(Block, row) for row in self.fetch(select(Block) + rest, self.game, *values)]
+        self._stored |= {block.number: block for block in found}
+        return found
 
     def losses(self, first: int, last: int) -> list[Loss]:
         """The losses of blocks from `first` to `last`, in order."""
@@ -276,11 +260,16 @@ class Transaction(ABC):
         return int(found[0][0]) if found else 0
 
     def save(self, head: Head, state: str | None, events: Events) -> None:
-        """Write the head, the state where it was changed, and what was added and changed besides."""
+        """Write the head, the state where it was changed, and what was added and changed besides.
+
+        Rows are changed in the columns that differ: a server reads and plans all that it is sent, each time.
+        """
         game = self.game
-        if events.changed:  # first: a conversation that ends makes room for the next one with its key
-            sets = ", ".join(f"{name} = ?" for name in CHANGED)
-            rows = [(*_changed(b), game, b.number) for b in events.changed.values()]
+        pairs = [(block, self._stored[block.number]) for block in events.changed.values()]
+        differ = [i for i in range(len(Block._fields)) if any(new[i] != old[i] for new, old in pairs)]
+        if differ:  # first: a conversation that ends makes room for the next one with its key
+            sets = ", ".join(f"{Block._fields[i]} = ?" for i in differ)
+            rows = [(*(block[i] for i in differ), game, block.number) for block, _ in pairs]
             self.write(f"UPDATE holdfast_blocks SET {sets} WHERE game = ? AND number = ?", rows)
         if events.begun:
             self.write(insert(Block), [(game, *b) for b in events.begun.values()])
@@ -309,7 +298,7 @@ class Transaction(ABC):
             row = (head.state_version, state, game)
             self.write("UPDATE holdfast_states SET version = ?, data = ? WHERE game = ?", [row])
         new = {name: value for name, value, old in zip(Head._fields, head, self.head, strict=True) if value != old}
-        sets = ", ".join(f"{name} = ?" for name in new)  # a server reads and plans what it is sent, each time
+        sets = ", ".join(f"{name} = ?" for name in new)
         self.write(f"UPDATE holdfast_heads SET {sets} WHERE game = ?", [(*new.values(), game)])
 
 
