@@ -222,6 +222,7 @@ def test_a_proxy_may_have_it_under_a_path(tmp_path):
             for place in places:
                 if "events" not in place and "/change" not in place and "out" not in place:
                     assert web("GET", place).status == 200, place
+        assert web("GET", "/tools/holdfast").status == 200
         entered = web("POST", "/tools/holdfast/login", f"token={token}".encode(), content_type=form)
         assert entered.headers["location"] == "/tools/holdfast/"
         assert "Path=/tools/holdfast;" in entered.headers["set-cookie"]

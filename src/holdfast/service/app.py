@@ -246,7 +246,7 @@ class RawPaths:
         if scope["type"] == "http":
             raw = scope.get("raw_path") or scope["path"].encode()
             path = raw.partition(b"?")[0].decode("latin-1")
-            scope["path"] = path.removeprefix(self._root) if path.startswith(f"{self._root}/") else path
+            scope["path"] = path[len(self._root) :] or "/" if f"{path}/".startswith(f"{self._root}/") else path
         await self._app(scope, receive, send)
 
 
