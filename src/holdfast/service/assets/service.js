@@ -45,7 +45,7 @@
     }
     if (made) made.destroy();
     const options = {
-      ...size(place), axes: axes(label),
+      ...size(place), axes: axes(label), padding: [null, 30, null, null], // half of the last number below
       scales: { x: { time: false }, y: range ? { range } : {} },
       series: [{ label: "round", value: (_, value) => short(value) }, ...series],
       legend: { live: true, markers: { dash: (chart, i) => (chart.series[i].dash ? "dashed" : "solid") } }, cursor: { points: { size: 6 } },
