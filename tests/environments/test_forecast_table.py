@@ -56,7 +56,7 @@ def test_simulations_play_as_players_that_are_asked_with_them(policy, closing, s
 
 @pytest.mark.plain
 def test_a_table_without_either_is_the_plain_table():
-    policy = hf.Threshold(K, switching_cost=30.0, **UNITS)
+    policy = hf.RandomWalkPerturbation(K, **UNITS)
     plain = hf.simulate(policy, world().table, switching_cost=30.0, replications=1, progress=False)
     known = hf.simulate(policy, world(), switching_cost=30.0, replications=1, progress=False)
     assert known.frame.equals(plain.frame)

@@ -8,18 +8,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+from every_policy import EVERY
 
 import holdfast as hf
-from holdfast.paths import FixedArm, Path, PathKernels, Smoothed, WorkFunction, default_paths
+from holdfast.paths import FixedArm, Path, PathKernels, WorkFunction, default_paths
 from holdfast.policies import make_policy
 
 NAMES = ["north", "south", "east"]
-TABLE = [[0, 1, 2], [1, 0, 1.5], [2, 1.5, 0]]
-POLICIES = {
+OWN_PATHS = [FixedArm(0), FixedArm(1), *map(WorkFunction, (1, 2, 3))]
+POLICIES = {  # with paths and sizes that other tests have too: each mixture is compiled for itself, for seconds
     "one cost": hf.AdaptiveHedgeSwitch(3, switching_cost=0.4),
     "period": hf.AdaptiveHedgeSwitch(3, switching_cost=0.4, period=(4, 6), stale=2),
-    "pairs": hf.AdaptiveHedgeSwitch(3, switching_cost=TABLE),
-    "own paths": hf.AdaptiveHedgeSwitch(3, switching_cost=0.4, paths=[WorkFunction(2), FixedArm(1), Smoothed(0.5)]),
+    "pairs": EVERY["hedge-switch, pairs"].policy,
+    "own paths": hf.AdaptiveHedgeSwitch(3, switching_cost=0.4, paths=OWN_PATHS),
     "announced": hf.AdaptiveHedgeSwitch(3, switching_cost="announced"),
     "names and units": hf.AdaptiveHedgeSwitch(arms=NAMES, switching_cost=40.0, units=(-50.0, 50.0)),
 }
@@ -123,9 +124,9 @@ def test_a_player_plays_as_the_simulation_does(name: str) -> None:
 def test_losses_of_stochastic_environments_do_not_depend_on_the_policy() -> None:
     """Two policies that see all see the same: staying with an arm loses what the twin under another name loses."""
     policies = {
-        name: hf.AdaptiveHedgeSwitch(3, switching_cost=0.4, paths=[FixedArm(arm)]) for name, arm in (("a", 0), ("b", 2))
+        name: hf.AdaptiveHedgeSwitch(3, switching_cost=0.4, paths=[FixedArm(first), FixedArm(second)])
+        for name, first, second in (("a", 0, 0), ("b", 2, 2), ("c", 0, 2))
     }
-    policies["c"] = hf.AdaptiveHedgeSwitch(3, switching_cost=0.4, paths=[FixedArm(0), FixedArm(2)])
     result = hf.simulate(
         policies, hf.Bernoulli([0.3, 0.5, 0.7]), horizon=400, switching_cost=0.4, replications=4, progress=False
     )

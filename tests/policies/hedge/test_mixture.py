@@ -58,7 +58,7 @@ KINDS = ["hunt", "hunt half", "alternate", "rotate", "rotate slowly", "coins", "
 @pytest.mark.parametrize("lam", [0.0, 0.35, 10.0])
 def test_weights_and_rate_to_fifty_digits(lam: float) -> None:
     for kind in ("rotate", "coins", "rare"):
-        policy = hf.AdaptiveHedgeSwitch(4, switching_cost=lam, period=5, forecast_rounds=0)
+        policy = hf.AdaptiveHedgeSwitch(4, switching_cost=lam, period=(4, 6))
         game = list(rounds_of(policy, hostile(kind, 4, 1), 150))
         exact = naive.mix([at for _, at, _, _ in game], [row.tolist() for _, _, row, _ in game], lam, lam, lam)
         for (P, _, _, certificate), (P_exact, _, delta, _, _) in zip(game, exact, strict=True):
