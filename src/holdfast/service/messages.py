@@ -126,6 +126,8 @@ class GameLine(Struct):
     name: str
     label: str = ""
     arm: Arm | None = None
+    conversations: int = 0
+    """Those that go on, each with an arm of its own."""
     since: float | None = None
     """Or earlier, where each of the last 50 blocks had this arm."""
     rounds: int = 0
@@ -187,6 +189,7 @@ class Decided(Struct):
 
     decisions: list[DecisionView]
     hold: int
+    """Rounds for which the arm is certain to stay; 0 for a conversation, which stays until it ends."""
     why: str
 
 
@@ -258,6 +261,8 @@ class Hold(Struct):
     hold: int
     block: int
     probability: float | None
+    conversations: int
+    """Those that go on, each with an arm of its own."""
     why: str
 
 

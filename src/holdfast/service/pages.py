@@ -174,7 +174,7 @@ def _row(line: GameLine, now: float, home: str) -> list[str]:
     counts = (number(line.rounds), number(line.switches), _cost(line.cost), today, number(line.out))
     return [
         joined(link, label, *warnings),
-        _shown(line.arm),
+        counted(line.conversations, "conversation") if line.arm is None and line.conversations else _shown(line.arm),
         _moment(line.since, now),
         *counts,
         number(line.missing),
@@ -227,9 +227,11 @@ def _settings(view: GameView) -> str:
 
 
 def _standing(view: GameView, board: dict[str, Any], line: GameLine, events: str) -> Html:
+    held = {"arm held": _shown(view.arm), "certain for": counted(view.hold, "round")}
+    talks = {"conversations open": number(board["conversations"])}
     figures = {
-        "arm held": _shown(view.arm),
-        "certain for": counted(view.hold, "round"),
+        **(held if view.arm is not None or not board["conversations"] else {}),
+        **(talks if board["conversations"] else {}),
         "rounds": number(board["rounds"]),
         "switches": number(board["switches"]),
         "cost": _cost(board["cost"]),

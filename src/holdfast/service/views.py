@@ -13,6 +13,7 @@ from holdfast.decisions.models import Ask, Block, Head
 from holdfast.decisions.router import certificate_of, paused, pinned, probabilities_of
 from holdfast.decisions.setup import Setup
 from holdfast.decisions.stores.sql import Transaction, select
+from holdfast.decisions.why import why
 from holdfast.errors import OutOfTurn
 from holdfast.number_format import number
 from holdfast.players.document import described
@@ -79,23 +80,6 @@ def _arm(head: Head, setup: Setup) -> int | str | None:
     return None if head.arm < 0 else setup.name_of(head.arm)
 
 
-def why(head: Head, setup: Setup, now: float = -math.inf) -> str:
-    """Why this arm now, and until when; by the latest time that was seen."""
-    now = max(head.clock, now)
-    if head.arm < 0:
-        return "No decision was asked for yet: the first one begins the first block."
-    if setup.pin is not None and setup.pin[1] > now:
-        return f"An operator has pinned {setup.names[setup.pin[0]]}: it is handed out, and not learnt from."
-    name, left, n = setup.name_of(head.arm), head.rounds - head.handed, len(setup.active)
-    drawn = f"Block {number(head.current)} drew {name} with probability {head.probability:.3g} among {n} arms"
-    if left == 0:
-        return f"{drawn}; all its rounds are handed out, so the next decision begins a new block."
-    if any(arm == head.arm and until > now for arm, until in setup.paused):
-        return f"{drawn}; it is paused, so the most likely other arm is handed out meanwhile."
-    rounds = "1 round" if left == 1 else f"{number(left)} rounds"
-    return f"{drawn}; it is certain to stay for {rounds} more, then a new block is drawn."
-
-
 def hold(transaction: Transaction, setup: Setup, now: float) -> Hold:
     """The arm held, and for how long."""
     head = transaction.head
@@ -105,7 +89,8 @@ def hold(transaction: Transaction, setup: Setup, now: float) -> Hold:
         hold=head.rounds - head.handed,
         block=head.current,
         probability=head.probability if begun else None,
-        why=why(head, setup, now),
+        conversations=transaction.live(),
+        why=why(transaction, setup, now),
     )
 
 
@@ -119,6 +104,7 @@ def standing(transaction: Transaction, setup: Setup, now: float) -> dict[str, An
         "arm": held.arm,
         "hold": held.hold,
         "block": held.block,
+        "conversations": held.conversations,
         "why": held.why,
         "paused": _paused(transaction, setup, now),
         "pinned": pinned(transaction, setup, now),
@@ -160,6 +146,7 @@ def game_line(transaction: Transaction, setup: Setup, now: float) -> GameLine:
         name=setup.game.name,
         label=setup.policy.label,
         arm=_arm(head, setup),
+        conversations=totals.conversations,
         since=since,
         rounds=totals.rounds,
         switches=totals.switches,
@@ -220,9 +207,10 @@ def dashboard(course: Course, transaction: Transaction, setup: Setup, now: float
     return {
         "revision": head.revision,
         "now": max(head.clock, now),
-        "why": why(head, setup, now),
+        "why": why(transaction, setup, now),
         "arm": _arm(head, setup),
         "hold": head.rounds - head.handed,
+        "conversations": totals.conversations,
         "rounds": totals.rounds,
         "told": totals.told,
         "out": totals.out,

@@ -224,6 +224,11 @@ class Transaction(ABC):
         rest = BLOCKS[query].format(**self.words)
         return [row_of(Block, found) for found in self.fetch(select(Block) + rest, self.game, *values)]
 
+    def live(self) -> int:
+        """How many conversations go on."""
+        where = f"{self.words['idle']} WHERE game = ? AND live = 1"
+        return int(self.fetch(f"SELECT COUNT(*) FROM holdfast_blocks {where}", self.game)[0][0])
+
     def losses(self, first: int, last: int) -> list[Loss]:
         """The losses of blocks from `first` to `last`, in order."""
         return self._between(Loss, first, last)
