@@ -89,7 +89,7 @@ def requests_for(web, path):
 @pytest.mark.parametrize("open_game", [hf.open, holdfast_client.open])
 @pytest.mark.parametrize("token", ["hf_1_se cret", "hf_1_secret\nx: y", "hf_1_secrét", "", 7])
 def test_a_token_that_is_none_is_refused_and_not_shown(open_game, token):
-    with pytest.raises(ValueError, match="^token must be what `holdfast token make` printed") as refused:
+    with pytest.raises(ValueError, match=r"^token must be what `holdfast token make` printed") as refused:
         open_game("http://127.0.0.1:1", "x", token=token)
     assert "cr" not in str(refused.value)
     assert "http" not in str(refused.value)

@@ -136,7 +136,7 @@ class GameLine(Struct):
     missing: int = 0
     cost: float = 0.0
     today: float | None = None
-    """Cost of the blocks begun since midnight UTC; null where they are too many to add up."""
+    """Of `cost`, that of the blocks begun since midnight UTC; null where they are too many to add up."""
     last_loss: float | None = None
     warnings: list[str] = []
 

@@ -11,7 +11,7 @@ from typing import Any
 from holdfast.decisions.history import Totals, changes_of, totals_of
 from holdfast.decisions.models import Ask, Block, Head
 from holdfast.decisions.router import certificate_of, paused, pinned, probabilities_of
-from holdfast.decisions.setup import Setup
+from holdfast.decisions.setup import Setup, players_of
 from holdfast.decisions.stores.sql import Transaction, select
 from holdfast.decisions.why import why
 from holdfast.errors import OutOfTurn
@@ -160,7 +160,10 @@ def game_line(transaction: Transaction, setup: Setup, now: float) -> GameLine:
 
 
 def cost_since(transaction: Transaction, moment: float, price: float) -> float | None:
-    """What the blocks begun since a moment have cost, `price` a switch; None where there are too many of them."""
+    """What the blocks begun since a moment have cost, `price` a switch; None where there are too many of them.
+
+    As in `Totals.cost`, what stood for a missing loss counts too.
+    """
     head = transaction.head
     before, last = head.removed, head.block
     while before < last:  # the last block that began before it
@@ -172,12 +175,19 @@ def cost_since(transaction: Transaction, moment: float, price: float) -> float |
             last = middle
     if head.block - before > MOST_TODAY:
         return None
-    where = "SELECT arm, total FROM holdfast_blocks WHERE game = ? AND number >= ? ORDER BY number"
-    rows = transaction.fetch(where, transaction.game, before)
-    since = rows[1:] if before > head.removed else rows
-    switches = sum(one[0] != other[0] for one, other in pairwise(rows)) + (since is rows and bool(rows))
+    wanted = (*Block._fields[:4], "played", "total", "COALESCE(stand_in, 0.0) * (rounds - told)")
+    query = f"SELECT {', '.join(wanted)} FROM holdfast_blocks WHERE game = ? AND number >= ? ORDER BY number"
+    last_arm, switches, costs = -1, 0, []
+    for *some, played, total, stood_in in transaction.fetch(query, transaction.game, before):
+        block = Block(*some, 0.0, 0.0, None, 0, "", played=played)
+        handed = head.handed if block.number == head.current else block.rounds
+        by = [arm for arm, _ in players_of(block, handed)] if played else [block.arm] * min(handed, 1)
+        if block.number > before or before == head.removed:
+            costs += [] if total is None else [total, stood_in]
+            switches += 0 if block.key is not None else sum(a != b for a, b in pairwise([last_arm, *by]))
+        last_arm = by[-1] if by and block.key is None else last_arm  # conversations pay for no switch
     unsettled = [part for block in transaction.blocks("open") if block.number > before for part in block.losses]
-    return math.fsum([*(total for _, total in since if total is not None), *unsettled, price * switches])
+    return math.fsum([*costs, *unsettled, price * switches])
 
 
 def _warnings(now: float, totals: Totals, losses: list[float], last: float | None) -> list[str]:
