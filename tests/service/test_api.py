@@ -71,7 +71,7 @@ def test_decisions_and_their_losses(web, game):
 def test_a_loss_that_comes_too_late_is_gone(web):
     game = "/v1/games/late"
     web("PUT", game, {**GAME, "patience": 2})
-    (first,) = ask(web, game)
+    first, _ = ask(web, game, 2)
     ask(web, game, 20)
     problem(web("PUT", f"{game}/decisions/{first['id']}/loss", {"loss": 0.5}), 410, hf.TooLate)
 

@@ -67,8 +67,10 @@ class Changes(GameSettings, kw_only=True):
     """Settings that a game is to go on with; or one arm that is paused, resumed or pinned, or the pin is taken back."""
 
     switching_cost: Number = None
-    add: Arms = ()
-    retire: Arms = ()
+    add_arms: Arms = ()
+    retire_arms: Arms = ()
+    add: Annotated[Arms, Meta(description="As add_arms.")] = ()
+    retire: Annotated[Arms, Meta(description="As retire_arms.")] = ()
     pause: OneArm = None
     resume: OneArm = None
     pin: OneArm = None

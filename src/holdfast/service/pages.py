@@ -36,7 +36,7 @@ from holdfast.service.api import change_game, changes_on_page, compared, replaye
 from holdfast.service.course import Lines
 from holdfast.service.messages import Changes, ChangeView, GameLine, GameView
 from holdfast.service.operations import NAME, Operation, segment
-from holdfast.service.problems import Refused, status_of
+from holdfast.service.problems import Refused, status_of, words_of
 
 if TYPE_CHECKING:
     from holdfast.service.app import Service
@@ -654,7 +654,7 @@ def error_page(root: str, error: HoldfastError) -> Response:
         return RedirectResponse(f"{root}/login", 303)
     title = HTTPStatus(status).phrase
     back = element("p", element("a", "All games", href=f"{root}/"))
-    return page(root, title, element("h1", title), element("p", str(error)), back, status=status)
+    return page(root, title, element("h1", title), element("p", words_of(error)), back, status=status)
 
 
 async def asset(service: Service, request: Request, client: Client) -> Response:
