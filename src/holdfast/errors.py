@@ -107,7 +107,7 @@ class AlreadyTold(DecisionError, ValueError):
 
 
 class TooLate(DecisionError, ValueError):
-    """The decision's block was settled without it at the time `settled`; the loss is kept on record."""
+    """The decision's block was settled without it; `settled` is when, and the loss is kept on record."""
 
     made_of = ("id", "loss", "settled", "reason")
 
@@ -127,7 +127,7 @@ class Forgotten(DecisionError, LookupError):
 
 
 class SomeRefused(HoldfastError):
-    """Some losses of one call were refused (`refused`, one error for each); the others are recorded."""
+    """Some losses of one call were refused; `refused` has an error for each, and the others are recorded."""
 
     made_of = ("told", "refused")
 

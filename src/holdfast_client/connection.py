@@ -10,6 +10,7 @@ import asyncio
 import http.client
 import json
 import os
+import re
 import ssl
 import time
 import weakref
@@ -28,6 +29,17 @@ AGAIN = (429, 502, 503, 504)
 """Answers after which the same request is made again."""
 WAIT, LONGEST_WAIT = 0.05, 1.0
 """Seconds before the second attempt; twice as many before each further one, up to so many."""
+
+
+TOKEN = "must be what `holdfast token make` printed: letters, digits, - and _"
+
+
+def checked_token(token: object) -> str:
+    """A token without the white space around it, such as the end of a file's line. An error never shows it."""
+    text = token.strip() if isinstance(token, str) else ""
+    if not re.fullmatch(r"[\w-]+", text, re.ASCII):
+        raise ValueError(f"token {TOKEN}; what was given is not shown")
+    return text
 
 
 class Problem(Exception):
@@ -59,7 +71,7 @@ class Server:
     url
         ``http://host:port`` or ``https://…``, with a path where a proxy has one.
     token
-        What `holdfast token make` printed.
+        What `holdfast token make` printed; white space around it does not matter.
     retry
         Seconds during which a request is tried again.
     timeout
@@ -83,7 +95,7 @@ class Server:
         self.url = f"{parts.scheme}://{parts.netloc}{self._path}"
         self._headers = {"content-type": "application/json", "accept": "application/json"}
         if token is not None:
-            self._headers["authorization"] = f"Bearer {token}"
+            self._headers["authorization"] = f"Bearer {checked_token(token)}"
         self._retry, self._timeout = retry, timeout
         self._begin()
 

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import groupby, pairwise, product
+from itertools import accumulate, groupby, pairwise, product
 from types import SimpleNamespace as Row
 from typing import Any
 
@@ -399,9 +399,16 @@ class Checker:
         return found
 
     def _hand_out(self, step: Step, begun: list[Seen]) -> tuple[dict[int, int], dict[int, tuple[float, int]]]:
-        """Rounds asked when each block began, and when and at how many rounds a block's last was handed out."""
+        """Rounds asked before the call that began each block; and for the call that handed out a block's last round,
+        when that was, and the rounds asked after it.
+        """
         at_begin, ended = {}, {}
-        for row in step.get("asks", "INSERT"):  # in the order in which they were handed out
+        asks = step.get("asks", "INSERT")  # in the order in which they were handed out
+        before, after = {}, {}
+        for row, asked in zip(asks, accumulate((row.rounds for row in asks), initial=self.asked), strict=False):
+            before.setdefault(row.request, asked)
+            after[row.request] = asked + row.rounds
+        for row in asks:
             block = self.blocks[row.block]
             must(row.first == block.handed, f"round {row.first} of block {row.block} was handed out out of turn")
             must(row.at >= self.clock, "time ran back")
@@ -413,7 +420,7 @@ class Checker:
                 )
                 self.current = row.block
             if row.first == 0:
-                at_begin[row.block] = self.asked
+                at_begin[row.block] = before[row.request]
             block.handed += row.rounds
             block.rounds = block.handed if block.key is not None else block.rounds
             must(block.handed <= block.rounds, f"block {row.block} has more rounds than it should")
@@ -421,7 +428,7 @@ class Checker:
             self.asks[row.block, row.first] = row
             self._check_players(block, row, bool(step.get("games", "UPDATE")))
             if block.handed == block.rounds and block.key is None:
-                ended[row.block] = (row.at, self.asked)
+                ended[row.block] = (row.at, after[row.request])
         must(set(at_begin) == {block.number for block in begun}, "a block began and nothing of it was handed out")
         return at_begin, ended
 

@@ -166,7 +166,8 @@ class Model:
         self, n: int, available: set[int] | None = None, key: str | None = None, rule: int = 0
     ) -> list[tuple[int, int, int]]:
         """Arm, block and round of each decision."""
-        given = []
+        given: list[tuple[int, int, int]] = []
+        whole: list[ModelBlock] = []
         down = {arm for arm, until in self.paused.items() if until > self.seen}
         down |= set() if available is None else set(range(self.policy.n_arms)) - available
         if len(down) == self.policy.n_arms:
@@ -186,8 +187,6 @@ class Model:
             if self.current is None or self.current.handed == self.current.rounds:
                 if self.policy.waits_for_losses and self.current is not None and not self.current.settled:
                     break
-                if not self.auto:
-                    self._settle_due()
                 self.current = self._begin(rule)
                 self.current.began = self.asked
                 self.blocks.append(self.current)
@@ -200,7 +199,9 @@ class Model:
             block.handed += 1
             self.asked += 1
             if block.handed == block.rounds:
-                self._set_due(block)
+                whole.append(block)
+        for block in whole:  # patience begins when the call is done
+            self._set_due(block)
         return given
 
     def _set_due(self, block: ModelBlock) -> None:

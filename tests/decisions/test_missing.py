@@ -105,7 +105,8 @@ def test_patience_follows_the_lateness_seen(place):
     """Three times the mean lateness, 50 rounds at least; a patience that is too short corrects itself."""
     router = place.open(policy=hf.Exp3(2), seed=1)
     lost = router.ask()
-    router.ask(100)
+    for _ in range(100):
+        router.ask()
     assert router.settle() == 0  # no loss has come: nothing is known of lateness
     router.tell(router.ask().id, 0.5)
     assert router.settle() == 51 + 1
@@ -122,6 +123,19 @@ def test_patience_follows_the_lateness_seen(place):
     for _ in range(50):
         waiting.tell(waiting.ask().id, 0.5)
     assert (waiting.settle(), waiting.history.totals.overdue) == (1, 0)
+
+
+def test_rounds_of_one_call_do_not_run_out_each_others_patience(place):
+    router = place.open(policy=hf.Exp3(2), seed=1, patience=50)
+    assert len(router.tell([(d.id, 0.5) for d in router.ask(200)])) == 200
+    lost = router.ask(200)
+    for _ in range(49):
+        router.ask()
+    assert router.settle() == 0
+    router.ask()
+    assert router.settle() == 200
+    with pytest.raises(hf.TooLate):
+        router.tell(lost[-1].id, 0.5)
 
 
 def test_the_log_of_a_game_with_outages_and_pins_is_one_that_replay_reads(place):

@@ -71,7 +71,7 @@ def test_decisions_and_their_losses(web, game):
 def test_a_loss_that_comes_too_late_is_gone(web):
     game = "/v1/games/late"
     web("PUT", game, {**GAME, "patience": 2})
-    (first,) = ask(web, game)
+    first, _ = ask(web, game, 2)
     ask(web, game, 20)
     problem(web("PUT", f"{game}/decisions/{first['id']}/loss", {"loss": 0.5}), 410, hf.TooLate)
 
@@ -149,7 +149,17 @@ def test_conversations_and_arms_that_are_available(web, game):
     def one(**body):
         return web("POST", f"{game}/decisions", body).json["decisions"][0]
 
-    first = one(key="visitor 7")
+    talk = web("POST", f"{game}/decisions", {"key": "visitor 7"}).json
+    first = talk["decisions"][0]
+    assert talk["why"] == f"Conversation visitor 7 drew {first['arm']} with probability 0.333; it stays with " + (
+        f"{first['arm']} until it ends."
+    )
+    held = web("GET", f"{game}/hold").json
+    assert (held["arm"], held["conversations"]) == (None, 1)
+    assert held["why"].startswith("1 conversation drawn, 1 open; the next one draws ")
+    page = web("GET", f"/games/{game.rpartition('/')[2]}").body.decode()
+    assert "conversations open" in page
+    assert "arm held" not in page
     assert {one(key="visitor 7")["block"] for _ in range(5)} == {first["block"]}
     assert web("POST", f"{game}/keys/visitor%207/end").json == {"ended": True}
     assert web("POST", f"{game}/keys/visitor%207/end").json == {"ended": False}

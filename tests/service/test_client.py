@@ -12,6 +12,7 @@ from service import GAME, InThread, free_port
 
 import holdfast as hf
 import holdfast_client
+from holdfast_client.connection import checked_token
 
 ROOT = Path(__file__).parents[2]
 LONG = {
@@ -83,6 +84,19 @@ def requests_for(web, path):
     text = web("GET", "/metrics").body.decode()
     lines = [line for line in text.splitlines() if f'route="{path}"' in line and "seconds_count" in line]
     return sum(float(line.rsplit(" ", 1)[1]) for line in lines)
+
+
+@pytest.mark.parametrize("open_game", [hf.open, holdfast_client.open])
+@pytest.mark.parametrize("token", ["hf_1_se cret", "hf_1_secret\nx: y", "hf_1_secrét", "", 7])
+def test_a_token_that_is_none_is_refused_and_not_shown(open_game, token):
+    with pytest.raises(ValueError, match=r"^token must be what `holdfast token make` printed") as refused:
+        open_game("http://127.0.0.1:1", "x", token=token)
+    assert "cr" not in str(refused.value)
+    assert "http" not in str(refused.value)
+
+
+def test_white_space_around_a_token_does_not_matter():
+    assert checked_token(" hf_94868fd4_hzVm-x\n") == "hf_94868fd4_hzVm-x"
 
 
 def test_decisions_of_a_block_are_handed_out_without_requests(tmp_path):

@@ -3,10 +3,10 @@
 * A decision is one round of a block. `ask` hands out the rounds of the current block. When all are handed out, the next
   block begins with what is known then, unless the policy waits for losses.
 * `tell` records the loss of a round once. A block is settled, and observed by the policy, when all its losses are in;
-  or, with a patience, when that has run out since its last round was handed out: then with what stands for the missing
-  losses.
-* Blocks that are due are settled before anything else happens, in the order in which they became due. Time never runs
-  back: it is the latest that an ask saw, or whatever settled a block.
+  or, with a patience, when that has run out since the call that handed out its last round: then with what stands for
+  the missing losses. Rounds of one call do not run out each other's patience.
+* Blocks that are due are settled before anything else happens in a call, in the order in which they became due. Time
+  never runs back: it is the latest that an ask saw, or whatever settled a block.
 
 So a game is a function of its seed and of the order of asks and tells (and of their times, where patience is a time),
 whoever makes them. Each rule takes a `View`, changes its head and state, adds to its events, and returns an answer. A
@@ -193,7 +193,7 @@ def ask(
     settle_due(view, clock, n)
     if head.next_idle is not None:
         _end_idle(view, clock)
-    call = Handing(clock, request, announced.get("switching_cost"), down, ruled)
+    call = Handing(clock, request, announced.get("switching_cost"), down, ruled, head.asked + n)
     if forecast is not None and not setup.sees_all:
         left_out = f"must be left out: {setup.policy.label} does not see the losses of all arms"
         return InvalidParameter("forecast", left_out, forecast)
@@ -209,8 +209,6 @@ def ask(
         elif setup.policy.waits_for_losses and _is_open(view, head.current):
             break
         else:
-            if not setup.follows_lateness:  # rounds of this call can have no losses yet
-                settle_due(view, clock)
             if setup.sees_all:
                 try:
                     look_ahead(setup, view.state().learner, forecast, down)
@@ -236,13 +234,11 @@ def asked_before(view: View, request: str) -> list[Decision]:
 
 
 def _begin(view: View, n: int, call: Handing, announced: tuple[float, tuple[float, float]]) -> list[Block]:
-    """New blocks with `n` rounds together, or fewer where another one must be settled before the next begins."""
+    """New blocks with `n` rounds together; or one, where the next one depends on it or may be the rule's."""
     setup, head, (value, bounds) = view.setup, view.head, announced
     if setup.settings.holdback and (held := _held_back(view, call)) is not None:
         return [held]
     left = 1.0 if setup.policy.waits_for_losses or setup.settings.holdback else float(n)
-    if setup.has_patience and not setup.follows_lateness:
-        left = max(min(left, setup.settings.until_due(head)), 1.0)
     drawn = view.state().learner.begin_some(value, left).tolist()
     bound = None if bounds == setup.bounds else bounds[1]
     blocks, first = [], head.asked
@@ -308,6 +304,9 @@ class Handing(NamedTuple):
     """Arms that are not available."""
     rule: int | None
     """The arm that the operator's rule would choose."""
+    asked: int
+    """Rounds handed out in all when the call is done: from there patience is counted, since none of its rounds can have
+    a loss before."""
 
 
 def _hand_out(view: View, n: int, call: Handing) -> list[Decision]:
@@ -323,7 +322,7 @@ def _hand_out(view: View, n: int, call: Handing) -> list[Decision]:
     asked, next_due = head.asked + len(rounds), head.next_due
     view.events.asks.append(Ask(number, rounds.start, len(rounds), call.clock, call.request))
     if setup.has_patience and rounds.stop == head.rounds:
-        due = setup.settings.due(call.clock, asked)
+        due = setup.settings.due(call.clock, call.asked)
         if due is not None:
             view.change(view.block(number)._replace(due=due))
             next_due = due if next_due is None else min(due, next_due)

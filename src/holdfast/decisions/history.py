@@ -85,6 +85,8 @@ class Totals:
     switching: float
     cost: float
     arms: tuple[ArmTotals, ...]
+    conversations: int = 0
+    """Conversations that go on."""
 
 
 class History:
@@ -369,6 +371,7 @@ def totals_of(transaction: Transaction, setup: Setup) -> Totals:
         switching=math.fsum(head.paid),
         cost=math.fsum([*pieces, *stood_in, *head.paid]),
         arms=tuple(_arm_totals(setup, arm, sums[arm], by_arm[arm]) for arm in by_arm),
+        conversations=sum(block.live for block in unsettled),
     )
 
 

@@ -63,10 +63,10 @@ def open(
     seed
         Of a game that begins: as in `Policy.player`.
     patience
-        How long to wait for losses after the last round of a block was handed out: a timedelta, so many further
-        rounds, ``"auto"`` (the default: three times as many rounds as losses are late on average or as are asked for
-        at once, 50 at least) or ``"forever"``. Policies that wait for their losses take a timedelta; else they wait for
-        ever.
+        How long to wait for losses after the call that handed out the last round of a block: a timedelta, so many
+        further rounds, ``"auto"`` (the default: three times as many rounds as losses are late on average or as are
+        asked for at once, 50 at least) or ``"forever"``. Policies that wait for their losses take a timedelta; else
+        they wait for ever.
     missing
         What stands for a loss that did not come in time: ``"mean"`` (the default: of the block's losses; where there
         are none, of the arm's so far, else the middle of the range), a fixed loss, or ``"drop"`` (the rounds are

@@ -19,7 +19,7 @@ from holdfast.decisions.core import Answers, ask, end, expire, observe, tell
 from holdfast.decisions.errors_json import error_from_json
 from holdfast.decisions.executor import Call, Executor
 from holdfast.decisions.history import ArmTotals, History, Totals, frame_of
-from holdfast.decisions.ids import RULE, UNRECORDED, checked_name
+from holdfast.decisions.ids import RULE, UNRECORDED
 from holdfast.decisions.models import Block, Decision, Head, Receipt
 from holdfast.decisions.outcomes import AllLosses, Outcome, tell_outcomes
 from holdfast.decisions.router import Router
@@ -41,6 +41,7 @@ from holdfast.policies.registry import make_policy
 from holdfast.scales import Scale
 from holdfast.statistics import checked_confidence
 from holdfast_client import Game, Problem, Server, Unreachable
+from holdfast_client.connection import TOKEN, checked_token
 
 AT_ONCE = 1000
 """Blocks, or decisions, in one answer."""
@@ -419,12 +420,11 @@ def _put_policy(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def server_at(url: str, token: str | None, retry: float, timeout: float) -> Server:
-    """The server at this address, for so many seconds of all attempts and of one; its errors show no password."""
+    """The server at this address, for so many seconds of all attempts and of one; its errors show no secret."""
+    parameter, rule = "token", TOKEN
     try:
-        return Server(url, None if token is None else checked_name("token", token), retry, timeout)
-    except ValueError as error:
-        if isinstance(error, HoldfastError):
-            raise
-        raise InvalidParameter(
-            "url", "must be the address of a server such as http://host:port", "(not shown)"
-        ) from None
+        checked = None if token is None else checked_token(token)
+        parameter, rule = "url", "must be the address of a server such as http://host:port"
+        return Server(url, checked, retry, timeout)
+    except ValueError:
+        raise InvalidParameter(parameter, rule, "(not shown)") from None

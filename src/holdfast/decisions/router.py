@@ -678,8 +678,14 @@ def probabilities_of(transaction: Transaction, setup: Setup) -> Array:
         if current[0].arm in setup.active:
             learner.block[0] = setup.active.index(current[0].arm)
         return learner.probabilities()
+    return next_probabilities(transaction, setup)
+
+
+def next_probabilities(transaction: Transaction, setup: Setup) -> Array:
+    """The distribution that the next block, or conversation, will be drawn from by what is known now."""
     if setup.policy.announces is not None:
         raise OutOfTurn(f"the probabilities of the next block depend on its {setup.policy.announces}")
+    learner = stored_state(setup, transaction).learner
     learner.begin()
     return learner.probabilities()
 

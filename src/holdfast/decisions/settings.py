@@ -108,7 +108,7 @@ class Settings:
         return settings
 
     def due(self, clock: float, asked: int) -> float | None:
-        """When a block whose last round was handed out now runs out of patience.
+        """When a block runs out of patience whose last round was handed out by the call that ends now.
 
         A patience that follows the lateness seen is added when it is looked at: `mark`.
         """
@@ -121,12 +121,6 @@ class Settings:
         if self.seconds is not None:
             return clock
         return head.asked - (max(long_wait(head), TIMES * asked) if self.rounds is None else 0.0)
-
-    def until_due(self, head: Head) -> float:
-        """Rounds after which the first block may run out of patience, where none has by now and it is given."""
-        if self.rounds is None:
-            return math.inf
-        return self.rounds if head.next_due is None else min(self.rounds, head.next_due - head.asked)
 
     def plain(self) -> dict[str, Any]:
         """As values that JSON carries."""

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from holdfast.decisions.router import Router
+from holdfast.decisions.why import why_conversations
 from holdfast.errors import printable
 
 RECENT = 60
@@ -47,8 +48,12 @@ def show_game(router: Router, console: Console) -> None:
     """Where a game stands: its current arm, its cost, its arms, its last blocks."""
     totals, policy = router.history.totals, router.policy
     holding = "nothing yet" if router.arm is None else f"{printable(router.arm)} for {router.hold} more rounds"
+    talks = router.executor.read(why_conversations)
     console.print(Text(f"{printable(router.name)}: {printable(policy.label)}, {policy.n_arms} arms", style="bold"))
-    console.print(f"holding {holding}", markup=False, highlight=False)
+    if router.arm is not None or talks is None:
+        console.print(f"holding {holding}", markup=False, highlight=False)
+    if talks is not None:
+        console.print(printable(talks), markup=False, highlight=False)
     console.print(
         f"{totals.rounds:,} rounds in {totals.blocks:,} blocks; {totals.out:,} losses open, {totals.missing:,} missing"
     )

@@ -20,11 +20,13 @@ from holdfast.decisions.core import View
 from holdfast.decisions.executor import Call
 from holdfast.decisions.history import History, Totals, changes_of, totals_of
 from holdfast.decisions.ids import checked_name
+from holdfast.decisions.models import Decision
 from holdfast.decisions.outcomes import with_refused
 from holdfast.decisions.router import FIRST, open_decisions_of
 from holdfast.decisions.settings import given_settings, written_patience, written_time
 from holdfast.decisions.setup import Setup
 from holdfast.decisions.stores.sql import Transaction
+from holdfast.decisions.why import why_block, why_conversation
 from holdfast.errors import HoldfastError, InvalidParameter
 from holdfast.policies.policy import Policy
 from holdfast.policies.registry import make_policy
@@ -197,7 +199,14 @@ async def change_game(service: Service, client: Client, name: str, body: Changes
 
     kinds = {kind: getattr(body, kind) for kind in ("pause", "resume", "pin", "unpin")}
     stands = {kind: arm for kind, arm in kinds.items() if arm is not None}
-    arms = {"switching_cost": body.switching_cost, "add_arms": body.add, "retire_arms": body.retire}
+    for short, long in (("add", "add_arms"), ("retire", "retire_arms")):
+        if getattr(body, short) and getattr(body, long):
+            raise InvalidParameter(short, f"is another name of {long}: give one of them", getattr(body, short))
+    arms = {
+        "switching_cost": body.switching_cost,
+        "add_arms": body.add_arms or body.add,
+        "retire_arms": body.retire_arms or body.retire,
+    }
     settings = _settings(body)
     others = [what for what, value in {**arms, **settings}.items() if value not in (None, (), [])]
     others += [] if body.wanted is None else ["wanted"]
@@ -249,14 +258,24 @@ async def delete_game(service: Service, request: Request, client: Client) -> Res
 # ---- decisions and losses
 
 
-def _asking(call: Call) -> Call:
+def _asking(call: Call, key: str | None) -> Call:
     """An ask that also says how things stand after it."""
 
     def rule(view: View, again: bool) -> Any:
         given = call.rule(view, again)
-        return given if isinstance(given, HoldfastError) else (given, view.head, view.setup)
+        if isinstance(given, HoldfastError):
+            return given
+        head, setup, last = view.head, view.setup, given[-1]
+        if key is not None and (block := view.block(last.block)).key is not None:  # else it is pinned
+            return Decided(_shown(given), 0, why_conversation(setup, block, last.arm))
+        current = view.block(head.current) if setup.settings.holdback and head.current else None
+        return Decided(_shown(given), head.rounds - head.handed, why_block(head, setup, current))
 
     return Call(rule)
+
+
+def _shown(decisions: list[Decision]) -> list[DecisionView]:
+    return [DecisionView(*one) for one in decisions]
 
 
 @operation(
@@ -285,10 +304,9 @@ async def post_decisions(service: Service, request: Request, client: Client) -> 
             rule=body.rule,
             forecast=_by_arm(game.router, body.forecast),
         )
-        return game.make(_asking(call))
+        return game.make(_asking(call, body.key))
 
-    given, head, setup = await service.games.with_game(name, ask)
-    return answer(Decided([DecisionView(*one) for one in given], head.rounds - head.handed, views.why(head, setup)))
+    return answer(await service.games.with_game(name, ask))
 
 
 @operation(
@@ -307,7 +325,7 @@ async def open_decisions(service: Service, request: Request, client: Client) -> 
         after = FIRST if cursor is None else setup.ids.parse(cursor)
         found = open_decisions_of(transaction, setup, after, limit + 1)
         shown, following = page_of(found, limit, lambda one: one.id)
-        return DecisionList([DecisionView(*one) for one in shown], following)
+        return DecisionList(_shown(list(shown)), following)
 
     return answer(await service.games.look(segment(request, NAME), read))
 

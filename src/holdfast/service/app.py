@@ -35,7 +35,7 @@ from holdfast.service.games import Games, only_seen
 from holdfast.service.messages import GameLine
 from holdfast.service.metrics import Metrics
 from holdfast.service.operations import Operation, segment
-from holdfast.service.problems import Refused, response_to, status_of
+from holdfast.service.problems import Refused, response_to, status_of, words_of
 from holdfast.service.tokens import TokenFile
 
 T = TypeVar("T")
@@ -133,9 +133,9 @@ class Service:
         except StoreError as error:
             if not isinstance(error, BadStore):
                 raise
-            return GameLine(name, warnings=[str(error)])
+            return GameLine(name, warnings=[words_of(error)])
         except HoldfastError as error:
-            return GameLine(name, warnings=[str(error)])
+            return GameLine(name, warnings=[words_of(error)])
 
     def _line(self, transaction: Transaction, setup: Setup) -> GameLine:
         """As it was, where nothing has changed since, but for warnings that time brings."""
@@ -168,7 +168,7 @@ class Service:
         now = time.monotonic()
         if len(self._refused) > 1000:
             self._refused.clear()
-        self._refused[name] = now, count + 1 if now - at < REFUSED_FOR else 1, str(error)
+        self._refused[name] = now, count + 1 if now - at < REFUSED_FOR else 1, words_of(error)
 
     def _with_refused(self, line: GameLine) -> GameLine:
         at, count, why = self._refused.get(line.name, (-REFUSED_FOR, 0, ""))

@@ -67,8 +67,10 @@ class Changes(GameSettings, kw_only=True):
     """Settings that a game is to go on with; or one arm that is paused, resumed or pinned, or the pin is taken back."""
 
     switching_cost: Number = None
-    add: Arms = ()
-    retire: Arms = ()
+    add_arms: Arms = ()
+    retire_arms: Arms = ()
+    add: Annotated[Arms, Meta(description="As add_arms.")] = ()
+    retire: Annotated[Arms, Meta(description="As retire_arms.")] = ()
     pause: OneArm = None
     resume: OneArm = None
     pin: OneArm = None
@@ -126,6 +128,8 @@ class GameLine(Struct):
     name: str
     label: str = ""
     arm: Arm | None = None
+    conversations: int = 0
+    """Those that go on, each with an arm of its own."""
     since: float | None = None
     """Or earlier, where each of the last 50 blocks had this arm."""
     rounds: int = 0
@@ -134,7 +138,7 @@ class GameLine(Struct):
     missing: int = 0
     cost: float = 0.0
     today: float | None = None
-    """Cost of the blocks begun since midnight UTC; null where they are too many to add up."""
+    """Of `cost`, that of the blocks begun since midnight UTC; null where they are too many to add up."""
     last_loss: float | None = None
     warnings: list[str] = []
 
@@ -187,6 +191,7 @@ class Decided(Struct):
 
     decisions: list[DecisionView]
     hold: int
+    """Rounds for which the arm is certain to stay; 0 for a conversation, which stays until it ends."""
     why: str
 
 
@@ -258,6 +263,8 @@ class Hold(Struct):
     hold: int
     block: int
     probability: float | None
+    conversations: int
+    """Those that go on, each with an arm of its own."""
     why: str
 
 

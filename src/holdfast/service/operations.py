@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_type_hints
 from urllib.parse import unquote
 
 import msgspec
@@ -13,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from holdfast.checks import whole_number
-from holdfast.errors import InvalidParameter
+from holdfast.errors import InvalidParameter, nearest
 from holdfast.service.access import Client
 from holdfast.service.problems import Refused
 
@@ -87,9 +88,20 @@ async def body_of(service: Service, request: Request, kind: type, *, may_be_empt
     try:
         return _decoder(kind).decode(data)
     except msgspec.ValidationError as error:
-        raise Refused(422, f"the body must be as /openapi.json says: {error}") from None
+        raise Refused(422, f"the body must be as /openapi.json says: {error}{known_fields(kind, str(error))}") from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise Refused(400, f"the body must be JSON: {error}") from None
+
+
+def known_fields(kind: Any, error: str) -> str:
+    """The fields that there are, where msgspec complains of another one; inside a field, where it is there."""
+    found = re.search(r"unknown field `(.*?)`(?: - at `\$\.(\w+)`)?$", error)
+    if found is None:
+        return ""
+    if found[2] is not None:
+        kind = next(one for one in get_args(get_type_hints(kind)[found[2]]) if hasattr(one, "__struct_fields__"))
+    names = kind.__struct_fields__
+    return f"; its fields are {', '.join(names)}{nearest(found[1], names)}"
 
 
 def answer(content: Any, status: int = 200) -> Response:

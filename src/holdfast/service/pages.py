@@ -36,7 +36,7 @@ from holdfast.service.api import change_game, changes_on_page, compared, replaye
 from holdfast.service.course import Lines
 from holdfast.service.messages import Changes, ChangeView, GameLine, GameView
 from holdfast.service.operations import NAME, Operation, segment
-from holdfast.service.problems import Refused, status_of
+from holdfast.service.problems import Refused, status_of, words_of
 
 if TYPE_CHECKING:
     from holdfast.service.app import Service
@@ -174,7 +174,7 @@ def _row(line: GameLine, now: float, home: str) -> list[str]:
     counts = (number(line.rounds), number(line.switches), _cost(line.cost), today, number(line.out))
     return [
         joined(link, label, *warnings),
-        _shown(line.arm),
+        counted(line.conversations, "conversation") if line.arm is None and line.conversations else _shown(line.arm),
         _moment(line.since, now),
         *counts,
         number(line.missing),
@@ -227,9 +227,11 @@ def _settings(view: GameView) -> str:
 
 
 def _standing(view: GameView, board: dict[str, Any], line: GameLine, events: str) -> Html:
+    held = {"arm held": _shown(view.arm), "certain for": counted(view.hold, "round")}
+    talks = {"conversations open": number(board["conversations"])}
     figures = {
-        "arm held": _shown(view.arm),
-        "certain for": counted(view.hold, "round"),
+        **(held if view.arm is not None or not board["conversations"] else {}),
+        **(talks if board["conversations"] else {}),
         "rounds": number(board["rounds"]),
         "switches": number(board["switches"]),
         "cost": _cost(board["cost"]),
@@ -652,7 +654,7 @@ def error_page(root: str, error: HoldfastError) -> Response:
         return RedirectResponse(f"{root}/login", 303)
     title = HTTPStatus(status).phrase
     back = element("p", element("a", "All games", href=f"{root}/"))
-    return page(root, title, element("h1", title), element("p", str(error)), back, status=status)
+    return page(root, title, element("h1", title), element("p", words_of(error)), back, status=status)
 
 
 async def asset(service: Service, request: Request, client: Client) -> Response:

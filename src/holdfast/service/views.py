@@ -11,8 +11,9 @@ from typing import Any
 from holdfast.decisions.history import Totals, changes_of, totals_of
 from holdfast.decisions.models import Ask, Block, Head
 from holdfast.decisions.router import certificate_of, paused, pinned, probabilities_of
-from holdfast.decisions.setup import Setup
+from holdfast.decisions.setup import Setup, players_of
 from holdfast.decisions.stores.sql import Transaction, select
+from holdfast.decisions.why import why
 from holdfast.errors import OutOfTurn
 from holdfast.number_format import number
 from holdfast.players.document import described
@@ -79,23 +80,6 @@ def _arm(head: Head, setup: Setup) -> int | str | None:
     return None if head.arm < 0 else setup.name_of(head.arm)
 
 
-def why(head: Head, setup: Setup, now: float = -math.inf) -> str:
-    """Why this arm now, and until when; by the latest time that was seen."""
-    now = max(head.clock, now)
-    if head.arm < 0:
-        return "No decision was asked for yet: the first one begins the first block."
-    if setup.pin is not None and setup.pin[1] > now:
-        return f"An operator has pinned {setup.names[setup.pin[0]]}: it is handed out, and not learnt from."
-    name, left, n = setup.name_of(head.arm), head.rounds - head.handed, len(setup.active)
-    drawn = f"Block {number(head.current)} drew {name} with probability {head.probability:.3g} among {n} arms"
-    if left == 0:
-        return f"{drawn}; all its rounds are handed out, so the next decision begins a new block."
-    if any(arm == head.arm and until > now for arm, until in setup.paused):
-        return f"{drawn}; it is paused, so the most likely other arm is handed out meanwhile."
-    rounds = "1 round" if left == 1 else f"{number(left)} rounds"
-    return f"{drawn}; it is certain to stay for {rounds} more, then a new block is drawn."
-
-
 def hold(transaction: Transaction, setup: Setup, now: float) -> Hold:
     """The arm held, and for how long."""
     head = transaction.head
@@ -105,7 +89,8 @@ def hold(transaction: Transaction, setup: Setup, now: float) -> Hold:
         hold=head.rounds - head.handed,
         block=head.current,
         probability=head.probability if begun else None,
-        why=why(head, setup, now),
+        conversations=transaction.live(),
+        why=why(transaction, setup, now),
     )
 
 
@@ -119,6 +104,7 @@ def standing(transaction: Transaction, setup: Setup, now: float) -> dict[str, An
         "arm": held.arm,
         "hold": held.hold,
         "block": held.block,
+        "conversations": held.conversations,
         "why": held.why,
         "paused": _paused(transaction, setup, now),
         "pinned": pinned(transaction, setup, now),
@@ -160,6 +146,7 @@ def game_line(transaction: Transaction, setup: Setup, now: float) -> GameLine:
         name=setup.game.name,
         label=setup.policy.label,
         arm=_arm(head, setup),
+        conversations=totals.conversations,
         since=since,
         rounds=totals.rounds,
         switches=totals.switches,
@@ -173,7 +160,10 @@ def game_line(transaction: Transaction, setup: Setup, now: float) -> GameLine:
 
 
 def cost_since(transaction: Transaction, moment: float, price: float) -> float | None:
-    """What the blocks begun since a moment have cost, `price` a switch; None where there are too many of them."""
+    """What the blocks begun since a moment have cost, `price` a switch; None where there are too many of them.
+
+    As in `Totals.cost`, what stood for a missing loss counts too.
+    """
     head = transaction.head
     before, last = head.removed, head.block
     while before < last:  # the last block that began before it
@@ -185,12 +175,19 @@ def cost_since(transaction: Transaction, moment: float, price: float) -> float |
             last = middle
     if head.block - before > MOST_TODAY:
         return None
-    where = "SELECT arm, total FROM holdfast_blocks WHERE game = ? AND number >= ? ORDER BY number"
-    rows = transaction.fetch(where, transaction.game, before)
-    since = rows[1:] if before > head.removed else rows
-    switches = sum(one[0] != other[0] for one, other in pairwise(rows)) + (since is rows and bool(rows))
+    wanted = (*Block._fields[:4], "played", "total", "COALESCE(stand_in, 0.0) * (rounds - told)")
+    query = f"SELECT {', '.join(wanted)} FROM holdfast_blocks WHERE game = ? AND number >= ? ORDER BY number"
+    last_arm, switches, costs = -1, 0, []
+    for *some, played, total, stood_in in transaction.fetch(query, transaction.game, before):
+        block = Block(*some, 0.0, 0.0, None, 0, "", played=played)
+        handed = head.handed if block.number == head.current else block.rounds
+        by = [arm for arm, _ in players_of(block, handed)] if played else [block.arm] * min(handed, 1)
+        if block.number > before or before == head.removed:
+            costs += [] if total is None else [total, stood_in]
+            switches += 0 if block.key is not None else sum(a != b for a, b in pairwise([last_arm, *by]))
+        last_arm = by[-1] if by and block.key is None else last_arm  # conversations pay for no switch
     unsettled = [part for block in transaction.blocks("open") if block.number > before for part in block.losses]
-    return math.fsum([*(total for _, total in since if total is not None), *unsettled, price * switches])
+    return math.fsum([*costs, *unsettled, price * switches])
 
 
 def _warnings(now: float, totals: Totals, losses: list[float], last: float | None) -> list[str]:
@@ -220,9 +217,10 @@ def dashboard(course: Course, transaction: Transaction, setup: Setup, now: float
     return {
         "revision": head.revision,
         "now": max(head.clock, now),
-        "why": why(head, setup, now),
+        "why": why(transaction, setup, now),
         "arm": _arm(head, setup),
         "hold": head.rounds - head.handed,
+        "conversations": totals.conversations,
         "rounds": totals.rounds,
         "told": totals.told,
         "out": totals.out,

@@ -208,6 +208,11 @@ class Transaction(ABC):
         self._stored |= {block.number: block for block in found}
         return found
 
+    def live(self) -> int:
+        """How many conversations go on."""
+        where = f"{self.words['idle']} WHERE game = ? AND live = 1"
+        return int(self.fetch(f"SELECT COUNT(*) FROM holdfast_blocks {where}", self.game)[0][0])
+
     def losses(self, first: int, last: int) -> list[Loss]:
         """The losses of blocks from `first` to `last`, in order."""
         return self._between(Loss, first, last)

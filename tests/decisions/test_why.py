@@ -1,0 +1,72 @@
+"""What is said of a game: who chose the arm, and how long it stays."""
+
+from rich.console import Console
+
+import holdfast as hf
+from holdfast.decisions.terminal import show_game
+from holdfast.decisions.why import why, why_block, why_conversation
+
+EACH = hf.TsallisInf(arms=["a", "b", "c"])
+
+
+def said(router):
+    return router.executor.read(why)
+
+
+def of_key(router, decision):
+    block = next(block for block in router.history.blocks() if block.number == decision.block)
+    return why_conversation(router.executor.setup, block, decision.arm)
+
+
+def test_a_conversation_says_what_it_drew_and_who_stands_in(place):
+    router = place.open(policy=EACH, seed=3)
+    first = router.ask(key="k1")
+    drew = f"Conversation k1 drew {first.arm} with probability 0.333; "
+    assert of_key(router, first) == f"{drew}it stays with {first.arm} until it ends."
+    router.pause(first.arm)
+    other = router.ask(key="k1")
+    assert of_key(router, other) == f"{drew}that is paused or not available, so {other.arm} is handed out meanwhile."
+
+
+def test_a_game_of_conversations_says_how_many_are_open_and_what_the_next_draws(place, capsys):
+    router = place.open(policy=EACH, seed=3)
+    assert said(router) == "The policy has drawn no arm yet: the next decision begins its first block."
+    for key in "pqr":
+        router.ask(key=key)
+    router.end("q")
+    every = "3 conversations drawn, 2 open; the next one draws a with 0.33, b 0.33, c 0.33."
+    assert said(router) == every
+    assert router.history.totals.conversations == 2
+    show_game(router, Console(width=100))
+    shown = capsys.readouterr().out
+    assert every in shown
+    assert "holding" not in shown
+    router.pin("c")
+    assert said(router).startswith("An operator has pinned c:")
+    router.unpin()
+    router.ask()
+    assert said(router).endswith(" 2 conversations open; the next one draws a with 0.33, b 0.33, c 0.33.")
+    assert said(router).startswith("Block 4 drew ")
+
+
+def test_arms_beyond_the_most_likely_are_said_together(place):
+    router = place.open(policy=hf.TsallisInf(8), seed=3)
+    router.ask(key="k1")
+    assert said(router).endswith("draws 0 with 0.12, 1 0.12, 2 0.12, 3 0.12, 4 0.12, others 0.38.")
+
+
+def test_what_the_rule_has_decided_is_said_to_be_the_rules(place):
+    router = place.open(policy=hf.TsallisSwitch(arms=["a", "b"], switching_cost=1.5), seed=3, holdback=1.0)
+    talk = router.ask(key="k1", rule="b")
+    assert of_key(router, talk) == "Conversation k1 is left to your rule, which chose b; it stays with b until it ends."
+    assert "1 conversation open; the next one is your rule's with 1, else it draws a with 0.50" in said(router)
+    router.ask(rule="a")
+    assert said(router).startswith("Block 2 is left to your rule, which plays a; it has 1 round more, ")
+
+
+def test_a_game_whose_block_is_known_says_what_it_drew(place):
+    router = place.open(policy=hf.TsallisSwitch(arms=["a", "b"], switching_cost=1.5), seed=3)
+    arm = router.ask().arm
+    head, setup = router.executor.read(lambda transaction, setup: (transaction.head, setup))
+    words = f"Block 1 drew {arm} with probability 0.5 among 2 arms; it is certain to stay for 1 round more, then a new "
+    assert said(router) == why_block(head, setup) == f"{words}block is drawn."

@@ -1,0 +1,93 @@
+"""Errors in the words of the API."""
+
+import inspect
+
+import msgspec
+import pytest
+from service import GAME
+
+import holdfast as hf
+from holdfast import errors
+from holdfast.service.messages import Changes, NewGame
+from holdfast.service.operations import known_fields
+from holdfast.service.problems import problem_of, words_of
+
+ARMS = ["a", "b"]
+PYTHON = ("timedelta", "datetime", "=", "holdfast.", "Router", "ask(", "tell(", "open_decisions", "True", "(lowest")
+
+
+def refusal(work):
+    with pytest.raises(hf.HoldfastError) as refused:
+        work()
+    return refused.value
+
+
+def opened(**options):
+    return hf.open("memory:", "chat", hf.Exp3(arms=ARMS), seed=1, **options)
+
+
+def other_settings():
+    store = opened(missing=0.5).store
+    policy = hf.TsallisSwitch(arms=["a", "c"], switching_cost=1.0)
+    hf.open(store, "other", hf.TsallisSwitch(arms=["a", "b"], switching_cost=2.0))
+    return refusal(lambda: hf.open(store, "other", policy, missing=0.25))
+
+
+def told(**outcome):
+    router = opened()
+    router.tell(router.ask().id, **outcome)
+
+
+MADE = {
+    "a loss out of range": (lambda: told(loss=7.0), 'begin the game with "units": [lowest, highest]'),
+    "no scale": (lambda: told(latency=1.0), 'begin the game with "scale": {"latency": [0.2, 8.0]}, or report'),
+    "until": (lambda: opened().pause("a", until=600), "such as 10m, 2h or 2026-03-01T12:00:00Z"),
+    "patience": (lambda: opened(patience=2.5), "must be a time such as 10m, a whole number of rounds"),
+    "key life": (lambda: opened(key_life=3), "must be a time such as 10m, above 0"),
+    "nothing available": (lambda: opened().ask(available=[]), 'PATCH with "resume"'),
+    "an id": (lambda: opened().tell("x", 0.5), "as POST …/decisions gave it"),
+    "an announcement": (
+        lambda: hf.open("memory:", "v", hf.VaryingTsallisSwitch(2)).ask(),
+        '"switching_cost" of POST …/decisions',
+    ),
+}
+
+
+@pytest.mark.parametrize("case", MADE)
+def test_a_hint_is_one_that_a_request_can_follow(case):
+    work, here = MADE[case]
+    words = words_of(refusal(work))
+    assert here in words
+    assert not [python for python in PYTHON if python in words.partition("; got")[0]]
+
+
+def test_settings_that_differ_are_told_how_to_be_changed():
+    words = words_of(other_settings())
+    for field in ('{"add_arms": ["c"]}', '{"retire_arms": ["b"]}', '{"switching_cost": 1.0}', '{"missing": …}'):
+        assert field in words
+    assert "(to change it: PATCH {" in words
+    assert "router" not in words
+
+
+def test_titles_are_words_alone():
+    parts = {"known": [], "refused": [hf.HoldfastError("x")], "differences": {}, "hints": []}
+    for _, kind in inspect.getmembers(errors, inspect.isclass):
+        if issubclass(kind, hf.HoldfastError):
+            made = kind(*(parts.get(name, name) for name in kind.made_of))
+            assert "`" not in problem_of(made)["title"]
+
+
+@pytest.mark.parametrize(("kind", "body"), [(NewGame, {**GAME, "armz": 1}), (Changes, {"wanted": {"armz": 1}})])
+def test_an_unknown_field_is_told_the_known_ones(kind, body):
+    with pytest.raises(msgspec.ValidationError) as refused:
+        msgspec.json.decode(msgspec.json.encode(body), type=kind)
+    words = known_fields(kind, str(refused.value))
+    assert words.startswith("; its fields are patience, missing, ")
+    assert "policy, arms, switching_cost" in words
+    assert words.endswith("did you mean 'arms'?")
+
+
+def test_arms_are_added_and_retired_by_their_names_in_python(web, game):
+    assert web("PATCH", game, {"add_arms": ["d"], "retire_arms": ["c"], "reason": "x"}).json["arms"] == ["a", "b", "d"]
+    assert web("PATCH", game, {"add": ["e"], "retire": ["d"]}).json["arms"] == ["a", "b", "e"]
+    assert web("PATCH", game, {"add": ["f"], "add_arms": ["g"]}).status == 422
