@@ -10,11 +10,12 @@ import functools
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from holdfast.errors import InvalidParameter, OtherSettings
+from holdfast.errors import InvalidParameter, OtherSettings, printable
 
 Backend = Annotated[str, typer.Option(help="threads, cuda or dask.")]
 Scheduler = Annotated[str | None, typer.Option(help="Address of a Dask scheduler, such as tcp://host:8786.")]
@@ -29,10 +30,10 @@ OUTSIDE_QUOTES, OUTSIDE_BRACKETS = re.compile(r',(?=(?:[^"]*"[^"]*")*[^"]*$)'), 
 PARAMETERS = {
     "n_arms": "arms",
     "arms": "columns",
-    "losses": "trace",
-    "source": "trace",
-    "log": "trace",
-    "traces": "trace",
+    "losses": "record",
+    "source": "record",
+    "log": "record",
+    "traces": "record",
     "switching_costs": "switching_cost",
     "change_switching_cost": "switching_cost",
     "add_arms": "add",
@@ -93,13 +94,15 @@ class Command(typer.core.TyperCommand):
         except InvalidParameter as error:
             if str(error).endswith(".toml)"):  # a study's file has the names it shows
                 raise
-            raise _in_options(error, ctx.command.params) from None
+            raise _in_options(error, ctx.command.params, ctx.params) from None
         except OtherSettings as error:
             raise OtherSettings(error.name, error.differences, _changes(error.differences)) from None
 
 
-def _in_options(error: InvalidParameter, params: Iterable[Any]) -> InvalidParameter:
+def _in_options(error: InvalidParameter, params: Iterable[Any], given: Mapping[str, Any]) -> InvalidParameter:
     options = {p.name: p.opts[0] if p.opts[0].startswith("-") else (p.metavar or p.name).upper() for p in params}
+    if isinstance(given.get("record"), Path):  # users know their file by its name
+        options["record"] = printable(given["record"].name)
 
     def option(parameter: str) -> str | None:
         known = parameter if parameter in options else PARAMETERS.get(parameter, parameter)
@@ -107,9 +110,11 @@ def _in_options(error: InvalidParameter, params: Iterable[Any]) -> InvalidParame
 
     def written(match: re.Match[str]) -> str:
         name, example = match.groups()
-        return match[0] if option(name) is None else f"{option(name)} {RANGE if example else ''}"
+        if option(name) is None or example == "True":
+            return option(name) or match[0]
+        return f"{option(name)} {RANGE if example else ''}"
 
-    rule = re.sub(r"\b([a-z_]+)=(\([^)]*\))?", written, error.rule)
+    rule = re.sub(r"\b([a-z_]+)=(\([^)]*\)|True\b)?", written, error.rule)
     return InvalidParameter(option(error.parameter) or error.parameter, rule, error.value)
 
 

@@ -47,10 +47,19 @@ def test_a_german_file(read):
         (
             {7: "01.01.2026 06:00;k.A.;0,5"},
             GERMAN,
-            "in line 8 of t.csv, column 'Nord'; if it stands for a missing value, leave it empty; got 'k.A.'",
+            "in line 8 of t.csv, column 'Nord'; if it stands for a missing value, leave it empty, or replay it with "
+            "empty='k.A.' and fill='last'; got 'k.A.'",
         ),
-        ({7: "01.01.2026 06:00;1.100;0,5"}, GERMAN, "leave out the points between thousands; got '1.100'"),
-        ({7: "01.01.2026 06:00;1.100,25;0,5"}, GERMAN, "leave out the points between thousands; got '1.100,25'"),
+        (
+            {7: "01.01.2026 06:00;1.100;0,5"},
+            GERMAN,
+            "leave out the points between thousands, or replay it with thousands='.'; got '1.100'",
+        ),
+        (
+            {7: "01.01.2026 06:00;1.100,25;0,5"},
+            GERMAN,
+            "points between thousands, or replay it with thousands='.'; got '1.100,25'",
+        ),
         ({7: "01.01.2026 06:00;0.5;0,5"}, GERMAN, "must have a number in line 8 .* got '0.5'"),
         (
             {0: "Stunde;bis;Nord;Süd", 1: "01.01.2026 00:00;01.01.2026 01:00;0,5;0,5"},
@@ -76,6 +85,83 @@ def test_mistakes_have_their_line_and_column(read, change, options, message):
         lines[line] = text
     with pytest.raises(hf.InvalidParameter, match=message):
         read(lines, **options)
+
+
+EXPORT = [
+    "Stunde;Süd €/MWh;Nord €/MWh",
+    "01.01.2026 00:00;1.342,30;n/v",
+    "01.01.2026 01:00;80,25;-1.005",
+    "01.01.2026 02:00; 12.345.678,5 ;k.A.",
+    "01.01.2026 03:00;1342,5;n/v",
+]
+AS_WRITTEN = {**GERMAN, "encoding": "cp1252", "thousands": ".", "empty": ["n/v", "k.A."]}
+
+
+@pytest.fixture
+def export(tmp_path):
+    """As a German spreadsheet on Windows writes it."""
+    (tmp_path / "preise.csv").write_bytes("\r\n".join(EXPORT).encode("cp1252"))
+    return tmp_path / "preise.csv"
+
+
+def test_a_german_export(export):
+    found = read_records(export, **AS_WRITTEN, missing="unavailable")
+    assert found.trace.arms == ("Süd €/MWh", "Nord €/MWh")
+    assert found.trace.table[:, 0].tolist() == [1342.3, 80.25, 12345678.5, 1342.5]
+    assert found.trace.table[1, 1] == -1005
+    assert found.closed.tolist() == [[False, True], [False, False], [False, True], [False, True]]
+    assert found.notes[0].startswith("3 values were missing, the first in line 2 of preise.csv (2026-01-01 00:00)")
+
+
+def test_all_that_is_wrong_with_an_export_is_said_at_once(export):
+    with pytest.raises(hf.InvalidParameter) as told:
+        read_records(export, index="Stunde")
+    message = str(told.value)
+    for words in (
+        "source must be text in UTF-8; save it so, in a spreadsheet as CSV UTF-8, or replay it with encoding='cp1252'",
+        "; also semicolons between columns: separator=';' and decimal=','; ",
+        "; 3 numbers have points between thousands (the first in line 2 of preise.csv, column 'Süd €/MWh'): thousands=",
+        "2 cells are 'n/v' (the first in line 2 of preise.csv, column 'Nord €/MWh'): if missing, empty='n/v' and fill=",
+        "1 cell is 'k.A.' (in line 4 of preise.csv, column 'Nord €/MWh'): if missing, empty='k.A.'",
+    ):
+        assert words in message
+    with pytest.raises(hf.InvalidParameter, match="and in 2 more like it; it is missing: fill it in, or give fill="):
+        read_records(export, **AS_WRITTEN)
+
+
+@pytest.mark.parametrize(
+    ("thousands", "cell"), [(",", '"1,342.5"'), ("'", "1'342.5"), (" ", "1 342.5"), (" ", "1\u00a0342.5")]
+)
+def test_signs_between_thousands(read, thousands, cell):
+    assert read(["a,b", f"{cell},1", "2,3"], thousands=thousands).trace.table.tolist() == [[1342.5, 1], [2, 3]]
+    with pytest.raises(hf.InvalidParameter, match=f"between thousands, or replay it with thousands={thousands!r}"):
+        read(["a,b", f"{cell},1", "2,3"])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"encoding": "ansi-1252"}, "encoding must be an encoding that Python knows, such as cp1252"),
+        ({"encoding": "base64"}, "encoding must be an encoding that Python knows"),
+        ({"encoding": "ascii"}, "source must be text in ascii, the encoding that was given"),
+        ({"thousands": ","}, "thousands must be ., ' or a space, and not the decimal sign"),
+        ({"thousands": "x"}, "thousands must be"),
+        ({"empty": [0]}, "empty must be texts that stand for a missing value"),
+    ],
+)
+def test_a_format_that_is_none(export, options, message):
+    with pytest.raises(hf.InvalidParameter, match=message):
+        read_records(export, **{**AS_WRITTEN, **options})
+
+
+def test_many_texts_are_counted(read):
+    with pytest.raises(hf.InvalidParameter, match=r"; also 1 cell is 'b' .* 1 cell is 'c' .*; 3 other texts in place"):
+        read(["x,y", "1,2", *(f"{text},2" for text in "abcdef")])
+
+
+def test_a_loss_outside_the_units_names_both_ways(read):
+    with pytest.raises(hf.InvalidParameter, match=r"give units=\(lowest, highest\), or rescale=True to take them"):
+        hf.replay(pl.DataFrame({"a": [0.5, 7.0], "b": [1.0, 2.0]}), "adaptive", switching_cost=1)
 
 
 def test_tabs(read):

@@ -18,7 +18,7 @@ MISTAKES = {
     "nothing": ("", r"must be a \.csv table; its first line is empty"),
     "no rounds": ("a,b\n", r"must be a table of numbers .*; it has no rows: it needs one per round"),
     "one column": ("a\n0.5\n", r"must have at least two columns of losses, one per arm, with commas.*; got 'a'"),
-    "text": ("a,b\n1,0\n1,x\n", r"in line 3 of t\.csv, column 'b'; if it stands for .*, leave it empty; got 'x'"),
+    "text": ("a,b\n1,0\n1,x\n", r"in line 3 of t\.csv, column 'b'; if .*, leave it empty, or replay .*; got 'x'"),
     "text at once": ("t,a,b\nmon,0,1\n", r"in line 2 of t\.csv, column 't'; if .* give index='t'; got 'mon'"),
     "missing": ("a,b\n1,0\n1,\n", r"in line 3 of t\.csv, column 'b'; it is missing: fill it in, or leave out the row"),
     "nan": ("a,b\n1,nan\n", r"a number from 0 to 1 in line 2 of t\.csv, column 'b'; it is missing"),
@@ -33,8 +33,8 @@ MISTAKES = {
     "bare decimal commas": ("a,b\n0,5,0,5\n", r"line 2 of t\.csv has 4; are there decimal commas\? Write 0\.5"),
     "no name": (",a,b\n0,1,0\n", r"must have a name for each column; number 1 has none \(pandas .*: give index=''"),
     "old lines": ("a,b\r1,0\r", r"must have lines that end in "),
-    "another code": ("a,b\n1,0\n".encode("utf-16"), r"must be text in UTF-8; .* as CSV UTF-8"),
-    "another code later": ("a,b\n1,0\n1,é\n".encode("latin1"), r"must "),
+    "another code": ("a,b\n1,0\n".encode("utf-16"), r"must be text in UTF-8; .* or replay it with encoding='utf-16'"),
+    "another code later": ("a,b\n1,0\n1,é\n".encode("latin1"), r"must be text in UTF-8; .*; also 1 cell is 'é'"),
 }  # fmt: skip
 
 
@@ -71,7 +71,7 @@ def test_blank_lines_at_the_end_are_no_rounds(tmp_path):
     (tmp_path / "t.csv").write_text("a,b\r\n1,0\r\n\r\n \r\n")
     assert LossTable(tmp_path / "t.csv").rounds == 1
     (tmp_path / "t.csv").write_text("a,b\n1,0\n,\n")
-    with pytest.raises(InvalidParameter, match=r"line 3 of t\.csv, column 'a'; it is missing"):
+    with pytest.raises(InvalidParameter, match=r"line 3 of t\.csv, column 'a', and in 1 more like it; it is missing"):
         LossTable(tmp_path / "t.csv")
 
 

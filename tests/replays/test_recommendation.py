@@ -44,7 +44,8 @@ def test_a_policy_that_sees_all_and_saves():
 
 def test_who_does_not_see_the_others_stays_where_one_arm_is_the_best_throughout():
     said = recommendation(standing({"hedge": (88.0, 0.0, "all", True), **OWN}), STEADY)
-    assert said.unless.startswith("you do not see what the other arms lose: then stay with NYISO")
+    assert said.unless == "you do not see what the other arms lose"
+    assert said.then == "stay with NYISO, or use adaptive, which has a guarantee"
     alone = recommendation(standing(OWN), STEADY)
     assert str(alone.sentence()) == (
         "Stay with NYISO, because nothing that was played costs less and it was the best throughout the record, "
@@ -56,12 +57,15 @@ def test_who_does_not_see_the_others_stays_where_one_arm_is_the_best_throughout(
 def test_where_the_best_arm_changes_a_policy_is_recommended_that_costs_a_little_more():
     said = recommendation(standing(OWN), CHANGING)
     assert str(said.sentence()) == (
-        "Use leader, because it costs 1.0 % more than always using NYISO, the best single choice in hindsight, though "
-        "the best in 2 of 4 quarters only, unless the best arm may change suddenly, for which it has no guarantee: "
-        "adaptive has one."
+        "Use leader: it costs 1.0 % more than NYISO, the best single choice, which nobody knew beforehand and which "
+        "was the best in only 2 of 4 quarters. If the best arm may change suddenly, for which it has no guarantee, use "
+        "adaptive, which has a guarantee."
     )
     bounded = recommendation(standing({"adaptive": OWN["adaptive"]}), CHANGING)
-    assert bounded.unless == "the next rounds are nothing like this record"
+    assert str(bounded.sentence()) == (
+        "Use adaptive: it costs 4.0 % more than NYISO, the best single choice, which nobody knew beforehand and which "
+        "was the best in only 2 of 4 quarters."
+    )
 
 
 def test_what_the_intervals_do_not_decide_is_said():
@@ -72,13 +76,44 @@ def test_what_the_intervals_do_not_decide_is_said():
 
 def test_without_a_policy_that_sees_its_own_arm_only_there_is_nothing_to_fall_back_on():
     said = recommendation(standing({"hedge": (88.0, 0.0, "all", True)}), CHANGING)
-    assert said.unless == "you do not see what the other arms lose: then replay with sees='own'"
+    assert (said.unless, said.then) == ("you do not see what the other arms lose", "replay with sees='own'")
 
 
 def test_what_costs_more_than_a_random_arm_is_not_recommended():
     said = recommendation(standing({"paper": (140.0, 1.0, "own", True)}), CHANGING)
     assert said.action == "stay with NYISO"
     assert said.because == "no policy costs less than an arm taken at random"
+    assert said.then == "use paper, which has a guarantee but costs more here than an arm taken at random"
+
+
+def test_a_guarantee_is_not_praised_without_what_it_cost():
+    worse = {**OWN, "adaptive": (140.0, 1.0, "own", True)}
+    by_cost = {
+        lam: recommendation(standing({"hedge": (88.0, 0.0, "all", True), **some}, lam=lam), CHANGING)
+        for lam, some in ((0.5, OWN), (1.0, worse))
+    }
+    assert str(joint_recommendation(by_cost)).endswith(
+        "unless you do not see what the other arms lose: then use leader, or adaptive, which has a guarantee; from λ = "
+        "1 on use leader, or adaptive, which has a guarantee but costs more here than an arm taken at random."
+    )
+    alone = recommendation(standing(worse), CHANGING)
+    assert alone.then == "use adaptive, which has a guarantee but costs more here than an arm taken at random"
+
+
+def test_what_costs_more_is_no_reason():
+    dearer = {"hedge": (100.5, 0.0, "all", True), "adaptive": (104.0, 1.0, "own", True)}
+    assert str(recommendation(standing(dearer), CHANGING).sentence()) == (
+        "Use hedge: it costs 3.4 % less than adaptive, the cheapest that sees its own arm only, and 0.5 % more than "
+        "NYISO, the best single choice, which nobody knew beforehand and which was the best in only 2 of 4 quarters. "
+        "If you do not see what the other arms lose, use adaptive."
+    )
+    by_cost = {
+        lam: recommendation(standing({"adaptive": (mean, 1.0, "own", True)}, lam=lam), CHANGING)
+        for lam, mean in ((0.5, 90.0), (1.0, 104.0))
+    }
+    text = str(joint_recommendation(by_cost))
+    assert text.startswith("Use adaptive: at λ = 0.5 it costs 9.5 % less")
+    assert "because" not in text
 
 
 def test_policies_that_all_cost_the_same_are_decided():
@@ -89,6 +124,11 @@ def test_policies_that_all_cost_the_same_are_decided():
 def test_a_random_arm_is_never_recommended():
     said = recommendation(standing({"random": (50.0, 1.0, "nothing", False)}), STEADY)
     assert said.action == "stay with NYISO"
+    changing = recommendation(standing({"random": (50.0, 1.0, "nothing", False)}), CHANGING)
+    assert str(changing.sentence()) == (
+        "Stay with NYISO: nothing else was played. It was the best single choice in hindsight, and the best in only 2 "
+        "of 4 quarters."
+    )
 
 
 def test_one_recommendation_for_all_costs():

@@ -2,6 +2,9 @@
 
 import gzip
 import json
+import re
+import shlex
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -25,7 +28,7 @@ def with_line(line: str) -> str:
 BAD = {
     "missing": (with_line("2026-01-02 12:00,0.5,"), "line 4 of t.csv, column 'b'; it is missing: fill it in"),
     "text": (with_line("2026-01-02 12:00,0.5,high"), "line 4 of t.csv, column 'b'; if it stands for a missing value"),
-    "outside": (with_line("2026-01-02 12:00,0.5,7"), "column 'b'; give --units LO,HI for losses in units of your own"),
+    "outside": (with_line("2026-01-02 12:00,0.5,7"), "column 'b'; give --units LO,HI, or --rescale to take them"),
     "one column": ("time,a\n2026-01-01,0.5\n", "must have at least two columns of losses, one per arm"),
     "no rows": ("time,a,b\n", "it has no rows: it needs one per round"),
     "ragged": (with_line("2026-01-02 12:00,0.5"), "must have 3 columns in every line, as in the first; line 4"),
@@ -79,7 +82,7 @@ def test_a_bad_file_is_one_line_and_nothing_is_written(tmp_path, name):
     out = tmp_path / "deep" / "out"
     run = command_here("replay", str(tmp_path / "t.csv"), *QUICK, "--index", "time", "--out", str(out))
     assert run.returncode == 2
-    assert run.stderr.startswith("holdfast: TRACE must ")
+    assert run.stderr.startswith("holdfast: t.csv must ")
     assert message in run.stderr
     assert run.stderr.count("\n") == 1
     assert run.stdout == ""
@@ -167,6 +170,39 @@ def log_of(rounds: int, seed: int) -> pl.DataFrame:
 COLUMNS = ("--arm-column", "region", "--probability-column", "p", "--block-column", "rounds", "--index", "when")
 
 
+def test_a_german_export_is_one_command(tmp_path):
+    """The command of docs/replay.md, on a file as Windows writes it."""
+    page = (Path(__file__).parents[2] / "docs" / "replay.md").read_text(encoding="utf-8")
+    (command,) = re.findall(r"^    holdfast (replay preise.csv [^\n]*--encoding[^\n]*)$", page, re.MULTILINE)
+    rng = np.random.default_rng(5)
+    lines = ["Stunde;Süd €/MWh;Nord €/MWh"]
+    for i, (a, b) in enumerate(rng.uniform(-90, 490, size=(72, 2))):
+        cells = [f"{a:.2f}".replace(".", ","), "n/v" if i == 9 else f"{b:.2f}".replace(".", ",")]
+        lines.append(f"{1 + i // 24:02}.01.2026 {i % 24:02}:00;{';'.join(cells)}")
+    lines[20] = "01.01.2026 19:00;1.342,30;80,00"
+    (tmp_path / "preise.csv").write_bytes("\r\n".join(lines).encode("cp1252"))
+    arguments = shlex.split(command.replace("preise.csv", str(tmp_path / "preise.csv")))
+    run = command_here(*arguments, "--replications", "3", "--policies", "adaptive")
+    assert run.returncode == 0, run.stderr
+    assert "1 value was missing, the first in line 11 of preise.csv" in run.stdout
+    assert "Süd €/MWh" in run.stdout
+    run = command_here("replay", str(tmp_path / "preise.csv"), "--index", "Stunde", "--switching-cost", "20")
+    assert run.returncode == 2
+    for option in ("--encoding 'cp1252'", "--separator ';' and --decimal ','", "--thousands '.'", "--empty 'n/v'"):
+        assert option in run.stderr
+
+
+def test_a_log_of_play_with_semicolons(tmp_path):
+    text = log_of(2000, seed=4).write_csv(separator=";").replace(".", ",")
+    (tmp_path / "log.csv").write_text(text)
+    run = command_here(
+        *("replay", str(tmp_path / "log.csv"), "--logged", "--switching-cost", "1", *COLUMNS),
+        *("--separator", ";", "--decimal", ","),
+    )
+    assert run.returncode == 0, run.stderr
+    assert "2,000 rounds" in run.stdout
+
+
 def test_a_log_of_play(tmp_path):
     log_of(2000, seed=4).with_columns(client=pl.lit("phone")).write_csv(tmp_path / "log.csv")
     out = tmp_path / "out"
@@ -194,7 +230,7 @@ def test_logs_that_cannot_be_used(tmp_path):
         "zero": (no_chance, "probabilities at row 3 must be above 0"),
         "a word": (
             log.cast({"loss": pl.String}).with_columns(loss=pl.lit("high")),
-            "TRACE must have a number in line 2",
+            "log.csv must have a number in line 2",
         ),
         "a hole": (holed, "line 5 of log.csv, column 'p'; it is missing"),
         "seldom": (log.head(5), "nothing can be estimated from this log"),

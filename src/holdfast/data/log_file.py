@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from holdfast.data.csv_format import PLAIN, CsvFormat
 from holdfast.data.traces import read_frame
 from holdfast.errors import InvalidParameter, nearest
 from holdfast.extras import pl
@@ -16,7 +17,7 @@ STATUSES = ("told", "late", "missing", "open", "forced", "rule")
 WHAT_TO_LOG = "log player.probability with every round, as it is after player.ask()"
 
 
-def read_log_columns(source: Any, columns: Mapping[str, str | None]) -> dict[str, Any]:
+def read_log_columns(source: Any, columns: Mapping[str, str | None], form: CsvFormat = PLAIN) -> dict[str, Any]:
     """Arrays of the columns ``arm``, ``loss`` and ``probability``; ``block`` may be one too, ``"rounds"`` or None.
 
     A column ``time``, if there is one, must not run backwards. A column ``status`` as `Router.history.export` writes it
@@ -24,10 +25,10 @@ def read_log_columns(source: Any, columns: Mapping[str, str | None]) -> dict[str
     """
     block, time = columns.get("block"), columns.get("time")
     loss, numbers = str(columns["loss"]), [str(columns["loss"]), str(columns["probability"])]
-    frame = read_frame(source, numbers=numbers[1:])
+    frame = read_frame(source, numbers=numbers[1:], form=form)
     status = _status(frame)
     if status is None or loss not in frame.columns or not frame[loss].dtype.is_numeric():
-        frame = read_frame(source, numbers=numbers)
+        frame = read_frame(source, numbers=numbers, form=form)
     else:
         frame = frame.with_columns(
             pl.when(frame["status"] != "told").then(pl.col(loss).fill_null(math.nan)).otherwise(loss)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.checks import one_of
-from holdfast.data.csv_file import CsvFormat
+from holdfast.data.csv_format import CsvFormat
 from holdfast.data.traces import Trace, label_text, read_frame, read_trace
 from holdfast.errors import InvalidParameter
 from holdfast.extras import pl
@@ -27,6 +27,7 @@ REGULAR = 0.9
 """Times are regular, so that gaps are seen, where so many of their steps are the same."""
 
 FILL_HINT = "give fill='last' to take the last one known, or missing='unavailable' where the arm was not"
+IF_OUTSIDE = "give units=(lowest, highest), or rescale=True to take them from the record"
 IF_MISSING = f"it is missing: fill it in, or {FILL_HINT}"
 
 UNITS_OF_TIME = (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1))
@@ -53,6 +54,9 @@ def read_records(
     long: str | Sequence[str] | None = None,
     separator: str = ",",
     decimal: str = ".",
+    thousands: str | None = None,
+    encoding: str = "utf-8",
+    empty: str | Sequence[str] = (),
     fill: Fill | None = None,
     missing: Missing | None = None,
 ) -> Records:
@@ -66,8 +70,13 @@ def read_records(
         The column with the times of the rounds; names for the columns of an array, or the columns to take.
     long
         The names of three columns, time, arm and loss, where each row has the loss of one arm at one time.
-    separator, decimal
-        Of a CSV file: what stands between columns, and in numbers; ``";"`` and ``","`` as spreadsheets write in German.
+    separator, decimal, thousands
+        Of a CSV file: what stands between columns, before decimals and between thousands; ``";"``, ``","`` and ``"."``
+        as spreadsheets write in German.
+    encoding
+        Of a CSV file, such as ``"cp1252"``.
+    empty
+        Texts in a CSV file that stand for a missing value, such as ``"n/v"``.
     fill
         Where times are missing or doubled, or values are missing: None refuses the record, ``"last"`` takes the last
         value known (of a doubled time the last row), ``"ignore"`` takes the rows as they stand.
@@ -85,14 +94,22 @@ def read_records(
         one_of("fill", fill, ("last", "ignore"))
     if missing is not None:
         one_of("missing", missing, ("unavailable",))
-    form = CsvFormat.of(separator, decimal, missing=fill == "last" or missing is not None, if_missing=IF_MISSING)
+    form = CsvFormat.of(
+        separator,
+        decimal,
+        encoding=encoding,
+        thousands=thousands,
+        empty=empty,
+        missing=fill == "last" or missing is not None,
+        if_missing=IF_MISSING,
+    )
     if long is not None and index is not None:
         raise InvalidParameter("index", "must be left out with long=..., which names the times first", index)
     if long is not None:
         index, trace = _from_long(source, long, arms, form)
     else:
         trace = read_trace(source, index=index, arms=arms, form=form).as_array()
-    trace, notes = replace(trace, if_missing=IF_MISSING), list[str]()
+    trace, notes = replace(trace, if_missing=IF_MISSING, if_outside=IF_OUTSIDE), list[str]()
     if trace.labels is not None and trace.labels.dtype.kind == "M" and fill != "ignore":
         trace = _regular(trace, fill, notes)
     elif trace.labels is not None and trace.labels.dtype.kind in "iu":

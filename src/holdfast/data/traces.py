@@ -17,7 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.checks import one_of
-from holdfast.data.csv_file import FIRST_LINE, IF_MISSING, PLAIN, CsvFormat, read_csv
+from holdfast.data.csv_diagnosis import FIRST_LINE
+from holdfast.data.csv_file import read_csv
+from holdfast.data.csv_format import IF_MISSING, PLAIN, CsvFormat
 from holdfast.errors import InvalidParameter
 from holdfast.extras import pl
 from holdfast.layouts import Array
@@ -46,6 +48,8 @@ class Trace:
     """The line of a CSV file with the first round."""
     if_missing: str = IF_MISSING
     """What to do where a loss is missing."""
+    if_outside: str = "give units=(lowest, highest) for losses in units of your own"
+    """What to do where one is not between 0 and 1."""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -94,7 +98,7 @@ class Trace:
 
     def refusal(self, row: int, arm: int, loss: float, units: tuple[float, float]) -> InvalidParameter:
         """The error for one loss that is missing or not within `units`."""
-        what_to_do = "" if units != (0.0, 1.0) else "; give units=(lowest, highest) for losses in units of your own"
+        what_to_do = "" if units != (0.0, 1.0) else f"; {self.if_outside}"
         if np.isnan(loss):
             what_to_do = f"; {self.if_missing}"
         limits = "" if units == (-np.inf, np.inf) else f" from {units[0]:g} to {units[1]:g}"

@@ -16,7 +16,7 @@ TABLES = (".csv", ".parquet", ".arrow")
 
 
 def replay(
-    trace: Annotated[
+    record: Annotated[
         Path,
         typer.Argument(help="Losses, a row per round and a column per arm: .csv, .csv.gz, .parquet, .arrow, .npy."),
     ],
@@ -59,6 +59,13 @@ def replay(
     ] = None,
     separator: Annotated[str, typer.Option(help="What stands between the columns of a CSV file.")] = ",",
     decimal: Annotated[str, typer.Option(help="The decimal sign of a CSV file: . or ,")] = ".",
+    thousands: Annotated[
+        str | None, typer.Option(help="What stands between thousands in a CSV file, as in 1.342,30: .")
+    ] = None,
+    encoding: Annotated[str, typer.Option(help="Of a CSV file, such as cp1252 or utf-16.")] = "utf-8",
+    empty: Annotated[
+        list[str] | None, typer.Option(metavar=LIST, help="Texts in a CSV file that mean a missing value: n/v,k.A.")
+    ] = None,
     fill: Annotated[
         str | None,
         typer.Option(help="last: fill gaps with the last value known; ignore: play the rows as they are."),
@@ -88,6 +95,7 @@ def replay(
     ] = None,
 ) -> None:
     """What would it have cost, and what should I do?"""
+    from holdfast.data.csv_format import CsvFormat
     from holdfast.replays.log_file import evaluate_log
     from holdfast.replays.run import replay as run
 
@@ -116,13 +124,14 @@ def replay(
             if given:
                 rule = "is not for --logged: a log has one arm per round, and only fixed arms can be evaluated from it"
                 raise InvalidParameter(option, rule, given)
-        found = evaluate_log(trace, of_log, costs, worth)
+        form = CsvFormat.of(separator, decimal, thousands=thousands, encoding=encoding, empty=names(empty))
+        found = evaluate_log(record, of_log, costs, worth, form)
         print(found)
         if out is not None:
             print(f"\nThe report is {printable(found.write(out) / 'report.html')}")
         return
     made = run(
-        trace,
+        record,
         policy_names(policies) if policies else None,
         switching_cost=_costs(switching_cost),
         sees=sees,  # type: ignore[arg-type]  # checked there
@@ -138,6 +147,9 @@ def replay(
         long=None if long is None else names([long]),
         separator=separator,
         decimal=decimal,
+        thousands=thousands,
+        encoding=encoding,
+        empty=names(empty),
         fill=fill,  # type: ignore[arg-type]
         missing=missing,  # type: ignore[arg-type]
         seed=seed,

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.checks import one_of
-from holdfast.data.csv_file import PLAIN, CsvFormat
+from holdfast.data.csv_format import PLAIN, CsvFormat
 from holdfast.data.traces import read_frame
 from holdfast.errors import InvalidParameter
 from holdfast.extras import pl

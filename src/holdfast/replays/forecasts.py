@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.data.csv_file import PLAIN, CsvFormat
+from holdfast.data.csv_format import PLAIN, CsvFormat
 from holdfast.data.traces import Trace, read_frame
 from holdfast.errors import InvalidParameter
 from holdfast.extras import pl

@@ -12,6 +12,7 @@ import numpy as np
 
 import holdfast
 from holdfast.checks import real_number
+from holdfast.data.csv_format import PLAIN, CsvFormat
 from holdfast.data.log_file import read_log_columns
 from holdfast.errors import HoldfastError, InvalidParameter, printable
 from holdfast.extras import pl
@@ -35,7 +36,9 @@ RANDOM = "a random arm"
 EACH_ROUND = "a new draw each round"
 
 
-def read_log(source: Any, columns: Mapping[str, str | None], missing: float | None = None) -> LoggedData:
+def read_log(
+    source: Any, columns: Mapping[str, str | None], missing: float | None = None, form: CsvFormat = PLAIN
+) -> LoggedData:
     """The log in a file or data frame.
 
     Parameters
@@ -47,11 +50,13 @@ def read_log(source: Any, columns: Mapping[str, str | None], missing: float | No
         was drawn anew) and ``time``, which must not run backwards.
     missing
         What a loss that did not come in time counts as, instead of what counted in the game.
+    form
+        How a CSV file is written.
 
     Where a log says what became of each loss (`status`), rounds that an operator chose are left out, and so are all
     from the first block on whose losses may still come: the late ones may be the expensive ones.
     """
-    read = read_log_columns(source, columns)
+    read = read_log_columns(source, columns, form)
     if read["status"] is not None:
         read = _known_rounds(read, missing)
     elif missing is not None:
@@ -181,19 +186,23 @@ class LogEvaluation:
 
 
 def evaluate_log(
-    source: Any, columns: Mapping[str, str | None], switching_costs: Sequence[float], missing: float | None = None
+    source: Any,
+    columns: Mapping[str, str | None],
+    switching_costs: Sequence[float],
+    missing: float | None = None,
+    form: CsvFormat = PLAIN,
 ) -> LogEvaluation:
     """Every arm held for ever, a random one, and a uniform draw in each round; refused where the log cannot tell.
 
     Parameters
     ----------
-    source, columns, missing
+    source, columns, missing, form
         As in `read_log`.
     switching_costs
         The values of λ.
     """
     costs = tuple(real_number("switching_cost", cost, least=0) for cost in switching_costs)
-    log = read_log(source, columns, missing)
+    log = read_log(source, columns, missing, form)
     asked: dict[str, Any] = {f"only {arm}": lambda arm=arm: log.of_arm(arm) for arm in log.arm_names}
     asked |= {RANDOM: log.of_random_hold, EACH_ROUND: lambda: log.of_mixture([1.0 / log.n_arms] * log.n_arms)}
     found: dict[str, Evaluation | str] = {}

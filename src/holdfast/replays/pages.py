@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -57,8 +58,8 @@ STABILITY = (
 def page_of(replay: Replay) -> str:
     """The page as text."""
     said = replay.recommendation
-    action, because, rest = str(said).partition(", because ")
-    words = element("b", action), because, rest
+    action, *rest = re.split("(, because |: )", str(said), maxsplit=1)
+    words = element("b", action), *rest
     answer = element("p", *([] if said.decided else [mark("partial", "")]), *words, class_="answer")
     several = len(replay.switching_costs) > 1
 

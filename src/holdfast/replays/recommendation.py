@@ -1,5 +1,7 @@
 """One recommendation: do this, because, unless. Decided by intervals, and said where they do not decide.
 
+"Because" is said of a reason only: that a policy costs more than the best arm is none, and follows a colon.
+
 What is compared is on this record. It recommends a policy where it is cheaper than staying with the best arm in
 hindsight by more than one per cent; staying, where nothing is and that arm was the best throughout, or where no
 policy has learnt enough to beat a random arm; and otherwise the cheapest policy, since nobody knew beforehand which
@@ -29,14 +31,18 @@ class Recommendation:
     """With braces where the `gains` stand."""
     gains: tuple[str, ...]
     unless: str
+    then: str
+    """What to do in that case; empty where nothing is known to help."""
     decided: bool
     numbers: dict[str, float]
+    argues: bool = True
+    """Whether `because` speaks for the action."""
 
     def sentence(self) -> Sentence:
         """In one sentence."""
         open_ = "" if self.decided else " This is close: the intervals do not decide it."
         because = self.because.format(*self.gains)
-        text = f"{sentence_case(self.action)}, because {because}, unless {self.unless}.{open_}"
+        text = f"{sentence_case(self.action)}{_joint(self.argues)}{because}{_exception([self], self.argues)}{open_}"
         return Sentence(text, self.decided, self.numbers)
 
 
@@ -48,36 +54,39 @@ def recommendation(
     least = NOTABLE * abs(base)
     names = standing.ranking(*sees)
     same, of = _same_arm(standing, parts)
-    often = "throughout the record" if same == of else f"in {same} of {of} quarters only"
+    often = "throughout the record" if same == of else f"in only {same} of {of} quarters"
     if not names:
-        because = f"it was the best {often} and nothing else was played"
-        return Recommendation(standing.at, f"stay with {arm}", _braced(because), (), "that changes", True, {})
+        because = f"nothing else was played. It was the best single choice in hindsight, and the best {often}"
+        return Recommendation(
+            standing.at, f"stay with {arm}", _braced(because), (), "that changes", "", True, {}, argues=False
+        )
     name = names[0]
     excess = standing.amount(name, among=len(names)).less(base)
     numbers = {"excess": excess.mean, "excess_low": excess.low, "excess_high": excess.high, "best_arm_cost": base}
     decided = excess.high < -least or excess.low >= -least
-    gain, word = size(abs(excess.mean), base), "more" if excess.mean > 0 else "less"
-    beside, fallback = ("", ""), ""
-    if standing.played[name].sees == "all":
-        beside = _beside(standing, name)
-        fallback = f"{NOT_SEEN}: then {_without_seeing(standing, parts)}"
-    learnt = standing.amount(name).mean < standing.random_fixed_cost
-    if excess.mean >= -least and (same == of or not learnt):
+    if excess.mean >= -least and (same == of or not _learnt(standing, name)):
         saves = "nothing that was played costs less" if excess.mean >= 0 else "nothing that was played saves 1 %"
-        because = (
-            f"{saves} and it was the best {often}" if learnt else "no policy costs less than an arm taken at random"
-        )
+        because = f"{saves} and it was the best {often}"
+        if not _learnt(standing, name):
+            because = "no policy costs less than an arm taken at random"
         safe = next((other for other in names if standing.played[other].bounded), name)
-        unless = (
-            f"another may become the best: then use {safe}{', which has a guarantee' * standing.played[safe].bounded}"
-        )
-        return Recommendation(standing.at, f"stay with {arm}", _braced(because), (), unless, decided, numbers)
-    because = f"it costs {{}} {word} than always using {_braced(arm)}, the best single choice in hindsight"
+        then = f"use {safe}{_guarantee(standing, safe)}"
+        unless = "another may become the best"
+        return Recommendation(standing.at, f"stay with {arm}", _braced(because), (), unless, then, decided, numbers)
+    gain, word = size(abs(excess.mean), base), "more" if excess.mean > 0 else "less"
+    reasons = [(f"{{}} {word} than always using {_braced(arm)}, the best single choice in hindsight", gain)]
     if excess.mean >= -least:
-        because += f", though the best {often}"
-    gains = tuple(filter(None, (gain, beside[1])))
-    unless = fallback or _no_bound(standing, name)
-    return Recommendation(standing.at, f"use {name}", because + beside[0], gains, unless, decided, numbers)
+        known = f"which nobody knew beforehand and which was the best {often}"
+        reasons = [(f"{{}} {word} than {_braced(arm)}, the best single choice, {known}", gain)]
+    unless, then = _no_bound(standing, name)
+    if standing.played[name].sees == "all":
+        unless, then = NOT_SEEN, _without_seeing(standing, parts)
+        beside = _beside(standing, name)
+        reasons = [*reasons, *beside] if excess.mean < -least else [*beside, *reasons]
+    because = f"it costs {', and '.join(words for words, _ in reasons)}"
+    gains = tuple(amount for _, amount in reasons)
+    argues = excess.mean <= 0
+    return Recommendation(standing.at, f"use {name}", because, gains, unless, then, decided, numbers, argues)
 
 
 def _braced(words: str) -> str:
@@ -85,14 +94,14 @@ def _braced(words: str) -> str:
     return words.replace("{", "{{").replace("}", "}}")
 
 
-def _beside(standing: Standing, name: str) -> tuple[str, str]:
-    """Beside the cheapest policy that sees its own arm only: words with braces for the gain, and the gain."""
+def _beside(standing: Standing, name: str) -> list[tuple[str, str]]:
+    """Beside the cheapest policy that sees its own arm only, if decided: words with braces for the gain, and it."""
     own = standing.ranking("own")
     if not own or standing.difference(name, own[0], among=len(own)).sign >= 0:
-        return "", ""
+        return []
     other, base = own[0], float(standing.costs[own[0]].mean())
     saved = base - float(standing.costs[name].mean())
-    return f", and {{}} less than {_braced(other)}, the cheapest that sees its own arm only", size(saved, base)
+    return [(f"{{}} less than {_braced(other)}, the cheapest that sees its own arm only", size(saved, base))]
 
 
 def _without_seeing(standing: Standing, parts: Mapping[str, Sequence[Standing]]) -> str:
@@ -100,20 +109,33 @@ def _without_seeing(standing: Standing, parts: Mapping[str, Sequence[Standing]])
     own = standing.ranking("own")
     if not own:
         return "replay with sees='own'"
+    action = recommendation(standing, parts, ("own",)).action
     bounded = [name for name in own if standing.played[name].bounded]
-    beside = f", or {bounded[0]}, which has a guarantee" if bounded and bounded[0] != own[0] else ""
-    return recommendation(standing, parts, ("own",)).action + beside
+    if not bounded or bounded[0] == own[0]:
+        return action
+    use = "" if action.startswith("use ") else "use "
+    return f"{action}, or {use}{bounded[0]}{_guarantee(standing, bounded[0])}"
 
 
-def _no_bound(standing: Standing, name: str) -> str:
-    """A warning where the policy has no bound, with one that has."""
+def _no_bound(standing: Standing, name: str) -> tuple[str, str]:
+    """A warning where the policy has no bound, and one to use that has."""
     if standing.played[name].bounded:
-        return "the next rounds are nothing like this record"
+        return "the next rounds are nothing like this record", ""
     bounded = [other for other in standing.ranking("own") if standing.played[other].bounded]
-    text = "the best arm may change suddenly, for which it has no guarantee"
-    if not bounded:
-        return text
-    return f"{text}: {bounded[0]} has one"
+    unless = "the best arm may change suddenly, for which it has no guarantee"
+    return unless, f"use {bounded[0]}{_guarantee(standing, bounded[0])}" if bounded else ""
+
+
+def _learnt(standing: Standing, name: str) -> bool:
+    """Whether a policy costs less than an arm taken at random."""
+    return bool(standing.costs[name].mean() < standing.random_fixed_cost)
+
+
+def _guarantee(standing: Standing, name: str) -> str:
+    """What is to be known before a policy is used that is not the cheapest."""
+    has = ["has a guarantee"] if standing.played[name].bounded else []
+    has += [] if _learnt(standing, name) else ["costs more here than an arm taken at random"]
+    return f", which {' but '.join(has)}" if has else ""
 
 
 def _same_arm(standing: Standing, parts: Mapping[str, Sequence[Standing]]) -> tuple[int, int]:
@@ -150,4 +172,20 @@ def _of_group(some: Sequence[Recommendation], *, alone: bool) -> str:
     else:
         because = "; ".join(f"{one.at} {one.because.format(*one.gains)}" for one in (first, last))
     head = "" if alone or same else f"at λ = {lambdas} "
-    return sentence_case(f"{head}{first.action}, because {because}, unless {first.unless}.")
+    argues = all(one.argues for one in some)
+    return sentence_case(f"{head}{first.action}{_joint(argues)}{because}{_exception(some, argues)}")
+
+
+def _joint(argues: bool) -> str:
+    """What stands between an action and what is said of it."""
+    return ", because " if argues else ": "
+
+
+def _exception(some: Sequence[Recommendation], argues: bool) -> str:
+    """When not, and what to do then; one action has one exception, but what to do then may depend on λ."""
+    thens = [next(group) for _, group in groupby(some, key=lambda one: one.then)]
+    later = [f"from λ = {one.at.removeprefix('at λ = ')} on {one.then}" for one in thens[1:]]
+    then, unless = "; ".join([thens[0].then, *later]), some[0].unless
+    if argues:
+        return f", unless {unless}{': then ' if then else ''}{then}."
+    return f". If {unless}, {then}." if then else "."

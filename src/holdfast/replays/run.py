@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from holdfast.checks import number_range, one_of, real_number
-from holdfast.data.csv_file import CsvFormat
+from holdfast.data.csv_format import CsvFormat
 from holdfast.data.records import Fill, Missing, Records, read_records
 from holdfast.data.traces import Trace
 from holdfast.environments import LossTable
@@ -72,6 +72,9 @@ def replay(
     long: str | Sequence[str] | None = None,
     separator: str = ",",
     decimal: str = ".",
+    thousands: str | None = None,
+    encoding: str = "utf-8",
+    empty: str | Sequence[str] = (),
     fill: Fill | None = None,
     missing: Missing | None = None,
     seed: object = 0,
@@ -126,10 +129,14 @@ def replay(
         The numbers are rewards: more is better. A cost is then what was paid less what was earned.
     index, arms
         The column with the times of the rounds; names for the columns of an array, or the columns to take.
-    long, separator, decimal, fill, missing
-        Shapes of records, as `read_records` takes them: one row per time and arm, a CSV file with other than commas
-        and points, times and values that are missing. An arm that is not available in a round counts the highest loss
-        there; `AdaptiveHedgeSwitch` knows and never plays it.
+    long, fill, missing
+        Shapes of records, as `read_records` takes them: one row per time and arm, times and values that are missing. An
+        arm that is not available in a round counts the highest loss there; `AdaptiveHedgeSwitch` knows and never plays
+        it.
+    separator, decimal, thousands, encoding, empty
+        How CSV files are written: what stands between columns, before decimals and between thousands; the encoding; and
+        texts that stand for a missing value. A German export may need ``separator=";", decimal=",", thousands=".",
+        encoding="cp1252", empty="n/v"``.
     backend, workers, scheduler, seed, progress
         As in `simulate`.
     out, resume
@@ -156,6 +163,9 @@ def replay(
             long=long,
             separator=separator,
             decimal=decimal,
+            thousands=thousands,
+            encoding=encoding,
+            empty=empty,
             fill=fill,
             missing=missing,
         )
@@ -164,7 +174,7 @@ def replay(
         raise _of_losses(error) from None
     if table.n_arms < 2:
         raise InvalidParameter("losses", "must have at least two arms, or there is nothing to decide", table.n_arms)
-    form = CsvFormat.of(separator, decimal)
+    form = CsvFormat.of(separator, decimal, thousands=thousands, encoding=encoding, empty=empty)
     costs, pairs = _costs(switching_cost, table, notes, form)
     if rescale:
         low, high = table.units
