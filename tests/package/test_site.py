@@ -178,9 +178,11 @@ def test_a_built_site_with_faults_is_found_out(tmp_path):
     (tmp_path / "a.html").write_text('<p id="here"><a href="b.html#there">x</a><a href="#here">y</a><img src="c.png">')
     (tmp_path / "b.html").write_text('<script src="https://cdn.example/x.js"></script>')
     (tmp_path / "d.css").write_text("@import url('//fonts.example/f.css')")
+    (tmp_path / "e.html").write_text("<pre>&gt;&gt;&gt; 1<br></pre><code>&gt;&gt;&gt;</code><b>&gt;&gt;&gt; 2</b>")
     assert sorted(faults(tmp_path)) == [
         "a.html links to b.html#there, which has no such place",
         "a.html links to c.png, which is not there",
         "b.html loads https://cdn.example/x.js",
         "d.css loads from another place",
+        "e.html has an example outside a code block: >>> 2",
     ]

@@ -88,6 +88,8 @@ def allowed_policy(name: object, allow: Iterable[str | type[Policy]] = ()) -> tu
     allow
         User-defined policies that may be used: classes, ``"module:Class"``, or ``"module"`` for all of a module.
 
+    Examples
+    --------
     >>> allowed_policy("exp3")[0].__name__
     'Exp3'
     >>> allowed_policy("os:system")  # doctest: +ELLIPSIS

@@ -48,6 +48,8 @@ def read_log(source: Any, columns: Mapping[str, str | None], missing: float | No
     missing
         What a loss that did not come in time counts as, instead of what counted in the game.
 
+    Notes
+    -----
     Where a log says what became of each loss (`status`), rounds that an operator chose are left out, and so are all
     from the first block on whose losses may still come: the late ones may be the expensive ones.
     """
