@@ -71,6 +71,17 @@ def test_every_command_is_in_the_reference():
                 assert parameter.opts[-1] in page
 
 
+def test_the_page_of_the_command_line_lists_every_command():
+    """Each with what it does; those of a group by their last word."""
+    listed = re.findall(r"^\| `holdfast (\w+)( …)?` \| (.*) \|$", PAGES["docs/cli.md"], re.MULTILINE)
+    shown = {("holdfast", name) for name, _, _ in listed}
+    for name, group, text in listed:
+        words = re.findall(r"`([a-z]+)`", text) if group else []
+        assert len(words) == len(set(words)), name
+        shown |= {("holdfast", name, word) for word in words}
+    assert shown == {words for words in reference.commands() if len(words) > 1}
+
+
 def anchors(text: str) -> set[str]:
     """The headings of a page as links name them."""
     titles = re.findall(r"^#+ (.+)$", re.sub(r"```.*?```", "", text, flags=re.DOTALL), re.MULTILINE)
