@@ -133,8 +133,8 @@ def make_policy(settings: Mapping[str, Any], allow: Iterable[str | type[Policy]]
 def entry_of(text: str, parameter: str = "policies") -> dict[str, Any]:
     """The table of a policy written on one line: ``ID``, or ``ID:name=value,name=value``; ID may be ``module:Class``.
 
-    Values are as TOML has them; a word needs no quotes. Unless a ``name`` is given, it is called what was written. `parameter`
-    names the text in errors.
+    Values are as TOML has them; a word needs no quotes. Unless a ``name`` is given, it is called what was written.
+    `parameter` names the text in errors.
 
     >>> entry_of("tsallis-inf:estimator=reduced-variance,loss_bound=2.0")["estimator"]
     'reduced-variance'
