@@ -4,7 +4,7 @@
     ├── InvalidParameter   (also a ValueError)    a value breaks a rule
     ├── OutOfTurn          (also a RuntimeError)  ask and tell called in the wrong order
     ├── BadSavedState      (also a ValueError)    saved data that is damaged, foreign or from the future
-    ├── MissingExtra       (also an ImportError)  an optional dependency or device is not there
+    ├── MissingExtra       (also an ImportError)  an optional dependency, program or device is not there
     ├── BackendLost        (also a ConnectionError)  the machines that play are gone; `result` has what was finished
     ├── DecisionError                             a loss that cannot be recorded
     │   ├── UnknownDecision  (also a LookupError)   an id that this game never issued
@@ -71,7 +71,7 @@ class BadSavedState(HoldfastError, ValueError):
 
 
 class MissingExtra(HoldfastError, ImportError):
-    """An optional part is not installed, or its device is not there."""
+    """An optional part is not installed, or a program or device that it needs is not there. The message says which."""
 
 
 class BackendLost(HoldfastError, ConnectionError):

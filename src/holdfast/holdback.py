@@ -153,6 +153,8 @@ def compare(
     confidence
         Of the interval of the difference and of that of the share together.
 
+    Examples
+    --------
     >>> rng = np.random.default_rng(1)
     >>> held_back = rng.random(20_000) < 0.1
     >>> costs = rng.random(20_000) * np.where(held_back, 1.0, 0.8)

@@ -192,7 +192,7 @@ class Result:
         measures: Sequence[str] | str = ("pseudo_regret", "switches", "regret_with_switching"),
         scale: str = "auto",
         band: str = "sd",
-        size: str = "screen",
+        size: str | tuple[float, float] = "screen",
         axes: Any = None,
         title: str = "",
     ) -> Any:
@@ -214,7 +214,8 @@ class Result:
             ``"sd"``: one standard deviation around the mean; ``"mean"``: the 95 % confidence interval of the mean;
             ``"quantiles"``: the median, and from the 10 % to the 90 % quantile; ``"none"``.
         size
-            ``"screen"``; ``"column"``, 3.25 inches wide, for one column of a paper; ``"page"``, 6.75 inches, for both.
+            ``"screen"``; ``"column"``, 3.25 inches wide, for one column of a paper; ``"page"``, 6.75 inches, for both;
+            or width and height in inches, such as ``(3.5, 2.5)``.
         axes
             Matplotlib axes to draw on, one for each measure.
         title

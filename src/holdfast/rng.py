@@ -265,6 +265,8 @@ class Stream:
     replication
         Which of the family, from 0.
 
+    Examples
+    --------
     >>> Stream(7, "demo").uniform() == Stream(7, "demo").uniform()
     True
     """

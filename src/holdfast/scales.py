@@ -32,6 +32,8 @@ class Scale:
         For each measure by name ``(low, high)`` or ``(low, high, weight)``, in the units in which it is measured; the
         weight is 1 if not given. Lower is better.
 
+    Examples
+    --------
     >>> scale = Scale(latency=(0.2, 8.0, 3), price=(0, 0.02, 1), error=1.0)
     >>> round(scale.loss(latency=1.3, price=0.004), 4)
     0.1558
@@ -115,6 +117,8 @@ class Scale:
         records
             For each measure the values that were seen, of all arms together.
 
+        Examples
+        --------
         >>> Scale.from_records(latency=range(101), price=range(0, 1010, 10), quantiles=(0, 0.9))
         Scale(latency=(0, 90, 0.5), price=(0, 900, 0.5), error=1)
         """

@@ -77,6 +77,8 @@ class Server:
     timeout
         Seconds that one attempt may take.
 
+    Examples
+    --------
     >>> Server("http://127.0.0.1:8080").url
     'http://127.0.0.1:8080'
     """

@@ -66,6 +66,8 @@ class Game:
     local
         Whether decisions are fetched ahead: see `open`.
 
+    Examples
+    --------
     >>> Game(Server("http://127.0.0.1:8080"), "a/b").place
     '/v1/games/a%2Fb'
     """

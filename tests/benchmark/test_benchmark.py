@@ -77,6 +77,21 @@ def test_a_policy_of_ones_own_is_ranked_from_the_shell(tmp_path: Path) -> None:
     assert found["against"]["adaptive"]["verdict"] == "worse"
 
 
+@pytest.mark.slow
+def test_a_policy_may_have_parameters() -> None:
+    """One that is written as a rival was made plays the rival's frozen games."""
+    standing = run_benchmark("ucb1:cooldown=100", quick=True)
+    assert standing.costs == standing.rivals["ucb1-cooldown-100"]
+    assert "ucb1:cooldown=100" in standing.ranking
+
+
+def test_parameters_that_cannot_be_read_are_said_to_be_the_policys() -> None:
+    with pytest.raises(InvalidParameter, match="policy must be an id, or an id with parameters"):
+        run_benchmark("adaptive:calm_length")
+    with pytest.raises(InvalidParameter, match="is not a parameter of adaptive; got 1; did you mean 'calm_length'"):
+        run_benchmark("adaptive:calm_lenth=1")
+
+
 def test_a_policy_must_be_of_the_track_that_it_can_see() -> None:
     with pytest.raises(InvalidParameter, match="track must be 'all' for a policy that sees the losses of all arms"):
         run_benchmark("hedge-switch", track="own")

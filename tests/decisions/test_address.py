@@ -127,6 +127,24 @@ def test_the_nearest_scheme_is_named(url, meant):
     assert str(raised.value).endswith(meant)
 
 
+@pytest.mark.parametrize("file", ["router.db", "/var/lib/my games.sqlite3", "data/é.sqlite"])
+def test_a_file_without_its_scheme_is_shown_with_it(file):
+    with pytest.raises(hf.InvalidParameter, match=r"'http://host:port'; got") as raised:
+        hf.open(file, "chat", hf.Exp3(2))
+    assert str(raised.value).endswith(f"; got {file!r}; did you mean 'sqlite:///{file}'?")
+
+
+@pytest.mark.parametrize("url", ["password=x.db", "me:x.db", "x@y.db", "x.y", "x.db\n", "?x.db"])
+def test_what_may_hold_a_password_is_not_taken_for_a_file(url):
+    with pytest.raises(hf.InvalidParameter, match="an address that is not shown here"):
+        parse_address(url)
+
+
+def test_only_one_game_is_opened_at_a_server():
+    with pytest.raises(hf.InvalidParameter, match=r"only holdfast\.open takes the address of a server; got an address"):
+        hf.open_many("http://localhost:8080", {"chat": hf.Exp3(2)})
+
+
 PASSWORDS = st.text(st.characters(exclude_categories=("Cs",)), max_size=12).map(lambda text: text + MARK)
 SIGNS = st.text("#?/[]@:%=&+, \0\n'\\", max_size=6)
 

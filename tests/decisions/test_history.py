@@ -47,6 +47,22 @@ def test_totals_are_exact_and_kept_per_arm(place):
     assert max(arm.last_used for arm in totals.arms) <= place.clock.now
 
 
+def test_totals_and_history_are_shown_in_a_few_lines():
+    policy = hf.TsallisSwitch(arms=["a\n", *(f"arm {i}" for i in range(11))], switching_cost=0.5)
+    router = hf.open("memory:", "chat", policy, seed=1, missing=0.25)
+    assert repr(router.history) == "<History of 'chat': totals, frame, log, changes, compare(), export(file)>"
+    assert repr(router.history.totals).startswith(
+        "<Totals: 0 rounds (0 told, 0 out, 0 missing), 0 blocks, 0 switches, cost 0: losses 0>\n  a\\n: 0 rounds\n"
+    )
+    first, _ = router.ask(2)
+    router.tell(first.id, 0.125)
+    first_line, *arms, last_line = repr(router.history.totals).splitlines()
+    assert first_line.startswith("<Totals: 2 rounds (1 told, 1 out, 0 missing), ")
+    assert len(arms) == 10
+    assert last_line == "  and 2 arms more"
+    assert len(repr(router.history.totals)) < 500
+
+
 def test_old_rows_can_be_compacted_without_losing_totals(place):
     router, twin = (place.open(name, SWITCH, seed=1, patience="forever") for name in ("chat", "twin"))
     old = router.ask()

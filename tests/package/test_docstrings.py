@@ -62,6 +62,18 @@ def test_the_list_is_not_empty():
     assert {"simulate", "Player.tell", "Fleet.load", "Router.change", "open", "bounds.theorem_1"} <= DESERVING.keys()
 
 
+SECTIONED = {name: thing for name, thing in public() if re.search(r"(?m)^ *Parameters$", thing.__doc__ or "")}
+
+
+@pytest.mark.parametrize("name", SECTIONED)
+def test_a_section_of_parameters_holds_nothing_else(name):
+    """What follows them has a heading, Notes or Examples: else the site shows it as one more parameter."""
+    doc = inspect.cleandoc(SECTIONED[name].__doc__)
+    (section,) = re.findall(r"(?m)^Parameters\n-+\n((?:.*\n)*?)(?=\S.*\n---|\Z)", f"{doc}\n")
+    lines = [line for line in section.splitlines() if line and not line.startswith(" ")]
+    assert [line for line in lines if not re.fullmatch(r"\*{0,2}\w+(, \w+)*", line)] == []
+
+
 CLASSES = [
     name
     for name in hf.__all__

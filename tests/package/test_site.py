@@ -71,6 +71,17 @@ def test_every_command_is_in_the_reference():
                 assert parameter.opts[-1] in page
 
 
+def test_the_page_of_the_command_line_lists_every_command():
+    """Each with what it does; those of a group by their last word."""
+    listed = re.findall(r"^\| `holdfast (\w+)( …)?` \| (.*) \|$", PAGES["docs/cli.md"], re.MULTILINE)
+    shown = {("holdfast", name) for name, _, _ in listed}
+    for name, group, text in listed:
+        words = re.findall(r"`([a-z]+)`", text) if group else []
+        assert len(words) == len(set(words)), name
+        shown |= {("holdfast", name, word) for word in words}
+    assert shown == {words for words in reference.commands() if len(words) > 1}
+
+
 def anchors(text: str) -> set[str]:
     """The headings of a page as links name them."""
     titles = re.findall(r"^#+ (.+)$", re.sub(r"```.*?```", "", text, flags=re.DOTALL), re.MULTILINE)
@@ -178,9 +189,11 @@ def test_a_built_site_with_faults_is_found_out(tmp_path):
     (tmp_path / "a.html").write_text('<p id="here"><a href="b.html#there">x</a><a href="#here">y</a><img src="c.png">')
     (tmp_path / "b.html").write_text('<script src="https://cdn.example/x.js"></script>')
     (tmp_path / "d.css").write_text("@import url('//fonts.example/f.css')")
+    (tmp_path / "e.html").write_text("<pre>&gt;&gt;&gt; 1<br></pre><code>&gt;&gt;&gt;</code><b>&gt;&gt;&gt; 2</b>")
     assert sorted(faults(tmp_path)) == [
         "a.html links to b.html#there, which has no such place",
         "a.html links to c.png, which is not there",
         "b.html loads https://cdn.example/x.js",
         "d.css loads from another place",
+        "e.html has an example outside a code block: >>> 2",
     ]

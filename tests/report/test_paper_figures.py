@@ -79,6 +79,23 @@ def test_a_figure_is_as_wide_as_its_place(result: Result, tmp_path: Path, size: 
     assert sizes == {SIZES[size].text}
 
 
+@pytest.mark.parametrize(("size", "beside"), [((3.5, 5.0), 1), ((4.6, 4), 2), ([7.0, 2.5], 3)])
+def test_a_figure_may_have_any_width_and_height(result: Result, tmp_path: Path, size: tuple, beside: int) -> None:
+    box = re.search(rb"/MediaBox \[ 0 0 ([\d.]+) ([\d.]+) \]", result.plot(tmp_path / "a.pdf", size=size).read_bytes())
+    assert box
+    assert [float(side) / 72 for side in box.groups()] == pytest.approx(list(size), abs=0.01)
+    figure = result.plot(size=size)
+    columns = {round(axes.get_subplotspec().colspan.start) for axes in figure.axes if axes.get_visible()}
+    assert len(columns) == beside
+    assert {axes.xaxis.label.get_fontsize() for axes in figure.axes} == {SIZES["column"].text}
+
+
+@pytest.mark.parametrize("size", [3.25, (3.25,), (3.25, 0.1), (3.25, 1e9), ("3.25", 2), None])
+def test_a_size_that_is_no_pair_of_inches_is_refused(result: Result, size: object) -> None:
+    with pytest.raises(InvalidParameter, match=r"^size must be"):
+        result.plot(size=size)  # type: ignore[arg-type]
+
+
 def test_more_panels_than_fit_side_by_side_go_below(result: Result) -> None:
     figure = result.plot(measures=["switches", "pseudo_regret", "total_loss", "total_cost"], size="page")
     seen = [axes for axes in figure.axes if axes.get_visible()]
@@ -137,7 +154,7 @@ def test_screen_and_paper_have_the_same_scale(ends: tuple[float, ...], log: bool
 
 def test_without_latex_it_says_what_is_missing(result: Result, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(MissingExtra, match="a figure for LaTeX needs one of pdflatex, lualatex, xelatex on the path"):
+    with pytest.raises(MissingExtra, match=r"needs LaTeX, which pip does not install: .*apt-get install"):
         result.plot(tmp_path / "figure.pgf")
 
 
@@ -159,3 +176,6 @@ def test_the_options_are_those_of_the_command(result: Result, tmp_path: Path) ->
     again = result.plot(tmp_path / "again.pdf", size="column", band="quantiles", measures=["switches"])
     assert figure.read_bytes() == again.read_bytes()
     assert "--band must be one of 'sd'" in command_here("study", "plot", str(table), "--band", "se").stderr
+    assert command_here("study", "plot", str(table), "--out", str(figure), "--size", "3.5,2.5").returncode == 0
+    assert b"/MediaBox [ 0 0 252 180 ]" in figure.read_bytes()
+    assert "--size must be" in command_here("study", "plot", str(table), "--out", str(figure), "--size", "3,x").stderr

@@ -14,7 +14,12 @@ from holdfast.files import write_whole
 
 
 def run(
-    policy: Annotated[str, typer.Option(help="Your policy, module:Class; or one of the package by its name.")],
+    policy: Annotated[
+        str,
+        typer.Option(
+            help="Your policy, module:Class; or one of the package by its name. With parameters: ucb1:cooldown=100."
+        ),
+    ],
     track: Annotated[str | None, typer.Option(help="own or all; by default that of what the policy sees.")] = None,
     out: Annotated[Path | None, typer.Option(help="A file for the result as JSON: the same on every machine.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A first look: 8 replications instead of 64.")] = False,

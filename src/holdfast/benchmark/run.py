@@ -25,6 +25,7 @@ from holdfast.checks import one_of
 from holdfast.errors import BadSavedState, InvalidParameter
 from holdfast.layouts import Array
 from holdfast.policies import Policy
+from holdfast.policies.registry import entry_of
 from holdfast.runs.record import document
 from holdfast.simulation.costs import Costs
 from holdfast.simulation.run import simulate
@@ -123,7 +124,7 @@ def run_benchmark(
     Parameters
     ----------
     policy
-        A policy's id, or ``"module:Class"`` for your own.
+        A policy's id, or ``"module:Class"`` for your own; with parameters, ``"ucb1:cooldown=100"``.
     track
         ``"own"`` or ``"all"``; by default that of what the policy sees.
     quick
@@ -133,7 +134,7 @@ def run_benchmark(
     echo
         Called with a line for each setting that was played.
     """
-    entry = {"policy": policy}
+    entry = entry_of(policy, "policy")
     first = TRACKS["own"].settings[0]
     made, code = _made(entry, first)
     sees = made.sees

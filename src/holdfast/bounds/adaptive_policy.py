@@ -147,6 +147,8 @@ def adaptive(*, n_arms: int, switching_cost: float, horizon: float, constants: G
     constants
         The policy's constants; those it has by default.
 
+    Examples
+    --------
     >>> round(adaptive(n_arms=8, switching_cost=1.0, horizon=100_000))
     58487
     """
@@ -175,6 +177,8 @@ def adaptive_certificate(
     V, V_most, W, cut
         The policy's own numbers; W is one number per arm, or their largest.
 
+    Examples
+    --------
     >>> adaptive_certificate(n_arms=4, paid=3.0, V=25.0, V_most=36.0, W=[0.0, 1.5, 0.0, 2.0], cut=1.0)
     38.0
     """

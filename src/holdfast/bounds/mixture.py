@@ -21,6 +21,8 @@ def mixture_overhead(n_paths: int, switching_cost: float, spread: float) -> floa
     spread
         W = Σ v_t with v_t = Var_p(c_t) + λ·E_p|c_t − E_p c_t|: how much the costs of the paths differed.
 
+    Examples
+    --------
     >>> round(mixture_overhead(17, 1.0, 1000.0), 1)
     82.1
     """
@@ -44,6 +46,8 @@ def mixture_excess(n_paths: int, switching_cost: float, best_cost: float, *, rou
     rounds
         T; if given, the trivial bound (1 + λ)T counts too.
 
+    Examples
+    --------
     >>> mixture_excess(17, 1.0, 1e4) / 1e4 < 0.08
     True
     """
@@ -99,6 +103,8 @@ def work_function_cost(n_arms: int, switching_cost: float, plan_cost: float) -> 
     plan_cost
         The cost of the best plan in hindsight. Neither counts the first play as a switch.
 
+    Examples
+    --------
     >>> work_function_cost(2, 1.0, 100.0)
     403.0
     """

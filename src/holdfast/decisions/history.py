@@ -23,9 +23,10 @@ from holdfast.decisions.models import BY_RULE, PINNED, Block, Loss
 from holdfast.decisions.settings import long_wait
 from holdfast.decisions.setup import ArmSums, Part, Setup, parts_of, players_of
 from holdfast.decisions.stores.sql import MOST_COUNT, Transaction
-from holdfast.errors import BadStore, InvalidParameter
+from holdfast.errors import BadStore, InvalidParameter, printable
 from holdfast.extras import pl
 from holdfast.files import whole_file
+from holdfast.number_format import counted
 
 AT_ONCE = 1000
 """Blocks read, or removed, in one transaction."""
@@ -34,6 +35,9 @@ SUFFIXES = (".csv", ".parquet")
 
 LOG = ("time", "arm", "loss", "probability", "block", "single", "status")
 """Columns of a log."""
+
+MOST_ARMS = 10
+"""Arms that are shown of some totals."""
 
 CHOSEN_BY = {0: "policy", PINNED: "operator", BY_RULE: "rule"}
 
@@ -62,7 +66,7 @@ class ArmTotals:
     """When its latest block began."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Totals:
     """A game so far. `cost` is what counted as losses plus what the switches cost."""
 
@@ -88,6 +92,22 @@ class Totals:
     conversations: int = 0
     """Conversations that go on."""
 
+    def __repr__(self) -> str:
+        """A line, and one for each arm."""
+        parts = {"losses": self.losses, "missing": self.missing_losses, "switching": self.switching}
+        cost = " + ".join(f"{name} {value:.6g}" for name, value in parts.items() if value or name == "losses")
+        rounds = f"{counted(self.rounds, 'round')} ({self.told} told, {self.out} out, {self.missing} missing)"
+        blocks = f"{counted(self.blocks, 'block')}, {counted(self.switches, 'switch', 'switches')}"
+        head = f"<Totals: {rounds}, {blocks}, cost {self.cost:.6g}: {cost}>"
+        lines = [
+            f"  {printable(arm.arm)}: {counted(arm.rounds, 'round')}"
+            + ("" if arm.mean is None else f", mean loss {arm.mean:.4g}")
+            + (", retired" if arm.retired else "")
+            for arm in self.arms[:MOST_ARMS]
+        ]
+        more = [f"  and {counted(len(self.arms) - MOST_ARMS, 'arm')} more"] if len(self.arms) > MOST_ARMS else []
+        return "\n".join([head, *lines, *more])
+
 
 class History:
     """Blocks and totals of one game.
@@ -98,10 +118,16 @@ class History:
     True
     >>> router.history.totals.losses
     0.5
+    >>> router.history
+    <History of 'chat': totals, frame, log, changes, compare(), export(file)>
     """
 
     def __init__(self, executor: Executor) -> None:
         self._executor = executor
+
+    def __repr__(self) -> str:
+        name = self._executor.setup.game.name  # nothing is read: a store may be down
+        return f"<History of {name!r}: totals, frame, log, changes, compare(), export(file)>"
 
     @property
     def totals(self) -> Totals:

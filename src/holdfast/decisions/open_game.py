@@ -105,6 +105,8 @@ def open(
         User-defined policies that may be imported where `policy` is left out: classes, ``"module:Class"``, or
         ``"module"`` for all of a module.
 
+    Examples
+    --------
     >>> import holdfast as hf
     >>> router = hf.open("memory:", "chat", hf.TsallisSwitch(arms=["a", "b"], switching_cost=0.3), seed=1)
     >>> decision = router.ask()
@@ -178,6 +180,8 @@ def open_many(
     options
         Options of `open` for all games; a game's own go before them. A seed belongs to one game.
 
+    Examples
+    --------
     >>> import holdfast as hf
     >>> policy = hf.AdaptiveTsallisSwitch(arms=["a", "b"], switching_cost=0.3)
     >>> routers = hf.open_many("memory:", {"chat": policy, "search": {"policy": policy, "missing": 1.0}}, patience=50)

@@ -64,6 +64,8 @@ class ForecastTable(Environment):
     shuffled
         Rotate the arms by a random number of places, drawn anew in each replication.
 
+    Examples
+    --------
     >>> import holdfast as hf
     >>> losses = [[0.9, 0.1], [0.8, 0.2], [0.1, 0.9]]
     >>> world = ForecastTable(LossTable(losses), forecasts={0: losses})

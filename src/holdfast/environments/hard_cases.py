@@ -78,6 +78,8 @@ class Corrupted(HardCase):
     shuffled, noise
         As in `PiecewiseConstant`.
 
+    Examples
+    --------
     >>> Corrupted(3, 1000, corrupted=100).means.tolist()
     [[0.5, 0.3, 0.5], [0.3, 0.5, 0.5]]
     """
@@ -123,6 +125,8 @@ class Drifting(HardCase):
     shuffled, noise
         As in `PiecewiseConstant`.
 
+    Examples
+    --------
     >>> Drifting(2, 1000, gap=0.1, steps=3).means.round(3).tolist()
     [[0.4, 0.6], [0.5, 0.5], [0.6, 0.4]]
     """
@@ -163,6 +167,8 @@ class Seasonal(HardCase):
     shuffled, noise
         As in `PiecewiseConstant`.
 
+    Examples
+    --------
     >>> Seasonal(2, 10_000, period=2400).starts[:3].tolist()
     [0.0, 100.0, 200.0]
     """
@@ -205,6 +211,8 @@ class ChangingBest(HardCase):
     shuffled, noise
         As in `PiecewiseConstant`.
 
+    Examples
+    --------
     >>> ChangingBest(3, 900, changes=2).means.tolist()
     [[0.3, 0.5, 0.5], [0.5, 0.3, 0.5], [0.5, 0.5, 0.3]]
     """
@@ -244,6 +252,8 @@ class UnseenTurn(HardCase):
     shuffled, noise
         As in `PiecewiseConstant`.
 
+    Examples
+    --------
     >>> UnseenTurn(3, 900, noise=False).expected(299, 301).tolist()
     [0.8, 1.0, 0.7]
     """
@@ -287,6 +297,8 @@ class JumpingLevels(HardCase):
     shuffled, noise
         As in `PiecewiseConstant`, but without noise unless given.
 
+    Examples
+    --------
     >>> world = JumpingLevels(3, 2000, stretch=500, gap=0.1)
     >>> len(world.starts), world.gaps.round(12).tolist()[0]
     (4, [0.0, 0.1, 0.1])

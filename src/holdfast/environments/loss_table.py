@@ -83,6 +83,8 @@ class LossTable(Environment):
     shuffled
         Rotate the arms by a random number of places, drawn anew in each replication.
 
+    Examples
+    --------
     >>> table = LossTable([[0.0, 1.0], [0.5, 0.0]])
     >>> [float(total) for total in table.expected(0, 2)]
     [0.5, 1.0]

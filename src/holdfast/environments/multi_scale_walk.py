@@ -76,6 +76,8 @@ class MultiScaleWalk(Environment):
     shuffled
         Rotate the arms by a random number of places, drawn anew in each replication.
 
+    Examples
+    --------
     >>> walk = MultiScaleWalk(2, 1024)
     >>> round(walk.sigma * 90, 12), round(walk.epsilon * 90, 6)
     (1.0, 0.125)

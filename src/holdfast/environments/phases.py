@@ -237,6 +237,8 @@ class ConstrainedBernoulli(Phased):
     phases
         Which reading: ``"index"`` or ``"spacing"``.
 
+    Examples
+    --------
     >>> [int(s) + 1 for s in ConstrainedBernoulli(8, 0.2).starts[:8]]
     [1, 2, 3, 5, 7, 11, 17, 27]
     """
@@ -285,6 +287,8 @@ class Reversal(Phased):
     shuffled
         Rotate the arms by a random number of places, drawn anew in each replication.
 
+    Examples
+    --------
     >>> Reversal(8, 100_000).reversal
     3297
     """

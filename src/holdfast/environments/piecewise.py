@@ -54,6 +54,8 @@ class PiecewiseConstant(Piecewise):
     shuffled
         Rotate the arms by a random number of places, drawn anew in each replication.
 
+    Examples
+    --------
     >>> PiecewiseConstant([0, 10], [[0.1, 0.5], [0.9, 0.5]], noise=False).expected(5, 15).tolist()
     [5.0, 5.0]
     """

@@ -38,6 +38,8 @@ class Found(Piecewise):
     name
         One of `found_worlds()`.
 
+    Examples
+    --------
     >>> Found("adaptive-1").n_arms
     2
     """

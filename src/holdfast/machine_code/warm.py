@@ -40,6 +40,8 @@ def warm(
     echo
         Called with a line for each thing that is ready.
 
+    Examples
+    --------
     >>> from holdfast.machine_code.warm import warm
     >>> warm(["exp3"], [], echo=print)
     exp3: ask and tell

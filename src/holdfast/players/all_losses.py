@@ -28,6 +28,8 @@ class AllLossesPlayer(Player, sees="all"):
     replication
         Which of many games of this seed, from 0.
 
+    Examples
+    --------
     >>> import holdfast as hf
     >>> policy = hf.AdaptiveHedgeSwitch(arms=["us-east", "eu-west"], switching_cost=0.35, period=24)
     >>> player = policy.player(seed=7)

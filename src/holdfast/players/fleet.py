@@ -73,6 +73,8 @@ class Fleet:
     workers
         Threads; all cores by default.
 
+    Examples
+    --------
     >>> import holdfast as hf
     >>> fleet = hf.Fleet(hf.TsallisSwitch(8, switching_cost=1.0), 1000, seed=7)
     >>> arms, blocks = fleet.ask()

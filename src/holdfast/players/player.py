@@ -38,6 +38,8 @@ class Player:
     replication
         Which of many games of this seed, from 0.
 
+    Examples
+    --------
     >>> import holdfast as hf
     >>> player = hf.AdaptiveTsallisSwitch(arms=["us-east", "eu-west"], switching_cost=0.35).player(seed=7)
     >>> player.ask() in ("us-east", "eu-west")

@@ -198,6 +198,8 @@ class AdaptiveTsallisSwitch(Policy):
     growth
         ``"0.3"`` plays as Holdfast 0.3 did, whose cost grows with a power of T. Players saved by it go on so.
 
+    Examples
+    --------
     >>> player = AdaptiveTsallisSwitch(n_arms=3, switching_cost=0.5).player(seed=1)
     >>> arm = player.ask()
     >>> player.tell(0.25)

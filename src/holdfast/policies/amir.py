@@ -131,6 +131,8 @@ class AmirTsallis(WithHorizon, TsallisInTwoPhases):
     horizon
         T, the number of rounds that will be played; past it, it plays on as it is.
 
+    Examples
+    --------
     >>> AmirTsallis(3, switching_cost=1.0, horizon=1000).player(seed=1).ask() in (0, 1, 2)
     True
     """
@@ -155,6 +157,8 @@ class AnytimeAmirTsallis(TsallisInTwoPhases):
     switching_cost
         λ, in `units`.
 
+    Examples
+    --------
     >>> AnytimeAmirTsallis(3, switching_cost=1.0).player(seed=1).ask() in (0, 1, 2)
     True
     """

@@ -36,6 +36,8 @@ class BatchedElimination(Elimination):
     batches
         B; 0 stands for ⌈ln T⌉, with which q is about e and the regret of the best order.
 
+    Examples
+    --------
     >>> BatchedElimination(8, horizon=100_000).batches
     12
     """

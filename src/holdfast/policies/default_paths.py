@@ -33,6 +33,8 @@ def default_paths(n_arms: int, periods: Sequence[int] | None = None, forecast_ro
     forecast_rounds
         The most rounds of a given forecast that are looked at; 0 where none are given.
 
+    Examples
+    --------
     >>> [path.id for path in default_paths(2, forecast_rounds=0)][:4]
     ['fixed-arm', 'fixed-arm', 'work-function', 'work-function']
     """

@@ -224,6 +224,8 @@ class BaSE(Elimination):
         In which order the arms of a batch are played: by ``"index"``, at ``"random"``, or ``"round-robin"``, one
         round each.
 
+    Examples
+    --------
     >>> BaSE(8, horizon=100_000).batches
     12
     """

@@ -132,6 +132,8 @@ class Exp3(ExponentialWeights):
     n_arms, arms, units
         The number of arms K, or their names; the lowest and the highest loss of a round. As for every policy.
 
+    Examples
+    --------
     >>> Exp3(2).player(seed=0).probabilities
     array([0.5, 0.5])
     """
@@ -160,6 +162,8 @@ class BlockExp3(WithHorizon, WithSwitchingCost, ExponentialWeights):
     horizon
         T, the number of rounds that will be played.
 
+    Examples
+    --------
     >>> BlockExp3(8, switching_cost=1.0, horizon=100_000).block_length
     24
     """

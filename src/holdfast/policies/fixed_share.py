@@ -44,6 +44,8 @@ class FixedShare(WithWeights):
     shifts
         m, how often the best arm is expected to change; less than T.
 
+    Examples
+    --------
     >>> player = FixedShare(2, switching_cost=1.0, horizon=1000, shifts=5).player(seed=0)
     >>> arm = player.ask()
     >>> player.tell(losses=[0.2, 0.7])

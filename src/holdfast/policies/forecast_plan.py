@@ -34,6 +34,8 @@ class ForecastPlan(OfPaths):
     stale
         For how many rounds the last known loss stands for one that is not given.
 
+    Examples
+    --------
     >>> player = ForecastPlan(2, switching_cost=0.5).player(seed=1)
     >>> player.ask(forecast=[[0.9, 0.1], [0.8, 0.2]])
     1

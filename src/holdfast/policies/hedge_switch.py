@@ -175,6 +175,8 @@ class AdaptiveHedgeSwitch(OfPaths):
     stale
         For how many rounds the last known loss stands for one that is not given. After that it is an error.
 
+    Examples
+    --------
     >>> player = AdaptiveHedgeSwitch(arms=["north", "south"], switching_cost=0.5, period=24).player(seed=1)
     >>> arm = player.ask()
     >>> player.tell(losses={"north": 0.2, "south": 0.7})

@@ -58,6 +58,8 @@ class HoldForever(Policy):
     n_arms, arms, units
         The number of arms K, or their names; the lowest and the highest loss of a round. As for every policy.
 
+    Examples
+    --------
     >>> player = HoldForever(3).player(seed=1)
     >>> arm = player.ask()
     >>> player.tell(1.0)

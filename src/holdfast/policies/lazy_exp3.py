@@ -77,6 +77,8 @@ class LazyExp3(WithSwitchingCost, ExponentialWeights):
     switching_cost
         λ, in `units`.
 
+    Examples
+    --------
     >>> LazyExp3(2, switching_cost=1.0).player(seed=0).probabilities
     array([0.5, 0.5])
     """

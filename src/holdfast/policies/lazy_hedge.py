@@ -131,6 +131,8 @@ class LazyHedge(WithWeights):
     horizon
         T, the number of rounds.
 
+    Examples
+    --------
     >>> player = LazyHedge(2, switching_cost=1.0, horizon=1000).player(seed=0)
     >>> arm = player.ask()
     >>> player.tell(losses=[0.2, 0.7])

@@ -79,6 +79,8 @@ class FollowLazyLeader(WithoutProbabilities, WithHorizon, WithSwitchingCost, Wit
     horizon
         T, the number of rounds.
 
+    Examples
+    --------
     >>> FollowLazyLeader(2, switching_cost=1.0, horizon=1000).player(seed=0).ask() in (0, 1)
     True
     """

@@ -47,6 +47,8 @@ class RandomWalkPerturbation(WithoutProbabilities, WithAllLosses):
     n_arms, arms, units
         The number of arms K, or their names; the lowest and the highest loss of a round. As for every policy.
 
+    Examples
+    --------
     >>> RandomWalkPerturbation(2).player(seed=0).ask() in (0, 1)
     True
     """

@@ -88,6 +88,8 @@ def allowed_policy(name: object, allow: Iterable[str | type[Policy]] = ()) -> tu
     allow
         User-defined policies that may be used: classes, ``"module:Class"``, or ``"module"`` for all of a module.
 
+    Examples
+    --------
     >>> allowed_policy("exp3")[0].__name__
     'Exp3'
     >>> allowed_policy("os:system")  # doctest: +ELLIPSIS
@@ -128,10 +130,11 @@ def make_policy(settings: Mapping[str, Any], allow: Iterable[str | type[Policy]]
     return made(kind, str(name), {**values, **implied})
 
 
-def entry_of(text: str) -> dict[str, Any]:
+def entry_of(text: str, parameter: str = "policies") -> dict[str, Any]:
     """The table of a policy written on one line: ``ID``, or ``ID:name=value,name=value``; ID may be ``module:Class``.
 
     Values are as TOML has them; a word needs no quotes. Unless a ``name`` is given, it is called what was written.
+    `parameter` names the text in errors.
 
     >>> entry_of("tsallis-inf:estimator=reduced-variance,loss_bound=2.0")["estimator"]
     'reduced-variance'
@@ -144,7 +147,7 @@ def entry_of(text: str) -> dict[str, Any]:
         name, equals, value = part.partition("=")
         if not equals or not name.strip():
             rule = f"must be an id, or an id with parameters: {head}:name=value,name=value"
-            raise InvalidParameter("policies", rule, text)
+            raise InvalidParameter(parameter, rule, text)
         entry[name.strip()] = _value(value.strip())
     return entry if len(entry) == 1 else {"name": text, **entry}
 

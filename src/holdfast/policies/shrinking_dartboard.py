@@ -60,6 +60,8 @@ class ShrinkingDartboard(WithWeights):
     horizon
         T, the number of rounds.
 
+    Examples
+    --------
     >>> player = ShrinkingDartboard(2, switching_cost=1.0, horizon=1000).player(seed=0)
     >>> arm = player.ask()
     >>> player.tell(losses=[0.0, 0.0])

@@ -53,6 +53,8 @@ class StabilityPenaltyBiasMatching(WithHorizon, WithSwitchingCost, tsallis.Tsall
     horizon
         T, the number of rounds that will be played; past it, it plays on as it is.
 
+    Examples
+    --------
     >>> player = StabilityPenaltyBiasMatching(3, switching_cost=2.0, horizon=1000).player(seed=1)
     >>> arm = player.ask()
     >>> player.hold

@@ -76,6 +76,8 @@ class StabilityPenaltyMatching(WithSwitchingCost, tsallis.Tsallis):
     switching_cost
         λ, in `units`.
 
+    Examples
+    --------
     >>> player = StabilityPenaltyMatching(3, switching_cost=2.0).player(seed=1)
     >>> arm = player.ask()
     >>> player.hold

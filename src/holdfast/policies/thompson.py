@@ -61,6 +61,8 @@ class ThompsonSampling(WithoutProbabilities, WithCooldown):
     threshold
         By how much the sample of another arm must be lower than that of the last before it is switched to, in `units`.
 
+    Examples
+    --------
     >>> ThompsonSampling(3).player(seed=1).ask() in (0, 1, 2)
     True
     """

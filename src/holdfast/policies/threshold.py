@@ -29,6 +29,8 @@ class Threshold(OfPaths):
     stale
         For how many rounds the last known loss stands for one that is not given.
 
+    Examples
+    --------
     >>> player = Threshold(2, switching_cost=0.5, rounds=10).player(seed=1)
     >>> arm = player.ask()
     >>> player.tell([0.3, 0.2])

@@ -42,6 +42,8 @@ class BatchedThompson(WithoutProbabilities, InEpochs):
     alpha
         α, from 0 to 1: how fast epochs grow.
 
+    Examples
+    --------
     >>> BatchedThompson(3).player(seed=1).ask() in (0, 1, 2)
     True
     """

@@ -33,6 +33,8 @@ class TsallisInf(tsallis.Tsallis):
         B; or ``"announced"``: then each round's bound b_t is told by ``ask(loss_bound=b)`` before it is played, and
         η_t = 2/√(Σ b_s²), which Theorem 2 allows.
 
+    Examples
+    --------
     >>> player = TsallisInf(3, loss_bound="announced").player(seed=2)
     >>> arm = player.ask(loss_bound=4.0)
     >>> player.tell(3.5)

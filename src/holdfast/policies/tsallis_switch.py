@@ -48,6 +48,8 @@ class TsallisSwitch(tsallis.Tsallis):
         Another schedule than Theorem 1's, as the algorithm's input allows: lists for n = 1, 2, …, or functions of n
         for an endless game. Rates must not increase.
 
+    Examples
+    --------
     >>> player = TsallisSwitch(n_arms=3, switching_cost=2.0).player(seed=1)
     >>> arm = player.ask()
     >>> player.hold
@@ -168,6 +170,8 @@ class VaryingTsallisSwitch(tsallis.Tsallis):
     n_arms, arms, units
         The number of arms K, or their names; the lowest and the highest loss of a round. As for every policy.
 
+    Examples
+    --------
     >>> player = VaryingTsallisSwitch(n_arms=4).player(seed=1)
     >>> arm = player.ask(switching_cost=0.3)
     >>> player.tell(0.5)

@@ -68,6 +68,8 @@ class Ucb1(WithCooldown):
     threshold
         By how much the index of another arm must be lower than that of the last before it is switched to, in `units`.
 
+    Examples
+    --------
     >>> Ucb1(3, cooldown=10).player(seed=1).ask()
     0
     """
@@ -98,6 +100,8 @@ class FollowTheLeader(WithCooldown):
     threshold
         By how much the mean of another arm must be lower before it is switched to, in `units`.
 
+    Examples
+    --------
     >>> FollowTheLeader(3, cooldown=5).player(seed=1).ask()
     0
     """

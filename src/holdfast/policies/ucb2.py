@@ -102,6 +102,8 @@ class Ucb2(InEpochs):
         α, from 0 to 1. The paper's experiments use 0.001, which plays rounds one by one at first; 0.1 here, for few
         switches.
 
+    Examples
+    --------
     >>> Ucb2(3).player(seed=1).ask()
     0
     """

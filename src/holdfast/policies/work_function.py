@@ -30,6 +30,8 @@ class WorkFunctionAlone(OfPaths):
     stale
         For how many rounds the last known loss stands for one that is not given.
 
+    Examples
+    --------
     >>> player = WorkFunctionAlone(2, switching_cost=0.5).player(seed=1)
     >>> for losses in ([0.9, 0.1], [0.9, 0.1]):
     ...     arm = player.ask()

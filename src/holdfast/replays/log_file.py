@@ -53,6 +53,8 @@ def read_log(
     form
         How a CSV file is written.
 
+    Notes
+    -----
     Where a log says what became of each loss (`status`), rounds that an operator chose are left out, and so are all
     from the first block on whose losses may still come: the late ones may be the expensive ones.
     """

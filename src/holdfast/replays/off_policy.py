@@ -101,10 +101,14 @@ class LoggedData:
         Effective blocks below which an estimate is refused. (A higher limit is not safer: it lets pass those logs in
         which a seldom drawn arm happened not to come late, when it weighs most.)
 
+    Notes
+    -----
     A policy is refused when its estimate would rest on fewer than 10 effective blocks, or when the weights miss their
     known mean, the number of rounds, by more than 5 standard errors: then the probabilities are not those the arms were
     drawn with, or an arm of the policy could not be drawn at all.
 
+    Examples
+    --------
     >>> arms = np.arange(1000) % 2  # as if drawn by a fair coin
     >>> log = LoggedData(arms, 0.2 + 0.5 * arms, np.full(1000, 0.5), blocks="rounds")
     >>> found = log.of_arm(0)

@@ -104,11 +104,15 @@ def best_plan(losses: ArrayLike, switching_cost: float | ArrayLike, max_switches
         The most changes of arm the plan may have, if limited. It limits `Plan.switches`, in which the first play
         counts: 1 is the best fixed arm, 2 allows one change.
 
+    Notes
+    -----
     Takes O(T K) time without a limit and at most O(T K max_switches) with one. Of plans that cost the same, the result
     is always the same one: going back from the last round, it holds the lowest-numbered of the best arms, and stays
     with an arm rather than switches to it. A limit that the best plan of all keeps changes nothing; among plans at a
     limit that binds, one of fewer switches is preferred.
 
+    Examples
+    --------
     >>> plan = best_plan([[0.0, 1.0], [0.0, 1.0], [1.0, 0.0], [1.0, 0.0]], switching_cost=0.5)
     >>> plan.arms.tolist(), plan.switches, plan.cost
     ([0, 0, 1, 1], 2, 1.0)

@@ -146,6 +146,8 @@ def replay(
     echo
         A function that is given each line of progress.
 
+    Examples
+    --------
     >>> rng = np.random.default_rng(1)
     >>> losses = (rng.random((500, 2)) < [0.2, 0.6]).astype(float)
     >>> found = replay(losses, ["adaptive", "hold-forever"], switching_cost=0.5, replications=10)

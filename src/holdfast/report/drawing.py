@@ -10,14 +10,15 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from holdfast.errors import MissingExtra
+from holdfast.checks import one_of, real_number
+from holdfast.errors import InvalidParameter, MissingExtra
 from holdfast.extras import need
 from holdfast.files import write_whole
 from holdfast.number_format import number, short
@@ -42,6 +43,8 @@ class Size:
     columns: int
     """Panels side by side at most."""
     text: float
+    height: float | None = None
+    """None: as high as its rows need."""
 
 
 SIZES = {
@@ -50,6 +53,12 @@ SIZES = {
     "page": Size(6.75, 2.0, 3, 8.0),
 }
 """For a screen, for one column of a paper of two, and for both: the widths of ICML's and most conferences' pages."""
+
+PANEL = 2.25
+"""The inches that a panel of a paper needs: three are as wide as a page."""
+
+FigureSize = str | tuple[float, float]
+"""One of `SIZES`, or width and height in inches."""
 
 WIDEST = 1000
 """Steps of a ribbon: more would be narrower than a pixel."""
@@ -77,6 +86,17 @@ LATEX = ("pdflatex", "lualatex", "xelatex")
 """What can measure the text of a figure for LaTeX, in the order it is looked for."""
 
 
+def size_of(size: FigureSize) -> Size:
+    """The size of this name, or of so many inches; refused where it is neither."""
+    if isinstance(size, str):
+        return SIZES[one_of("size", size, SIZES)]
+    if not isinstance(size, Sequence) or len(size) != 2:
+        rule = f"must be one of {', '.join(map(repr, SIZES))}, or width and height in inches such as (3.5, 2.5)"
+        raise InvalidParameter("size", rule, size)
+    width, height = (real_number("size", inches, least=1, most=100) for inches in size)
+    return replace(SIZES["column"], width=width, columns=max(1, int(width / PANEL)), height=height)
+
+
 def write_images(chart: LineChart | Ribbon, folder: Path, name: str, title: str = "") -> tuple[Path, ...]:
     """Write ``name.png``, ``.svg`` and ``.pdf``; the same chart gives the same bytes."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -85,7 +105,12 @@ def write_images(chart: LineChart | Ribbon, folder: Path, name: str, title: str 
 
 
 def rendered(
-    chart: LineChart | Ribbon, kinds: Sequence[str] = KINDS, *, title: str = "", dpi: int = 130, size: str = "screen"
+    chart: LineChart | Ribbon,
+    kinds: Sequence[str] = KINDS,
+    *,
+    title: str = "",
+    dpi: int = 130,
+    size: FigureSize = "screen",
 ) -> dict[str, bytes]:
     """The chart as the bytes of files of these kinds.
 
@@ -100,7 +125,7 @@ def rendered(
     dpi
         Dots per inch of a PNG.
     size
-        One of `SIZES`.
+        One of `SIZES`, or width and height in inches.
     """
     with styled(size, latex="pgf" in kinds):
         figure = draw_ribbon(chart, title, size) if isinstance(chart, Ribbon) else draw_chart(chart, title, size)
@@ -123,29 +148,33 @@ def _printed(figure: Figure, kind: str, dpi: int) -> bytes:
 
 
 @contextmanager
-def styled(size: str = "screen", *, latex: bool = False) -> Iterator[None]:
+def styled(size: FigureSize = "screen", *, latex: bool = False) -> Iterator[None]:
     """Matplotlib with our settings inside the block, and its own after it; `latex` where LaTeX must measure text."""
     need("matplotlib")
     import matplotlib
 
-    text = SIZES[size].text
+    text = size_of(size).text
     points = {"font.size": text, "xtick.labelsize": text - 1, "ytick.labelsize": text - 1}
     program: dict[Any, Any] = {}
     if latex:
         found = next(filter(shutil.which, LATEX), None)
         if found is None:
-            raise MissingExtra(f"a figure for LaTeX needs one of {', '.join(LATEX)} on the path")
+            programs = f"{', '.join(LATEX[:-1])} or {LATEX[-1]}"
+            raise MissingExtra(
+                f"a .pgf figure needs LaTeX, which pip does not install: {programs} on the path "
+                "(on Debian: apt-get install texlive-latex-extra). A .pdf needs none"
+            )
         program = {"pgf.texsystem": found, "axes.unicode_minus": False}
     with matplotlib.rc_context(_STYLE | points | program):
         yield
 
 
-def draw_chart(chart: LineChart, title: str = "", size: str = "screen") -> Figure:
+def draw_chart(chart: LineChart, title: str = "", size: FigureSize = "screen") -> Figure:
     """The chart as a matplotlib figure, with its legend below; call it inside `styled`."""
     need("matplotlib")
     from holdfast.report.figure import ShownFigure
 
-    look, sheet = looks(chart.series), SIZES[size]
+    look, sheet = looks(chart.series), size_of(size)
     rows = [
         (row.label if first == 0 else "", list(enumerate(row.panels))[first : first + sheet.columns])
         for row in chart.rows
@@ -154,7 +183,8 @@ def draw_chart(chart: LineChart, title: str = "", size: str = "screen") -> Figur
     columns = max((len(panels) for _, panels in rows), default=1)
     width = sheet.width or {1: 6.0, 2: 8.5}.get(columns, 3.5 * columns)
     scale = sheet.text / SIZES["screen"].text
-    figure = ShownFigure(figsize=(width, 1.15 * scale + sheet.row * max(len(rows), 1)), layout="constrained")
+    height = sheet.height or 1.15 * scale + sheet.row * max(len(rows), 1)
+    figure = ShownFigure(figsize=(width, height), layout="constrained")
     figure.get_layout_engine().set(w_pad=0.12 * scale, h_pad=0.06)  # type: ignore[union-attr, call-arg]  # a constrained one
     axes = figure.subplots(max(len(rows), 1), columns, squeeze=False)
     thresholds = [
@@ -176,18 +206,19 @@ def draw_chart(chart: LineChart, title: str = "", size: str = "screen") -> Figur
     return figure
 
 
-def draw_ribbon(what: Ribbon, title: str = "", size: str = "screen") -> Figure:
+def draw_ribbon(what: Ribbon, title: str = "", size: FigureSize = "screen") -> Figure:
     """The bands as a matplotlib figure, one below the other, with the arms' colours above; call it inside `styled`."""
     need("matplotlib")
     from matplotlib.patches import Patch
 
     from holdfast.report.figure import ShownFigure
 
-    look, sheet = list(looks(what.arms).items()), SIZES[size]
+    look, sheet = list(looks(what.arms).items()), size_of(size)
     scale = sheet.text / SIZES["screen"].text
     width = sheet.width or 8.5
     names = list(what.held)
-    figure = ShownFigure(figsize=(width, scale * (1.3 + 0.34 * len(names))), layout="constrained")
+    height = sheet.height or scale * (1.3 + 0.34 * len(names))
+    figure = ShownFigure(figsize=(width, height), layout="constrained")
     axes = figure.subplots()
     for place, name in enumerate(names):
         changes, arms, steps = what.stretches(name, WIDEST)

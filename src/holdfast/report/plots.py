@@ -16,7 +16,7 @@ from holdfast.files import write_whole
 from holdfast.number_format import counted, with_error
 from holdfast.regret import MEASURES
 from holdfast.report.charts import BANDS, DRAWN, ChartRow, LineChart, Scale, result_chart
-from holdfast.report.drawing import KINDS, SIZES, draw_chart, draw_panel, rendered, styled
+from holdfast.report.drawing import KINDS, FigureSize, draw_chart, draw_panel, rendered, size_of, styled
 from holdfast.report.html_parts import Column, line_chart, table
 from holdfast.report.page import Section, page
 from holdfast.report.palette import looks
@@ -69,13 +69,13 @@ def plot_result(
     measures: Sequence[str] | str = DRAWN,
     scale: str = "auto",
     band: str = "sd",
-    size: str = "screen",
+    size: FigureSize = "screen",
     axes: Any = None,
     title: str = "",
 ) -> Any:
     """As `Result.plot`: a figure; or `axes`, drawn on; or the file that `path` names, written."""
     chart = chart_of(result, measures, scale, band)
-    one_of("size", size, SIZES)
+    size_of(size)
     if axes is not None:
         if path is not None:
             raise InvalidParameter("path", "must be left out where axes are given", str(path))
@@ -92,7 +92,7 @@ def plot_result(
     return write_whole(file, rendered(chart, (suffix[1:],), title=title, size=size)[suffix[1:]])
 
 
-def _figure(chart: LineChart, title: str, size: str) -> Figure:
+def _figure(chart: LineChart, title: str, size: FigureSize) -> Figure:
     with styled(size):
         return draw_chart(chart, title, size)
 

@@ -42,6 +42,8 @@ class Outputs:
     manifest
         The name of the manifest.
 
+    Examples
+    --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     outputs = Outputs(Path(folder), "a replay")

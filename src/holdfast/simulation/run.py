@@ -84,6 +84,8 @@ def simulate(
     progress
         Whether to show a progress bar; by default on a terminal only.
 
+    Examples
+    --------
     >>> result = simulate([holdfast.Exp3(2)], holdfast.Bernoulli([0.3, 0.5]), horizon=100, switching_cost=0.1)
     >>> result.frame.columns
     ['policy', 'replication', 'round', 'pseudo_regret', 'switches', 'regret_with_switching', 'total_loss', 'total_cost']

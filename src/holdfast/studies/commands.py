@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from holdfast.command_line import LIST, Backend, Command, Scheduler, Workers, add_old_form, names
+from holdfast.command_line import LIST, Backend, Command, Scheduler, Workers, add_old_form, names, numbers
 from holdfast.errors import printable
 from holdfast.extras import need
 
@@ -44,7 +44,7 @@ def plot(
     ] = None,
     scale: Annotated[str, typer.Option(help="auto, linear or log.")] = "auto",
     band: Annotated[str, typer.Option(help="sd, mean (its 95 % interval), quantiles (10 to 90 %) or none.")] = "sd",
-    size: Annotated[str, typer.Option(help="screen, or of a paper: column or page.")] = "screen",
+    size: Annotated[str, typer.Option(help="screen; of a paper: column or page; or inches: 3.5,2.5.")] = "screen",
 ) -> None:
     """Draw a study: a row of panels for each combination."""
     from holdfast.results import Result
@@ -54,7 +54,8 @@ def plot(
     target = out or (study.with_suffix(".html") if study.is_file() else study / PLOT)
     wanted = {"measures": names(measures)} if measures else {}
     title = study.resolve().stem if size == "screen" else ""  # a paper has captions
-    made = result.plot(target, scale=scale, band=band, size=size, title=title, **wanted)
+    inches: Any = tuple(numbers("size", [size])) if "," in size else size
+    made = result.plot(target, scale=scale, band=band, size=inches, title=title, **wanted)
     print(f"The plot is {printable(made)}")
 
 

@@ -1,6 +1,7 @@
 """Where a store is, read from its URL as libpq reads it, and what of the URL may be shown.
 
-An address that was not understood is never repeated in an error: any part of it may be a password.
+An address that was not understood is not repeated in an error: any part of it may be a password. The name of a database
+file alone is: it holds none of the signs that come before one.
 """
 
 from __future__ import annotations
@@ -12,9 +13,13 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 from urllib.parse import quote
 
-from holdfast.errors import InvalidParameter, MissingExtra, nearest, printable
+from holdfast.errors import HINT, InvalidParameter, MissingExtra, nearest, printable
 
-RULE = "must be 'memory:', 'sqlite:///file' or 'postgresql://user@host/database'"
+STORES = "'memory:', 'sqlite:///file' or 'postgresql://user@host/database'"
+RULE = f"must be {STORES}, or in holdfast.open a server such as 'http://host:port'"
+SERVERS = ("http://", "https://")
+FILE = re.compile(r"[\w ./\\-]+\.(db|db3|sqlite|sqlite3)", re.IGNORECASE)
+"""A file's name that may be shown: without ``:``, ``@`` and ``=``."""
 SCHEMES = {"memory": "memory:", "sqlite": "sqlite:///", "postgresql": "postgresql://", "postgres": "postgres://"}
 ESCAPES = "in a user name or a password write %2F for '/', %40 for '@' and %3A for ':'"
 
@@ -54,6 +59,10 @@ def parse_address(url: object) -> Address:
         return _sqlite(url)
     if url.startswith((SCHEMES["postgresql"], SCHEMES["postgres"])):
         return _postgresql(url)
+    if url.startswith(SERVERS):
+        _refuse(f"must be a store, {STORES}: only holdfast.open takes the address of a server")
+    if FILE.fullmatch(url):
+        raise InvalidParameter("url", f"{RULE}{HINT}'{SCHEMES['sqlite']}{url}'?", url)
     close = nearest(url.partition(":")[0], SCHEMES)
     for name, scheme in SCHEMES.items():
         close = close.replace(f"'{name}'", f"'{scheme}'")
