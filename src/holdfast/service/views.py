@@ -178,10 +178,10 @@ def cost_since(transaction: Transaction, moment: float, price: float) -> float |
     wanted = (*Block._fields[:4], "played", "total", "COALESCE(stand_in, 0.0) * (rounds - told)")
     query = f"SELECT {', '.join(wanted)} FROM holdfast_blocks WHERE game = ? AND number >= ? ORDER BY number"
     last_arm, switches, costs = -1, 0, []
-    for *some, played, total, stood_in in transaction.fetch(query, transaction.game, before):
-        block = Block(*some, 0.0, 0.0, None, 0, "", played=played)
+    for number_, key, arm, rounds, played, total, stood_in in transaction.fetch(query, transaction.game, before):
+        block = Block(number_, key, arm, rounds, 0.0, 0.0, None, 0, "", played=played)
         handed = head.handed if block.number == head.current else block.rounds
-        by = [arm for arm, _ in players_of(block, handed)] if played else [block.arm] * min(handed, 1)
+        by = [player for player, _ in players_of(block, handed)] if played else [arm] * min(handed, 1)
         if block.number > before or before == head.removed:
             costs += [] if total is None else [total, stood_in]
             switches += 0 if block.key is not None else sum(a != b for a, b in pairwise([last_arm, *by]))
