@@ -27,7 +27,7 @@ from holdfast.checks import one_of
 from holdfast.decisions.models import MOST_TIME
 from holdfast.decisions.settings import AUTO, FOREVER
 from holdfast.errors import HoldfastError
-from holdfast.number_format import counted, five_digits, number, with_error
+from holdfast.number_format import counted, five_digits, number, with_interval
 from holdfast.report.markup import Html, element, joined
 from holdfast.report.palette import looks
 from holdfast.service import views
@@ -384,11 +384,11 @@ def _arms(view: GameView, board: dict[str, Any]) -> Html:
                 meter,
                 number(arm["rounds"]),
                 number(arm["told"]),
-                with_error(arm["mean"], arm["half"]),
+                with_interval(arm["mean"], arm["interval"]),
                 _moment(arm["last"], board["now"]),
             ]
         )
-    heads = ["arm", "drawn with", "rounds", "losses", "mean loss ± 95 %", "last begun"]
+    heads = ["arm", "drawn with", "rounds", "losses", "mean loss (95 %)", "last begun"]
     note = element("p", "Intervals are made of the last 2,000 blocks, a block being one observation.", class_="caption")
     return joined(_listing(heads, rows, "arms"), note)
 
