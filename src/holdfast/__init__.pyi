@@ -35,6 +35,7 @@ from holdfast.errors import (
     HoldfastError as HoldfastError,
     InvalidParameter as InvalidParameter,
     MissingExtra as MissingExtra,
+    NoArmAvailable as NoArmAvailable,
     OtherSettings as OtherSettings,
     OutOfTurn as OutOfTurn,
     SomeRefused as SomeRefused,

@@ -3,6 +3,7 @@
     HoldfastError
     ├── InvalidParameter   (also a ValueError)    a value breaks a rule
     ├── OutOfTurn          (also a RuntimeError)  ask and tell called in the wrong order
+    │   └── NoArmAvailable                        every arm is paused or not available
     ├── BadSavedState      (also a ValueError)    saved data that is damaged, foreign or from the future
     ├── MissingExtra       (also an ImportError)  an optional dependency, program or device is not there
     ├── BackendLost        (also a ConnectionError)  the machines that play are gone; `result` has what was finished
@@ -64,6 +65,10 @@ class InvalidParameter(HoldfastError, ValueError):
 
 class OutOfTurn(HoldfastError, RuntimeError):
     """A player's methods were called in an order that makes no sense."""
+
+
+class NoArmAvailable(OutOfTurn):
+    """Every arm is paused or not available."""
 
 
 class BadSavedState(HoldfastError, ValueError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from functools import partial
 
 PLAIN_UP_TO = 1e12
 """Numbers beyond are written with an exponent."""
@@ -68,11 +69,31 @@ def with_error(mean: float | None, error: float | None) -> str:
     """
     if mean is None:
         return "–"
-    if not abs(mean) < PLAIN_UP_TO:
+    places = _places(mean)
+    if places is None:
         return short(mean) if error is None else f"{short(mean)} ± {short(error, 2)}"
-    size = math.floor(math.log10(abs(mean))) if mean else 0
-    places = min(max(3 - size, 0), 6)
     return number(mean, places) if error is None else f"{number(mean, places)} ± {number(error, places)}"
+
+
+def with_interval(mean: float | None, interval: tuple[float, float] | None) -> str:
+    """With as many decimals as four digits of the mean need, and its interval, which may be cut at one end.
+
+    >>> with_interval(0.1387, (0.0, 1.0)), with_interval(1234.4, (1230, 1239)), with_interval(7.0, None)
+    ('0.1387 (0.0000 to 1.0000)', '1,234 (1,230 to 1,239)', '7.000')
+    """
+    if mean is None or interval is None:
+        return with_error(mean, None)
+    places = _places(mean)
+    write = short if places is None else partial(number, places=places)
+    return f"{write(mean)} ({write(interval[0])} to {write(interval[1])})"
+
+
+def _places(mean: float) -> int | None:
+    """Decimals for four digits; None for a number that is written with an exponent."""
+    if not abs(mean) < PLAIN_UP_TO:
+        return None
+    size = math.floor(math.log10(abs(mean))) if mean else 0
+    return min(max(3 - size, 0), 6)
 
 
 def decimals(values: Iterable[float]) -> int:

@@ -1,5 +1,6 @@
 """Arms that are down or pinned: at once, for every handle, and what is learnt and recorded."""
 
+import asyncio
 import json
 import time
 from datetime import UTC, datetime, timedelta
@@ -227,3 +228,17 @@ def test_a_long_outage_does_not_make_a_block_grow(place, key):
         [],
         [[[2, 35, "abc".index(during[0].arm), during[0].probability]]],
     )  # a server does not show it
+
+
+def test_a_fallback_answers_where_no_arm_is_available(place):
+    router = place.open(policy=hf.Exp3(arms=["a", "b"]), seed=1)
+    router.pause("a")
+    with pytest.raises(hf.InvalidParameter, match="must leave an arm to play: all others are paused"):
+        router.pause("b")
+    with pytest.raises(hf.NoArmAvailable, match="no arm can be played"):
+        router.ask(available=["a"])
+    decisions = [router.ask(available=["a"], fallback="a"), asyncio.run(router.aask(available=["a"], fallback="a"))]
+    assert [(decision.arm, decision.recorded) for decision in decisions] == [("a", False)] * 2
+    with pytest.raises(hf.UnknownDecision, match=r"there was no decision, and ask\(\) answered with its fallback"):
+        router.tell(decisions[0].id, 0.5)
+    assert router.rounds == 0

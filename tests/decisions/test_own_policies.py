@@ -5,6 +5,7 @@ import sys
 
 import pytest
 from commands import command_here
+from service import InThread, problem
 
 import holdfast as hf
 
@@ -82,3 +83,21 @@ def test_the_shell_imports_what_it_may(url, tmp_path):
     told = command_here("store", "tell", *verbs["tell"], "--allow", NAME)
     assert NAME not in told.stderr
     assert "error" not in command_here("store", "list", url, "--json", "--allow", NAME).stdout
+
+
+def test_a_server_plays_it_where_it_is_allowed(url):
+    game = "/v1/games/game"
+    with InThread(url) as web:
+        refused = problem(web("GET", game), 500, hf.BadSavedState)
+        assert f"`holdfast serve --allow {NAME}`" in refused["detail"]
+        (line,) = [line for line in web("GET", "/v1/games").json["games"] if line["name"] == "game"]
+        assert (line["rounds"], line["cost"]) == (None, None)
+        assert f"--allow {NAME}" in line["warnings"][0]
+        assert f"--allow {NAME}" in web("GET", "/").body.decode()
+        assert b'holdfast_game_rounds{game="game"}' not in web("GET", "/metrics").body
+    assert "module_in_a_store" not in sys.modules
+    with InThread(url, allow=[NAME]) as web:
+        assert web("POST", f"{game}/decisions").status == 200
+        body = {"policy": NAME, "arms": ["a", "b"], "switching_cost": 0.5}
+        assert web("PUT", "/v1/games/new", body).status == 201
+        assert hf.open(web.url, "new", allow=[NAME]).policy.arms == ("a", "b")

@@ -1,5 +1,7 @@
 """What is said of a game: who chose the arm, and how long it stays."""
 
+from datetime import timedelta
+
 from rich.console import Console
 
 import holdfast as hf
@@ -70,3 +72,22 @@ def test_a_game_whose_block_is_known_says_what_it_drew(place):
     head, setup = router.executor.read(lambda transaction, setup: (transaction.head, setup))
     words = f"Block 1 drew {arm} with probability 0.5 among 2 arms; it is certain to stay for 1 round more, then a new "
     assert said(router) == why_block(head, setup) == f"{words}block is drawn."
+
+
+def test_only_a_block_that_waits_for_ever_is_said_to_be_overdue(place, capsys):
+    for patience, overdue in ((timedelta(minutes=10), 0), ("forever", 1)):
+        router = place.open(f"game of {patience}", hf.TsallisSwitch(arms=["a", "b"], switching_cost=1.5), seed=3,
+                            patience=patience)  # fmt: skip
+        router.ask(key="ended")
+        router.ask(key="goes on")
+        router.end("ended")
+        router.ask()  # of a block with another round
+        for i in range(60):
+            router.tell(router.ask(key=str(i)).id, 0.5)
+            router.end(str(i))
+        assert router.history.totals.overdue == overdue
+        show_game(router, Console(width=100))
+        shown = capsys.readouterr().out
+        assert ("warning" in shown) == (overdue > 0)
+        assert "1 conversation open" in shown
+    assert f"\nholdfast store change {router.store.url} 'game of forever' --patience 10m\n" in shown

@@ -226,6 +226,19 @@ def test_losses_that_were_refused_are_shown(browser, served):
     )
 
 
+def test_a_long_warning_breaks_no_words(browser, served):
+    id = served("POST", "/v1/games/chat/decisions").json["decisions"][0]["id"]
+    served("PUT", f"/v1/games/chat/decisions/{id}/loss", {"loss": 7.5})
+    show(browser, served, "/", width=1280)
+    lines = """return [...document.querySelectorAll(".list thead th, .list td span")].filter(cell => {
+        const range = document.createRange();
+        range.selectNodeContents(cell);
+        return range.getClientRects().length > 1 && !cell.textContent.includes(" ");
+    }).map(cell => cell.textContent)"""
+    assert browser.run(lines) == []
+    assert browser.run(OVERFLOW) <= 0
+
+
 def test_the_first_tab_skips_to_the_content(browser, served):
     from selenium.webdriver.common.keys import Keys
 

@@ -1,9 +1,12 @@
 """What the page shows of a game, computed without a server."""
 
+from collections import Counter
+
 import pytest
 
 import holdfast as hf
-from holdfast.service.views import DAY, game_line
+from holdfast.service.course import Course
+from holdfast.service.views import DAY, dashboard, game_line
 
 NOON = 20_000 * DAY + DAY / 2
 
@@ -43,3 +46,21 @@ def test_the_cost_of_today_counts_what_the_whole_cost_counts(clock):
     for _ in range(30):
         router.ask()
     assert 5.0 < line(router, clock).today < router.history.totals.cost
+
+
+def test_an_interval_stays_within_the_range_and_an_arm_without_losses_has_no_mean(clock):
+    router = hf.open("memory:", "few", hf.Exp3(arms=["a", "b", "c"]), seed=1, clock=clock, patience=1)
+    told: Counter[str] = Counter()
+    for t in range(40):
+        decision = router.ask()
+        if decision.arm != "c" and told[decision.arm] < 2:
+            told[decision.arm] += 1
+            router.tell(decision.id, t % 2)
+    board = router.executor.read(lambda transaction, setup: dashboard(Course(), transaction, setup, clock()))
+    rows = {row["arm"]: row for row in board["arms"]}
+    assert rows["c"]["rounds"] > 0
+    assert rows["c"]["mean"] is rows["c"]["interval"] is None
+    for arm in "ab":
+        low, high = rows[arm]["interval"]
+        assert 0.0 <= low <= rows[arm]["mean"] <= high <= 1.0
+    assert (0.0, 1.0) in [rows[arm]["interval"] for arm in "ab"]

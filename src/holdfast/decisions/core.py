@@ -51,6 +51,7 @@ from holdfast.errors import (
     Forgotten,
     HoldfastError,
     InvalidParameter,
+    NoArmAvailable,
     OutOfTurn,
     TooLate,
     UnknownDecision,
@@ -371,7 +372,7 @@ def _down(setup: Setup, clock: float, available: Collection[int | str] | None) -
                 raise InvalidParameter("available", rule, name)
         down |= {arm for arm in setup.active if setup.names[arm] not in available}
     if len(down) == len(setup.active):
-        raise OutOfTurn("no arm can be played: all are paused or not available; see Router.resume")
+        raise NoArmAvailable("no arm can be played: all are paused or not available; see Router.resume")
     return frozenset(down)
 
 

@@ -19,7 +19,7 @@ from holdfast.checks import whole_number
 from holdfast.decisions.codec import block_numbers, undamaged
 from holdfast.decisions.core import compact
 from holdfast.decisions.executor import Call, Executor, stored_state
-from holdfast.decisions.models import BY_RULE, PINNED, Block, Loss
+from holdfast.decisions.models import BY_RULE, PINNED, Block, Head, Loss
 from holdfast.decisions.settings import long_wait
 from holdfast.decisions.setup import ArmSums, Part, Setup, parts_of, players_of
 from holdfast.decisions.stores.sql import MOST_COUNT, Transaction
@@ -79,7 +79,7 @@ class Totals:
     lateness: float
     """How many rounds late losses are, on average of about the last 1,000."""
     overdue: int
-    """Open blocks that wait for longer than ``patience="auto"`` would: their losses may never come."""
+    """Open blocks that wait for ever, and longer than ``patience="auto"`` would: their losses may never come."""
     blocks: int
     switches: int
     losses: float
@@ -389,7 +389,7 @@ def totals_of(transaction: Transaction, setup: Setup) -> Totals:
         missing=sum(arm.rounds - arm.told for arm in sums),
         out=sum(handed[block.number] - block.told for block in unsettled),
         lateness=head.lateness,
-        overdue=sum(head.asked - b.first - b.rounds >= long_wait(head) and not b.live for b in unsettled),
+        overdue=sum(_is_overdue(block, head) for block in unsettled),
         blocks=head.block,
         switches=head.switches,
         losses=math.fsum(pieces),
@@ -399,6 +399,12 @@ def totals_of(transaction: Transaction, setup: Setup) -> Totals:
         arms=tuple(_arm_totals(setup, arm, sums[arm], by_arm[arm]) for arm in by_arm),
         conversations=sum(block.live for block in unsettled),
     )
+
+
+def _is_overdue(block: Block, head: Head) -> bool:
+    """Whether no patience ends its waiting; a conversation, or a block with rounds left, does not wait yet."""
+    goes_on = block.live or (block.number == head.current and head.handed < head.rounds)
+    return block.due is None and not goes_on and head.asked - block.first - block.rounds >= long_wait(head)
 
 
 def _arm_totals(setup: Setup, arm: int, sums: ArmSums, unsettled: list[tuple[Part, Block]]) -> ArmTotals:

@@ -39,7 +39,7 @@ class Ids:
             raise InvalidParameter("id", RULE, text)
         parts = text.split("-") if text.isascii() else []
         if parts[:1] == [UNRECORDED]:
-            rule = "was not recorded: the store did not answer, and ask() answered with its fallback"
+            rule = "was not recorded: there was no decision, and ask() answered with its fallback"
             raise UnknownDecision(text, rule)
         if len(parts) != 4 or not (parts[1].isdigit() and parts[2].isdigit()):
             raise UnknownDecision(text, RULE)

@@ -47,7 +47,7 @@ class Decision(NamedTuple):
 
     @property
     def recorded(self) -> bool:
-        """False for the fallback of an ask that the store did not answer: its loss cannot be reported."""
+        """False for the fallback of an ask that got no decision: its loss cannot be reported."""
         return self.block > 0
 
 

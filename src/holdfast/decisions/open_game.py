@@ -136,7 +136,7 @@ def open(
             raise InvalidParameter("clock", "must be left out: the clock of the server counts", clock)
         changes = wish(change_switching_cost, add_arms, retire_arms)
         server = server_at(url, token, patient, wait)
-        return open_remote(server, name, policy, settings, changes=changes, seed=seed, local=local)
+        return open_remote(server, name, policy, settings, changes=changes, seed=seed, local=local, allow=allow)
     if token is not None:
         raise InvalidParameter("token", "is for a server: http://host:port", "(not shown)")
     if local:

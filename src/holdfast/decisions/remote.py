@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -80,8 +80,8 @@ class _AnyIds:
 class RemoteExecutor:
     """Makes calls by requests: a rule and its arguments say all that a request needs. The server's clock counts."""
 
-    def __init__(self, game: Game, view: dict[str, Any]) -> None:
-        self.game, self.store, self.view = game, game.server, view
+    def __init__(self, game: Game, view: dict[str, Any], allow: Iterable[str | type[Policy]] = ()) -> None:
+        self.game, self.store, self.view, self._allow = game, game.server, view, tuple(allow)
         self._policy: tuple[dict[str, Any], Policy] | None = None
 
     def send(self, method: str, path: str = "", body: object = None, seconds: float | None = None) -> Any:
@@ -108,7 +108,7 @@ class RemoteExecutor:
         """What a router wants to know of the game, as of the last call that looked."""
         settings, names = self.view["policy"], self.view["names"]
         if self._policy is None or self._policy[0] != settings:
-            self._policy = settings, make_policy(_without_count(settings), allow=())
+            self._policy = settings, make_policy(_without_count(settings), self._allow)
         game = SimpleNamespace(name=self.game.name)
         return SimpleNamespace(game=game, policy=self._policy[1], ids=_AnyIds(), name_of=names.__getitem__, names=names)
 
@@ -357,6 +357,7 @@ def open_remote(
     changes: Wish,
     seed: object,
     local: bool,
+    allow: Iterable[str | type[Policy]],
 ) -> RemoteRouter:
     """The game of this name at a server, begun if need be; `settings` are those that were given.
 
@@ -375,7 +376,7 @@ def open_remote(
     if local and view["waits_for_losses"]:
         rule = f"must be False: {view['label']} waits for the losses of all decisions, used or not"
         raise InvalidParameter("local", rule, local)
-    return RemoteRouter(RemoteExecutor(game, view))
+    return RemoteRouter(RemoteExecutor(game, view, allow if policy is None else [*allow, type(policy)]))
 
 
 def _changed(game: Game, policy: Policy | None, settings: Mapping[str, Any], changes: Wish, seed: object) -> Any:

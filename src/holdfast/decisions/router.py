@@ -24,7 +24,7 @@ from holdfast.decisions.settings import given_settings
 from holdfast.decisions.setup import Setup
 from holdfast.decisions.stores import Store
 from holdfast.decisions.stores.sql import Transaction
-from holdfast.errors import HoldfastError, InvalidParameter, OutOfTurn, SomeRefused, StoreError
+from holdfast.errors import HoldfastError, InvalidParameter, NoArmAvailable, OutOfTurn, SomeRefused, StoreError
 from holdfast.layouts import Array
 from holdfast.policies.policy import Policy
 from holdfast.scales import Scale
@@ -193,8 +193,9 @@ class Router:
             Losses expected in this and the next rounds, for a policy that sees those of all arms: as in
             `AllLossesPlayer.ask`.
         fallback
-            The arm to answer with when the store fails, or does not answer within the deadline. Such a decision is not
-            recorded (`Decision.recorded` is False): its loss cannot be reported, and nothing is learnt from it.
+            The arm to answer with when the store fails, or does not answer within the deadline, or no arm is available.
+            Such a decision is not recorded (`Decision.recorded` is False): its loss cannot be reported, and nothing is
+            learnt from it.
         deadline
             Seconds within which there is an answer: a decision, the fallback, or a `StoreError` without one.
         """
@@ -212,7 +213,7 @@ class Router:
         )
         try:
             given: list[Decision] = self._executor.execute(asking.call, asking.deadline)
-        except StoreError as failure:
+        except (StoreError, NoArmAvailable) as failure:
             given = self._unrecorded(asking, failure)
         return given[0] if n is None else given
 
@@ -231,7 +232,7 @@ class Router:
         asking = self._asking(n, **options)
         try:
             given: list[Decision] = await self._executor.execute_async(asking.call, asking.deadline)
-        except StoreError as failure:
+        except (StoreError, NoArmAvailable) as failure:
             given = self._unrecorded(asking, failure)
         return given[0] if n is None else given
 
@@ -280,8 +281,8 @@ class Router:
         )
         return _Asking(Call(call), count, now, fallback, None if deadline is None else _checked_deadline(deadline))
 
-    def _unrecorded(self, asking: _Asking, failure: StoreError) -> list[Decision]:
-        """The answer of a store that gave none; the failure where there is no fallback."""
+    def _unrecorded(self, asking: _Asking, failure: HoldfastError) -> list[Decision]:
+        """The answer where the store gave none, or there is none; the failure where there is no fallback."""
         arm = asking.fallback
         if arm is None:
             raise failure

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from math import inf
@@ -14,6 +15,7 @@ from rich.text import Text
 from holdfast.decisions.router import Router
 from holdfast.decisions.why import why_conversations
 from holdfast.errors import printable
+from holdfast.number_format import counted
 
 RECENT = 60
 """Blocks in the chart of a game."""
@@ -58,10 +60,11 @@ def show_game(router: Router, console: Console) -> None:
         f"{totals.rounds:,} rounds in {totals.blocks:,} blocks; {totals.out:,} losses open, {totals.missing:,} missing"
     )
     if totals.overdue:
-        late = (
-            f"{totals.overdue:,} blocks wait for losses that are long overdue (they come {totals.lateness:,.3g} rounds"
-        )
-        console.print(f"warning: {late} late on average) and are not learnt from: give a --patience", style="bold")
+        late = f"they come {totals.lateness:,.3g} rounds late on average"
+        waits = f"{counted(totals.overdue, 'block waits', 'blocks wait')} for losses that are long overdue ({late})"
+        console.print(f"warning: {waits}, for ever. Give a patience:", style="bold")
+        names = shlex.join([router.store.url, router.name])
+        console.print(f"holdfast store change {printable(names)} --patience 10m", soft_wrap=True, markup=False)
     paused = [
         printable(arm) + ("" if until == inf else f" until {_when(until)}") for arm, until in router.paused.items()
     ]

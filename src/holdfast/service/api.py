@@ -6,7 +6,7 @@ import asyncio
 import math
 import tempfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -114,14 +114,14 @@ def scale_from(content: Any) -> Scale:
     return scale
 
 
-def policy_from(body: NewGame) -> Policy:
-    """The policy that a request describes; only Holdfast's own can be named."""
+def policy_from(body: NewGame, allow: Sequence[str]) -> Policy:
+    """The policy that a request describes; besides Holdfast's own, those that the server allows can be named."""
     given = {"arms": body.arms, "switching_cost": body.switching_cost, "units": body.units}
     settings = {name: value for name, value in given.items() if value is not None}
     if isinstance(settings.get("units"), list):
         settings["units"] = tuple(settings["units"])
     parameters = {name: tuple(v) if isinstance(v, list) else v for name, v in body.parameters.items()}
-    return make_policy({**parameters, **settings, "policy": body.policy}, allow=())
+    return make_policy({**parameters, **settings, "policy": body.policy}, allow)
 
 
 # ---- games
@@ -154,7 +154,7 @@ async def list_games(service: Service, request: Request, client: Client) -> Resp
 async def put_game(service: Service, request: Request, client: Client) -> Response:
     """Begin a game, or check that it is what was asked for."""
     name, body = segment(request, NAME), await body_of(service, request, NewGame)
-    policy = policy_from(body)
+    policy = policy_from(body, service.games.allow)
     options = _settings(body)
 
     def begin() -> bool:
@@ -222,7 +222,9 @@ async def change_game(service: Service, client: Client, name: str, body: Changes
         router, reason = game.router, signed or None
         if not stands:
             compared = {} if body.wanted is None else given_settings(**_settings(body.wanted))
-            policy = policy_from(body.wanted) if body.wanted is not None and body.wanted.policy is not None else None
+            policy = None
+            if body.wanted is not None and body.wanted.policy is not None:
+                policy = policy_from(body.wanted, service.games.allow)
             changed = given_settings(**settings)
             wanted = wish(**arms, settings=changed, policy=policy, compared=compared, reason=reason)
             await service.games.thread(router.apply, wanted)

@@ -8,7 +8,7 @@ import json
 import logging
 import math
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -89,12 +89,18 @@ class Service:
     """What handlers share."""
 
     def __init__(
-        self, url: str | Store, tokens: TokenFile | None, limits: Limits, clock: Callable[[], float], root: str
+        self,
+        url: str | Store,
+        tokens: TokenFile | None,
+        limits: Limits,
+        clock: Callable[[], float],
+        root: str,
+        allow: Sequence[str] = (),
     ) -> None:
         self.limits, self.root = limits, root
         self.metrics = Metrics()
         self.clock = clock
-        self.games = Games(url, self.metrics.commit, clock)
+        self.games = Games(url, self.metrics.commit, clock, allow)
         self.access = Access(tokens, self.limits.rate)
         self.stopping = False
         self._standing: dict[str, tuple[float, asyncio.Task[dict[str, Any]]]] = {}
@@ -268,6 +274,7 @@ def make_app(
     limits: Limits | None = None,
     clock: Callable[[], float] = time.time,
     root: str = "",
+    allow: Sequence[str] = (),
 ) -> ASGIApp:
     """The service of a store, as an ASGI application.
 
@@ -283,8 +290,10 @@ def make_app(
         Seconds since 1970.
     root
         The path under which a proxy has it, such as ``/holdfast``.
+    allow
+        User-defined policies that games may have: ``"module:Class"``, or ``"module"`` for all of a module.
     """
-    service = Service(url, tokens, limits or Limits(), clock, root)
+    service = Service(url, tokens, limits or Limits(), clock, root, allow)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[dict[str, Any]]:

@@ -12,7 +12,7 @@ import typer
 
 from holdfast.checks import real_number, whole_number
 from holdfast.command_line import LIST, Command, names
-from holdfast.decisions.commands import AsJson, Url
+from holdfast.decisions.commands import Allow, AsJson, Url
 from holdfast.decisions.stores.address import parse_address
 from holdfast.errors import InvalidParameter, MissingExtra, printable
 
@@ -39,6 +39,7 @@ def serve(
     certificate: Annotated[Path | None, typer.Option(help="For TLS: a file with the certificate chain.")] = None,
     key: Annotated[Path | None, typer.Option(help="For TLS: a file with the private key.")] = None,
     root_path: Annotated[str, typer.Option(help="Where a proxy has it, such as /holdfast.")] = "",
+    allow: Allow = None,
 ) -> None:
     """Make decisions over HTTP, with a page.
 
@@ -66,6 +67,7 @@ def serve(
         certificate=None if certificate is None else str(certificate),
         key=None if key is None else str(key),
         root=root_path.rstrip("/"),
+        allow=tuple(allow or ()),
     )
     serve_store(options, lambda address: print(f"Holdfast answers at {address}", flush=True))
 

@@ -122,8 +122,10 @@ class Games:
         url: str | Store,
         commits: Callable[[int], None] = lambda calls: None,
         clock: Callable[[], float] = time.time,
+        allow: Sequence[str] = (),
     ) -> None:
         self.store = url if isinstance(url, Store) else store_at(url)
+        self.allow = tuple(allow)
         self.commits, self._clock = commits, clock
         self.writers = ThreadPoolExecutor(WRITERS, "holdfast-write")
         self._readers = ThreadPoolExecutor(READERS, "holdfast-read")
@@ -149,7 +151,7 @@ class Games:
 
     def begin(self, name: str, policy: Policy | None = None, **options: Any) -> Router:
         """A game, begun if there is none."""
-        return open_game(self.store, name, policy, clock=self._clock, **options)
+        return open_game(self.store, name, policy, clock=self._clock, allow=self.allow, **options)
 
     async def game(self, name: str) -> Game:
         """A game that is there."""

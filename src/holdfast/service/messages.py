@@ -132,11 +132,12 @@ class GameLine(Struct):
     """Those that go on, each with an arm of its own."""
     since: float | None = None
     """Or earlier, where each of the last 50 blocks had this arm."""
-    rounds: int = 0
-    switches: int = 0
-    out: int = 0
-    missing: int = 0
-    cost: float = 0.0
+    rounds: int | None = None
+    """This and the other numbers are null where the game cannot be read; `warnings` say why."""
+    switches: int | None = None
+    out: int | None = None
+    missing: int | None = None
+    cost: float | None = None
     today: float | None = None
     """Of `cost`, that of the blocks begun since midnight UTC; null where they are too many to add up."""
     last_loss: float | None = None

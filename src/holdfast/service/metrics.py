@@ -71,7 +71,8 @@ class _Standing:
         ):
             gauge = GaugeMetricFamily(f"holdfast_game_{name}", what, labels=["game"])
             for game in self._games:
-                gauge.add_metric([game.name], float(getattr(game, name)))
+                if getattr(game, name) is not None:
+                    gauge.add_metric([game.name], float(getattr(game, name)))
             yield gauge
         age = GaugeMetricFamily("holdfast_game_last_loss_age_seconds", "Since the last loss.", labels=["game"])
         for game in self._games:

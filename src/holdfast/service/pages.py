@@ -27,7 +27,7 @@ from holdfast.checks import one_of
 from holdfast.decisions.models import MOST_TIME
 from holdfast.decisions.settings import AUTO, FOREVER
 from holdfast.errors import HoldfastError
-from holdfast.number_format import counted, five_digits, number, with_error
+from holdfast.number_format import counted, five_digits, number, with_interval
 from holdfast.report.markup import Html, element, joined
 from holdfast.report.palette import looks
 from holdfast.service import views
@@ -139,8 +139,12 @@ def _shown(arm: int | str | None) -> str:
     return "–" if arm is None else str(arm)
 
 
-def _cost(value: float) -> str:
-    return five_digits(value) if value else "0"
+def _count(value: int | None) -> str:
+    return "–" if value is None else number(value)
+
+
+def _cost(value: float | None) -> str:
+    return "–" if value is None else five_digits(value) if value else "0"
 
 
 def _patch(arm: int) -> Html:
@@ -170,14 +174,16 @@ def _row(line: GameLine, now: float, home: str) -> list[str]:
     warnings = [element("div", words, class_="warning note") for words in line.warnings]
     link = element("a", line.name, href=home)
     label = element("span", line.label, class_="note")
-    today = "–" if line.today is None else _cost(line.today)
-    counts = (number(line.rounds), number(line.switches), _cost(line.cost), today, number(line.out))
     return [
         joined(link, label, *warnings),
         counted(line.conversations, "conversation") if line.arm is None and line.conversations else _shown(line.arm),
         _moment(line.since, now),
-        *counts,
-        number(line.missing),
+        _count(line.rounds),
+        _count(line.switches),
+        _cost(line.cost),
+        _cost(line.today),
+        _count(line.out),
+        _count(line.missing),
         _moment(line.last_loss, now),
     ]
 
@@ -236,7 +242,7 @@ def _standing(view: GameView, board: dict[str, Any], line: GameLine, events: str
         "switches": number(board["switches"]),
         "cost": _cost(board["cost"]),
         "of it for switches": _cost(board["switching"]),
-        "cost today (UTC)": "–" if line.today is None else _cost(line.today),
+        "cost today (UTC)": _cost(line.today),
         "losses waited for": number(board["out"]),
         "losses missing": number(board["missing"]),
     }
@@ -378,11 +384,11 @@ def _arms(view: GameView, board: dict[str, Any]) -> Html:
                 meter,
                 number(arm["rounds"]),
                 number(arm["told"]),
-                with_error(arm["mean"], arm["half"]),
+                with_interval(arm["mean"], arm["interval"]),
                 _moment(arm["last"], board["now"]),
             ]
         )
-    heads = ["arm", "drawn with", "rounds", "losses", "mean loss ± 95 %", "last begun"]
+    heads = ["arm", "drawn with", "rounds", "losses", "mean loss (95 %)", "last begun"]
     note = element("p", "Intervals are made of the last 2,000 blocks, a block being one observation.", class_="caption")
     return joined(_listing(heads, rows, "arms"), note)
 

@@ -24,6 +24,7 @@ STATUS: dict[type[HoldfastError], int] = {
     errors.TooLate: 410,
     errors.Forgotten: 410,
     errors.InvalidParameter: 422,
+    errors.BadSavedState: 500,
     errors.BadStore: 500,  # before StoreError, of which it is one
     errors.StoreError: 503,
     errors.MissingExtra: 501,

@@ -57,6 +57,7 @@ class Options:
     certificate: str | None = None
     key: str | None = None
     root: str = ""
+    allow: tuple[str, ...] = ()
 
 
 class Protocol(HttpToolsProtocol):
@@ -159,7 +160,7 @@ def application(options: Options) -> ASGIApp:
     sys.setswitchinterval(SWITCH_INTERVAL)
     log_lines()
     tokens = None if options.tokens is None else TokenFile(options.tokens)
-    return make_app(options.url, tokens=tokens, limits=options.limits, root=options.root)
+    return make_app(options.url, tokens=tokens, limits=options.limits, root=options.root, allow=options.allow)
 
 
 class Server(uvicorn.Server):

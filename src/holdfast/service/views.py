@@ -178,10 +178,10 @@ def cost_since(transaction: Transaction, moment: float, price: float) -> float |
     wanted = (*Block._fields[:4], "played", "total", "COALESCE(stand_in, 0.0) * (rounds - told)")
     query = f"SELECT {', '.join(wanted)} FROM holdfast_blocks WHERE game = ? AND number >= ? ORDER BY number"
     last_arm, switches, costs = -1, 0, []
-    for *some, played, total, stood_in in transaction.fetch(query, transaction.game, before):
-        block = Block(*some, 0.0, 0.0, None, 0, "", played=played)
+    for number_, key, arm, rounds, played, total, stood_in in transaction.fetch(query, transaction.game, before):
+        block = Block(number_, key, arm, rounds, 0.0, 0.0, None, 0, "", played=played)
         handed = head.handed if block.number == head.current else block.rounds
-        by = [arm for arm, _ in players_of(block, handed)] if played else [block.arm] * min(handed, 1)
+        by = [player for player, _ in players_of(block, handed)] if played else [arm] * min(handed, 1)
         if block.number > before or before == head.removed:
             costs += [] if total is None else [total, stood_in]
             switches += 0 if block.key is not None else sum(a != b for a, b in pairwise([last_arm, *by]))
@@ -230,7 +230,7 @@ def dashboard(course: Course, transaction: Transaction, setup: Setup, now: float
         "switching": totals.switching,
         "cost": totals.cost,
         "names": list(setup.names),
-        "arms": _arm_rows(totals, blocks),
+        "arms": _arm_rows(setup, totals, blocks),
         "lines": course.look(transaction, setup, totals),
         "lateness": _lateness(transaction, blocks),
         "changes": latest_changes(transaction),
@@ -243,8 +243,10 @@ def latest_changes(transaction: Transaction) -> list[ChangeView]:
     return [ChangeView(**change) for _, change in reversed(found)]
 
 
-def _arm_rows(totals: Totals, blocks: list[Block]) -> list[dict[str, Any]]:
-    """Per arm: counts, and the mean of its recent blocks with a 95 % interval."""
+def _arm_rows(setup: Setup, totals: Totals, blocks: list[Block]) -> list[dict[str, Any]]:
+    """Per arm: counts, and its mean loss with a 95 % interval made of its recent blocks, within the range of losses."""
+    ends = [setup.bounds_of(block) for block in blocks] or [setup.bounds]
+    lowest, highest = min(low for low, _ in ends), max(high for _, high in ends)
     by_arm: dict[int, list[tuple[float, int]]] = defaultdict(list)
     for block in blocks:
         if block.told:
@@ -253,19 +255,20 @@ def _arm_rows(totals: Totals, blocks: list[Block]) -> list[dict[str, Any]]:
     for number_, arm in enumerate(totals.arms):
         found = by_arm[number_]
         told, n = sum(count for _, count in found), len(found)
-        half = None
-        if n >= 2:
+        interval = None
+        if n >= 2 and arm.mean is not None:
             mean = math.fsum(total for total, _ in found) / told
             spread = math.fsum((total - mean * count) ** 2 for total, count in found) * n / (n - 1)
             half = student_quantile(0.975, n - 1) * math.sqrt(spread) / told
+            interval = max(arm.mean - half, lowest), min(arm.mean + half, highest)
         rows.append(
             {
                 "arm": arm.arm,
                 "retired": arm.retired,
                 "rounds": arm.rounds,
                 "told": arm.told,
-                "mean": arm.mean,
-                "half": half,
+                "mean": arm.mean if arm.told else None,  # what stands for missing losses says nothing by itself
+                "interval": interval,
                 "last": arm.last_used,
             }
         )
