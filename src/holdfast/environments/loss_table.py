@@ -185,11 +185,17 @@ class LossTable(Environment):
 
 
 def prefix_sums(
-    trace: Trace, units: tuple[float, float] = UNIT_RANGE, *, rows: int = ROWS_AT_ONCE, in_memory: int = IN_MEMORY
+    trace: Trace,
+    units: tuple[float, float] = UNIT_RANGE,
+    *,
+    rows: int = ROWS_AT_ONCE,
+    in_memory: int = IN_MEMORY,
+    checked: bool = True,
 ) -> Array:
     """Sums of the first t rows for t = 0 … T, of what each loss is above the lowest; read and checked piece by piece.
 
-    Sums of more than `in_memory` bytes are kept in a temporary file mapped into memory.
+    Losses outside `units` are refused unless `checked` is False. Sums of more than `in_memory` bytes are kept in a
+    temporary file mapped into memory.
     """
     T, K = trace.shape
     if in_memory >= 8 * (T + 1) * K:
@@ -201,7 +207,7 @@ def prefix_sums(
                 os.posix_fallocate(file.fileno(), 0, size)
             sums = np.memmap(file, dtype=np.float64, shape=(T + 1, K))
     lowest = units[0]
-    for first, piece in trace.checked_pieces(units, rows):
+    for first, piece in trace.checked_pieces(units if checked else (-np.inf, np.inf), rows):
         above = piece - lowest if lowest else piece
         np.cumsum(above, axis=0, out=sums[first + 1 : first + 1 + len(piece)])
         sums[first + 1 : first + 1 + len(piece)] += sums[first]

@@ -46,6 +46,10 @@ def replay(
     ] = None,
     unit: Annotated[str, typer.Option(metavar="NAME", help="What losses are counted in, for tables and axes.")] = "",
     rescale: Annotated[bool, typer.Option("--rescale", help="Take the units from the losses themselves.")] = False,
+    clip: Annotated[
+        str | None,
+        typer.Option(metavar=RANGE, help="Policies hear losses clipped to this; costs are of the losses as recorded."),
+    ] = None,
     rewards: Annotated[bool, typer.Option("--rewards", help="The numbers are rewards: more is better.")] = False,
     index: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="The column with the times of the rounds.")
@@ -113,6 +117,7 @@ def replay(
             "--policies": policies,
             "--rescale": rescale,
             "--units": units,
+            "--clip": clip,
             "--forecasts": forecasts,
             "--period": period,
             "--rewards": rewards,
@@ -141,6 +146,7 @@ def replay(
         units=None if units is None else written_range("--units", units),
         unit=unit,
         rescale=rescale,
+        clip=None if clip is None else written_range("--clip", clip),
         rewards=rewards,
         index=index,
         arms=names(columns) or None,

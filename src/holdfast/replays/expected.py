@@ -62,6 +62,7 @@ def _composed(kernels: Kernels, values: tuple[str, ...]) -> Kernel:
         stream: Any,
         block: Any,
         losses: Any,
+        counted: Any,
         first: int,
         known: Any,
         at: int,
@@ -70,7 +71,10 @@ def _composed(kernels: Kernels, values: tuple[str, ...]) -> Kernel:
         steps: Any,
         arms: Any,
     ) -> int:
-        """The rounds of `losses`, the first being number `first`; `at` is the next forecast that becomes known."""
+        """The rounds of `losses`, the first being number `first`; `at` is the next forecast that becomes known.
+
+        `counted` are the same losses as they add up, where the policy hears others.
+        """
         rows = as_rows(vectors, 1)
         state, begun = view_state(as_rows(numbers, 1), rows, K), view_block(as_rows(block, 1), rows, K)
         seen = view_params(params)
@@ -94,7 +98,7 @@ def _composed(kernels: Kernels, values: tuple[str, ...]) -> Kernel:
             choose(seen, state, 0.0, as_rows(stream, 1), begun)
             steps[0], steps[1] = 0.0, 0.0
             for i in range(K):
-                steps[0] += state.P[i, 0] * losses[t, i]
+                steps[0] += state.P[i, 0] * counted[t, i]
                 steps[1] += max(state.P[i, 0] - state.before[i, 0], 0.0)
                 lost[i, 0] = losses[t, i]
             steps[2] = state.moving[0]
@@ -115,6 +119,7 @@ def expected_game(
     losses: NDArray[Any],
     marks: Any,
     *,
+    counted: NDArray[Any] | None = None,
     closed: NDArray[np.bool_] | None = None,
     forecasts: Forecasts | None = None,
     only: Sequence[int] | None = None,
@@ -129,6 +134,8 @@ def expected_game(
         What is played.
     losses
         A row per round and a column per arm, in the policy's units.
+    counted
+        The losses as they add up, where the policy hears others.
     marks
         Rounds, counted from 1 and rising, up to which losses and switches are added up. The last one ends the game.
     closed
@@ -163,7 +170,10 @@ def expected_game(
     for number, end in enumerate(ends):
         while first < end:
             stop = min(end, first + ROWS_AT_ONCE)
-            piece = (np.asarray(losses[first:stop], dtype=np.float64) - low) / policy.unit
+            heard, paid = (
+                np.ascontiguousarray((np.asarray(some[first:stop], dtype=np.float64) - low) / policy.unit)
+                for some in (losses, losses if counted is None else counted)
+            )
             at = play(
                 params,
                 numbers,
@@ -171,7 +181,8 @@ def expected_game(
                 K,
                 stream,
                 block,
-                np.ascontiguousarray(piece),
+                heard,
+                paid,
                 first,
                 known,
                 at,

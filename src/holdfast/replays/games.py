@@ -213,6 +213,8 @@ class Stretch:
     table: LossTable
     losses: NDArray[Any]
     """The same as they were given, a row per round."""
+    heard: NDArray[Any]
+    """What policies hear of them: the same, or clipped."""
     closed: NDArray[np.bool_] | None
     """True where an arm was not available."""
     forecasts: Forecasts | None
@@ -311,7 +313,15 @@ class PieceRunner:
         part = self.parts[name]
         given = part.forecasts if policy.forecast_rounds else None
         return expected_game(
-            policy, part.losses, marks, closed=part.closed, forecasts=given, only=only, seed=self.seed, name=label
+            policy,
+            part.heard,
+            marks,
+            counted=part.losses,
+            closed=part.closed,
+            forecasts=given,
+            only=only,
+            seed=self.seed,
+            name=label,
         )
 
     def looking_ahead(self, pieces: Sequence[Piece]) -> dict[str, float]:

@@ -22,6 +22,7 @@ from holdfast.errors import InvalidParameter
 from holdfast.extras import need, pl
 from holdfast.files import claimed
 from holdfast.policies.switching_costs import CostTable, checked_costs
+from holdfast.replays.clipped_table import ClippedTable, clipping_note, outlier_note
 from holdfast.replays.cost_file import read_costs
 from holdfast.replays.cost_table import References, Standing, stretches
 from holdfast.replays.folder import ReplayFolder, described
@@ -66,6 +67,7 @@ def replay(
     units: tuple[float, float] | None = None,
     unit: str = "",
     rescale: bool = False,
+    clip: tuple[float, float] | None = None,
     rewards: bool = False,
     index: str | None = None,
     arms: Sequence[str] | None = None,
@@ -123,6 +125,10 @@ def replay(
     units, rescale
         The lowest and the highest loss that one round can have: (0, 1) unless given, or those of the trace with
         `rescale`. Policies need them; all costs, and λ, are in the units of the losses as they were given.
+    clip
+        What policies hear of a loss outside it is its nearest end, and these ends are their units: for records with a
+        few outliers, which would make all other losses look alike. Costs, fixed arms and plans are of the losses as
+        recorded.
     unit
         What the losses are counted in, such as ``"g CO2"``, for tables and axes.
     rewards
@@ -171,7 +177,7 @@ def replay(
             fill=fill,
             missing=missing,
         )
-        trace, table, notes = _losses(records, units, rescale, rewards)
+        trace, table, notes = _losses(records, units, rescale, clip, rewards)
     except InvalidParameter as error:
         raise _of_losses(error) from None
     if table.n_arms < 2:
@@ -186,8 +192,11 @@ def replay(
             "highest and the lowest."
         )
     given = None if forecasts is None else read_forecasts(forecasts, trace, form, negative=rewards)
+    if given is not None and clip is not None:
+        given = replace(given, losses=np.clip(given.losses, *table.units))
     cuts = stretches(table.rounds)
-    parts = {name: _part(table, trace, records.closed, given, *ends) for name, ends in cuts.items()}
+    heard = trace.table if clip is None else np.clip(trace.table, *table.units)
+    parts = {name: _part(table, trace, heard, records.closed, given, *ends) for name, ends in cuts.items()}
     runner = PieceRunner.of(parts, replications, seed, POINTS, chosen, pairs)
     in_sight = all_losses(period, given is not None) if sees == "all" else []
     pieces = pieces_of(policies, costs, runner.stretches, pairs=pairs, defaults=[*in_sight, *OWN_LOSS])
@@ -213,24 +222,37 @@ def replay(
 
 
 def _losses(
-    records: Records, units: tuple[float, float] | None, rescale: bool, rewards: bool
+    records: Records,
+    units: tuple[float, float] | None,
+    rescale: bool,
+    clip: tuple[float, float] | None,
+    rewards: bool,
 ) -> tuple[Trace, LossTable, list[str]]:
     """Losses within their units, the highest where an arm was not available; rewards with their sign turned."""
     trace, notes = records.trace, [note[0].upper() + note[1:] + "." for note in records.notes]
     if records.closed is not None:
-        lowest, highest = _units(replace(trace, table=_known(trace.table)), units, rescale)
+        lowest, highest = _units(replace(trace, table=_known(trace.table)), units, rescale, clip)
         worst = lowest if rewards else highest
         trace = replace(trace, table=np.where(records.closed, worst, trace.table))
         notes.append(
             f"An arm that was not available counts {worst:g} in that round, the worst there is, for fixed arms, plans "
             "and policies that see their own arm only; hedge-switch knows and plays another."
         )
-    lowest, highest = _units(trace, units, rescale)
+    lowest, highest = _units(trace, units, rescale, clip)
+    if clip is not None:
+        lowest, highest = number_range("clip", clip)
     if rewards:
         trace = replace(trace, table=-trace.table.astype(np.float64))
         lowest, highest = 0.0 - highest, 0.0 - lowest  # no minus zero
         notes.append("The numbers are rewards: a cost is what was paid less what was earned, so lower is better.")
-    return trace, LossTable.of(trace, (lowest, highest), records.index), notes
+    ends = lowest, highest
+    if clip is not None:
+        notes.append(clipping_note(trace.table, ends, rewards=rewards))
+        return trace, ClippedTable.of(trace, ends, records.index), notes
+    table = LossTable.of(trace, ends, records.index)
+    known = trace.table if records.closed is None else trace.table[~records.closed]
+    outliers = outlier_note(known, ends, rewards=rewards)
+    return trace, table, notes if outliers is None else [*notes, outliers]
 
 
 def _known(table: NDArray[Any]) -> NDArray[Any]:
@@ -242,14 +264,19 @@ def _known(table: NDArray[Any]) -> NDArray[Any]:
 
 
 def _part(
-    table: LossTable, trace: Trace, closed: NDArray[np.bool_] | None, given: Forecasts | None, first: int, stop: int
+    table: LossTable,
+    trace: Trace,
+    heard: NDArray[Any],
+    closed: NDArray[np.bool_] | None,
+    given: Forecasts | None,
+    first: int,
+    stop: int,
 ) -> Stretch:
     shut = None
     if closed is not None:
         shut = closed[first:stop] & ~closed[first:stop].all(axis=1, keepdims=True)  # one must be played
-    return Stretch(
-        table.part(first, stop), trace.table[first:stop], shut, None if given is None else given.part(first, stop)
-    )
+    known = None if given is None else given.part(first, stop)
+    return Stretch(table.part(first, stop), trace.table[first:stop], heard[first:stop], shut, known)
 
 
 def _of_losses(error: InvalidParameter) -> InvalidParameter:
@@ -257,11 +284,18 @@ def _of_losses(error: InvalidParameter) -> InvalidParameter:
     return InvalidParameter(parameter, error.rule, error.value)
 
 
-def _units(trace: Trace, units: tuple[float, float] | None, rescale: bool) -> tuple[float, float]:
-    """What one round can lose, with every loss within it."""
+def _units(
+    trace: Trace, units: tuple[float, float] | None, rescale: bool, clip: tuple[float, float] | None
+) -> tuple[float, float]:
+    """What one round can lose, with every loss within it; also those outside `clip`."""
     if units is not None and rescale:
         raise InvalidParameter("rescale", "must be left out where units are given", rescale)
     lowest, highest = trace.range()
+    if clip is not None:
+        if units is not None or rescale:
+            raise InvalidParameter("clip", "has the units of what policies hear: leave out units and rescale", clip)
+        ends = number_range("clip", clip)
+        return min(lowest, ends[0]), max(highest, ends[1])
     if not rescale:
         wanted = UNIT_RANGE if units is None else number_range("units", units)
         if lowest < wanted[0] or highest > wanted[1]:
@@ -314,8 +348,9 @@ def _fingerprint(table: LossTable, runner: PieceRunner) -> str:
         digest.update(np.ascontiguousarray(whole.closed).data)
     if runner.pairs is not None:
         digest.update(repr(runner.pairs).encode())
-    for first in range(0, len(table.sums), 2**16):
-        digest.update(np.ascontiguousarray(table.sums[first : first + 2**16]).data)
+    for sums in (table.sums, *table.tables[2:]):
+        for first in range(0, len(sums), 2**16):
+            digest.update(np.ascontiguousarray(sums[first : first + 2**16]).data)
     if table.labels is not None:
         digest.update(repr([str(table.labels[i]) for i in (0, -1)]).encode())
     return digest.hexdigest()
