@@ -8,6 +8,8 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE / "_extensions"), str(HERE.parent / "src")]
 os.environ.setdefault("MPLBACKEND", "Agg")
 
+from linked_paths import SOURCE  # noqa: E402
+
 import holdfast  # noqa: E402
 
 project = "Holdfast"
@@ -25,6 +27,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "folded_proofs",
     "generated_reference",
+    "linked_paths",
 ]
 root_doc = "index"
 
@@ -70,5 +73,6 @@ default_role = "code"
 html_copy_source = False
 html_show_sourcelink = False
 html_show_sphinx = False
-html_theme_options = {"navigation_with_keys": True, "footer_icons": []}
+source_link = {"name": "Source code", "url": SOURCE, "html": "Source code", "class": ""}
+html_theme_options = {"navigation_with_keys": True, "footer_icons": [source_link]}
 templates_path: list[str] = []

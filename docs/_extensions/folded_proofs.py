@@ -1,4 +1,4 @@
-"""Fold the sections of the theory pages whose title is that of a proof: statements are read first."""
+"""Fold the sections of some pages whose title is that of a proof: statements are read first."""
 
 import re
 from typing import Any
@@ -7,7 +7,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
-PAGES = ("adaptive", "visible")
+PAGES = ("adaptive", "visible", "availability")
 PROOF = re.compile(r"^(\d+\. )?(The )?[Pp]roof$")
 
 

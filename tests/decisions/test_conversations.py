@@ -110,6 +110,23 @@ def test_an_arm_that_is_down_or_gone_is_left_by_conversations_too(place):
     assert router.ask(key="x").arm != first.arm
 
 
+def test_a_conversation_that_a_pause_has_moved_can_be_kept_there(place):
+    """As docs/production.md says: to name the arm keeps it, to end it does not where the paused arm is drawn again."""
+    router = place.open(policy=hf.AdaptiveTsallisSwitch(arms=["a", "b"], switching_cost=0.0), seed=1)
+    first = router.ask(key="k")
+    router.pause(first.arm)
+    second = router.ask(key="k")
+    router.resume(first.arm)
+    assert router.ask(key="k", available=[second.arm]).arm == second.arm
+    assert router.ask(key="k").arm == first.arm
+    router.pause(first.arm)
+    for number in range(20):
+        assert router.ask(key=f"{number}").arm == second.arm
+    router.resume(first.arm)
+    drawn = [router.ask(key=f"{number}").arm for number in range(20)]
+    assert first.arm in drawn
+
+
 def test_a_request_of_a_conversation_made_again_gets_the_same(place):
     router = place.open(policy=EACH, seed=3)
     assert router.ask(2, key="x", request="r") == router.ask(2, key="x", request="r")

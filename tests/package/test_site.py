@@ -150,8 +150,8 @@ def test_every_picture_of_the_gallery_has_its_code():
         assert "shared" not in text
 
 
-@pytest.mark.parametrize("page", ["adaptive", "visible"])
-def test_each_theory_page_has_a_proof_that_can_be_folded(page):
+@pytest.mark.parametrize("page", ["adaptive", "visible", "availability"])
+def test_each_page_with_theory_has_a_proof_that_can_be_folded(page):
     """By its title: docs/_extensions/folded_proofs.py."""
     assert len(re.findall(r"^## (?:\d+\. )?(?:The )?[Pp]roof$", PAGES[f"docs/{page}.md"], re.MULTILINE)) == 1
 
@@ -166,6 +166,24 @@ def test_the_formats_are_those_that_are_written():
         assert f'`"{kind.FORMAT}"`, version {kind.VERSION}' in text
     tables = re.findall(r"CREATE TABLE (\w+)", " ".join(SCHEMA))
     assert [name for name in [*tables, SCHEMA_TABLE, *COLUMNS] if f"`{name}`" not in text] == []
+
+
+def test_paths_of_the_repository_are_known_to_be_links():
+    from linked_paths import SOURCE, pages_by_file, path_of
+
+    assert path_of("deploy/examples/") == "deploy/examples"
+    assert path_of("stores/forks.py") == "src/holdfast/decisions/stores/forks.py"
+    assert path_of("tests/conftest.py::folder") == "tests/conftest.py"
+    assert [path_of(text) for text in ("build/docs", "../x", "and/or", "runs/", "README.md")] == [None] * 5
+    assert pages_by_file()["benchmarks/README.md"] == "benchmarks"
+    assert pages_by_file()["CONTRIBUTING.md"] == "contributing"
+    assert f"replacement = ']({SOURCE}/'" in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_link_says_the_title_of_a_page_not_its_file(name):
+    links = re.findall(r"\[`?([\w/]+\.md)`?\]\([^)]*\)", PAGES[name])
+    assert [text for text in links if text.lower() == text and name != "docs/service.md"] == []
 
 
 def test_there_is_a_tutorial_for_each_of_five_things():
