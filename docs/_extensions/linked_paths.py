@@ -8,10 +8,9 @@ from __future__ import annotations
 import re
 import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # a test reads this module where Sphinx is not installed
-    from docutils import nodes
     from sphinx.application import Sphinx
 
 ROOT = Path(__file__).parents[2]
@@ -55,9 +54,9 @@ def path_of(text: str) -> str | None:
     return None
 
 
-def link_paths(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+def link_paths(app: Sphinx, doctree: Any, docname: str) -> None:
     """Make a link of each path in the text of a page."""
-    from docutils import nodes
+    from docutils import nodes  # type: ignore[import-untyped]
 
     pages = pages_by_file()
     for literal in list(doctree.findall(nodes.literal)):

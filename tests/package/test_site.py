@@ -74,7 +74,7 @@ def test_every_command_is_in_the_reference():
 def test_the_page_of_the_command_line_lists_every_command():
     """Each with what it does; those of a group by their last word."""
     listed = re.findall(r"^\| `holdfast (\w+)( …)?` \| (.*) \|$", PAGES["docs/cli.md"], re.MULTILINE)
-    shown = {("holdfast", name) for name, _, _ in listed}
+    shown: set[tuple[str, ...]] = {("holdfast", name) for name, _, _ in listed}
     for name, group, text in listed:
         words = re.findall(r"`([a-z]+)`", text) if group else []
         assert len(words) == len(set(words)), name
