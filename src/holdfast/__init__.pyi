@@ -36,6 +36,7 @@ from holdfast.errors import (
     InvalidParameter as InvalidParameter,
     MissingExtra as MissingExtra,
     NoArmAvailable as NoArmAvailable,
+    NotAllowed as NotAllowed,
     OtherSettings as OtherSettings,
     OutOfTurn as OutOfTurn,
     SomeRefused as SomeRefused,

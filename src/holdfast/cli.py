@@ -65,6 +65,7 @@ EXIT_CODES: dict[type[HoldfastError], int] = {
     errors.StoreError: 7,
     errors.BackendLost: 7,
     errors.MissingExtra: 9,
+    errors.NotAllowed: USAGE,
     HoldfastError: USAGE,
 }
 """The first kind that an error is of."""

@@ -15,6 +15,7 @@
     ├── SomeRefused                               of several losses in one call, some were refused
     ├── UnknownGame        (also a LookupError)   no game of this name in the store
     ├── OtherSettings      (also a ValueError)    the game exists with different settings
+    ├── NotAllowed         (also a PermissionError)  a server wants a token, or another one
     └── StoreError         (also an OSError)      a store that cannot be read or written now
         └── BadStore                              or at all: damaged, foreign or from the future
 
@@ -150,8 +151,9 @@ class UnknownGame(HoldfastError, LookupError):
     def __init__(self, name: str, known: Sequence[str]) -> None:
         self.name, self.known = name, list(known)
         there = f"it has {', '.join(map(repr, self.known[:8]))}{', …' if len(self.known) > 8 else ''}"
-        there = there if self.known else "it has none; give a policy to start one"
-        super().__init__(f"name must be a game of the store: {there}; got {name!r}{nearest(name, self.known)}")
+        there = there if self.known else "it has none"
+        begin = "to begin it, give a policy"
+        super().__init__(f"name must be a game of the store: {there}; {begin}; got {name!r}{nearest(name, self.known)}")
 
 
 class OtherSettings(HoldfastError, ValueError):
@@ -164,6 +166,10 @@ class OtherSettings(HoldfastError, ValueError):
         shown = "; ".join(f"{key} is {_shown(was)}, given {_shown(given)}" for key, (was, given) in differences.items())
         hint = f" (to change it: {', '.join(self.hints)})" if self.hints else ""
         super().__init__(f"game {name!r} exists with different settings: {shown}{hint}")
+
+
+class NotAllowed(HoldfastError, PermissionError):
+    """A server wants a token, or one that allows more."""
 
 
 class StoreError(HoldfastError, OSError):

@@ -91,3 +91,11 @@ def test_arms_are_added_and_retired_by_their_names_in_python(web, game):
     assert web("PATCH", game, {"add_arms": ["d"], "retire_arms": ["c"], "reason": "x"}).json["arms"] == ["a", "b", "d"]
     assert web("PATCH", game, {"add": ["e"], "retire": ["d"]}).json["arms"] == ["a", "b", "e"]
     assert web("PATCH", game, {"add": ["f"], "add_arms": ["g"]}).status == 422
+
+
+def test_a_game_that_is_not_there_is_said_to_be_begun_with_a_policy():
+    missing = refusal(lambda: hf.open(opened().store, "chit", None))
+    assert str(missing) == (
+        "name must be a game of the store: it has 'chat'; to begin it, give a policy; got 'chit'; did you mean 'chat'?"
+    )
+    assert "to begin it, PUT it with a policy;" in words_of(missing)

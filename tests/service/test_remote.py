@@ -15,7 +15,7 @@ import test_operators
 import test_outcomes
 import test_store_contract as contract
 from places import Clock, Place
-from service import InThread, free_port, opened
+from service import InThread, free_port, opened, problem
 
 import holdfast as hf
 from holdfast.decisions.remote import RemoteExecutor, RemoteRouter
@@ -210,3 +210,11 @@ def test_a_lost_answer_is_asked_for_again_by_the_same_name(place, monkeypatch):
 def test_a_game_opened_by_its_server_can_be_opened_in_its_store(place, folder):
     router = opened(type("Web", (), {"url": place.at}), seed=4)
     assert hf.open(f"sqlite:///{folder}/games.db", "game", clock=place.clock).policy == router.policy
+
+
+def test_who_has_no_token_is_not_allowed(guarded, tokens):
+    reader = tokens.make("read")
+    for token in (None, "hf_00000000_nobody", reader):
+        with pytest.raises(hf.NotAllowed, match="token" if token != reader else "role"):
+            hf.open(guarded.url, "new", hf.Exp3(arms=["a", "b"]), token=token)
+    assert problem(guarded("GET", "/v1/games"), 401)["error"] == "NotAllowed"

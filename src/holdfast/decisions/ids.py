@@ -11,6 +11,8 @@ from holdfast.errors import InvalidParameter, UnknownDecision
 
 RULE = "must be the id of a decision, as ask() gave it"
 
+NOT_RECORDED = "was not recorded: there was no decision, and ask() answered with its fallback"
+
 UNRECORDED = "unrecorded"
 """What the ids of decisions begin with that no store has."""
 
@@ -39,8 +41,7 @@ class Ids:
             raise InvalidParameter("id", RULE, text)
         parts = text.split("-") if text.isascii() else []
         if parts[:1] == [UNRECORDED]:
-            rule = "was not recorded: there was no decision, and ask() answered with its fallback"
-            raise UnknownDecision(text, rule)
+            raise UnknownDecision(text, NOT_RECORDED)
         if len(parts) != 4 or not (parts[1].isdigit() and parts[2].isdigit()):
             raise UnknownDecision(text, RULE)
         uid, block, number, signature = parts

@@ -19,7 +19,7 @@ from holdfast.decisions.core import Answers, ask, end, expire, observe, tell
 from holdfast.decisions.errors_json import error_from_json
 from holdfast.decisions.executor import Call, Executor
 from holdfast.decisions.history import ArmTotals, History, Totals, frame_of
-from holdfast.decisions.ids import RULE, UNRECORDED
+from holdfast.decisions.ids import NOT_RECORDED, RULE, UNRECORDED
 from holdfast.decisions.models import Block, Decision, Head, Receipt
 from holdfast.decisions.outcomes import AllLosses, Outcome, tell_outcomes
 from holdfast.decisions.router import Router
@@ -27,6 +27,7 @@ from holdfast.decisions.settings import Settings
 from holdfast.errors import (
     HoldfastError,
     InvalidParameter,
+    NotAllowed,
     OtherSettings,
     OutOfTurn,
     StoreError,
@@ -59,8 +60,10 @@ def _as_errors() -> Iterator[None]:
 
 
 def _error(problem: Problem) -> HoldfastError:
+    if problem.status in (401, 403):
+        return NotAllowed(str(problem))
     try:
-        return error_from_json({**problem.content, "message": problem.content["detail"]})
+        return error_from_json({"message": problem.content["detail"], **problem.content})
     except (TypeError, KeyError):
         return HoldfastError(str(problem))
 
@@ -73,7 +76,7 @@ class _AnyIds:
         if not isinstance(text, str):
             raise InvalidParameter("id", RULE, text)
         if not text.isascii() or text.startswith(UNRECORDED):
-            raise UnknownDecision(text, RULE)
+            raise UnknownDecision(text, NOT_RECORDED if text.isascii() else RULE)
         return 0, 0
 
 

@@ -93,17 +93,19 @@ def _field(hint: str) -> str:
 
 
 def problem_of(error: HoldfastError) -> dict[str, Any]:
-    """An error as a problem document."""
-    status = status_of(error)
+    """An error as a problem document; `message` has the library's words where a client could not make them again."""
+    status, detail = status_of(error), words_of(error)
     if isinstance(error, Refused):
-        kind, title, carried = "about:blank", HTTPStatus(status).phrase, {"error": "HoldfastError"}
+        error_kind = errors.NotAllowed if status in (401, 403) else HoldfastError
+        kind, title, carried = "about:blank", HTTPStatus(status).phrase, {"error": error_kind.__name__}
     else:
         carried = error_to_json(error)
-        del carried["message"]
+        if carried["message"] == detail or error.made_of:
+            del carried["message"]
         if isinstance(error, errors.UnknownGame):
             carried["known"] = carried["known"][:MOST_KNOWN]
         kind, title = f"urn:holdfast:{carried['error']}", (type(error).__doc__ or "").split(";")[0].split(":")[0]
-    return {"type": kind, "title": title.strip().rstrip("."), "status": status, "detail": words_of(error), **carried}
+    return {"type": kind, "title": title.strip().rstrip("."), "status": status, "detail": detail, **carried}
 
 
 def response_to(error: HoldfastError) -> Response:
