@@ -53,7 +53,7 @@ def test_the_cost_of_today_counts_what_the_whole_cost_counts(clock):
 
 def test_an_interval_stays_within_the_range_and_an_arm_without_losses_has_no_mean(clock):
     router = hf.open("memory:", "few", hf.Exp3(arms=["a", "b", "c"]), seed=1, clock=clock, patience=1)
-    told: Counter[str] = Counter()
+    told: Counter[int | str] = Counter()
     for t in range(40):
         decision = router.ask()
         if decision.arm != "c" and told[decision.arm] < 2:
