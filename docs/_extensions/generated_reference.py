@@ -38,6 +38,12 @@ MODULES = {
 }
 """Public modules, with a page of their own."""
 
+CLIENT = "client"
+"""The page of `holdfast_client`, a package of its own."""
+
+CLIENT_NAMES = ("open", "Game", "Decision", "Receipt", "Server", "Problem", "Unreachable")
+"""In the order in which one meets them."""
+
 FURTHER = {
     "decisions": ["holdfast.decisions.history.History", "holdfast.decisions.backup", "holdfast.decisions.restore"],
     "simulation": ["holdfast.statistics.Comparison"],
@@ -101,6 +107,12 @@ def pages_of_names() -> dict[str, str]:
     return pages
 
 
+def page_of_client() -> str:
+    """All public names of the light client."""
+    text = titled("The light client") + ".. automodule:: holdfast_client\n\n"
+    return text + "\n".join(documented(f"holdfast_client.{name}") for name in CLIENT_NAMES)
+
+
 def tree_of_errors() -> str:
     """The tree in the docstring of `holdfast.errors`, and the exit code of each kind."""
     tree = inspect.cleandoc(importlib.import_module("holdfast.errors").__doc__ or "")
@@ -143,7 +155,7 @@ def write_pages(app: Sphinx) -> None:
     """Write what has changed, so that a second build reads only that."""
     folder = Path(app.srcdir) / "reference" / "generated"
     folder.mkdir(parents=True, exist_ok=True)
-    pages = {**pages_of_names(), "commands": page_of_commands()}
+    pages = {**pages_of_names(), CLIENT: page_of_client(), "commands": page_of_commands()}
     for name, text in pages.items():
         file = folder / f"{name}.rst"
         if not file.exists() or file.read_text(encoding="utf-8") != text:

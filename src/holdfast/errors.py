@@ -38,6 +38,9 @@ MOST_COMPARED = 1000
 """Names that a wrong one is compared with: comparing takes longer than all else."""
 
 
+CLOSE = 0.65
+"""How much of two names must be the same: enough for 'lgo' and 'log', not for 'nope' and 'openai'."""
+
 PASSWORD = re.compile(r"(\w:/+[^/@\s:]*):[^\s]*(?=@)|(?<=password=)[^&\s'\"]*")
 
 
@@ -209,8 +212,12 @@ def printable(text: object) -> str:
 
 
 def nearest(name: object, known: Iterable[str]) -> str:
-    """``"; did you mean 'exp3'?"`` when something close to `name` is known, else nothing."""
-    close = difflib.get_close_matches(str(name), list(islice(known, MOST_COMPARED)), n=1, cutoff=0.6)
+    """``"; did you mean 'exp3'?"`` when something close to `name` is known, else nothing.
+
+    >>> nearest("nope", ["openai"]), nearest("lgo", ["log"])
+    ('', "; did you mean 'log'?")
+    """
+    close = difflib.get_close_matches(str(name), list(islice(known, MOST_COMPARED)), n=1, cutoff=CLOSE)
     return f"{HINT}{close[0]!r}?" if close else ""
 
 

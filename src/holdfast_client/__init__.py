@@ -4,6 +4,15 @@
 >>> decision = game.ask()  # doctest: +SKIP
 >>> game.tell(decision.id, loss=0.12)  # doctest: +SKIP
 Receipt(id='5f0c-1-0-9a', new=True)
+
+A request that is refused raises `Problem`, with the `status` and the `error` of the server's answer. A lost
+connection, a server that restarts and one that is busy are tried again for 30 seconds, with ``open(…, retry=5.0)`` for
+five; one attempt may take 60 (``timeout=``). After that `Unreachable` is raised. Every call may be made again.
+
+Arms are paused and pinned, and settings changed, with `Game.change`; a token must have the role admin for it:
+
+>>> game.change(pause="model-a", until="10m", reason="times out")  # doctest: +SKIP
+>>> game.change(resume="model-a")  # doctest: +SKIP
 """
 
 from holdfast_client.connection import Problem, Server, Unreachable

@@ -381,5 +381,5 @@ def test_changes_are_kept_with_time_and_reason(place):
         "detail": {"switching_cost": [1.5, 2.0]},
         "reason": "caches are dearer",
     }
-    assert second["detail"] == {"arms": [["a", "b", "c"], ["b", "c"]], "rounds": [None, 9]}
+    assert second["detail"] == {"arms": [["a", "b", "c"], ["b", "c"]], "patience": ["auto", 9]}
     assert (second["at"], second["reason"]) == (1_000_010.0, None)

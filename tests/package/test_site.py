@@ -9,6 +9,7 @@ import typer
 from pages import ROOT, blocks, pages
 
 import holdfast
+import holdfast_client
 from holdfast import errors
 
 DOCS = ROOT / "docs"
@@ -37,7 +38,9 @@ def test_every_page_is_reached_from_the_first():
 
 
 def test_every_page_of_the_reference_is_reached():
-    made = {f"reference/generated/{name}" for name in [*reference.ROOMS, *reference.MODULES, "commands"]}
+    made = {
+        f"reference/generated/{name}" for name in [*reference.ROOMS, *reference.MODULES, reference.CLIENT, "commands"]
+    }
     assert {name for name in reached() if name.startswith("reference/generated/")} == made
     assert "pictures/index" in reached()
 
@@ -215,3 +218,8 @@ def test_a_built_site_with_faults_is_found_out(tmp_path):
         "d.css loads from another place",
         "e.html has an example outside a code block: >>> 2",
     ]
+
+
+def test_the_page_of_the_client_has_all_its_names():
+    assert sorted(reference.CLIENT_NAMES) == sorted(holdfast_client.__all__)
+    assert ".. autoexception:: holdfast_client.Problem" in reference.page_of_client()

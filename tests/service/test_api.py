@@ -522,3 +522,11 @@ def test_answers_are_of_the_types_that_the_document_says(web, one):
     elif kind is not None:
         typed = msgspec.json.decode(answer.body, type=kind)
         assert json.loads(msgspec.json.encode(typed)) == answer.json
+
+
+def test_the_audit_log_says_what_was_done(web, game, caplog):
+    caplog.set_level("INFO", "holdfast.audit")
+    for change in ({"pause": "a"}, {"resume": "a"}, {"pin": "a"}, {"unpin": True}, {"switching_cost": 2.0}):
+        assert web("PATCH", game, change).status == 200
+    said = [json.loads(record.message)["did"] for record in caplog.records if record.name == "holdfast.audit"]
+    assert said == ["paused", "resumed", "pinned", "unpinned", "changed"]

@@ -1,11 +1,14 @@
 """What the page shows of a game, computed without a server."""
 
 from collections import Counter
+from datetime import timedelta
 
 import pytest
 
 import holdfast as hf
 from holdfast.service.course import Course
+from holdfast.service.messages import ChangeView
+from holdfast.service.pages import _changed
 from holdfast.service.views import DAY, dashboard, game_line
 
 NOON = 20_000 * DAY + DAY / 2
@@ -50,7 +53,7 @@ def test_the_cost_of_today_counts_what_the_whole_cost_counts(clock):
 
 def test_an_interval_stays_within_the_range_and_an_arm_without_losses_has_no_mean(clock):
     router = hf.open("memory:", "few", hf.Exp3(arms=["a", "b", "c"]), seed=1, clock=clock, patience=1)
-    told: Counter[str] = Counter()
+    told: Counter[int | str] = Counter()
     for t in range(40):
         decision = router.ask()
         if decision.arm != "c" and told[decision.arm] < 2:
@@ -64,3 +67,18 @@ def test_an_interval_stays_within_the_range_and_an_arm_without_losses_has_no_mea
         low, high = rows[arm]["interval"]
         assert 0.0 <= low <= rows[arm]["mean"] <= high <= 1.0
     assert (0.0, 1.0) in [rows[arm]["interval"] for arm in "ab"]
+
+
+def test_changes_have_the_names_that_users_give(clock):
+    router = hf.open("memory:", "changed", hf.Exp3(arms=["a", "b"]), seed=1, clock=clock)
+    for changes in ({"patience": timedelta(hours=1)}, {"patience": 50, "key_life": timedelta(minutes=5)}):
+        router.change(**changes)
+    router.change(patience="forever", missing=1.0)
+    found = [change["detail"] for change in router.history.changes]
+    assert found[0] == {"patience": ["auto", "3600.0s"]}
+    shown = [_changed(ChangeView(**change)) for change in router.history.changes]
+    assert shown == [
+        "patience: auto → 1 h",
+        "patience: 1 h → 50 rounds; key_life: 1 h → 5 min",
+        "patience: 50 rounds → forever; missing: mean → 1.0",
+    ]

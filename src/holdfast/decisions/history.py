@@ -20,7 +20,7 @@ from holdfast.decisions.codec import block_numbers, undamaged
 from holdfast.decisions.core import compact
 from holdfast.decisions.executor import Call, Executor, stored_state
 from holdfast.decisions.models import BY_RULE, PINNED, Block, Head, Loss
-from holdfast.decisions.settings import long_wait
+from holdfast.decisions.settings import long_wait, named_as_given
 from holdfast.decisions.setup import ArmSums, Part, Setup, parts_of, players_of
 from holdfast.decisions.stores.sql import MOST_COUNT, Transaction
 from holdfast.errors import BadStore, InvalidParameter, printable
@@ -364,7 +364,7 @@ def changes_of(transaction: Transaction, after: int = 0, limit: int = MOST_COUNT
     """Changes of settings inside a transaction, each with its number; those after a number."""
     with undamaged("a change of settings"):
         return [
-            (number, {**change._asdict(), "detail": json.loads(change.detail)})
+            (number, {**change._asdict(), "detail": named_as_given(json.loads(change.detail))})
             for number, change in transaction.changes(after, limit)
         ]
 

@@ -71,6 +71,12 @@ class Settings:
             return timedelta(seconds=self.seconds)
         return self.rounds or (FOREVER if self.forever else AUTO)
 
+    @property
+    def written(self) -> int | str:
+        """The same as requests write it: 50, ``3600.0s``, ``auto`` or ``forever``."""
+        patience = self.patience
+        return f"{patience.total_seconds()!r}s" if isinstance(patience, timedelta) else patience
+
     def waits_in(self, policy: Policy) -> str | None:
         """What patience is counted in: ``seconds`` or ``rounds``; None where it is for ever.
 
@@ -146,6 +152,19 @@ def given_settings(*, shadow: object = None, **named: object) -> dict[str, Any]:
     if not isinstance(shadow, bool) or "holdback" in given:
         raise InvalidParameter("shadow", "must be True or False, and is not given along with holdback", shadow)
     return {**given, "holdback": float(shadow)}
+
+
+def named_as_given(detail: Mapping[str, Any]) -> dict[str, Any]:
+    """What a change was and is, by the names that users give: of three fields patience is made.
+
+    >>> named_as_given({"seconds": [None, 60.0], "rounds": [50, None], "missing": ["mean", 1.0]})
+    {'patience': [50, '60.0s'], 'missing': ['mean', 1.0]}
+    """
+    parts = {name: detail[name] for name in ("seconds", "rounds", "forever") if name in detail}
+    if not parts:
+        return dict(detail)
+    was, now = (Settings(**{name: pair[i] for name, pair in parts.items()}).written for i in (0, 1))
+    return {"patience": [was, now], **{name: pair for name, pair in detail.items() if name not in parts}}
 
 
 def written_patience(text: str) -> int | timedelta | str:

@@ -81,6 +81,8 @@ if TYPE_CHECKING:
 PAGE = 100
 """Games, and blocks, in one answer unless another number is asked for."""
 MOST_ON_PAGE = 1000
+DID = {"pause": "paused", "resume": "resumed", "pin": "pinned", "unpin": "unpinned", "change": "changed"}
+"""What the audit log says of a change."""
 EVENT_SECONDS, HEARTBEAT = 1.0, 15.0
 """How often a game is looked at for its events; how often something is sent though nothing happened."""
 
@@ -234,7 +236,7 @@ async def change_game(service: Service, client: Client, name: str, body: Changes
         await service.games.thread(partial(getattr(router, kind), **given, reason=reason))
 
     await service.games.with_game(name, change)
-    service.audit(client, next(iter(stands), "changed"), name, reason)
+    service.audit(client, DID[next(iter(stands), "change")], name, reason)
 
 
 @operation(

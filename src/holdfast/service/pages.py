@@ -560,10 +560,14 @@ def _changed(change: ChangeView) -> str:
     if change.kind != "settings":
         arm = "" if change.detail["arm"] is None else f" {change.detail['arm']}"
         return f"{change.kind}{arm}{_until(change.detail['until'])}"
-    return "; ".join(f"{name}: {_value(was)} → {_value(now)}" for name, (was, now) in change.detail.items())
+    return "; ".join(f"{name}: {_value(name, was)} → {_value(name, now)}" for name, (was, now) in change.detail.items())
 
 
-def _value(value: Any) -> str:
+def _value(name: str, value: Any) -> str:
+    if name == "key_life" or (name == "patience" and isinstance(value, str) and value[-1] == "s"):
+        return _seconds(float(str(value).removesuffix("s")))
+    if name == "patience" and isinstance(value, int):
+        return counted(value, "round")
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 

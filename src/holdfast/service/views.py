@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from datetime import timedelta
 from itertools import pairwise
 from typing import Any
 
@@ -42,7 +41,6 @@ def game_view(transaction: Transaction, setup: Setup, now: float) -> GameView:
         probabilities = probabilities_of(transaction, setup).tolist()
     except OutOfTurn:
         probabilities = None
-    patience = setup.settings.patience
     content = described(setup.policy)["policy"]
     return GameView(
         name=setup.game.name,
@@ -50,7 +48,7 @@ def game_view(transaction: Transaction, setup: Setup, now: float) -> GameView:
         label=setup.policy.label,
         arms=[setup.names[arm] for arm in setup.active],
         names=list(setup.names),
-        patience=f"{patience.total_seconds()!r}s" if isinstance(patience, timedelta) else patience,
+        patience=setup.settings.written,
         missing=setup.settings.missing,
         remember=setup.settings.remember,
         scale=None if setup.settings.scale is None else setup.settings.scale.settings(),
