@@ -33,7 +33,7 @@ ESTIMATORS = {
     "inverse_propensity": "inverse propensity",
 }
 RANDOM = "a random arm"
-EACH_ROUND = "a new draw each round"
+EACH_ROUND = "a draw each round"
 
 
 def read_log(
