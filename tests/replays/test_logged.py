@@ -10,6 +10,7 @@ import pytest
 from statistics_of_samples import assert_at_least
 
 import holdfast as hf
+from holdfast.replays.log_file import evaluate_log
 
 TABLE = np.array([[0.9, 0.1, 0.4], [0.2, 0.7, 0.6], [0.3, 0.8, 0.0], [1.0, 0.5, 0.1], [0.6, 0.0, 0.9]])
 LENGTHS = (1, 2, 1, 1)
@@ -297,3 +298,25 @@ def test_an_arm_that_was_added_is_named_with_its_rounds():
         log.of_arm("c")
     later = hf.LoggedData(arms[400:], losses[400:], chances[400:], blocks="rounds", arm_names=["a", "b", "c"])
     assert later.of_arm("c").rounds == 600
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_between_conversations_there_is_no_switch(tmp_path, suffix):
+    policy = hf.AdaptiveTsallisSwitch(arms=["east", "west"], switching_cost=0.0)
+    with hf.open("memory:", "chat", policy, seed=3) as chat:
+        for number in range(120):
+            turn = chat.ask(key=f"c{number}")
+            chat.tell(turn.id, 0.2 if turn.arm == "east" else 0.3)
+            chat.end(f"c{number}")
+        assert chat.history.log["conversation"].all()
+        chat.history.export(tmp_path / f"log{suffix}")
+    columns = {"arm": "arm", "loss": "loss", "probability": "probability", "block": "block", "time": "time"}
+    found = evaluate_log(tmp_path / f"log{suffix}", columns, [0.3, 1.0])
+    assert found.switching_costs == (0.0,)
+    assert found.log.switches > 1
+    assert found.logged_cost(0.0) == pytest.approx(found.log.losses.sum())
+    assert found.plain()["notes"] == ["A log of conversations: there is no switch between two of them, so λ = 0."]
+    assert "* A log of conversations: there is no switch between two of them" in str(found)
+    found.write(tmp_path / "out")
+    assert "A log of conversations" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert evaluate_log(tmp_path / f"log{suffix}", columns, [0.0]).notes == ()

@@ -213,7 +213,7 @@ def test_policies_in_every_form():
     assert made.policies["object"]["switching_cost"] == 1.0
     text = "tsallis-switch:switching_cost=1"
     assert list(hf.replay(LOSSES, text, switching_cost=2.0, replications=2).policies) == [text]
-    own = ["adaptive", "tsallis-switch", "leader-cooldown-10", "hold-forever"]
+    own = ["adaptive", "tsallis-switch", "leader-cooldown-10"]  # what a random arm costs is known without playing
     assert list(hf.replay(LOSSES, switching_cost=2.0, replications=2).policies) == ["hedge-switch", *own]
     assert list(hf.replay(LOSSES, switching_cost=2.0, replications=2, sees="own").policies) == own
 
@@ -295,6 +295,19 @@ def test_frame_and_json_have_every_number(found):
     assert told["rows"] == found.frame.to_dicts()
     assert [at["switching_cost"] for at in told["switching_costs"]] == [LAM, 2.0]
     assert told["switching_costs"][0]["advice"][0]["text"] == str(found.advice[0])
+
+
+def test_names_are_wrapped_and_not_cut():
+    arms = ["Südländer €/MWh", "Nordländer €/MWh"]
+    rng = np.random.default_rng(2)
+    made = hf.replay(
+        2e3 * rng.random((300, 2)), "adaptive", arms=arms, units=(0, 2e3), switching_cost=400.0, replications=3
+    )
+    table = str(made).partition("·")[0]
+    assert "…" not in table
+    assert max(map(len, table.splitlines())) <= 80
+    assert re.search(r"^(best|worst) arm: Nordländer +[\d,]+ .*\n  €/MWh\n", table, re.MULTILINE)
+    assert re.search(r"^plan, ≤ 10 switches +[\d,]+", table, re.MULTILINE)
 
 
 def test_text_fits_a_terminal(found):

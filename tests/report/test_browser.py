@@ -73,6 +73,15 @@ def test_times_and_points(browser, path):
     assert len(browser.all("#dated [data-axis='x']")) == 0
 
 
+def test_charts_follow_their_page_when_it_gets_narrower(browser, path):
+    """Also without a resized window: a chart may be hidden while the window changes, and shown later."""
+    drawn = "plot.querySelector('.main-svg').getBoundingClientRect().width - plot.clientWidth"
+    browser.open(path, width=700)
+    assert browser.panels("#chart-0", drawn) == [0, 0, 0]
+    browser.run("document.querySelector('main').style.width = '350px'")
+    browser.until(lambda: browser.panels("#chart-0", drawn) == [0, 0, 0], "a chart is wider than its place")
+
+
 def test_a_legend_shows_line_and_marker(browser, path):
     browser.look(path)
     drawn = "return [...document.querySelectorAll('#chart-0 .swatch')].map(swatch => swatch.children.length)"

@@ -128,7 +128,7 @@ def test_one_replication_has_no_band_of_any_kind(result: Result) -> None:
 
 def test_the_page_says_what_its_bands_are(result: Result, tmp_path: Path) -> None:
     page = result.plot(tmp_path / "plot.html", band="quantiles").read_text()
-    assert "medians, with bands from the 10 % to the 90 % quantile" in page
+    assert "medians, with bands from the 10\u00a0% to the 90\u00a0% quantile" in page
 
 
 @pytest.mark.parametrize("option", ["band", "size"])

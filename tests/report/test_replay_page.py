@@ -53,11 +53,12 @@ def test_every_chart_and_ribbon_is_drawn(browser, path):
 def test_what_to_do_comes_first_then_a_picture_and_names_are_text(browser, path, made):
     browser.look(path)
     first = browser.run("return document.querySelector('h1 + *').textContent")
-    assert first.lstrip("◐") == str(made.recommendation)
+    assert first.lstrip("◐").replace("\u00a0", " ") == str(made.recommendation)
     shown = browser.run("return [...document.querySelectorAll('.bars, table')].map(part => part.className)")
     assert shown[0] == "bars"
     said = browser.run("return [...document.querySelectorAll('#why li')].map(li => li.textContent)")
-    assert [text.lstrip("◐") for text in said] == [str(sentence) for sentence in made.advice]
+    sentences = [str(sentence).replace(" %", "\u00a0%") for sentence in made.advice]  # no sign alone on a line
+    assert [text.lstrip("◐") for text in said] == sentences
     assert not browser.all("main b b")
     assert browser.run("return document.querySelectorAll('th b, td b, .key b').length") == 0
 

@@ -21,7 +21,8 @@ def read_log_columns(source: Any, columns: Mapping[str, str | None], form: CsvFo
     """Arrays of the columns ``arm``, ``loss`` and ``probability``; ``block`` may be one too, ``"rounds"`` or None.
 
     A column ``time``, if there is one, must not run backwards. A column ``status`` as `Router.history.export` writes it
-    is read too, if there is one; then a loss may be NaN, where nothing is known of it.
+    is read too, if there is one; then a loss may be NaN, where nothing is known of it. ``conversations`` is True where
+    all rounds are of conversations.
     """
     block, time = columns.get("block"), columns.get("time")
     loss, numbers = str(columns["loss"]), [str(columns["loss"]), str(columns["probability"])]
@@ -44,6 +45,7 @@ def read_log_columns(source: Any, columns: Mapping[str, str | None], form: CsvFo
         raise InvalidParameter("log", f"must have a column {time!r} that does not run backwards", f"row {row + 1}")
     read = {name: _array(frame, columns[name]) for name in ("arm", "loss", "probability")}
     read["status"] = status
+    read["conversations"] = status is not None and _conversations(frame)
     return read | {"block": block if block is None or block == "rounds" else _array(frame, block)}
 
 
@@ -52,6 +54,13 @@ def _status(frame: pl.DataFrame) -> Any:
     if "status" not in frame.columns or not set(frame["status"].unique().to_list()) <= set(STATUSES):
         return None
     return frame["status"].to_numpy()
+
+
+def _conversations(frame: pl.DataFrame) -> bool:
+    """Whether a log of ours is of conversations only; in a CSV file the column is text."""
+    if "conversation" not in frame.columns:
+        return False
+    return set(frame["conversation"].cast(pl.String).unique().to_list()) == {"true"}
 
 
 def _array(frame: pl.DataFrame, name: str | None) -> Any:

@@ -33,7 +33,7 @@ AT_ONCE = 1000
 
 SUFFIXES = (".csv", ".parquet")
 
-LOG = ("time", "arm", "loss", "probability", "block", "single", "status")
+LOG = ("time", "arm", "loss", "probability", "block", "single", "status", "conversation")
 """Columns of a log."""
 
 MOST_ARMS = 10
@@ -157,13 +157,14 @@ class History:
 
     @property
     def log(self) -> pl.DataFrame:
-        """One row per round handed out: time, arm, loss, probability, block, single, status.
+        """One row per round handed out: time, arm, loss, probability, block, single, status, conversation.
 
         `loss` is what counted. `status` says why: ``told``; ``late`` (it came after its block was settled) or
         ``missing``, where it is what stands for the loss, and null where the round was dropped; ``open`` while the loss
         may still come; ``forced`` where an operator chose the arm, ``rule`` where the rule held back did. `arm` is the
         one played, `probability` that of playing it. Where single losses are no longer stored, each round of the block
-        has its mean, and `single` is false.
+        has its mean, and `single` is false. `conversation` is true where the round is of a key: between two of those
+        there is no switch.
         """
         return pl.concat(self.log_parts())
 
@@ -171,7 +172,7 @@ class History:
         """The log in parts, in order; the first is empty."""
         setup = self._executor.setup
         arm = pl.Int64 if setup.policy.arms is None else pl.String
-        types = (pl.Float64, arm, pl.Float64, pl.Float64, pl.Int64, pl.Boolean, pl.String)
+        types = (pl.Float64, arm, pl.Float64, pl.Float64, pl.Int64, pl.Boolean, pl.String, pl.Boolean)
         last = 0
         found: list[tuple[Block, list[Round], bool]] = []
         while True:
@@ -185,6 +186,7 @@ class History:
                 columns["block"] += [block.number] * len(rounds)
                 columns["single"] += [single] * len(rounds)
                 columns["status"] += [status for _, status in rounds]
+                columns["conversation"] += [block.key is not None] * len(rounds)
             yield _with_times(pl.DataFrame(columns, schema=dict(zip(LOG, types, strict=True))), "time")
             found = self._executor.read(partial(_rounds_after, last))
             if not found:

@@ -33,7 +33,10 @@ ESTIMATORS = {
     "inverse_propensity": "inverse propensity",
 }
 RANDOM = "a random arm"
-EACH_ROUND = "a new draw each round"
+EACH_ROUND = "a draw each round"
+
+
+NO_SWITCHES = "A log of conversations: there is no switch between two of them, so λ = 0."
 
 
 def read_log(
@@ -58,7 +61,10 @@ def read_log(
     Where a log says what became of each loss (`status`), rounds that an operator chose are left out, and so are all
     from the first block on whose losses may still come: the late ones may be the expensive ones.
     """
-    read = read_log_columns(source, columns, form)
+    return _logged_data(read_log_columns(source, columns, form), missing)
+
+
+def _logged_data(read: dict[str, Any], missing: float | None) -> LoggedData:
     if read["status"] is not None:
         read = _known_rounds(read, missing)
     elif missing is not None:
@@ -103,6 +109,8 @@ class LogEvaluation:
     switching_costs: tuple[float, ...]
     found: Mapping[str, Evaluation | str]
     """By policy; a text says why it cannot be estimated."""
+    notes: tuple[str, ...] = ()
+    """What was taken for granted."""
 
     def rows(self) -> list[dict[str, Any]]:
         """One row for each policy, estimator and λ; nothing but the refusal where it was refused."""
@@ -135,6 +143,7 @@ class LogEvaluation:
             "confidence": self.log.confidence,
             "logged_losses": float(self.log.losses.sum()),
             "logged_switches": self.log.switches,
+            "notes": list(self.notes),
             "rows": self.rows(),
         }
 
@@ -173,7 +182,8 @@ class LogEvaluation:
     def __repr__(self) -> str:
         parts = [textwrap.fill(printable(self._head()), WIDTH)]
         parts += [aligned(self._table(lam), WIDTH) for lam in self.switching_costs]
-        parts += [textwrap.fill(printable(line), WIDTH, subsequent_indent="  ") for line in self._refusals()]
+        lines = [*(f"* {note}" for note in self.notes), *self._refusals()]
+        parts += [textwrap.fill(printable(line), WIDTH, subsequent_indent="  ") for line in lines]
         return "\n\n".join(parts)
 
     def _page(self) -> str:
@@ -184,7 +194,8 @@ class LogEvaluation:
             sections.append(Section(f"λ = {lam:g}", [table(columns, rows)], name=f"lambda-{exact(lam)}"))
         if self._refusals():
             sections.append(Section("Refused", [paragraph(line) for line in self._refusals()], name="refused"))
-        return page(title="What would each arm have cost?", lead=self._head(), sections=sections)
+        opening = [paragraph(note, class_="caption") for note in self.notes]
+        return page(title="What would each arm have cost?", lead=self._head(), opening=opening, sections=sections)
 
 
 def evaluate_log(
@@ -201,10 +212,14 @@ def evaluate_log(
     source, columns, missing, form
         As in `read_log`.
     switching_costs
-        The values of λ.
+        The values of λ. A log of conversations has none but 0.
     """
     costs = tuple(real_number("switching_cost", cost, least=0) for cost in switching_costs)
-    log = read_log(source, columns, missing, form)
+    read = read_log_columns(source, columns, form)
+    log = _logged_data(read, missing)
+    notes: tuple[str, ...] = ()
+    if read["conversations"] and any(costs):
+        costs, notes = (0.0,), (NO_SWITCHES,)
     asked: dict[str, Any] = {f"only {arm}": lambda arm=arm: log.of_arm(arm) for arm in log.arm_names}
     asked |= {RANDOM: log.of_random_hold, EACH_ROUND: lambda: log.of_mixture([1.0 / log.n_arms] * log.n_arms)}
     found: dict[str, Evaluation | str] = {}
@@ -215,4 +230,4 @@ def evaluate_log(
             found[name] = str(error)
     if all(isinstance(one, str) for one in found.values()):
         raise HoldfastError(f"nothing can be estimated from this log: {next(iter(found.values()))}")
-    return LogEvaluation(log, str(source) if isinstance(source, (str, Path)) else "log", costs, found)
+    return LogEvaluation(log, str(source) if isinstance(source, (str, Path)) else "log", costs, found, notes)

@@ -125,8 +125,13 @@ def _bars(standing: Standing) -> Html:
             cost = standing.amount(name)
             mean, low, high = (scale * (end - base) for end in (cost.mean, cost.low, cost.high))
             groups.setdefault(words, []).append(Bar(name, mean, low, high, over(cost.mean, base)))
-    excess = scale * (standing.plan_cost - base)
-    groups["knew everything beforehand"] = [Bar("best plan", excess, excess, excess, over(standing.plan_cost, base))]
+    known = {
+        SEES["nothing"]: ("a random arm", standing.random_fixed_cost),
+        "knew everything beforehand": ("best plan", standing.plan_cost),
+    }
+    for words, (name, exact) in known.items():
+        excess = scale * (exact - base)
+        groups.setdefault(words, []).append(Bar(name, excess, excess, excess, over(exact, base)))
     zero = f"Cost {standing.at}, compared with always using {standing.best_arm}, the best single choice in hindsight."
     return bars(groups, zero)
 

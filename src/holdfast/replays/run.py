@@ -105,8 +105,7 @@ def replay(
         ``{"policy": "exp3", "name": "mine"}``; or by name in a mapping. λ, the arms, the rounds and the units are
         filled in. A policy object is played as it is, at every λ. Left out, these are played: `AdaptiveHedgeSwitch`,
         which sees the losses of all arms, with and without looking ahead; and of those that see their own arm's loss
-        only the adaptive policy, the paper's, follow-the-leader with a cooldown of 10 rounds, and one arm held forever
-        that was taken at random.
+        only the adaptive policy, the paper's, and follow-the-leader with a cooldown of 10 rounds.
     switching_cost
         λ, or several, in the units of the losses; or a table with a row of costs for each arm to leave and a column for
         each arm to go to. `AdaptiveHedgeSwitch` and the best plan use the table; the other policies take its largest

@@ -82,21 +82,38 @@ def cost_rows(standing: Standing) -> list[list[str]]:
     known.append(("best plan", plan, five_digits(references.plan_losses), number(references.plan_switches)))
     for limit, value in sorted(references.limited.items()):
         if 1 < limit < references.plan_switches:
-            known.append((f"best plan, switches ≤ {limit}", value, "", ""))
+            known.append((f"plan, ≤ {limit} switches", value, "", ""))
     return rows + [[name, five_digits(v), *cells, over(v, base), over(v, plan)] for name, v, *cells in known]
 
 
 def aligned(rows: Sequence[Sequence[str]], width: int) -> str:
-    """Columns with two spaces between them, the first to the left; its words are cut where the rest needs the room."""
+    """Columns with two spaces between them, the first to the left; its words go on below where there is no room."""
     others = [max(terminal_columns(row[i]) for row in rows) for i in range(1, len(rows[0]))]
     room = max(12, width - sum(others) - 2 * len(others))
-    firsts = [shortened(printable(row[0]), room) for row in rows]
-    first = max(map(terminal_columns, firsts))
+    firsts = [_wrapped(printable(row[0]), room) for row in rows]
+    first = max(terminal_columns(part) for parts in firsts for part in parts)
     lines = []
-    for name, row in zip(firsts, rows, strict=True):
+    for (name, *more), row in zip(firsts, rows, strict=True):
         cells = [" " * (w - terminal_columns(cell)) + cell for cell, w in zip(row[1:], others, strict=True)]
         lines.append("  ".join([name + " " * (first - terminal_columns(name)), *cells]).rstrip())
+        lines += more
     return "\n".join(lines)
+
+
+def _wrapped(name: str, room: int) -> list[str]:
+    """The words of a name in lines of so many columns, all but the first indented; only a long word is cut.
+
+    >>> _wrapped("best arm: Südländer €/MWh", 20)
+    ['best arm: Südländer', '  €/MWh']
+    """
+    lines: list[str] = []
+    for word in name.split(" "):
+        if lines and terminal_columns(f"{lines[-1]} {word}") <= room:
+            lines[-1] += f" {word}"
+        else:
+            indent = "  " if lines else ""
+            lines.append(indent + shortened(word, room - len(indent)))
+    return lines
 
 
 def with_half(amount: Amount) -> str:

@@ -33,7 +33,12 @@ def element(tag: str, *children: str, **attributes: str | int | None) -> Html:
 
 def joined(*children: str, between: str = "") -> Html:
     """Children one after the other, escaped unless they are HTML."""
-    return Html(between.join(child if isinstance(child, Html) else escape(child) for child in children))
+    return Html(between.join(child if isinstance(child, Html) else _kept_together(escape(child)) for child in children))
+
+
+def _kept_together(text: str) -> str:
+    """With spaces that do not break between a number and its per cent sign."""
+    return re.sub(r"(?<=\d) (?=%)", "\u00a0", text)
 
 
 def raised(text: str) -> Html:

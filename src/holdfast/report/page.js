@@ -68,7 +68,7 @@
     return drawn;
   }
 
-  function layout(chart, state, log, range, panel) {
+  function layout(chart, state, log, range, panel, plot) {
     const style = (selector) => getComputedStyle(document.querySelector(selector));
     const ink = style("body").color;
     const quiet = style(".controls").color;
@@ -82,7 +82,7 @@
     // Fewer than two decades would have a tick or two.
     const short = range[1] - range[0] < 2 ? { dtick: "D2" } : {};
     return {
-      autosize: true, margin: { l: 48, r: 14, t: 8, b: 40 },
+      width: plot.clientWidth, height: plot.clientHeight, margin: { l: 48, r: 14, t: 8, b: 40 },
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
       font: { family: style("body").fontFamily, size: 12, color: ink },
       separators: `.${NARROW}`, showlegend: false, hovermode: panel.lines.some((line) => line.points) ? "closest" : "x unified", dragmode: touch ? false : "zoom",
@@ -120,8 +120,8 @@
       plot.parentElement.querySelector(".scale").textContent =
         log ? (below ? "(log scale, above zero only)" : "(log scale)") : "";
       Plotly.react(
-        plot, traces(chart, shown, log), layout(chart, state, log, logRange(shown, state), panel),
-        { displayModeBar: false, responsive: true },
+        plot, traces(chart, shown, log), layout(chart, state, log, logRange(shown, state), panel, plot),
+        { displayModeBar: false },
       );
     };
     const redrawSeen = () => seen.forEach(redraw);
@@ -136,7 +136,16 @@
         redraw(entry.target);
       }
     }, { rootMargin: "600px" });
-    element.querySelectorAll(".plot").forEach((plot) => near.observe(plot));
+    // Not Plotly's own "responsive": it waits, and misses a plot that was hidden while the window changed.
+    const sized = new ResizeObserver((entries) => {
+      for (const { target } of entries) {
+        if (seen.has(target) && target.clientWidth && target.clientWidth !== target.layout.width) redraw(target);
+      }
+    });
+    element.querySelectorAll(".plot").forEach((plot) => {
+      near.observe(plot);
+      sized.observe(plot);
+    });
 
     for (const key of element.querySelectorAll("button.key")) {
       key.addEventListener("click", () => {

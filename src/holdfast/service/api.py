@@ -620,7 +620,8 @@ def replayed(router: Router, switching_cost: float) -> dict[str, Any]:
 
     columns = {"arm": "arm", "loss": "loss", "probability": "probability", "block": "block", "time": "time"}
     found = evaluate_log(router.history.log, columns, [switching_cost])
-    return {"switching_cost": switching_cost, "paid": found.logged_cost(switching_cost), **found.plain()}
+    (used,) = found.switching_costs  # 0 between conversations
+    return {"switching_cost": used, "paid": found.logged_cost(used), **found.plain()}
 
 
 # ---- the server itself
