@@ -97,6 +97,11 @@ def test_a_bad_file_is_one_line_and_nothing_is_written(tmp_path, name):
         (("--units", "0,1", "--rescale"), "--rescale must be left out where units are given"),
         (("--index", "tim"), "--index must be one of 'time', 'a', 'b'; got 'tim'; did you mean 'time'?"),
         (("--switching-cost", "-1"), "--switching-cost must be a finite number and not negative"),
+        (
+            ("--switching-cost", "0,5", "--decimal", ",", "--separator", ";"),
+            "--switching-cost may mean one λ or two with --decimal ,: for one write 0.5, for two --switching-cost 0 "
+            "--switching-cost 5; got '0,5'",
+        ),
         (("--replications", "1"), "--replications must be a whole number from 2"),
         (("--policies", "exp"), "must be one of"),
         (("--logged",), "--policies is not for --logged"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -104,7 +105,7 @@ def replay(
     from holdfast.replays.run import replay as run
 
     if logged:
-        costs = numbers("--switching-cost", switching_cost)
+        costs = _numbers(switching_cost, decimal)
         worth = None if missing is None else numbers("--missing", [missing])[0]
         of_log = {
             "arm": arm_column,
@@ -138,7 +139,7 @@ def replay(
     made = run(
         record,
         policy_names(policies) if policies else None,
-        switching_cost=_costs(switching_cost),
+        switching_cost=_costs(switching_cost, decimal),
         sees=sees,  # type: ignore[arg-type]  # checked there
         forecasts=forecasts,
         period=None if period is None else [int(each) for each in numbers("--period", period)],
@@ -171,10 +172,20 @@ def replay(
         print(f"\nThe report is {printable(out / 'report.html')}")
 
 
-def _costs(given: list[str]) -> Any:
+def _costs(given: list[str], decimal: str) -> Any:
     """Numbers, or the file of a table."""
     only = Path(given[0])
-    return only if len(given) == 1 and only.suffix in TABLES else numbers("--switching-cost", given)
+    return only if len(given) == 1 and only.suffix in TABLES else _numbers(given, decimal)
+
+
+def _numbers(given: list[str], decimal: str) -> list[float]:
+    """The values of λ. Who has decimal commas in a file may mean 0.5 by 0,5, and would get λ = 0 and λ = 5."""
+    for text in given:
+        if decimal == "," and re.fullmatch(r"\s*\d+,\d+\s*", text):
+            first, second = names([text])
+            rule = f"may mean one λ or two with --decimal ,: for one write {first}.{second}, for two --switching-cost "
+            raise InvalidParameter("--switching-cost", f"{rule}{first} --switching-cost {second}", text)
+    return numbers("--switching-cost", given)
 
 
 def add_to(app: typer.Typer) -> None:
