@@ -159,7 +159,15 @@ def test_many_texts_are_counted(read):
         read(["x,y", "1,2", *(f"{text},2" for text in "abcdef")])
 
 
-def test_a_loss_outside_the_units_names_both_ways(read):
+def test_a_long_file_is_looked_at_for_a_while(read, monkeypatch):
+    monkeypatch.setattr("holdfast.data.csv_diagnosis.MOST_LINES", 3)
+    with pytest.raises(
+        hf.InvalidParameter, match=r"and in 3 more like it; .*; also lines from 7 on were not looked at"
+    ):
+        read(["x,y", "1,2", *(f"{text},2" for text in "aaaaaaaa")])
+
+
+def test_a_loss_outside_the_units_names_both_ways():
     with pytest.raises(hf.InvalidParameter, match=r"give units=\(lowest, highest\), or rescale=True to take them"):
         hf.replay(pl.DataFrame({"a": [0.5, 7.0], "b": [1.0, 2.0]}), "adaptive", switching_cost=1)
 

@@ -67,16 +67,11 @@ def refusal(complaints: Sequence[Complaint]) -> InvalidParameter:
 
 def diagnose(file: Path, names: Sequence[str], free: Sequence[str], form: CsvFormat) -> None:
     """Look for lines that are no rounds, and say what is wrong with them; `free` columns may hold anything."""
-    complaints: list[Complaint] = []
-    seems = form
     try:
-        with form.opened(file) as lines:
-            for _ in lines:
-                pass
+        complaints = _of_rounds(file, names, free, form)
     except UnicodeDecodeError as error:
         seems = _other_encoding(file, form)
-        complaints.append(_encoding(file, form, seems, error))
-    complaints += _of_rounds(file, names, free, seems)
+        complaints = [_encoding(file, form, seems, error), *_of_rounds(file, names, free, seems, "replace")]
     if complaints:
         raise refusal(complaints)
 
@@ -103,7 +98,7 @@ def wrong_beginning(file: Path, is_free: Callable[[str], bool], form: CsvFormat)
     if complaints:
         if seems.separator != seems.decimal:
             names = [name.strip() for name in next(csv.reader([first], delimiter=seems.separator))]
-            complaints += _of_rounds(file, names, [name for name in names if is_free(name)], seems)
+            complaints += _of_rounds(file, names, [name for name in names if is_free(name)], seems, "replace")
         raise refusal(complaints)
     return first
 
@@ -149,20 +144,24 @@ def _separator(form: CsvFormat, mark: str, word: str, comma: bool, first: str) -
 # ---- cells ----
 
 
-def _of_rounds(file: Path, names: Sequence[str], free: Sequence[str], form: CsvFormat) -> list[Complaint]:
+def _of_rounds(
+    file: Path, names: Sequence[str], free: Sequence[str], form: CsvFormat, errors: str = "strict"
+) -> list[Complaint]:
     """All that is wrong with the lines after the first, in the order in which it comes; a torn line ends the search."""
     mistakes: dict[tuple[str, str, str], Mistake] = {}
     with_numbers = set[str]()
     torn: list[Complaint] = []
     looked_at = 0
-    with form.opened(file, errors="replace") as lines:
+    with form.opened(file, errors) as lines:
         rows = csv.reader(lines, delimiter=form.separator)
         next(rows)
         for cells in rows:
             here = f"line {rows.line_num} of {file.name}"
             torn = _of_line(cells, here, names, form)
             looked_at += bool(mistakes)
-            if torn or looked_at > MOST_LINES:
+            if looked_at > MOST_LINES:
+                torn = [Complaint("", f"lines from {rows.line_num:,} on were not looked at", "")]
+            if torn:
                 break
             for name, cell in zip(names, cells, strict=True):
                 kind, what = ("", "") if name in free else _kind(cell, form)
@@ -171,7 +170,7 @@ def _of_rounds(file: Path, names: Sequence[str], free: Sequence[str], form: CsvF
                 if kind in (DECIMAL, GROUPS, MISSING, TEXT):
                     first = Mistake(f"{here}, column {name!r}", cell, rows.line_num == FIRST_LINE)
                     mistakes.setdefault((kind, what, name), first).count += 1
-    return _complaints(mistakes, with_numbers, names, free, form) or torn
+    return [*_complaints(mistakes, with_numbers, names, free, form), *torn]
 
 
 def _of_line(cells: Sequence[str], here: str, names: Sequence[str], form: CsvFormat) -> list[Complaint]:
