@@ -8,18 +8,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-from every_policy import EVERY
+from every_policy import FEW_PATHS
 
 import holdfast as hf
 from holdfast.paths import FixedArm, Path, PathKernels, WorkFunction, default_paths
 from holdfast.policies import make_policy
 
 NAMES = ["north", "south", "east"]
+TABLE = [[0, 1, 2], [1, 0, 1.5], [2, 1.5, 0]]
 OWN_PATHS = [FixedArm(0), FixedArm(1), *map(WorkFunction, (1, 2, 3))]
 POLICIES = {  # with paths and sizes that other tests have too: each mixture is compiled for itself, for seconds
     "one cost": hf.AdaptiveHedgeSwitch(3, switching_cost=0.4),
     "period": hf.AdaptiveHedgeSwitch(3, switching_cost=0.4, period=(4, 6), stale=2),
-    "pairs": EVERY["hedge-switch, pairs"].policy,
+    "pairs": hf.AdaptiveHedgeSwitch(3, switching_cost=TABLE, paths=FEW_PATHS, forecast_rounds=3),
     "own paths": hf.AdaptiveHedgeSwitch(3, switching_cost=0.4, paths=OWN_PATHS),
     "announced": hf.AdaptiveHedgeSwitch(3, switching_cost="announced"),
     "names and units": hf.AdaptiveHedgeSwitch(arms=NAMES, switching_cost=40.0, units=(-50.0, 50.0)),

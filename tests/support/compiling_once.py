@@ -27,4 +27,4 @@ def compile_once() -> None:
         finally:
             fcntl.lockf(locks, fcntl.LOCK_UN)
 
-    DiskCache.load_overload, Kernel.compile = load_or_lock, compile_and_unlock  # type: ignore[method-assign]
+    DiskCache.load_overload, Kernel.compile = load_or_lock, compile_and_unlock  # type: ignore[assignment, method-assign]

@@ -47,7 +47,8 @@ class Web:
             body = json.dumps(body).encode()
         if body is not None:
             sent.setdefault("content-type", "application/json")
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        # Long: a first request may have to wait for the compiler, on a busy machine for half a minute.
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
         try:
             connection.request(method, path, body, sent)
             found = connection.getresponse()
