@@ -37,25 +37,18 @@ def environments(K: int, rounds: int = ROUNDS) -> dict[str, hf.Environment]:
 
 
 ONLINE = [*(name for name in CASES if name != "own units"), "hedge-switch, pairs", "fixed-share"]
-EVERYWHERE = ("tsallis-switch", "tsallis-switch, varying", "tsallis-inf", "exp3", "base-arithmetic", "adaptive")
 
 
 @pytest.mark.slow
 @pytest.mark.plain
 @pytest.mark.parametrize("name", ONLINE)
 def test_online_player_plays_the_simulated_game(name):
-    """Regret, switches and cost after every single round, of every policy.
-
-    In a table of any losses, and of the other environments in one, by turns; some in all of them. Any policy and any
-    environment are put together in the same way, and each pair is compiled for itself.
-    """
+    """Regret, switches and cost after every single round, of every policy in every environment."""
     policy = EVERY[name].policy
     rounds, replication = 150, 2
-    kinds = environments(policy.n_arms, rounds)
-    others = [kind for kind in kinds if kind != "table" and kinds[kind].n_arms == policy.n_arms]  # no reversal of one
-    chosen = others if name in EVERYWHERE else [others[ONLINE.index(name) % len(others)]]
-    for kind in (*chosen, "table"):
-        environment = kinds[kind]
+    for kind, environment in environments(policy.n_arms, rounds).items():
+        if environment.n_arms != policy.n_arms:
+            continue  # no reversal of one arm
         result = hf.simulate(
             policy,
             environment,
