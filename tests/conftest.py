@@ -1,5 +1,6 @@
 """For every test: Hypothesis gives the same examples in every run, fewer of them when kernels run as plain Python."""
 
+import gc
 import os
 import shutil
 import subprocess
@@ -16,6 +17,8 @@ common = {"derandomize": True, "deadline": None, "database": None}
 settings.register_profile("compiled", max_examples=100, **common)
 settings.register_profile("plain", max_examples=15, **common)
 settings.load_profile("plain" if os.environ.get("NUMBA_DISABLE_JIT") == "1" else "compiled")
+
+gc.set_threshold(50_000)  # else it looks through all of Numba's objects for 20 s of each worker's time
 
 if COMPILED and os.name == "posix" and "PYTEST_XDIST_WORKER" in os.environ:
     from compiling_once import compile_once

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import json
 import logging
 import math
@@ -298,7 +297,6 @@ def make_app(
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[dict[str, Any]]:
         await service.games.check_writing()  # creates the tables, and fails now rather than later
-        gc.freeze()  # what was loaded stays: to look through all of it again and again is a tenth of the time
         yield {"service": service}
         service.stop()
         service.games.close()
