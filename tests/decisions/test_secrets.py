@@ -107,7 +107,10 @@ def test_every_call_and_refusal(form, guarded, heard, tmp_path):
     id = router.ask().id
     router.tell(id, 0.5)
     refused(heard, hf.AlreadyTold, lambda: router.tell(id, 0.25))
-    refused(heard, hf.TooLate, lambda: router.tell(router.ask(40)[0].id, 0.5))
+    late = router.ask(40)[0].id
+    router.ask(40)
+    router.ask()
+    refused(heard, hf.TooLate, lambda: router.tell(late, 0.5))
     refused(heard, hf.InvalidParameter, lambda: router.tell(id, 7))
     refused(heard, hf.UnknownDecision, lambda: router.tell(id[:-1] + "x", 0.5))
     refused(heard, hf.errors.SomeRefused, lambda: router.tell({id: 7.0, "x": 0.5}))
