@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from json import dumps
+from math import isfinite
 from typing import Any
 
 from holdfast.decisions.stores.address import parse_address
@@ -85,6 +86,24 @@ BEGIN = (
 LOOK = ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",)
 
 
+REMEMBERED = 50
+"""Values up to which psycopg remembers how it read a statement; it reads longer ones anew each time, slowly."""
+
+
+def with_numbers(text: str, values: Sequence[Any]) -> tuple[str, list[Any]]:
+    """A statement with its numbers written into it, and the values that are left.
+
+    >>> with_numbers("VALUES (?, ?, ?)", [1, "a", 0.5])
+    ('VALUES (1, ?, 0.5)', ['a'])
+    """
+    parts, left = text.split("?"), []
+    for i, value in enumerate(values):
+        is_number = type(value) is int or (type(value) is float and isfinite(value))
+        parts[i] += repr(value) if is_number else "?"
+        left += [] if is_number else [value]
+    return "".join(parts), left
+
+
 class PostgresTransaction(Transaction):
     """A transaction on a connection. What is written waits until something is read, or the end."""
 
@@ -104,8 +123,10 @@ class PostgresTransaction(Transaction):
         """Write what waits and read what several queries find, in one message."""
         written, self._waiting = self._waiting, []
         statements = [*written, *queries]
-        text = "; ".join(sql for sql, _ in statements).replace("?", "%s")
-        self._cursor.execute(text, [value for _, values in statements for value in values])
+        text, values = "; ".join(sql for sql, _ in statements), [value for _, some in statements for value in some]
+        if len(values) > REMEMBERED:
+            text, values = with_numbers(text, values)
+        self._cursor.execute(text.replace("?", "%s"), values)
         found = []
         for number in range(len(statements) if queries else 0):
             if number >= len(written):
