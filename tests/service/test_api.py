@@ -1,5 +1,6 @@
 """The contract under /v1, request by request."""
 
+import asyncio
 import io
 import json
 import re
@@ -13,9 +14,9 @@ import service_schema
 from service import GAME, Events, InThread, ask, opened, problem
 
 import holdfast as hf
-from holdfast.decisions.executor import Call
+from holdfast.decisions.executor import MOST_TOGETHER, Call
 from holdfast.service.api import OPERATIONS
-from holdfast.service.games import make_all
+from holdfast.service.games import Games, make_all
 from holdfast.service.messages import Observed
 from holdfast.service.openapi import document
 
@@ -425,6 +426,26 @@ def test_metrics_count_requests_commits_and_games(web, game):
 
 
 @pytest.mark.slow
+def test_a_group_is_written_though_calls_keep_coming():
+    """Gathering waits for a moment without a new call; it must not wait for ever."""
+
+    async def play() -> int:
+        games = Games("memory:")
+        games.begin("busy", hf.Exp3(2), seed=1)
+        game = await games.game("busy")
+        asks = [asyncio.ensure_future(game.make(game.router.ask_call(1)))]
+        while not asks[0].done() and len(asks) < 20 * MOST_TOGETHER:
+            asks.append(asyncio.ensure_future(game.make(game.router.ask_call(1))))
+            await asyncio.sleep(0)
+        done = asks[0].done()
+        answers = await asyncio.gather(*asks)
+        games.close()
+        assert done
+        return len({answer[0].id for answer in answers}) - len(asks)
+
+    assert asyncio.run(play()) == 0
+
+
 def test_requests_that_wait_are_written_together(tmp_path):
     with InThread(f"sqlite:///{tmp_path}/games.db") as web:
         router = opened(web, seed=1, patience="forever")

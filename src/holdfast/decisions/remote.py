@@ -75,8 +75,10 @@ class _AnyIds:
         """No block and no round; an error for what cannot be an id."""
         if not isinstance(text, str):
             raise InvalidParameter("id", RULE, text)
-        if not text.isascii() or text.startswith(UNRECORDED):
-            raise UnknownDecision(text, NOT_RECORDED if text.isascii() else RULE)
+        if text.startswith(UNRECORDED):
+            raise UnknownDecision(text, NOT_RECORDED)
+        if not text.isascii():
+            raise UnknownDecision(text, RULE)
         return 0, 0
 
 
