@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 from collections import namedtuple
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from itertools import count
 from typing import Annotated, Any, NamedTuple, get_args, get_type_hints
@@ -39,15 +39,13 @@ class Kind(NamedTuple):
 
     per_arm: bool
     saved: bool
-    several: int | None = None
-    """So many numbers, or so many for each arm; None for one."""
-    more: int = 0
-    """And so many more that belong to no arm."""
+    several: int | str | None = None
+    """So many numbers, or so many for each arm; by name if the machine code is the same for any; None for one."""
 
     @property
-    def rows(self) -> int:
-        """How many rows it takes, or how many for each arm."""
-        return 1 if self.several is None else self.several
+    def in_vectors(self) -> bool:
+        """Whether it lies in `vectors`: all do whose size depends on the game."""
+        return self.per_arm or isinstance(self.several, str)
 
 
 Scalar = Annotated[Array, Kind(per_arm=False, saved=True)]
@@ -60,13 +58,14 @@ ScratchPerArm = Annotated[Array, Kind(per_arm=True, saved=False)]
 """One number per arm and game that means nothing between two calls."""
 
 
-def several(kind: Any, count: int, more: int = 0) -> Any:
+def several(kind: Any, count: int | str) -> Any:
     """So many of a kind under one name: ``several(Scalar, n)[j, g]``, ``several(PerArm, n)[j * K + i, g]``.
 
-    With `more`, ``several(PerArm, 1, more=m)`` has K + m rows.
+    ``several(Scalar, "paths")`` leaves the number open: the same machine code then plays games of any. It is given by
+    name in Python (`Layout.of_size`), and to kernels in ``params.sizes``, in the order in which names first appear.
     """
     hint, mark = get_args(kind)
-    return Annotated[hint, mark._replace(several=count, more=more)]
+    return Annotated[hint, mark._replace(several=count)]
 
 
 class Range(NamedTuple):
@@ -112,6 +111,23 @@ class Layout:
     kinds: Mapping[str, Kind]
     ranges: Mapping[str, Range]
     """What saved numbers may be, for the names that say it."""
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    """The numbers that `several` names."""
+
+    @cached_property
+    def size_names(self) -> tuple[str, ...]:
+        """The names of sizes, in the order of ``params.sizes``."""
+        return tuple(dict.fromkeys(kind.several for kind in self.kinds.values() if isinstance(kind.several, str)))
+
+    def of_size(self, sizes: Mapping[str, int]) -> Layout:
+        """The layout of a game with these sizes."""
+        return replace(self, sizes=sizes)
+
+    def rows(self, kind: Kind) -> int:
+        """How many rows a kind takes, or how many for each arm."""
+        if kind.several is None:
+            return 1
+        return self.sizes[kind.several] if isinstance(kind.several, str) else kind.several
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -121,12 +137,12 @@ class Layout:
     @cached_property
     def n_numbers(self) -> int:
         """Rows of `numbers`."""
-        return sum(kind.rows for kind in self.kinds.values() if not kind.per_arm)
+        return sum(self.rows(kind) for kind in self.kinds.values() if not kind.in_vectors)
 
     @cached_property
     def n_vectors(self) -> int:
         """Rows of `vectors` for each arm."""
-        return sum(kind.rows for kind in self.kinds.values() if kind.per_arm)
+        return sum(self.rows(kind) for kind in self.kinds.values() if kind.per_arm)
 
     @cached_property
     def saved_kinds(self) -> Mapping[str, Kind]:
@@ -136,57 +152,46 @@ class Layout:
     @cached_property
     def n_more(self) -> int:
         """Rows of `vectors` that belong to no arm."""
-        return sum(kind.more for kind in self.kinds.values())
+        return sum(self.rows(kind) for kind in self.kinds.values() if kind.in_vectors and not kind.per_arm)
 
     def vector_rows(self, n_arms: int) -> int:
         """Rows of `vectors`."""
         return self.n_vectors * n_arms + self.n_more
 
     @cached_property
-    def places(self) -> Mapping[str, tuple[int, int]]:
-        """Before each name: so many rows of `numbers`, or so many for each arm of `vectors`; and those of no arm."""
-        places: dict[str, tuple[int, int]] = {}
-        for per_arm in (False, True):
-            before, more = 0, 0
-            for name, kind in self.kinds.items():
-                if kind.per_arm == per_arm:
-                    places[name] = before, more
-                    before, more = before + kind.rows, more + kind.more
-        return places
-
-    @cached_property
     def view(self) -> Any:
         """A kernel: the record over `numbers`, `vectors` and K, all arrays with one column per game."""
-        parts = []
-        for name, kind in self.kinds.items():
-            first, more = self.places[name]
-            last = first + kind.rows
+        parts, rows, more = [], [0, 0], ""
+        for kind in self.kinds.values():
+            if isinstance(kind.several, str):
+                begin = f"{rows[1]} * K{more}"
+                more += f" + int(params.sizes[{self.size_names.index(kind.several)}])" + " * K" * kind.per_arm
+                parts.append(f"vectors[{begin}:{rows[1]} * K{more}]")
+                continue
+            first = rows[kind.per_arm]
+            rows[kind.per_arm] = last = first + self.rows(kind)
             if kind.per_arm:
-                parts.append(f"vectors[{first} * K + {more}:{last} * K + {more + kind.more}]")
+                parts.append(f"vectors[{first} * K{more}:{last} * K{more}]")
             else:
                 parts.append(f"numbers[{first}]" if kind.several is None else f"numbers[{first}:{last}]")
         scope = {"Record": self.record, "__name__": __name__}
-        exec(f"def view(numbers, vectors, K):\n    return Record({', '.join(parts)})\n", scope)
+        exec(f"def view(params, numbers, vectors, K):\n    return Record({', '.join(parts)})\n", scope)
         return kernel(scope["view"]) if COMPILED else scope["view"]
 
     def saved(self, numbers: Array, vectors: Array) -> dict[str, Any]:
         """The numbers of one game by name, without its scratch space."""
-        K = self._arms(vectors)
-        single, per_arm = numbers.ravel().tolist(), vectors.ravel().tolist()
-        found: dict[str, Any] = {}
-        for name, kind in self.saved_kinds.items():
-            first, more = self.places[name]
-            last = first + kind.rows
-            if kind.per_arm:
-                found[name] = per_arm[first * K + more : last * K + more + kind.more]
-            else:
-                found[name] = single[first] if kind.several is None else single[first:last]
-        return found
+        parts = self._parts(numbers.ravel().tolist(), vectors.ravel().tolist())
+        return {
+            name: rows[0] if kind.several is None and not kind.per_arm else rows
+            for (name, kind), rows in zip(self.kinds.items(), parts, strict=True)
+            if kind.saved
+        }
 
     def restore(self, values: Mapping[str, Any], numbers: Array, vectors: Array) -> None:
         """Put numbers by name where they lie; scratch space becomes zeros."""
         numbers[:], vectors[:] = 0.0, 0.0
-        for (name, kind), rows in zip(self.kinds.items(), self._arrays(numbers, vectors), strict=True):
+        parts = self._parts(numbers.reshape(-1), vectors.reshape(-1))
+        for (name, kind), rows in zip(self.kinds.items(), parts, strict=True):
             if kind.saved:
                 rows[:] = values[name]
 
@@ -199,22 +204,18 @@ class Layout:
 
     def named(self, numbers: Array, vectors: Array) -> Any:
         """The record of one game, as plain arrays that share its memory."""
-        return self.record(*self._arrays(numbers, vectors))
+        return self.record(*self._parts(numbers.reshape(-1), vectors.reshape(-1)))
 
-    def _arrays(self, numbers: Array, vectors: Array) -> list[Array]:
-        """The part of each name."""
-        K = self._arms(vectors)
-        parts = []
-        for name, kind in self.kinds.items():
-            size = K if kind.per_arm else 1
-            flat = vectors.reshape(-1) if kind.per_arm else numbers.reshape(-1)
-            first, more = self.places[name]
-            parts.append(flat[first * size + more : (first + kind.rows) * size + more + kind.more])
+    def _parts(self, numbers: Any, vectors: Any) -> list[Any]:
+        """The part of each name, of arrays or lists."""
+        K = (len(vectors) - self.n_more) // self.n_vectors if self.n_vectors else 0
+        begin, parts = [0, 0], []
+        for kind in self.kinds.values():
+            where = kind.in_vectors
+            end = begin[where] + self.rows(kind) * (K if kind.per_arm else 1)
+            parts.append((vectors if where else numbers)[begin[where] : end])
+            begin[where] = end
         return parts
-
-    def _arms(self, vectors: Array) -> int:
-        """The number of arms that `vectors` are of."""
-        return (vectors.size - self.n_more) // self.n_vectors if self.n_vectors else 0
 
 
 @cache

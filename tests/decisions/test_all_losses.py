@@ -60,6 +60,21 @@ def test_a_cost_for_each_pair_is_paid(place: Place):
     assert router.history.totals.switching == pytest.approx(paid, abs=1e-12)
 
 
+def test_another_switching_cost_is_as_if_it_were_announced(place: Place):
+    player = hf.AdaptiveHedgeSwitch(arms=ARMS, switching_cost="announced").player(seed=3)
+    router = place.open("dearer", POLICY, seed=3)
+    for n, losses in enumerate(LOSSES):
+        if n == 30:
+            router.change(switching_cost=0.05)
+        decision = router.ask()
+        assert decision.arm == player.ask(switching_cost=0.3 if n < 30 else 0.05)
+        router.tell(decision.id, losses=losses)
+        player.tell(losses=losses)
+    assert router.certificate == player.certificate
+    with pytest.raises(InvalidParameter, match="arms cannot be added to a game of hedge-switch, nor retired"):
+        router.change(retire_arms=["west"])
+
+
 def test_what_is_refused_changes_nothing(place: Place):
     router = place.open("green", POLICY, seed=3)
     with pytest.raises(InvalidParameter, match="loss of 'west' must be given in the first round"):

@@ -30,10 +30,9 @@ class Chunk(NamedTuple):
 
 def playing(game: Game) -> Callable[[np.ndarray], Chunk]:
     """A function that plays the next rounds of `game` by a compiled loop."""
-    layout, K = game.state_layout, game.K
+    K, state = game.K, game.state  # which shares the memory of the game
     choose, _, observe = one_game(game.policy.kernels)
-    weights_at, arms_at = (layout.places[name][0] * K + layout.places[name][1] for name in ("p", "at"))
-    delta_at, N = layout.places["delta"][0], len(layout.named(game.numbers, game.vectors).p)
+    N = len(state.p)
 
     @kernel
     def play(
@@ -42,18 +41,17 @@ def playing(game: Game) -> Callable[[np.ndarray], Chunk]:
         vectors: Any,
         stream: Any,
         block: Any,
+        now: Any,
         table: Any,
         losses: Any,
-        p: Any,
-        at: Any,
-        delta: Any,
+        chunk: Any,
     ) -> None:
         for t in range(table.shape[0]):
-            delta[t] = numbers[delta_at]
+            chunk.delta[t] = now.delta[0]
             choose(packed, numbers, vectors, K, 0.0, stream, block)
             for j in range(N):
-                p[t, j] = vectors[weights_at + j]
-                at[t, j] = vectors[arms_at + j]
+                chunk.p[t, j] = now.p[j]
+                chunk.at[t, j] = now.at[j]
             for i in range(K):
                 losses[i] = table[t, i]
             observe(packed, numbers, vectors, K, block, losses, 0.0, 1.0, 0.0)
@@ -61,7 +59,8 @@ def playing(game: Game) -> Callable[[np.ndarray], Chunk]:
     def next_rounds(table: np.ndarray) -> Chunk:
         T = len(table)
         chunk = Chunk(np.empty((T, N)), np.empty((T, N)), np.empty(T))
-        play(game._packed, game.numbers, game.vectors, game.stream, game.block, table, np.zeros(K), *chunk)
+        now = Chunk(state.p, state.at, state.delta)
+        play(game._packed, game.numbers, game.vectors, game.stream, game.block, now, table, np.zeros(K), chunk)
         return chunk
 
     return next_rounds

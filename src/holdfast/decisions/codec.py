@@ -98,7 +98,7 @@ def block_values(policy: Policy, game: str, block: Block) -> Array:
 
 def _learner_from(content: Any, policy: Policy, begun: int, block: dict[str, Any] | None, *, strict: bool) -> Learner:
     """A policy's numbers from a store. `strict`: they must agree with the current block."""
-    numbers = named_numbers(content["numbers"], policy.kernels.state_layout, policy.n_arms, "state")
+    numbers = named_numbers(content["numbers"], policy.state_layout, policy.n_arms, "state")
     if strict:
         policy.check_saved(numbers, block)
     stream = content["stream"]
@@ -170,7 +170,7 @@ def setup_of(game: Game, given: Policy | None, allow: Iterable[str | type[Policy
         sees_all=policy.sees == "all",
         has_patience=settings.waits_in(policy) is not None,
         follows_lateness=settings.patience == AUTO,
-        state_layout=policy.kernels.state_layout,
+        state_layout=policy.state_layout,
         block_names=policy.kernels.block_layout.names,
     )
 

@@ -126,7 +126,7 @@ class Saved:
 def checked(content: Mapping[str, Any], policy: Policy) -> Saved:
     """The game that `content` describes."""
     kernels, K, most = policy.kernels, policy.n_arms, int(LONGEST)
-    state = named_numbers(content["state"], kernels.state_layout, K, "state")
+    state = named_numbers(content["state"], policy.state_layout, K, "state")
     begun = whole_number("begun", content["begun"], least=0, most=most)
     if "n" in state:
         must_be(state["n"] == begun, f"the state must be that of block {begun}")
@@ -213,7 +213,7 @@ def named_numbers(values: Any, layout: Layout, n_arms: int, what: str) -> dict[s
         if not kind.per_arm and kind.several is None:
             checked[name] = real_number(name, values[name])
             continue
-        size = kind.rows * (n_arms if kind.per_arm else 1) + kind.more
+        size = layout.rows(kind) * (n_arms if kind.per_arm else 1)
         needed = "a number per arm" if size == n_arms else f"{size} numbers"
         must_be(isinstance(values[name], list) and len(values[name]) == size, f"{name} must have {needed}")
         numbers = np.array([real_number(name, value) for value in values[name]])

@@ -51,9 +51,9 @@ def _composed(kernels: Kernels, values: tuple[str, ...]) -> tuple[Kernel, Kernel
         params: Any, numbers: Any, vectors: Any, K: int, announced: float, stream: Any, block: Any
     ) -> None:
         rows = as_rows(vectors, 1)
-        state = view_state(as_rows(numbers, 1), rows, K)
-        begun = view_block(as_rows(block, 1), rows, K)
-        choose(view_params(params), state, announced, as_rows(stream, 1), begun)
+        named = view_params(params)
+        state = view_state(named, as_rows(numbers, 1), rows, K)
+        choose(named, state, announced, as_rows(stream, 1), view_block(named, as_rows(block, 1), rows, K))
 
     @kernel
     def choose_some(
@@ -77,17 +77,17 @@ def _composed(kernels: Kernels, values: tuple[str, ...]) -> tuple[Kernel, Kernel
     def observe_alone(params: Any, numbers: Any, vectors: Any, K: int, block: Any, total: float, rounds: float) -> None:
         totals = local_rows(1, 1)
         totals[0, 0] = total
-        rows = as_rows(vectors, 1)
-        state = view_state(as_rows(numbers, 1), rows, K)
-        observe(view_params(params), state, view_block(as_rows(block, 1), rows, K), totals[0], rounds)
+        named, rows = view_params(params), as_rows(vectors, 1)
+        state = view_state(named, as_rows(numbers, 1), rows, K)
+        observe(named, state, view_block(named, as_rows(block, 1), rows, K), totals[0], rounds)
 
     @kernel
     def observe_all(
         params: Any, numbers: Any, vectors: Any, K: int, block: Any, losses: Any, low: float, unit: float, stale: float
     ) -> int:
         """What all arms lost, NaN where that is not known: 0, or an error before anything has changed."""
-        rows = as_rows(vectors, 1)
-        state = view_state(as_rows(numbers, 1), rows, K)
+        named, rows = view_params(params), as_rows(vectors, 1)
+        state = view_state(named, as_rows(numbers, 1), rows, K)
         for i in range(K):
             loss = (losses[i] - low) / unit
             if math.isnan(loss):
@@ -102,7 +102,7 @@ def _composed(kernels: Kernels, values: tuple[str, ...]) -> tuple[Kernel, Kernel
             if missing:
                 loss = 1.0 if state.shut[i, 0] > 0.0 else state.known[i, 0]
             losses[i] = loss
-        observe(view_params(params), state, view_block(as_rows(block, 1), rows, K), as_rows(losses, 1), 1.0)
+        observe(named, state, view_block(named, as_rows(block, 1), rows, K), as_rows(losses, 1), 1.0)
         return 0
 
     return choose_alone, choose_some, observe_all if kernels.sees == "all" else observe_alone
@@ -144,8 +144,8 @@ class Game:
         self.K = policy.n_arms
         _, self._choose, self._observe = one_game(kernels)
         self.use(policy.parameters())
-        self.numbers = np.zeros(kernels.state_layout.n_numbers)
-        self.vectors = np.zeros(kernels.state_layout.vector_rows(self.K))
+        self.numbers = np.zeros(policy.state_layout.n_numbers)
+        self.vectors = np.zeros(policy.state_layout.vector_rows(self.K))
         self.block = np.zeros(kernels.block_layout.n_numbers)
         """The block that was begun last; arm, rounds and probability come first."""
         self._row = self.block.reshape(1, -1)
@@ -157,7 +157,7 @@ class Game:
     @property
     def state_layout(self) -> Layout:
         """Where the numbers of the state lie."""
-        return self.policy.kernels.state_layout
+        return self.policy.state_layout
 
     @property
     def block_layout(self) -> Layout:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from typing import Any, NamedTuple, get_type_hints
+from typing import Any, NamedTuple
 
 from holdfast._numba.compile import kernel
 from holdfast.layouts import Array, PerArm, Scalar, Scratch, ScratchPerArm, extended, several
@@ -30,131 +30,118 @@ class HedgeParams(NamedTuple):
     log_paths: float  # ln of the number of paths
     lam: float  # λ, or the largest entry of the table
     varying: float  # whether λ is announced in each round
-    counts: Array  # paths of each kind
+    sizes: Array  # of the game, see `HedgeGame`
+    kinds: Array  # the first path of each kind, and the number of paths
+    places: Array  # where settings, sizes, numbers and vectors of each path begin, four numbers each; then their ends
     own: Array  # settings of the paths
+    path_sizes: Array  # sizes of the memory of the paths
     costs: Array  # the K × K table, row by row; empty for a single λ
 
 
-class HedgeGame(NamedTuple):
-    """A game; beside these, what every policy that sees all has, and costs and memory of the paths (`game_of`)."""
+HedgeGame = extended(
+    AllSeen,
+    "HedgeGame",
+    __name__,
+    n=Scalar,  # rounds begun
+    lam=Scalar,  # λ of this round
+    last=Scalar,  # the arm of the last round, from 1; 0 before the first
+    gap=Scalar,  # Σ (A − M): what mixing has cost beyond the mix loss
+    gap_low=Scalar,  # what the sum has lost in rounding
+    delta=Scalar,  # Δ
+    moving=Scalar,  # what this round's switch costs on average, less what the paths pay for theirs
+    first=Scalar,  # the row of the forecast for this round
+    rows=Scalar,  # rows of the forecast
+    P=PerArm,  # the distribution of this round's arm
+    before=PerArm,  # and of the last round's
+    level=PerArm,  # smoothed losses
+    closed_rows=Scratch,
+    value=ScratchPerArm,
+    other=ScratchPerArm,
+    C=several(Scalar, "paths"),  # what each path has cost, less the least
+    p=several(Scalar, "paths"),  # weights
+    at=several(Scalar, "paths"),  # the arm of each path
+    paid=several(Scalar, "paths"),  # what its switch of this round costs
+    was=several(Scratch, "paths"),  # the last round's arms
+    q=several(Scratch, "paths"),  # and weights
+    numbers=several(Scalar, "numbers"),  # the memory of all paths
+    vectors=several(Scalar, "vectors"),
+    forecast=several(PerArm, "forecast"),
+    closed=several(ScratchPerArm, "forecast"),
+    ahead=several(ScratchPerArm, "ahead"),
+    flow=several(ScratchPerArm, "pairs"),  # K where there is a cost for each pair of arms, otherwise none
+)
+"""A game: beside what every policy that sees all has."""
 
-    n: Scalar  # rounds begun
-    lam: Scalar  # λ of this round
-    last: Scalar  # the arm of the last round, from 1; 0 before the first
-    gap: Scalar  # Σ (A − M): what mixing has cost beyond the mix loss
-    gap_low: Scalar  # what the sum has lost in rounding
-    delta: Scalar  # Δ
-    moving: Scalar  # what this round's switch costs on average, less what the paths pay for theirs
-    first: Scalar  # the row of the forecast for this round
-    rows: Scalar  # rows of the forecast
-    P: PerArm  # the distribution of this round's arm
-    before: PerArm  # and of the last round's
-    level: PerArm  # smoothed losses
-    closed_rows: Scratch
-    value: ScratchPerArm
-    other: ScratchPerArm
+
+class PathPart(NamedTuple):
+    """What belongs to one path."""
+
+    own: Any
+    sizes: Any
+    numbers: Any
+    vectors: Any
 
 
-class Sizes(NamedTuple):
-    """How many numbers the paths of a game take; the same for any number of arms, but for `pairs`."""
-
-    per_arm: int
-    """1 where there are at least as many paths as arms: each arm stands for one."""
-    more: int
-    """Paths beyond these."""
-    numbers: int
-    vectors: int
-    ahead: int
-    forecast: int
-    pairs: int
-    """K where there is a cost for each pair of arms, otherwise 0."""
-
-
-@cache
-def game_of(sizes: Sizes) -> Any:
-    """The NamedTuple of a game with so many paths."""
-    return extended(
-        AllSeen,
-        "HedgeGameOfPaths",
-        __name__,
-        **get_type_hints(HedgeGame, include_extras=True),
-        C=several(PerArm, sizes.per_arm, sizes.more),  # what each path has cost, less the least
-        p=several(PerArm, sizes.per_arm, sizes.more),  # weights
-        at=several(PerArm, sizes.per_arm, sizes.more),  # the arm of each path
-        paid=several(PerArm, sizes.per_arm, sizes.more),  # what its switch of this round costs
-        numbers=several(Scalar, sizes.numbers),
-        vectors=several(PerArm, sizes.vectors),
-        forecast=several(PerArm, sizes.forecast),
-        closed=several(ScratchPerArm, sizes.forecast),
-        ahead=several(ScratchPerArm, sizes.ahead),
-        flow=several(ScratchPerArm, sizes.pairs),
-        was=several(ScratchPerArm, sizes.per_arm, sizes.more),  # the last round's arms and weights
-        q=several(ScratchPerArm, sizes.per_arm, sizes.more),
+@kernel
+def part_of(params: Any, game: Any, j: int) -> PathPart:
+    """Settings and memory of path j."""
+    at = params.places[4 * j : 4 * j + 8]
+    return PathPart(
+        params.own[int(at[0]) : int(at[4])],
+        params.path_sizes[int(at[1]) :],
+        game.numbers[int(at[2]) :],
+        game.vectors[int(at[3]) :],
     )
 
 
 @kernel
-def no_steps(params: Any, game: Any, stand_in: int, kind: int, j: int, own: int, number: int, vector: int) -> None:
+def no_steps(params: Any, game: Any, stand_in: int, kind: int) -> None:
     """After the last kind of path."""
 
 
 @kernel
-def no_lessons(params: Any, game: Any, losses: Any, kind: int, own: int, number: int, vector: int) -> None:
+def no_lessons(params: Any, game: Any, losses: Any, kind: int) -> None:
     """After the last kind of path."""
 
 
 @cache
-def steps_of(kinds: tuple[tuple[PathKernels, int], ...]) -> Any:
-    """A kernel that moves every path; each kind has a loop of its own. A kind is its kernels and number of settings."""
+def steps_of(kinds: tuple[PathKernels, ...]) -> Any:
+    """A kernel that moves every path; each kind has a loop of its own."""
     if not kinds:
         return no_steps
-    (kernels, n_own), rest = kinds[0], steps_of(kinds[1:])
-    step, view, n_numbers = kernels.step, kernels.layout.view, kernels.layout.n_numbers
-    n_vectors = kernels.layout.n_vectors
+    step, view, rest = kinds[0].step, kinds[0].layout.view, steps_of(kinds[1:])
 
     @kernel
-    def steps(params: Any, game: Any, stand_in: int, kind: int, j: int, own: int, number: int, vector: int) -> None:
+    def steps(params: Any, game: Any, stand_in: int, kind: int) -> None:
         K = game.P.shape[0]
-        for _ in range(int(params.counts[kind])):
-            memory = view(
-                game.numbers[number : number + n_numbers], game.vectors[vector * K : (vector + n_vectors) * K], K
-            )
+        for j in range(int(params.kinds[kind]), int(params.kinds[kind + 1])):
+            part = part_of(params, game, j)
+            memory = view(part, part.numbers, part.vectors, K)
             here = int(game.at[j, 0]) if game.n[0] > 1.0 else -1
-            arm = int(step(params.own[own : own + n_own], memory, game, params.costs, here))
+            arm = int(step(part.own, memory, game, params.costs, here))
             if arm < 0 or arm >= K or game.shut[arm, 0] > 0.0:
                 arm = stand_in
             game.paid[j, 0] = price(game, params.costs, here, arm)
             game.was[j, 0], game.at[j, 0] = here, arm
-            j += 1
-            own += n_own
-            number += n_numbers
-            vector += n_vectors
-        rest(params, game, stand_in, kind + 1, j, own, number, vector)
+        rest(params, game, stand_in, kind + 1)
 
     return steps
 
 
 @cache
-def lessons_of(kinds: tuple[tuple[PathKernels, int], ...]) -> Any:
+def lessons_of(kinds: tuple[PathKernels, ...]) -> Any:
     """A kernel that tells every path the losses."""
     if not kinds:
         return no_lessons
-    (kernels, n_own), rest = kinds[0], lessons_of(kinds[1:])
-    learn, view, n_numbers = kernels.learn, kernels.layout.view, kernels.layout.n_numbers
-    n_vectors = kernels.layout.n_vectors
+    learn, view, rest = kinds[0].learn, kinds[0].layout.view, lessons_of(kinds[1:])
 
     @kernel
-    def lessons(params: Any, game: Any, losses: Any, kind: int, own: int, number: int, vector: int) -> None:
+    def lessons(params: Any, game: Any, losses: Any, kind: int) -> None:
         K = game.P.shape[0]
-        for _ in range(int(params.counts[kind])):
-            memory = view(
-                game.numbers[number : number + n_numbers], game.vectors[vector * K : (vector + n_vectors) * K], K
-            )
-            learn(params.own[own : own + n_own], memory, game, params.costs, losses)
-            own += n_own
-            number += n_numbers
-            vector += n_vectors
-        rest(params, game, losses, kind + 1, own, number, vector)
+        for j in range(int(params.kinds[kind]), int(params.kinds[kind + 1])):
+            part = part_of(params, game, j)
+            learn(part.own, view(part, part.numbers, part.vectors, K), game, params.costs, losses)
+        rest(params, game, losses, kind + 1)
 
     return lessons
 
@@ -225,9 +212,9 @@ def settle(params: Any, game: Any, losses: Any) -> None:
 
 
 @cache
-def hedge_kernels(kinds: tuple[tuple[PathKernels, int], ...], sizes: Sizes) -> Kernels:
-    """The kernels of a mixture of such paths."""
-    steps, lessons, move = steps_of(kinds), lessons_of(kinds), flowing_move if sizes.pairs else lazy_move
+def hedge_kernels(kinds: tuple[PathKernels, ...], pairs: bool) -> Kernels:
+    """The kernels of a mixture of such paths, however many there are; with a cost for each pair of arms, or one."""
+    steps, lessons, move = steps_of(kinds), lessons_of(kinds), flowing_move if pairs else lazy_move
 
     @kernel
     def choose(params: Any, game: Any, announced: float, streams: Any, block: Any) -> None:
@@ -236,7 +223,7 @@ def hedge_kernels(kinds: tuple[tuple[PathKernels, int], ...], sizes: Sizes) -> K
         game.lam[0] = announced if params.varying > 0.0 else params.lam
         if game.n[0] == 1.0:
             game.delta[0] = START * (1.0 + game.lam[0]) * params.log_paths
-        steps(params, game, stand_in_of(game), 0, 0, 0, 0, 0)
+        steps(params, game, stand_in_of(game), 0)
         weigh(params, game)
         arm = move(params, game, int(game.last[0]) - 1, next_uniform(streams, 0))
         game.closed_rows[0] = 0.0
@@ -247,7 +234,7 @@ def hedge_kernels(kinds: tuple[tuple[PathKernels, int], ...], sizes: Sizes) -> K
     def observe(params: Any, game: Any, block: Any, losses: Any, rounds: float) -> None:
         """Lines 4 to 6, and what the paths make of the losses."""
         settle(params, game, losses)
-        lessons(params, game, losses, 0, 0, 0, 0)
+        lessons(params, game, losses, 0)
         weight = max(LEVEL_WEIGHT, 1.0 / game.n[0])
         for i in range(game.known.shape[0]):
             game.known[i, 0] = losses[i, 0]
@@ -255,4 +242,4 @@ def hedge_kernels(kinds: tuple[tuple[PathKernels, int], ...], sizes: Sizes) -> K
             game.shut[i, 0] = 0.0
         game.first[0] += 1.0
 
-    return Kernels(choose, observe, game_of(sizes), PlainBlock, params=HedgeParams, sees="all")
+    return Kernels(choose, observe, HedgeGame, PlainBlock, params=HedgeParams, sees="all")

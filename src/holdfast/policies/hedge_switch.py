@@ -21,9 +21,9 @@ import numpy as np
 
 from holdfast.checks import LARGEST, whole, whole_number
 from holdfast.errors import InvalidParameter
-from holdfast.layouts import Array
+from holdfast.layouts import Array, Layout
 from holdfast.policies.default_paths import default_paths, made_path
-from holdfast.policies.hedge_kernels import HedgeParams, Sizes, hedge_kernels
+from holdfast.policies.hedge_kernels import HedgeParams, hedge_kernels
 from holdfast.policies.path import LONGEST_PERIOD, Path, PathKernels
 from holdfast.policies.policy import Announcement, Kernels, WithAllLosses, must_be
 from holdfast.policies.switching_costs import CostTable, checked_costs
@@ -84,29 +84,50 @@ class OfPaths(WithAllLosses):
     def kernels(self) -> Kernels:
         """The loop over paths, composed of their kernels."""
         kinds = tuple(kind for kind, _ in groupby(self.mixed, key=_kind))
-        layouts = [path.kernels.layout for path in self.mixed]
-        enough = len(self.mixed) >= self.n_arms
-        sizes = Sizes(
-            per_arm=int(enough),
-            more=len(self.mixed) - self.n_arms * enough,
-            numbers=sum(layout.n_numbers for layout in layouts),
-            vectors=sum(layout.n_vectors for layout in layouts),
-            ahead=max(path.kernels.look_ahead for path in self.mixed),
-            forecast=self.forecast_rows,
-            pairs=self.n_arms if isinstance(self.switching_cost, tuple) else 0,
-        )
-        return hedge_kernels(kinds, sizes)
+        return hedge_kernels(kinds, pairs=isinstance(self.switching_cost, tuple))
+
+    @cached_property
+    def state_layout(self) -> Layout:
+        """Where the numbers of a game with these paths lie."""
+        layouts = [path.layout for path in self.mixed]
+        sizes = {
+            "paths": len(self.mixed),
+            "numbers": sum(layout.n_numbers for layout in layouts),
+            "vectors": sum(layout.vector_rows(self.n_arms) for layout in layouts),
+            "forecast": self.forecast_rows,
+            "ahead": max(path.kernels.look_ahead for path in self.mixed),
+            "pairs": self.n_arms if isinstance(self.switching_cost, tuple) else 0,
+        }
+        return self.kernels.state_layout.of_size(sizes)
 
     def parameters(self) -> HedgeParams:
         """As the kernels take them."""
-        counts = [float(sum(1 for _ in group)) for _, group in groupby(self.mixed, key=_kind)]
-        own = [float(value) for path in self.mixed for value in path.own()]
+        own: list[float] = []
+        path_sizes: list[int] = []
+        places = [[0, 0, 0, 0]]
+        for path in self.mixed:
+            settings, sizes = path.own(), [path.sizes()[name] for name in path.layout.size_names]
+            own += settings
+            path_sizes += sizes
+            taken = (len(settings), len(sizes), path.layout.n_numbers, path.layout.vector_rows(self.n_arms))
+            places.append([begin + more for begin, more in zip(places[-1], taken, strict=True)])
+        counts = [len(list(group)) for _, group in groupby(self.mixed, key=_kind)]
         table = self.switching_cost if isinstance(self.switching_cost, tuple) else ()
         costs = [cost / self.unit for row in table for cost in row]
         announced = self.switching_cost == ANNOUNCED
         lam = max(costs) if costs else 0.0 if announced else float(self.switching_cost) / self.unit  # type: ignore[arg-type]
         ln_N = math.log(max(len(self.mixed), 2))  # of one path alone the rate is never used
-        return HedgeParams(ln_N, lam, float(announced), np.array(counts), np.array(own), np.array(costs))
+        return HedgeParams(
+            log_paths=ln_N,
+            lam=lam,
+            varying=float(announced),
+            sizes=np.array([self.state_layout.sizes[name] for name in self.state_layout.size_names]),
+            kinds=np.cumsum([0, *counts]),
+            places=np.array(places, dtype=np.float64).ravel(),
+            own=np.array(own),
+            path_sizes=np.array(path_sizes),
+            costs=np.array(costs),
+        )
 
     def probabilities(self, params: Any, state: Any, block: Any) -> Array:
         """The mixture of this round."""
@@ -140,12 +161,12 @@ class OfPaths(WithAllLosses):
             must_be(min(state[name]) >= 0 and abs(sum(state[name]) - 1.0) < 1e-9, f"{name} must be weights")
         number = vector = 0
         for path in self.mixed:
-            layout = path.kernels.layout
+            layout = path.layout
             numbers = np.array(state["numbers"][number : number + layout.n_numbers])
-            vectors = np.array(state["vectors"][vector * K : (vector + layout.n_vectors) * K])
+            vectors = np.array(state["vectors"][vector : vector + layout.vector_rows(K)])
             rule = layout.broken_rule(layout.saved(numbers, vectors), K)
             must_be(rule is None, f"memory of {path.id}: {rule}")
-            number, vector = number + layout.n_numbers, vector + layout.n_vectors
+            number, vector = number + layout.n_numbers, vector + layout.vector_rows(K)
 
 
 @dataclass(frozen=True)
@@ -207,7 +228,7 @@ class AdaptiveHedgeSwitch(OfPaths):
         if self.paths is not None:
             order: dict[Any, list[Path]] = {}
             for path in self.paths:
-                order.setdefault((path.kernels, len(path.own())), []).append(path)
+                order.setdefault(_kind(path), []).append(path)
             return tuple(path for group in order.values() for path in group)
         periods = (self.period,) if isinstance(self.period, int) else self.period
         return default_paths(self.n_arms, periods, self.forecast_rounds)
@@ -229,5 +250,6 @@ class AdaptiveHedgeSwitch(OfPaths):
         return values
 
 
-def _kind(path: Path) -> tuple[PathKernels, int]:
-    return path.kernels, len(path.own())
+def _kind(path: Path) -> PathKernels:
+    """What plays a path, the same for all that machine code need not tell apart."""
+    return path.kernels._replace(look_ahead=0)

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, NamedTuple
 
@@ -69,6 +69,15 @@ class Path(ABC):
     def own(self) -> Sequence[float]:
         """The settings as its kernels read them."""
         return ()
+
+    def sizes(self) -> Mapping[str, int]:
+        """The numbers that `holdfast.kernels.several` names in its memory."""
+        return {}
+
+    @property
+    def layout(self) -> Layout:
+        """Where its memory lies."""
+        return self.kernels.layout.of_size(self.sizes())
 
     def settings(self) -> dict[str, Any]:
         """The settings as plain values, enough to make this path again."""

@@ -239,6 +239,11 @@ class Policy(metaclass=FormerNames):
         """What plays it."""
 
     @property
+    def state_layout(self) -> Layout:
+        """Where the numbers of a game lie."""
+        return self.kernels.state_layout
+
+    @property
     def announces(self) -> Announcement | None:
         """What the world must tell at the start of each block, if anything."""
         return None
@@ -329,7 +334,8 @@ class Policy(metaclass=FormerNames):
         have changed, the state stays as it is, unless a policy says otherwise; whether arms can come and go, and what a
         new one begins with, each policy says for itself.
         """
-        before = [len(state[name]) for name, kind in self.kernels.state_layout.saved_kinds.items() if kind.per_arm]
+        kinds = self.state_layout.saved_kinds.items()
+        before = [len(state[name]) for name, kind in kinds if kind.per_arm and kind.several is None]
         if list(kept) != list(range(max([self.n_arms, *before]))):
             rule = f"cannot be added to a game of {self.label}, nor retired"
             raise InvalidParameter("arms", rule, None if self.arms is None else list(self.arms))

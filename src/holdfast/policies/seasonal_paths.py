@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 from holdfast._numba.compile import kernel
@@ -20,18 +19,11 @@ LONGEST_FOUND, FOUND_EVERY, FOUND_MEMORY, FOUND_FROM, FOUND_BELOW = 48, 5, 200.0
 on, where the mean square of differences to one period ago is below 0.7 times that to half a period ago."""
 
 
-@lru_cache
-def seasonal_memory(period: int) -> Any:
-    """What a season of so many rounds keeps."""
+class SeasonalMemory(NamedTuple):
+    """Smoothed losses at each phase of the period, and how far the last losses were from them."""
 
-    class SeasonalMemory(NamedTuple):
-        """Smoothed losses at each phase of the period, and how far the last losses were from them."""
-
-        season: several(PerArm, period)  # type: ignore[valid-type]
-        deviation: PerArm
-
-    SeasonalMemory.__annotations__ = {"season": several(PerArm, period), "deviation": PerArm}
-    return SeasonalMemory
+    season: several(PerArm, "period")  # type: ignore[valid-type]
+    deviation: PerArm
 
 
 @kernel
@@ -85,8 +77,11 @@ class SeasonalPlan(Path):
     @property
     def kernels(self) -> PathKernels:
         """A number for each arm and phase."""
-        memory = seasonal_memory(self.period)
-        return PathKernels(step_seasonal, learn_seasonal, memory, look_ahead=2 * self.period)
+        return PathKernels(step_seasonal, learn_seasonal, SeasonalMemory, look_ahead=2 * self.period)
+
+    def sizes(self) -> Mapping[str, int]:
+        """The period."""
+        return {"period": self.period}
 
     def own(self) -> Sequence[float]:
         """Weight, what is left of a deviation after a round, and the rounds to plan."""

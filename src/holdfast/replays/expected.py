@@ -76,8 +76,8 @@ def _composed(kernels: Kernels, values: tuple[str, ...]) -> Kernel:
         `counted` are the same losses as they add up, where the policy hears others.
         """
         rows = as_rows(vectors, 1)
-        state, begun = view_state(as_rows(numbers, 1), rows, K), view_block(as_rows(block, 1), rows, K)
         seen = view_params(params)
+        state, begun = view_state(seen, as_rows(numbers, 1), rows, K), view_block(seen, as_rows(block, 1), rows, K)
         closed, issued, known_at, covers, newest = known
         lost = as_rows(steps[3:], 1)
         for t in range(losses.shape[0]):
@@ -150,10 +150,10 @@ def expected_game(
     kernels, K, (low, _) = policy.kernels, policy.n_arms, policy.units
     play = _composed(kernels, (frozen(kernels.choose), frozen(kernels.observe)))
     settings = policy.parameters()
-    numbers, vectors = np.zeros(kernels.state_layout.n_numbers), np.zeros(kernels.state_layout.vector_rows(K))
+    numbers, vectors = np.zeros(policy.state_layout.n_numbers), np.zeros(policy.state_layout.vector_rows(K))
     if only is not None:  # a path that has cost so much never has any weight
         settings = settings._replace(log_paths=math.log(max(len(only), 2)))
-        cost = kernels.state_layout.named(numbers, vectors).C
+        cost = policy.state_layout.named(numbers, vectors).C
         cost[[j for j in range(len(policy.mixed)) if j not in only]] = OUT_OF_THE_GAME
     params = packed_parameters(policy, settings)
     block, stream = np.zeros(kernels.block_layout.n_numbers), started(policy_key(seed, name or policy.label), 0)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from holdfast._numba.compile import frozen, kernel
 from holdfast._numba.rows import as_rows, local_rows, local_words
 from holdfast.layouts import Scalar, layout_of
-from holdfast.policies.policy import Kernel, Kernels
+from holdfast.policies.policy import Kernel, Kernels, Policy
 from holdfast.regret import NO_ARM, is_switch
 from holdfast.rng import STATE_SIZE, next_uniform, start_stream
 from holdfast.schedules import LONGEST
@@ -196,14 +196,13 @@ def _hear_own(parts: Parts) -> Kernel:
 
 def _hear_all(parts: Parts) -> Kernel:
     """What every arm has lost: each is drawn, so that the losses are the same whatever is played."""
-    total, observe, layout = parts.total, parts.policy.observe, parts.policy.state_layout
-    per_arm, more = layout.n_vectors, layout.n_more
+    total, observe = parts.total, parts.policy.observe
 
     @kernel
     def hear(
         rules: Any, params: Any, scratch: Any, state: Any, block: Any, tally: Any, start: float, stop: float, K: int
     ) -> bool:
-        losses = scratch.vectors[per_arm * K + more : (per_arm + 1) * K + more]
+        losses = scratch.vectors[scratch.vectors.shape[0] - K :]
         for i in range(K):
             for g in range(tally.seen.shape[0]):
                 place = i + tally.shift[g]
@@ -224,9 +223,9 @@ def nothing_ahead(tables: Any, state: Any, t: float, shift: float) -> None:
     """Where nothing is known of a round before it."""
 
 
-def vector_rows(kernels: Kernels, n_arms: int) -> int:
+def vector_rows(policy: Policy) -> int:
     """Rows of vectors that a game needs: those of the policy's state, and the losses where all are seen."""
-    return kernels.state_layout.vector_rows(n_arms) + (n_arms if kernels.sees == "all" else 0)
+    return policy.state_layout.vector_rows(policy.n_arms) + (policy.n_arms if policy.sees == "all" else 0)
 
 
 def compose_play(parts: Parts) -> Kernel:
@@ -258,9 +257,9 @@ def _composed_play(parts: Parts, values: tuple[str, ...]) -> Kernel:
         """Play to the horizon, and record at each checkpoint; returns the number of blocks."""
         begin_games(rules, first, scratch)
         params = view_params(rules.params)
-        state = view_state(scratch.numbers, scratch.vectors, K)
-        block = view_block(scratch.block, scratch.vectors, K)
-        tally = view_tally(scratch.tally, scratch.vectors, K)
+        state = view_state(params, scratch.numbers, scratch.vectors, K)
+        block = view_block(params, scratch.block, scratch.vectors, K)
+        tally = view_tally(params, scratch.tally, scratch.vectors, K)
         width = scratch.tally.shape[1]
         for g in range(width):
             tally.arm_before[g] = NO_ARM

@@ -165,6 +165,6 @@ def _play(
     recording: Recording = CHECKPOINTS_ONLY,
 ) -> int:
     parts, K = task.parts()._replace(recording=recording), task.policy.n_arms
-    vectors = aligned_zeros(vector_rows(parts.policy, K) * width)
+    vectors = aligned_zeros(vector_rows(task.policy) * width)
     games = compose_games(parts, width)
     return int(games(task.rules(costs), first, vectors, K, stop, record))

@@ -142,7 +142,7 @@ def test_the_arm_is_drawn_from_the_mixture_and_moves_no_more_than_it_must(pairs:
     for _ in range(12):
         player.ask()
         player.tell(draw.random(K))
-    layout, game = policy.kernels.state_layout, player._game
+    layout, game = policy.state_layout, player._game
     before = player._state.P.copy()
     player.ask()
     P = player.probabilities

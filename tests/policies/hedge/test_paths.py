@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import holdfast as hf
-from holdfast.paths import FixedArm, FoundSeason, GivenForecast, SeasonalPlan, Smoothed, WorkFunction
+from holdfast.paths import FixedArm, FoundSeason, GivenForecast, SeasonalPlan, Smoothed, WorkFunction, default_paths
 
 K, T = 4, 70
 PAIRS = {
@@ -111,6 +111,16 @@ def test_the_default_paths() -> None:
     ]
     assert "found-season" not in [path.id for path in hf.AdaptiveHedgeSwitch(3, switching_cost=1.0, period=()).mixed]
     assert [getattr(path, "period", None) for path in paths if path.id == "seasonal"] == [24, 24, 168, 168]
+
+
+def test_the_machine_code_of_a_mixture_serves_any_number_of_arms_paths_and_rounds() -> None:
+    one = hf.AdaptiveHedgeSwitch(2, switching_cost=0.5, period=24)
+    for other in (
+        hf.AdaptiveHedgeSwitch(7, switching_cost="announced", period=(7, 12), forecast_rounds=5),
+        hf.AdaptiveHedgeSwitch(3, switching_cost=1.0, paths=[*default_paths(3, (48,)), WorkFunction(2)]),
+    ):
+        assert other.kernels == one.kernels
+    assert hf.AdaptiveHedgeSwitch(2, switching_cost=0.5).kernels != one.kernels
 
 
 def test_the_work_function_costs_as_much_as_is_proved() -> None:

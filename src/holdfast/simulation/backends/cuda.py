@@ -59,10 +59,9 @@ def require_device() -> None:
 
 
 @cache
-def compose_launch(play: Kernel, policy: Kernels, n_arms: int) -> Any:
-    """The GPU kernel of one game and number of arms."""
+def compose_launch(play: Kernel, policy: Kernels, n_arms: int, n_vectors: int) -> Any:
+    """The GPU kernel of one game, number of arms and rows of vectors."""
     n_numbers, n_block, n_tally = policy.state_layout.n_numbers, policy.block_layout.n_numbers, TALLY.n_numbers
-    n_vectors = max(1, vector_rows(policy, n_arms))  # there is no array of nothing
 
     @cuda.jit  # type: ignore[untyped-decorator]  # Numba has no types
     def launch(rules: Any, first: int, stop: Any, record: Any, blocks: Any) -> None:
@@ -93,7 +92,8 @@ def run_on_gpu(task: Task) -> Played:
     require_device()
     if task.policy.n_arms > MOST_ARMS:
         raise InvalidParameter("n_arms", f"must be at most {MOST_ARMS} on a GPU", task.policy.n_arms)
-    launch = compose_launch(compose_play(task.parts()), task.policy.kernels, task.policy.n_arms)
+    n_vectors = max(1, vector_rows(task.policy))  # there is no array of nothing
+    launch = compose_launch(compose_play(task.parts()), task.policy.kernels, task.policy.n_arms, n_vectors)
     grid = -(-task.count // THREADS_PER_BLOCK)
     shape = (task.count, len(task.checkpoints))
     record = Record(*(cuda.device_array(shape, kind) for kind in (np.float64, np.int64, np.float64)))
