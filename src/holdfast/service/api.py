@@ -32,7 +32,6 @@ from holdfast.policies.policy import Policy
 from holdfast.policies.registry import make_policy
 from holdfast.scales import Scale
 from holdfast.service import views
-from holdfast.service.access import Client
 from holdfast.service.games import Game
 from holdfast.service.messages import (
     Asked,
@@ -74,6 +73,7 @@ from holdfast.service.operations import (
     segment,
 )
 from holdfast.service.problems import Refused, problem_of, status_of
+from holdfast.service.tokens import Token
 
 if TYPE_CHECKING:
     from holdfast.service.app import Service
@@ -137,7 +137,7 @@ def policy_from(body: NewGame, allow: Sequence[str]) -> Policy:
     answers=((200, GameList),),
     query=(("after", "string", False), ("limit", "integer", False)),
 )
-async def list_games(service: Service, request: Request, client: Client) -> Response:
+async def list_games(service: Service, request: Request, client: Token) -> Response:
     """Games by name, after a cursor."""
     after, limit = request.query_params.get("after", ""), number_in(request, "limit", PAGE, MOST_ON_PAGE)
     names = [name for name in await service.games.names() if name > after and client.sees(name)]
@@ -153,7 +153,7 @@ async def list_games(service: Service, request: Request, client: Client) -> Resp
     body=NewGame,
     answers=((200, GameView), (201, GameView)),
 )
-async def put_game(service: Service, request: Request, client: Client) -> Response:
+async def put_game(service: Service, request: Request, client: Token) -> Response:
     """Begin a game, or check that it is what was asked for."""
     name, body = segment(request, NAME), await body_of(service, request, NewGame)
     policy = policy_from(body, service.games.allow)
@@ -174,7 +174,7 @@ async def put_game(service: Service, request: Request, client: Client) -> Respon
 
 
 @operation("GET", "/v1/games/{name}", "read", "One game", answers=((200, GameView),))
-async def get_game(service: Service, request: Request, client: Client) -> Response:
+async def get_game(service: Service, request: Request, client: Token) -> Response:
     """What a game plays and where it stands."""
     return answer(await service.see(segment(request, NAME), views.game_view))
 
@@ -187,14 +187,14 @@ async def get_game(service: Service, request: Request, client: Client) -> Respon
     body=Changes,
     answers=((200, GameView),),
 )
-async def patch_game(service: Service, request: Request, client: Client) -> Response:
+async def patch_game(service: Service, request: Request, client: Token) -> Response:
     """Change settings."""
     name, body = segment(request, NAME), await body_of(service, request, Changes)
     await change_game(service, client, name, body)
     return answer(await service.see(name, views.game_view))
 
 
-async def change_game(service: Service, client: Client, name: str, body: Changes) -> None:
+async def change_game(service: Service, client: Token, name: str, body: Changes) -> None:
     """Change settings, and write down who did."""
     reason = None if body.reason is None else checked_name("reason", body.reason)[:170]
     signed = " ".join(filter(None, [reason, f"(token {client.id})" if client.id else None]))
@@ -247,7 +247,7 @@ async def change_game(service: Service, client: Client, name: str, body: Changes
     answers=((204, None),),
     query=(("confirm", "string", True),),
 )
-async def delete_game(service: Service, request: Request, client: Client) -> Response:
+async def delete_game(service: Service, request: Request, client: Token) -> Response:
     """Delete a game."""
     name, confirmed = segment(request, NAME), request.query_params.get("confirm")
     game = await service.games.game(name)
@@ -291,7 +291,7 @@ def _shown(decisions: list[Decision]) -> list[DecisionView]:
     answers=((200, Decided),),
     headers=("Idempotency-Key",),
 )
-async def post_decisions(service: Service, request: Request, client: Client) -> Response:
+async def post_decisions(service: Service, request: Request, client: Token) -> Response:
     """Ask."""
     name = segment(request, NAME)
     body = await body_of(service, request, Asked, may_be_empty=True)
@@ -321,7 +321,7 @@ async def post_decisions(service: Service, request: Request, client: Client) -> 
     answers=((200, DecisionList),),
     query=(("cursor", "string", False), ("limit", "integer", False)),
 )
-async def open_decisions(service: Service, request: Request, client: Client) -> Response:
+async def open_decisions(service: Service, request: Request, client: Token) -> Response:
     """Decisions that are open; a cursor is the id of a decision."""
     cursor, limit = request.query_params.get("cursor"), number_in(request, "limit", PAGE, MOST_ON_PAGE)
 
@@ -354,7 +354,7 @@ async def _tell(service: Service, name: str, pairs: list[tuple[Any, Any]]) -> li
     body=LossIn,
     answers=((200, ReceiptView),),
 )
-async def put_loss(service: Service, request: Request, client: Client) -> Response:
+async def put_loss(service: Service, request: Request, client: Token) -> Response:
     """Tell."""
     name, id = segment(request, NAME), segment(request, ID)
     body = await body_of(service, request, LossIn)
@@ -372,7 +372,7 @@ async def put_loss(service: Service, request: Request, client: Client) -> Respon
     body=Losses,
     answers=((200, Verdicts),),
 )
-async def post_losses(service: Service, request: Request, client: Client) -> Response:
+async def post_losses(service: Service, request: Request, client: Token) -> Response:
     """Tell several."""
     name, body = segment(request, NAME), await body_of(service, request, Losses)
     verdicts = await _tell(service, name, [(one.pop(ID, None), _outcome(one)) for one in body.losses])
@@ -408,7 +408,7 @@ def _by_arm(router: Router, given: Any, inner: str | None = None) -> Any:
     answers=((200, Status),),
     headers=("Idempotency-Key",),
 )
-async def observe(service: Service, request: Request, client: Client) -> Response:
+async def observe(service: Service, request: Request, client: Token) -> Response:
     """Losses of all arms, seen without a decision."""
     name, body = segment(request, NAME), await body_of(service, request, Observed)
     at = written_time("at", body.at) if isinstance(body.at, str) else body.at
@@ -426,7 +426,7 @@ async def observe(service: Service, request: Request, client: Client) -> Respons
 
 
 @operation("POST", "/v1/games/{name}/keys/{key}/end", "decide", "End a conversation", answers=((200, Ended),))
-async def end_key(service: Service, request: Request, client: Client) -> Response:
+async def end_key(service: Service, request: Request, client: Token) -> Response:
     """End a conversation."""
     name, key = segment(request, NAME), segment(request, "key")
     ended = await service.games.with_game(name, lambda game: service.games.thread(game.router.end, key))
@@ -434,7 +434,7 @@ async def end_key(service: Service, request: Request, client: Client) -> Respons
 
 
 @operation("POST", "/v1/games/{name}/settle", "decide", "Settle what is due", answers=((200, Settled),))
-async def settle(service: Service, request: Request, client: Client) -> Response:
+async def settle(service: Service, request: Request, client: Token) -> Response:
     """Settle the blocks whose patience has run out."""
     name = segment(request, NAME)
     settled = await service.games.with_game(name, lambda game: service.games.thread(game.router.settle))
@@ -445,7 +445,7 @@ async def settle(service: Service, request: Request, client: Client) -> Response
 
 
 @operation("GET", "/v1/games/{name}/hold", "read", "The arm held, and for how many rounds", answers=((200, Hold),))
-async def get_hold(service: Service, request: Request, client: Client) -> Response:
+async def get_hold(service: Service, request: Request, client: Token) -> Response:
     """The arm held."""
     return answer(await service.see(segment(request, NAME), views.hold))
 
@@ -458,7 +458,7 @@ async def get_hold(service: Service, request: Request, client: Client) -> Respon
     answers=((200, BlockList),),
     query=(("cursor", "integer", False), ("limit", "integer", False)),
 )
-async def get_blocks(service: Service, request: Request, client: Client) -> Response:
+async def get_blocks(service: Service, request: Request, client: Token) -> Response:
     """Blocks."""
     cursor, limit = number_in(request, "cursor", 0, 2**53), number_in(request, "limit", PAGE, MOST_ON_PAGE)
 
@@ -470,7 +470,7 @@ async def get_blocks(service: Service, request: Request, client: Client) -> Resp
 
 
 @operation("GET", "/v1/games/{name}/summary", "read", "Running totals", answers=((200, Totals),))
-async def get_summary(service: Service, request: Request, client: Client) -> Response:
+async def get_summary(service: Service, request: Request, client: Token) -> Response:
     """Totals."""
     return answer(await service.games.look(segment(request, NAME), totals_of))
 
@@ -483,7 +483,7 @@ async def get_summary(service: Service, request: Request, client: Client) -> Res
     answers=((200, Comparison),),
     query=(("confidence", "number", False),),
 )
-async def compare(service: Service, request: Request, client: Client) -> Response:
+async def compare(service: Service, request: Request, client: Token) -> Response:
     """The policy next to the rule."""
     text, name = request.query_params.get("confidence", "0.95"), segment(request, NAME)
     try:
@@ -511,7 +511,7 @@ async def compared(service: Service, name: str, confidence: Any) -> Comparison:
     answers=((200, ChangeList),),
     query=(("cursor", "integer", False), ("limit", "integer", False)),
 )
-async def get_changes(service: Service, request: Request, client: Client) -> Response:
+async def get_changes(service: Service, request: Request, client: Token) -> Response:
     """Changes."""
     return answer(await changes_on_page(service, request))
 
@@ -538,7 +538,7 @@ MEDIA = {"csv": "text/csv", "jsonl": "application/jsonl", "parquet": "applicatio
     answers=((200, ", ".join(MEDIA.values())),),
     query=(("format", "string", False), ("what", "string", False)),
 )
-async def export(service: Service, request: Request, client: Client) -> Response:
+async def export(service: Service, request: Request, client: Token) -> Response:
     """The log or the record, as a stream."""
     kind = one_of("format", request.query_params.get("format", "csv"), MEDIA)
     what = one_of("what", request.query_params.get("what", "log"), ("log", "record"))
@@ -569,7 +569,7 @@ def _exported(history: History, what: str, kind: str) -> Iterator[bytes]:
     "GET", "/v1/games/{name}/events", "read", "Where a game stands, whenever that changes",
     answers=((200, "text/event-stream"),),
 )  # fmt: skip
-async def events(service: Service, request: Request, client: Client) -> Response:
+async def events(service: Service, request: Request, client: Token) -> Response:
     """Server-sent events."""
     name = segment(request, NAME)
     first = await service.standing(name)
@@ -603,7 +603,7 @@ async def events(service: Service, request: Request, client: Client) -> Response
     answers=((200, dict[str, Any]),),
     query=(("switching_cost", "number", True),),
 )
-async def replay(service: Service, request: Request, client: Client) -> Response:
+async def replay(service: Service, request: Request, client: Token) -> Response:
     """Estimates from the log."""
     text = request.query_params.get("switching_cost")
     try:
@@ -628,13 +628,13 @@ def replayed(router: Router, switching_cost: float) -> dict[str, Any]:
 
 
 @operation("GET", "/healthz", None, "Whether the server answers", answers=((200, Status),))
-async def healthz(service: Service, request: Request, client: Client) -> Response:
+async def healthz(service: Service, request: Request, client: Token) -> Response:
     """It answers."""
     return answer(Status("ok"))
 
 
 @operation("GET", "/readyz", None, "Whether the store can be written", answers=((200, Status),))
-async def readyz(service: Service, request: Request, client: Client) -> Response:
+async def readyz(service: Service, request: Request, client: Token) -> Response:
     """A real write to the store."""
     if service.stopping:
         raise Refused(503, "the server is stopping")
@@ -643,7 +643,7 @@ async def readyz(service: Service, request: Request, client: Client) -> Response
 
 
 @operation("GET", "/metrics", "read", "For Prometheus", answers=((200, "text/plain"),))
-async def metrics(service: Service, request: Request, client: Client) -> Response:
+async def metrics(service: Service, request: Request, client: Token) -> Response:
     """Counts of this server, and where each game stands."""
     service.metrics.waiting.set(sum(game.waiting for game in service.games.opened.values()))
     names = [name for name in await service.games.names() if client.sees(name)]
@@ -653,7 +653,7 @@ async def metrics(service: Service, request: Request, client: Client) -> Respons
 
 
 @operation("GET", "/openapi.json", None, "This document", answers=((200, dict[str, Any]),))
-async def openapi(service: Service, request: Request, client: Client) -> Response:
+async def openapi(service: Service, request: Request, client: Token) -> Response:
     """The OpenAPI document."""
     from holdfast.service.openapi import document
 

@@ -27,7 +27,7 @@ from holdfast.decisions.stores.sql import Transaction
 from holdfast.errors import BadStore, HoldfastError, StoreError
 from holdfast.number_format import counted
 from holdfast.service import pages, views
-from holdfast.service.access import Access, Client
+from holdfast.service.access import Access
 from holdfast.service.api import OPERATIONS
 from holdfast.service.course import Course
 from holdfast.service.games import Games, only_seen
@@ -35,7 +35,7 @@ from holdfast.service.messages import GameLine
 from holdfast.service.metrics import Metrics
 from holdfast.service.operations import Operation, segment
 from holdfast.service.problems import Refused, response_to, status_of, words_of
-from holdfast.service.tokens import TokenFile
+from holdfast.service.tokens import Token, TokenFile
 
 T = TypeVar("T")
 
@@ -199,7 +199,7 @@ class Service:
             self._complained = time.monotonic()
             LOG.error("%s", error.__cause__ if isinstance(error, Refused) and error.__cause__ else error)
 
-    def audit(self, client: Client, what: str, game: str, reason: str | None = None) -> None:
+    def audit(self, client: Token, what: str, game: str, reason: str | None = None) -> None:
         """Write down who changed what."""
         AUDIT.info(json.dumps({"at": time.time(), "token": client.id, "did": what, "game": game, "reason": reason}))
 

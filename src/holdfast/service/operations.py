@@ -15,13 +15,13 @@ from starlette.responses import Response
 
 from holdfast.checks import whole_number
 from holdfast.errors import InvalidParameter, nearest
-from holdfast.service.access import Client
 from holdfast.service.problems import Refused
+from holdfast.service.tokens import Token
 
 if TYPE_CHECKING:
     from holdfast.service.app import Service
 
-Handler = Callable[["Service", Request, Client], Awaitable[Response]]
+Handler = Callable[["Service", Request, Token], Awaitable[Response]]
 
 T = TypeVar("T")
 

@@ -31,12 +31,13 @@ from holdfast.number_format import counted, five_digits, number, with_interval
 from holdfast.report.markup import Html, element, joined
 from holdfast.report.palette import looks
 from holdfast.service import views
-from holdfast.service.access import COOKIE, Client
+from holdfast.service.access import COOKIE
 from holdfast.service.api import change_game, changes_on_page, compared, replayed
 from holdfast.service.course import Lines
 from holdfast.service.messages import Changes, ChangeView, GameLine, GameView
 from holdfast.service.operations import NAME, Operation, segment
 from holdfast.service.problems import Refused, status_of, words_of
+from holdfast.service.tokens import Token
 
 if TYPE_CHECKING:
     from holdfast.service.app import Service
@@ -63,7 +64,7 @@ ASSETS = {
 
 
 def page(
-    root: str, title: str, *body: Html, status: int = 200, crumbs: str = "", client: Client | None = None
+    root: str, title: str, *body: Html, status: int = 200, crumbs: str = "", client: Token | None = None
 ) -> Response:
     """A page as an answer; `root` is the path under which a proxy has the server."""
     leave = Html("")
@@ -154,7 +155,7 @@ def _patch(arm: int) -> Html:
 # ---- the list
 
 
-async def show_list(service: Service, request: Request, client: Client) -> Response:
+async def show_list(service: Service, request: Request, client: Token) -> Response:
     """All games."""
     names = [name for name in await service.games.names() if client.sees(name)]
     lines = [await service.line(name) for name in names[:MOST_LISTED]]
@@ -191,7 +192,7 @@ def _row(line: GameLine, now: float, home: str) -> list[str]:
 # ---- one game
 
 
-async def show_game(service: Service, request: Request, client: Client) -> Response:
+async def show_game(service: Service, request: Request, client: Token) -> Response:
     """One game."""
     name = segment(request, NAME)
     view = await service.see(name, views.game_view)
@@ -430,7 +431,7 @@ def _needs_admin() -> Html:
     return element("p", "Changing it needs a token with the role admin.", class_="quiet")
 
 
-def _change_cost(view: GameView, client: Client, home: str) -> Html:
+def _change_cost(view: GameView, client: Token, home: str) -> Html:
     cost = view.policy.get("switching_cost")
     if not isinstance(cost, float | int):
         return element("p", f"{view.label} has no single switching cost.")
@@ -450,7 +451,7 @@ ACTS = {
 """What an operator may do with an arm, and what it means."""
 
 
-def _change_arms(view: GameView, client: Client, home: str) -> Html:
+def _change_arms(view: GameView, client: Token, home: str) -> Html:
     now = [f"{one.arm} is paused{_until(one.until)}." for one in view.paused]
     now += [] if view.pinned is None else [f"{view.pinned} is pinned."]
     words = element("p", " ".join(now) or "No arm is paused or pinned.", id="stands", data_live="yes")
@@ -484,7 +485,7 @@ async def _form(service: Service, request: Request) -> dict[str, str]:
     return {name: values[0] for name, values in found.items()}
 
 
-async def change(service: Service, request: Request, client: Client) -> Response:
+async def change(service: Service, request: Request, client: Token) -> Response:
     """Show what a change means; make it when it is confirmed."""
     name, form = segment(request, NAME), await _form(service, request)
     home = _home(service, name)
@@ -522,7 +523,7 @@ async def change(service: Service, request: Request, client: Client) -> Response
     return page(service.root, title, element("h1", title), words, meaning, form_shown, crumbs=crumbs, client=client)
 
 
-async def show_comparison(service: Service, request: Request, client: Client) -> Response:
+async def show_comparison(service: Service, request: Request, client: Token) -> Response:
     """The policy next to the rule held back."""
     name = segment(request, NAME)
     home = _home(service, name)
@@ -571,7 +572,7 @@ def _value(name: str, value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-async def show_changes(service: Service, request: Request, client: Client) -> Response:
+async def show_changes(service: Service, request: Request, client: Token) -> Response:
     """All changes, in order, in pages."""
     name = segment(request, NAME)
     home = _home(service, name)
@@ -620,7 +621,7 @@ async def _estimated(service: Service, name: str, cost: float) -> Html:
 # ---- signing in
 
 
-async def show_login(service: Service, request: Request, client: Client) -> Response:
+async def show_login(service: Service, request: Request, client: Token) -> Response:
     """Where a token is asked for."""
     return _login(service.root)
 
@@ -639,7 +640,7 @@ def _login(root: str, wrong: bool = False) -> Response:
     return page(root, "Sign in", element("h1", "Sign in"), words, form, status=401 if wrong else 200)
 
 
-async def login(service: Service, request: Request, client: Client) -> Response:
+async def login(service: Service, request: Request, client: Token) -> Response:
     """Keep a token in a cookie that scripts cannot read."""
     written = (await _form(service, request)).get("token", "").strip()
     if service.access.find(written) is None:
@@ -650,7 +651,7 @@ async def login(service: Service, request: Request, client: Client) -> Response:
     return response
 
 
-async def logout(service: Service, request: Request, client: Client) -> Response:
+async def logout(service: Service, request: Request, client: Token) -> Response:
     """Forget it."""
     response = RedirectResponse(f"{service.root}/login", 303)
     response.delete_cookie(COOKIE, httponly=True, samesite="strict", path=service.root or "/")
@@ -667,7 +668,7 @@ def error_page(root: str, error: HoldfastError) -> Response:
     return page(root, title, element("h1", title), element("p", words_of(error)), back, status=status)
 
 
-async def asset(service: Service, request: Request, client: Client) -> Response:
+async def asset(service: Service, request: Request, client: Token) -> Response:
     """Style, script and licence."""
     name = segment(request, "file")
     if name not in ASSETS:
