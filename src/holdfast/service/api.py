@@ -129,32 +129,18 @@ def policy_from(body: NewGame, allow: Sequence[str]) -> Policy:
 # ---- games
 
 
-@operation(
-    "GET",
-    "/v1/games",
-    "read",
-    "List the games",
-    answers=((200, GameList),),
-    query=(("after", "string", False), ("limit", "integer", False)),
-)
+@operation("GET", "/v1/games", "read", gives=GameList, query=(("after", "string", False), ("limit", "integer", False)))
 async def list_games(service: Service, request: Request, client: Token) -> Response:
-    """Games by name, after a cursor."""
+    """List the games."""
     after, limit = request.query_params.get("after", ""), number_in(request, "limit", PAGE, MOST_ON_PAGE)
     names = [name for name in await service.games.names() if name > after and client.sees(name)]
     shown, following = page_of(names, limit, str)
     return answer(GameList([await service.line(name) for name in shown], following))
 
 
-@operation(
-    "PUT",
-    "/v1/games/{name}",
-    "decide",
-    "Begin a game, which needs the role `admin`; the same settings again change nothing",
-    body=NewGame,
-    answers=((200, GameView), (201, GameView)),
-)
+@operation("PUT", "/v1/games/{name}", "decide", body=NewGame, gives=GameView, statuses=(200, 201))
 async def put_game(service: Service, request: Request, client: Token) -> Response:
-    """Begin a game, or check that it is what was asked for."""
+    """Begin a game, which needs the role `admin`; the same settings again change nothing."""
     name, body = segment(request, NAME), await body_of(service, request, NewGame)
     policy = policy_from(body, service.games.allow)
     options = _settings(body)
@@ -173,22 +159,15 @@ async def put_game(service: Service, request: Request, client: Token) -> Respons
     return answer(await service.see(name, views.game_view), 201 if new else 200)
 
 
-@operation("GET", "/v1/games/{name}", "read", "One game", answers=((200, GameView),))
+@operation("GET", "/v1/games/{name}", "read", gives=GameView)
 async def get_game(service: Service, request: Request, client: Token) -> Response:
-    """What a game plays and where it stands."""
+    """One game."""
     return answer(await service.see(segment(request, NAME), views.game_view))
 
 
-@operation(
-    "PATCH",
-    "/v1/games/{name}",
-    "admin",
-    "Go on with other settings, from the next block on",
-    body=Changes,
-    answers=((200, GameView),),
-)
+@operation("PATCH", "/v1/games/{name}", "admin", body=Changes, gives=GameView)
 async def patch_game(service: Service, request: Request, client: Token) -> Response:
-    """Change settings."""
+    """Go on with other settings, from the next block on."""
     name, body = segment(request, NAME), await body_of(service, request, Changes)
     await change_game(service, client, name, body)
     return answer(await service.see(name, views.game_view))
@@ -239,16 +218,9 @@ async def change_game(service: Service, client: Token, name: str, body: Changes)
     service.audit(client, DID[next(iter(stands), "change")], name, reason)
 
 
-@operation(
-    "DELETE",
-    "/v1/games/{name}",
-    "admin",
-    "Delete a game and all its rows; `confirm` repeats its name",
-    answers=((204, None),),
-    query=(("confirm", "string", True),),
-)
+@operation("DELETE", "/v1/games/{name}", "admin", statuses=(204,), query=(("confirm", "string", True),))
 async def delete_game(service: Service, request: Request, client: Token) -> Response:
-    """Delete a game."""
+    """Delete a game and all its rows; `confirm` repeats its name."""
     name, confirmed = segment(request, NAME), request.query_params.get("confirm")
     game = await service.games.game(name)
     if confirmed != name:
@@ -282,17 +254,9 @@ def _shown(decisions: list[Decision]) -> list[DecisionView]:
     return [DecisionView(*one) for one in decisions]
 
 
-@operation(
-    "POST",
-    "/v1/games/{name}/decisions",
-    "decide",
-    "Ask for the next decision, or the next n",
-    body=Asked,
-    answers=((200, Decided),),
-    headers=("Idempotency-Key",),
-)
+@operation("POST", "/v1/games/{name}/decisions", "decide", body=Asked, gives=Decided, headers=("Idempotency-Key",))
 async def post_decisions(service: Service, request: Request, client: Token) -> Response:
-    """Ask."""
+    """Ask for the next decision, or the next n."""
     name = segment(request, NAME)
     body = await body_of(service, request, Asked, may_be_empty=True)
     key = idempotency_key(request) or body.request
@@ -317,12 +281,11 @@ async def post_decisions(service: Service, request: Request, client: Token) -> R
     "GET",
     "/v1/games/{name}/decisions",
     "read",
-    "Decisions without a loss, in order, after a cursor",
-    answers=((200, DecisionList),),
+    gives=DecisionList,
     query=(("cursor", "string", False), ("limit", "integer", False)),
 )
 async def open_decisions(service: Service, request: Request, client: Token) -> Response:
-    """Decisions that are open; a cursor is the id of a decision."""
+    """Decisions without a loss, in order, after a cursor."""
     cursor, limit = request.query_params.get("cursor"), number_in(request, "limit", PAGE, MOST_ON_PAGE)
 
     def read(transaction: Transaction, setup: Setup) -> DecisionList:
@@ -346,16 +309,9 @@ async def _tell(service: Service, name: str, pairs: list[tuple[Any, Any]]) -> li
     return found
 
 
-@operation(
-    "PUT",
-    "/v1/games/{name}/decisions/{id}/loss",
-    "decide",
-    "Report what a decision lost; the same again changes nothing",
-    body=LossIn,
-    answers=((200, ReceiptView),),
-)
+@operation("PUT", "/v1/games/{name}/decisions/{id}/loss", "decide", body=LossIn, gives=ReceiptView)
 async def put_loss(service: Service, request: Request, client: Token) -> Response:
-    """Tell."""
+    """Report what a decision lost; the same again changes nothing."""
     name, id = segment(request, NAME), segment(request, ID)
     body = await body_of(service, request, LossIn)
     (verdict,) = await _tell(service, name, [(id, _outcome(body))])
@@ -364,16 +320,9 @@ async def put_loss(service: Service, request: Request, client: Token) -> Respons
     return answer(ReceiptView(*verdict))
 
 
-@operation(
-    "POST",
-    "/v1/games/{name}/losses",
-    "decide",
-    "Report several losses, each judged by itself",
-    body=Losses,
-    answers=((200, Verdicts),),
-)
+@operation("POST", "/v1/games/{name}/losses", "decide", body=Losses, gives=Verdicts)
 async def post_losses(service: Service, request: Request, client: Token) -> Response:
-    """Tell several."""
+    """Report several losses, each judged by itself."""
     name, body = segment(request, NAME), await body_of(service, request, Losses)
     verdicts = await _tell(service, name, [(one.pop(ID, None), _outcome(one)) for one in body.losses])
     return answer(Verdicts([_verdict(one) for one in verdicts]))
@@ -399,17 +348,9 @@ def _by_arm(router: Router, given: Any, inner: str | None = None) -> Any:
     return {int(arm) if arm.isdecimal() and len(arm) < 10 else arm: value for arm, value in given.items()}
 
 
-@operation(
-    "POST",
-    "/v1/games/{name}/observations",
-    "decide",
-    "What all arms lost in a round without a decision",
-    body=Observed,
-    answers=((200, Status),),
-    headers=("Idempotency-Key",),
-)
+@operation("POST", "/v1/games/{name}/observations", "decide", body=Observed, gives=Status, headers=("Idempotency-Key",))
 async def observe(service: Service, request: Request, client: Token) -> Response:
-    """Losses of all arms, seen without a decision."""
+    """What all arms lost in a round without a decision."""
     name, body = segment(request, NAME), await body_of(service, request, Observed)
     at = written_time("at", body.at) if isinstance(body.at, str) else body.at
 
@@ -425,7 +366,7 @@ async def observe(service: Service, request: Request, client: Token) -> Response
     return answer(Status("ok"))
 
 
-@operation("POST", "/v1/games/{name}/keys/{key}/end", "decide", "End a conversation", answers=((200, Ended),))
+@operation("POST", "/v1/games/{name}/keys/{key}/end", "decide", gives=Ended)
 async def end_key(service: Service, request: Request, client: Token) -> Response:
     """End a conversation."""
     name, key = segment(request, NAME), segment(request, "key")
@@ -433,9 +374,9 @@ async def end_key(service: Service, request: Request, client: Token) -> Response
     return answer(Ended(ended))
 
 
-@operation("POST", "/v1/games/{name}/settle", "decide", "Settle what is due", answers=((200, Settled),))
+@operation("POST", "/v1/games/{name}/settle", "decide", gives=Settled)
 async def settle(service: Service, request: Request, client: Token) -> Response:
-    """Settle the blocks whose patience has run out."""
+    """Settle what is due."""
     name = segment(request, NAME)
     settled = await service.games.with_game(name, lambda game: service.games.thread(game.router.settle))
     return answer(Settled(settled))
@@ -444,9 +385,9 @@ async def settle(service: Service, request: Request, client: Token) -> Response:
 # ---- looking
 
 
-@operation("GET", "/v1/games/{name}/hold", "read", "The arm held, and for how many rounds", answers=((200, Hold),))
+@operation("GET", "/v1/games/{name}/hold", "read", gives=Hold)
 async def get_hold(service: Service, request: Request, client: Token) -> Response:
-    """The arm held."""
+    """The arm held, and for how many rounds."""
     return answer(await service.see(segment(request, NAME), views.hold))
 
 
@@ -454,12 +395,11 @@ async def get_hold(service: Service, request: Request, client: Token) -> Respons
     "GET",
     "/v1/games/{name}/blocks",
     "read",
-    "Blocks in order, after a cursor",
-    answers=((200, BlockList),),
+    gives=BlockList,
     query=(("cursor", "integer", False), ("limit", "integer", False)),
 )
 async def get_blocks(service: Service, request: Request, client: Token) -> Response:
-    """Blocks."""
+    """Blocks in order, after a cursor."""
     cursor, limit = number_in(request, "cursor", 0, 2**53), number_in(request, "limit", PAGE, MOST_ON_PAGE)
 
     def read(transaction: Transaction, setup: Setup) -> BlockList:
@@ -469,22 +409,15 @@ async def get_blocks(service: Service, request: Request, client: Token) -> Respo
     return answer(await service.games.look(segment(request, NAME), read))
 
 
-@operation("GET", "/v1/games/{name}/summary", "read", "Running totals", answers=((200, Totals),))
+@operation("GET", "/v1/games/{name}/summary", "read", gives=Totals)
 async def get_summary(service: Service, request: Request, client: Token) -> Response:
-    """Totals."""
+    """Running totals."""
     return answer(await service.games.look(segment(request, NAME), totals_of))
 
 
-@operation(
-    "GET",
-    "/v1/games/{name}/compare",
-    "read",
-    "What the policy saves next to the rule held back",
-    answers=((200, Comparison),),
-    query=(("confidence", "number", False),),
-)
+@operation("GET", "/v1/games/{name}/compare", "read", gives=Comparison, query=(("confidence", "number", False),))
 async def compare(service: Service, request: Request, client: Token) -> Response:
-    """The policy next to the rule."""
+    """What the policy saves next to the rule held back."""
     text, name = request.query_params.get("confidence", "0.95"), segment(request, NAME)
     try:
         confidence: Any = float(text)
@@ -507,12 +440,11 @@ async def compared(service: Service, name: str, confidence: Any) -> Comparison:
     "GET",
     "/v1/games/{name}/changes",
     "read",
-    "Settings that were changed, in order, after a cursor",
-    answers=((200, ChangeList),),
+    gives=ChangeList,
     query=(("cursor", "integer", False), ("limit", "integer", False)),
 )
 async def get_changes(service: Service, request: Request, client: Token) -> Response:
-    """Changes."""
+    """Settings that were changed, in order, after a cursor."""
     return answer(await changes_on_page(service, request))
 
 
@@ -534,12 +466,11 @@ MEDIA = {"csv": "text/csv", "jsonl": "application/jsonl", "parquet": "applicatio
     "GET",
     "/v1/games/{name}/export",
     "read",
-    "The log, one row per round; or the record of all arms' losses, where they were reported",
-    answers=((200, ", ".join(MEDIA.values())),),
+    gives=", ".join(MEDIA.values()),
     query=(("format", "string", False), ("what", "string", False)),
 )
 async def export(service: Service, request: Request, client: Token) -> Response:
-    """The log or the record, as a stream."""
+    """The log, one row per round; or the record of all arms' losses, where they were reported."""
     kind = one_of("format", request.query_params.get("format", "csv"), MEDIA)
     what = one_of("what", request.query_params.get("what", "log"), ("log", "record"))
     game = await service.games.game(segment(request, NAME))
@@ -565,12 +496,9 @@ def _exported(history: History, what: str, kind: str) -> Iterator[bytes]:
             yield part.write_ndjson().encode()
 
 
-@operation(
-    "GET", "/v1/games/{name}/events", "read", "Where a game stands, whenever that changes",
-    answers=((200, "text/event-stream"),),
-)  # fmt: skip
+@operation("GET", "/v1/games/{name}/events", "read", gives="text/event-stream")
 async def events(service: Service, request: Request, client: Token) -> Response:
-    """Server-sent events."""
+    """Where a game stands, whenever that changes."""
     name = segment(request, NAME)
     first = await service.standing(name)
 
@@ -595,16 +523,9 @@ async def events(service: Service, request: Request, client: Token) -> Response:
     return StreamingResponse(send(), media_type="text/event-stream", headers={"x-accel-buffering": "no"})
 
 
-@operation(
-    "GET",
-    "/v1/games/{name}/replay",
-    "read",
-    "What holding each arm would have cost at another λ, estimated from the log",
-    answers=((200, dict[str, Any]),),
-    query=(("switching_cost", "number", True),),
-)
+@operation("GET", "/v1/games/{name}/replay", "read", gives=dict[str, Any], query=(("switching_cost", "number", True),))
 async def replay(service: Service, request: Request, client: Token) -> Response:
-    """Estimates from the log."""
+    """What holding each arm would have cost at another λ, estimated from the log."""
     text = request.query_params.get("switching_cost")
     try:
         cost = float(text or "")
@@ -627,24 +548,24 @@ def replayed(router: Router, switching_cost: float) -> dict[str, Any]:
 # ---- the server itself
 
 
-@operation("GET", "/healthz", None, "Whether the server answers", answers=((200, Status),))
+@operation("GET", "/healthz", None, gives=Status)
 async def healthz(service: Service, request: Request, client: Token) -> Response:
-    """It answers."""
+    """Whether the server answers."""
     return answer(Status("ok"))
 
 
-@operation("GET", "/readyz", None, "Whether the store can be written", answers=((200, Status),))
+@operation("GET", "/readyz", None, gives=Status)
 async def readyz(service: Service, request: Request, client: Token) -> Response:
-    """A real write to the store."""
+    """Whether the store can be written."""
     if service.stopping:
         raise Refused(503, "the server is stopping")
     await service.games.check_writing()
     return answer(Status("ok"))
 
 
-@operation("GET", "/metrics", "read", "For Prometheus", answers=((200, "text/plain"),))
+@operation("GET", "/metrics", "read", gives="text/plain")
 async def metrics(service: Service, request: Request, client: Token) -> Response:
-    """Counts of this server, and where each game stands."""
+    """For Prometheus."""
     service.metrics.waiting.set(sum(game.waiting for game in service.games.opened.values()))
     names = [name for name in await service.games.names() if client.sees(name)]
     lines: list[GameLine] = [await service.line(name) for name in names]
@@ -652,9 +573,9 @@ async def metrics(service: Service, request: Request, client: Token) -> Response
     return Response(text, media_type="text/plain; version=0.0.4")
 
 
-@operation("GET", "/openapi.json", None, "This document", answers=((200, dict[str, Any]),))
+@operation("GET", "/openapi.json", None, gives=dict[str, Any])
 async def openapi(service: Service, request: Request, client: Token) -> Response:
-    """The OpenAPI document."""
+    """This document."""
     from holdfast.service.openapi import document
 
     return answer(document(service.root))

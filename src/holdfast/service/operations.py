@@ -31,16 +31,17 @@ JSON = msgspec.json.Encoder()
 
 @dataclass(frozen=True)
 class Operation:
-    """One operation: where it is, who may use it, what it takes and gives."""
+    """One operation: where it is, who may use it, what it takes and gives. The docstring of its handler sums it up."""
 
     method: str
     path: str
     handler: Handler
     role: str | None
-    summary: str
+    """What a token must allow; None: anybody may use it."""
     body: type | None = None
-    answers: tuple[tuple[int, Any], ...] = ((200, None),)
-    """By status: a type that JSON carries, media types, or None."""
+    gives: Any = None
+    """A type that JSON carries, media types, or None."""
+    statuses: tuple[int, ...] = (200,)
     query: tuple[tuple[str, str, bool], ...] = ()
     """Name, type in JSON, whether it must be given."""
     headers: tuple[str, ...] = ()
@@ -51,11 +52,11 @@ class Operation:
 OPERATIONS: list[Operation] = []
 
 
-def operation(method: str, path: str, role: str | None, summary: str, **more: Any) -> Callable[[Handler], Handler]:
-    """Make a handler known; `role` is what a token must allow, None for anybody."""
+def operation(method: str, path: str, role: str | None, **more: Any) -> Callable[[Handler], Handler]:
+    """Make a handler known."""
 
     def add(handler: Handler) -> Handler:
-        OPERATIONS.append(Operation(method, path, handler, role, summary, **more))
+        OPERATIONS.append(Operation(method, path, handler, role, **more))
         return handler
 
     return add

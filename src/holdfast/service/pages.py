@@ -678,13 +678,13 @@ async def asset(service: Service, request: Request, client: Token) -> Response:
 
 
 OPERATIONS = [
-    Operation("GET", "/", show_list, "read", "The list of games", page=True),
-    Operation("GET", "/games/{name}", show_game, "read", "One game", page=True),
-    Operation("GET", "/games/{name}/compare", show_comparison, "read", "The policy next to your rule", page=True),
-    Operation("GET", "/games/{name}/changes", show_changes, "read", "All changes", page=True),
-    Operation("POST", "/games/{name}/change", change, "admin", "Change λ, pause or pin an arm", page=True),
-    Operation("GET", "/login", show_login, None, "Sign in", page=True),
-    Operation("POST", "/login", login, None, "Sign in", page=True),
-    Operation("POST", "/logout", logout, None, "Sign out", page=True),
-    Operation("GET", "/assets/{file}", asset, None, "Style and script"),
+    Operation("GET", "/", show_list, "read", page=True),
+    Operation("GET", "/games/{name}", show_game, "read", page=True),
+    Operation("GET", "/games/{name}/compare", show_comparison, "read", page=True),
+    Operation("GET", "/games/{name}/changes", show_changes, "read", page=True),
+    Operation("POST", "/games/{name}/change", change, "admin", page=True),
+    Operation("GET", "/login", show_login, None, page=True),
+    Operation("POST", "/login", login, None, page=True),
+    Operation("POST", "/logout", logout, None, page=True),
+    Operation("GET", "/assets/{file}", asset, None),
 ]
