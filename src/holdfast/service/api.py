@@ -7,7 +7,6 @@ import math
 import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Iterator, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from starlette.requests import Request
@@ -176,8 +175,7 @@ async def patch_game(service: Service, request: Request, client: Token) -> Respo
 async def change_game(service: Service, client: Token, name: str, body: Changes) -> None:
     """Change settings, and write down who did."""
     reason = None if body.reason is None else checked_name("reason", body.reason)[:170]
-    signed = " ".join(filter(None, [reason, f"(token {client.id})" if client.id else None]))
-
+    signed = " ".join(filter(None, [reason, f"(token {client.id})" if client.id else None])) or None
     kinds = {kind: getattr(body, kind) for kind in ("pause", "resume", "pin", "unpin")}
     stands = {kind: arm for kind, arm in kinds.items() if arm is not None}
     for short, long in (("add", "add_arms"), ("retire", "retire_arms")):
@@ -199,22 +197,20 @@ async def change_game(service: Service, client: Token, name: str, body: Changes)
     if until is not None and not stands.keys() & {"pause", "pin"}:
         raise InvalidParameter("until", "must be given along with pause or pin", body.until)
 
-    async def change(game: Game) -> None:
-        router, reason = game.router, signed or None
+    def change(router: Router) -> None:
         if not stands:
             compared = {} if body.wanted is None else given_settings(**_settings(body.wanted))
             policy = None
             if body.wanted is not None and body.wanted.policy is not None:
                 policy = policy_from(body.wanted, service.games.allow)
             changed = given_settings(**settings)
-            wanted = wish(**arms, settings=changed, policy=policy, compared=compared, reason=reason)
-            await service.games.thread(router.apply, wanted)
+            router.apply(wish(**arms, settings=changed, policy=policy, compared=compared, reason=signed))
             return
         ((kind, arm),) = stands.items()
         given = {} if kind == "unpin" else {"arm": arm, **({} if kind == "resume" else {"until": until})}
-        await service.games.thread(partial(getattr(router, kind), **given, reason=reason))
+        getattr(router, kind)(**given, reason=signed)
 
-    await service.games.with_game(name, change)
+    await service.games.use(name, change)
     service.audit(client, DID[next(iter(stands), "change")], name, reason)
 
 
@@ -370,16 +366,13 @@ async def observe(service: Service, request: Request, client: Token) -> Response
 async def end_key(service: Service, request: Request, client: Token) -> Response:
     """End a conversation."""
     name, key = segment(request, NAME), segment(request, "key")
-    ended = await service.games.with_game(name, lambda game: service.games.thread(game.router.end, key))
-    return answer(Ended(ended))
+    return answer(Ended(await service.games.use(name, lambda router: router.end(key))))
 
 
 @operation("POST", "/v1/games/{name}/settle", "decide", gives=Settled)
 async def settle(service: Service, request: Request, client: Token) -> Response:
     """Settle what is due."""
-    name = segment(request, NAME)
-    settled = await service.games.with_game(name, lambda game: service.games.thread(game.router.settle))
-    return answer(Settled(settled))
+    return answer(Settled(await service.games.use(segment(request, NAME), Router.settle)))
 
 
 # ---- looking
@@ -429,11 +422,8 @@ async def compare(service: Service, request: Request, client: Token) -> Response
 async def compared(service: Service, name: str, confidence: Any) -> Comparison:
     """What the policy saves next to the rule held back."""
 
-    def read(router: Router) -> Comparison:
-        return Comparison(**router.history.compare(confidence).to_json())
-
-    found: Comparison = await service.games.with_game(name, lambda game: service.games.thread(read, game.router))
-    return found
+    saving = await service.games.use(name, lambda router: router.history.compare(confidence))
+    return Comparison(**saving.to_json())
 
 
 @operation(
@@ -531,18 +521,21 @@ async def replay(service: Service, request: Request, client: Token) -> Response:
         cost = float(text or "")
     except ValueError:
         raise InvalidParameter("switching_cost", "must be a number of at least 0", text) from None
-    game = await service.games.game(segment(request, NAME))
-    return answer(await service.games.thread(replayed, game.router, cost))
+    return answer(await replayed(service, segment(request, NAME), cost))
 
 
-def replayed(router: Router, switching_cost: float) -> dict[str, Any]:
+async def replayed(service: Service, name: str, switching_cost: float) -> dict[str, Any]:
     """What was paid, and what holding each arm would have cost."""
-    from holdfast.replays.log_file import evaluate_log
 
-    columns = {"arm": "arm", "loss": "loss", "probability": "probability", "block": "block", "time": "time"}
-    found = evaluate_log(router.history.log, columns, [switching_cost])
-    (used,) = found.switching_costs  # 0 between conversations
-    return {"switching_cost": used, "paid": found.logged_cost(used), **found.plain()}
+    def read(router: Router) -> dict[str, Any]:
+        from holdfast.replays.log_file import evaluate_log
+
+        columns = {column: column for column in ("arm", "loss", "probability", "block", "time")}
+        found = evaluate_log(router.history.log, columns, [switching_cost])
+        (used,) = found.switching_costs  # 0 between conversations
+        return {"switching_cost": used, "paid": found.logged_cost(used), **found.plain()}
+
+    return await service.games.use(name, read)
 
 
 # ---- the server itself

@@ -135,11 +135,9 @@ class Service:
         """A game in the list; one that cannot be read is shown with the reason."""
         try:
             return self._with_refused(await self.games.look(name, self._line))
-        except StoreError as error:
-            if not isinstance(error, BadStore):
-                raise
-            return GameLine(name, warnings=[words_of(error)])
         except HoldfastError as error:
+            if isinstance(error, StoreError) and not isinstance(error, BadStore):
+                raise
             return GameLine(name, warnings=[words_of(error)])
 
     def _line(self, transaction: Transaction, setup: Setup) -> GameLine:

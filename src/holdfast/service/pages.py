@@ -604,9 +604,8 @@ def _act_wanted(form: dict[str, str], view: GameView) -> dict[str, Any]:
 
 async def _estimated(service: Service, name: str, cost: float) -> Html:
     """What each arm would have cost at this λ, where the log can tell."""
-    game = await service.games.game(name)
     try:
-        found = await service.games.thread(replayed, game.router, cost)
+        found = await replayed(service, name, cost)
     except HoldfastError as error:
         return element("p", f"The log cannot tell yet what each arm would have cost: {error}", class_="quiet")
     rows = []
