@@ -155,11 +155,8 @@ class Service:
         """A view of a game as it is now."""
         return await self.games.look(name, partial(view, now=self.clock()))  # type: ignore[call-arg]
 
-    async def dashboard(self, name: str) -> dict[str, Any]:
+    def dashboard(self, transaction: Transaction, setup: Setup, now: float) -> views.Board:
         """What the page of a game shows."""
-        return await self.see(name, self._dashboard)
-
-    def _dashboard(self, transaction: Transaction, setup: Setup, now: float) -> dict[str, Any]:
         if len(self._courses) > MOST_COURSES:
             self._courses.clear()
         course = self._courses.setdefault(setup.game.uid, Course())

@@ -7,7 +7,9 @@ the game has changed.
 from __future__ import annotations
 
 import json
+import math
 import time
+from bisect import bisect_left
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import cache
@@ -38,6 +40,7 @@ from holdfast.service.messages import Changes, ChangeView, GameLine, GameView
 from holdfast.service.operations import NAME, Operation, segment
 from holdfast.service.problems import Refused, status_of, words_of
 from holdfast.service.tokens import Token
+from holdfast.service.views import Board
 
 if TYPE_CHECKING:
     from holdfast.service.app import Service
@@ -47,7 +50,17 @@ COLOURS = 28
 LANES = 256
 """Columns of the lanes that show which arm was held."""
 MOST_LISTED = 1000
-WAITS = ("below 0.1 s", "0.1 to 1 s", "1 to 10 s", "10 to 60 s", "1 to 10 min", "10 to 60 min", "1 to 24 h", "more")
+WAITS = {
+    "below 0.1 s": 0.1,
+    "0.1 to 1 s": 1.0,
+    "1 to 10 s": 10.0,
+    "10 to 60 s": 60.0,
+    "1 to 10 min": 600.0,
+    "10 to 60 min": 3600.0,
+    "1 to 24 h": 86400.0,
+    "more": math.inf,
+}
+"""How late losses come: each row of the page up to so many seconds."""
 ASSETS = {
     "page.css": ("holdfast.report", "text/css"),
     "service.css": ("holdfast.service", "text/css"),
@@ -195,26 +208,25 @@ def _row(line: GameLine, now: float, home: str) -> list[str]:
 async def show_game(service: Service, request: Request, client: Token) -> Response:
     """One game."""
     name = segment(request, NAME)
-    view = await service.see(name, views.game_view)
-    board = await service.dashboard(name)
+    board = await service.see(name, service.dashboard)
     line = await service.line(name)
-    home = _home(service, name)
+    view, home = board.view, _home(service, name)
     parts = [
         element("h1", name),
         element("p", _settings(view), class_="quiet"),
-        _standing(view, board, line, f"{service.root}/v1/games/{quote(name, safe='')}/events"),
+        _standing(board, line, f"{service.root}/v1/games/{quote(name, safe='')}/events"),
         element("section", element("h2", "Arm held"), _lanes(board)),
         element(
             "div",
-            _chart("Cost so far", "cost", joined(_about_cost(board), _link_to_comparison(view, home))),
-            _chart("Drawn with probability", "drawn", _about_draws(board["lines"])),
+            _chart("Cost so far", "cost", joined(_about_cost(board.lines), _link_to_comparison(view, home))),
+            _chart("Drawn with probability", "drawn", _about_draws(board.lines)),
             class_="two",
         ),
-        element("section", element("h2", "Arms"), _arms(view, board)),
-        element("section", element("h2", "How late losses come"), _lateness(board["lateness"])),
+        element("section", element("h2", "Arms"), _arms(board)),
+        element("section", element("h2", "How late losses come"), _lateness(board.waits)),
         element("section", element("h2", "Switching cost λ"), _change_cost(view, client, home)),
         element("section", element("h2", "Pause or pin an arm"), _change_arms(view, client, home)),
-        element("section", element("h2", "Last changes"), _last_changes(board["changes"], home)),
+        element("section", element("h2", "Last changes"), _last_changes(board.changes, home)),
     ]
     return page(service.root, name, *parts, crumbs=element("span", name, class_="crumb"), client=client)
 
@@ -233,30 +245,30 @@ def _settings(view: GameView) -> str:
     return ", ".join(filter(None, [*told, f"begun {datetime.fromtimestamp(view.created, UTC):%Y-%m-%d}"]))
 
 
-def _standing(view: GameView, board: dict[str, Any], line: GameLine, events: str) -> Html:
+def _standing(board: Board, line: GameLine, events: str) -> Html:
+    view, totals, lines = board.view, board.totals, board.lines
     held = {"arm held": _shown(view.arm), "certain for": counted(view.hold, "round")}
-    talks = {"conversations open": number(board["conversations"])}
+    talks = {"conversations open": number(totals.conversations)}
     figures = {
-        **(held if view.arm is not None or not board["conversations"] else {}),
-        **(talks if board["conversations"] else {}),
-        "rounds": number(board["rounds"]),
-        "switches": number(board["switches"]),
-        "cost": _cost(board["cost"]),
-        "of it for switches": _cost(board["switching"]),
+        **(held if view.arm is not None or not totals.conversations else {}),
+        **(talks if totals.conversations else {}),
+        "rounds": number(totals.rounds),
+        "switches": number(totals.switches),
+        "cost": _cost(totals.cost),
+        "of it for switches": _cost(totals.switching),
         "cost today (UTC)": _cost(line.today),
-        "losses waited for": number(board["out"]),
-        "losses missing": number(board["missing"]),
+        "losses waited for": number(totals.out),
+        "losses missing": number(totals.missing),
     }
     if view.certificate is not None:
         figures["certificate: over its best path, at most"] = _cost(view.certificate)
-    lines: Lines | None = board["lines"]
     if lines is not None and lines.bound is not None:
         figures["proved, on average: at most"] = _cost(lines.bound[-1] or 0.0)
-    numbers = json.dumps({"names": board["names"], "lines": None if lines is None else _numbers(lines)})
+    numbers = json.dumps({"names": view.names, "lines": None if lines is None else _numbers(lines)})
     warnings = [element("ul", *(element("li", words) for words in line.warnings), class_="warnings")]
     return element(
         "div",
-        element("p", board["why"], class_="why"),
+        element("p", board.why, class_="why"),
         *(warnings if line.warnings else []),
         element(
             "dl",
@@ -267,7 +279,7 @@ def _standing(view: GameView, board: dict[str, Any], line: GameLine, events: str
         id="standing",
         data_live="yes",
         data_events=events,
-        data_revision=board["revision"],
+        data_revision=view.revision,
         data_again=None if lines is None or lines.whole else "yes",
     )
 
@@ -292,9 +304,8 @@ def _near(lines: Lines) -> bool:
     return lines.bound[-1] <= 3.0 * max(lines.cost[-1], *(line[-1] or 0.0 for line in lines.fixed))
 
 
-def _about_cost(board: dict[str, Any]) -> Html:
+def _about_cost(lines: Lines | None) -> Html:
     """What the lines of the chart are."""
-    lines: Lines | None = board["lines"]
     if lines is None:
         return _caption("cost", "No block has begun yet.")
     known = lines.known_from is not None
@@ -330,9 +341,9 @@ def _caption(chart: str, words: str) -> Html:
     return element("p", words, class_="caption", id=f"{chart}-caption", data_live="yes")
 
 
-def _lanes(board: dict[str, Any]) -> Html:
+def _lanes(board: Board) -> Html:
     """A lane for each arm, filled where it was held; paler where other arms were held in between."""
-    lines: Lines | None = board["lines"]
+    lines, view, rounds = board.lines, board.view, board.totals.rounds
     if lines is None:
         return element("p", "No block has begun yet.", class_="empty", id="lanes", data_live="yes")
     together = -(-len(lines.held) // LANES)
@@ -341,7 +352,7 @@ def _lanes(board: dict[str, Any]) -> Html:
     total, starts = lengths.sum(), np.cumsum(lengths) - lengths
     shares = np.round(held / np.maximum(lengths, 1.0)[:, None], 1)
     rows = []
-    for arm, name in enumerate(board["names"]):
+    for arm, name in enumerate(view.names):
         boxes, look = [], f"s{arm % COLOURS}"
         for share, columns in groupby(range(len(held)), key=lambda i, arm=arm: shares[i, arm]):  # type: ignore[misc]
             some = list(columns)
@@ -352,12 +363,12 @@ def _lanes(board: dict[str, Any]) -> Html:
         label = f"{name}: held in {held[:, arm].sum() / max(total, 1.0):.0%} of the rounds shown"
         band = element("svg", *boxes, viewBox=f"0 0 {max(total, 1):g} 1", preserveAspectRatio="none", role="img",
                        aria_label=label)  # fmt: skip
-        now = " held" if name == board["arm"] else ""
+        now = " held" if name == view.arm else ""
         rows.append(joined(element("span", str(name), class_=f"name{now}"), band))
     span = element(
         "div",
-        element("span", f"round {number(max(board['rounds'] - total, 0) + 1)}"),
-        element("span", f"round {number(board['rounds'])}"),
+        element("span", f"round {number(max(rounds - total, 0) + 1)}"),
+        element("span", f"round {number(rounds)}"),
         class_="span",
     )
     return element("div", *rows, span, class_="lanes", id="lanes", data_live="yes")
@@ -368,25 +379,26 @@ def _chart(title: str, name: str, caption: Html) -> Html:
     return element("section", element("h2", title), caption, plot)
 
 
-def _arms(view: GameView, board: dict[str, Any]) -> Html:
-    drawn = dict(zip(view.arms, view.probabilities or [], strict=False))
+def _arms(board: Board) -> Html:
+    drawn = dict(zip(board.view.arms, board.view.probabilities or [], strict=False))
     rows = []
-    for i, arm in enumerate(board["arms"]):
-        chance = drawn.get(arm["arm"])
+    for i, (arm, interval) in enumerate(zip(board.totals.arms, board.intervals, strict=True)):
+        mean = arm.mean if arm.told else None  # what stands for missing losses says nothing by itself
+        chance = drawn.get(arm.arm)
         meter = Html("–")
         if chance is not None:
             bar = element("rect", x=0, y=0, width=f"{chance:.4f}", height=1, class_=f"s{i % COLOURS}")
             svg = element("svg", bar, class_="meter", viewBox="0 0 1 1", preserveAspectRatio="none", aria_hidden="true")
             meter = joined(svg, f"{chance:.3f}")
-        name = joined(_patch(i), str(arm["arm"]), element("span", " retired", class_="quiet") if arm["retired"] else "")
+        name = joined(_patch(i), str(arm.arm), element("span", " retired", class_="quiet") if arm.retired else "")
         rows.append(
             [
                 name,
                 meter,
-                number(arm["rounds"]),
-                number(arm["told"]),
-                with_interval(arm["mean"], arm["interval"]),
-                _moment(arm["last"], board["now"]),
+                number(arm.rounds),
+                number(arm.told),
+                with_interval(mean, interval),
+                _moment(arm.last_used, board.now),
             ]
         )
     heads = ["arm", "drawn with", "rounds", "losses", "mean loss (95 %)", "last begun"]
@@ -394,17 +406,21 @@ def _arms(view: GameView, board: dict[str, Any]) -> Html:
     return joined(_listing(heads, rows, "arms"), note)
 
 
-def _lateness(late: dict[str, Any]) -> Html:
-    if not late["losses"]:
+def _lateness(waits: list[float]) -> Html:
+    if not waits:
         return element("p", "No loss is kept one by one yet.", class_="empty", id="lateness", data_live="yes")
-    words = f"Of the last {counted(late['losses'], 'loss', 'losses')}, half came within {_seconds(late['median'])}, "
-    words += f"nine of ten within {_seconds(late['p90'])}, the latest after {_seconds(late['most'])}."
+    n = len(waits)
+    half, most = waits[n // 2], waits[int(0.9 * (n - 1))]
+    words = f"Of the last {counted(n, 'loss', 'losses')}, half came within {_seconds(half)}, "
+    words += f"nine of ten within {_seconds(most)}, the latest after {_seconds(waits[-1])}."
     rows: list[Html] = []
-    for label, count in zip(WAITS, late["bins"], strict=True):
+    before = 0
+    for label, edge in WAITS.items():
+        until = bisect_left(waits, edge)
+        count, before = until - before, until
         if not count:
             continue
-        share = count / late["losses"]
-        bar = element("rect", x=0, y=0, width=f"{share:.4f}", height=1)
+        bar = element("rect", x=0, y=0, width=f"{count / n:.4f}", height=1)
         svg = element("svg", bar, viewBox="0 0 1 1", preserveAspectRatio="none", aria_hidden="true")
         rows += [element("span", label), svg, element("span", number(count), class_="number")]
     return element("div", element("p", words), element("div", *rows, class_="bins"), id="lateness", data_live="yes")
