@@ -45,8 +45,8 @@ from holdfast.service.views import Board
 if TYPE_CHECKING:
     from holdfast.service.app import Service
 
-COLOURS = 28
-"""Looks that series take in turn: seven colours, each with four dashes."""
+COLOURS = 7
+"""Those that arms take in turn; the script knows their number too."""
 LANES = 256
 """Columns of the lanes that show which arm was held."""
 MOST_LISTED = 1000
@@ -62,14 +62,9 @@ WAITS = {
 }
 """How late losses come: each row of the page up to so many seconds."""
 ASSETS = {
-    "page.css": ("holdfast.report", "text/css"),
-    "service.css": ("holdfast.service", "text/css"),
-    "uplot.css": ("holdfast.service", "text/css"),
-    "series.css": ("", "text/css"),
-    "theme.js": ("holdfast.service", "text/javascript"),
-    "service.js": ("holdfast.service", "text/javascript"),
-    "uplot.min.js": ("holdfast.service", "text/javascript"),
-    "uplot-LICENSE.txt": ("holdfast.service", "text/plain"),
+    **dict.fromkeys(("page.css", "uplot.css", "series.css", "service.css"), "text/css"),
+    **dict.fromkeys(("theme.js", "uplot.min.js", "service.js"), "text/javascript"),
+    "uplot-LICENSE.txt": "text/plain",
 }
 
 
@@ -79,7 +74,7 @@ ASSETS = {
 def page(
     root: str, title: str, *body: Html, status: int = 200, crumbs: str = "", client: Token | None = None
 ) -> Response:
-    """A page as an answer; `root` is the path under which a proxy has the server."""
+    """A page with its title above, as an answer; `root` is the path under which a proxy has the server."""
     leave = Html("")
     if client is not None and client.id:
         leave = element("form", element("button", "Sign out", class_="plain"), method="post", action=f"{root}/logout")
@@ -96,15 +91,12 @@ def page(
 
 @cache
 def _asset(name: str) -> str:
-    package = ASSETS.get(name, ("holdfast.service", ""))[0]
-    if not package:
-        return "\n".join(
-            f".s{i} {{ --on-light: {look.light}; --on-dark: {look.dark}; }}"
-            for i, look in enumerate(looks([f"arm {i}" for i in range(COLOURS)]).values())
-        )
-    folder = files(package)
-    place = folder / "assets" / name if package == "holdfast.service" else folder / name
-    return place.read_text(encoding="utf-8")
+    if name == "series.css":
+        colours = looks([f"arm {i}" for i in range(COLOURS)]).values()
+        rules = (f".s{i} {{ --on-light: {look.light}; --on-dark: {look.dark}; }}" for i, look in enumerate(colours))
+        return "\n".join(rules)
+    folder = files("holdfast.report") if name == "page.css" else files("holdfast.service") / "assets"
+    return (folder / name).read_text(encoding="utf-8")
 
 
 def _home(service: Service, name: str) -> str:
@@ -112,14 +104,12 @@ def _home(service: Service, name: str) -> str:
     return f"{service.root}/games/{quote(name, safe='')}"
 
 
-def ago(seconds: float | None) -> str:
+def ago(seconds: float) -> str:
     """How long ago, in words.
 
-    >>> ago(30.0), ago(7300.0), ago(None)
-    ('30 s ago', '2 h ago', '–')
+    >>> ago(30.0), ago(7300.0)
+    ('30 s ago', '2 h ago')
     """
-    if seconds is None:
-        return "–"
     for length, unit in ((86400, "d"), (3600, "h"), (60, "min")):
         if seconds >= 2 * length:
             return f"{int(seconds // length)} {unit} ago"
@@ -175,13 +165,13 @@ async def show_list(service: Service, request: Request, client: Token) -> Respon
     now = time.time()
     if not lines:
         words = "No game has begun yet. A PUT to /v1/games/NAME begins one; docs/service.md shows how."
-        return page(service.root, "Games", element("h1", "Games"), element("p", words, class_="empty"), client=client)
+        return page(service.root, "Games", element("p", words, class_="empty"), client=client)
     heads = ["game", "arm held", "since", "rounds", "switches", "cost", "today", "waiting", "missing", "last loss"]
     listing = _listing(heads, [_row(line, now, _home(service, line.name)) for line in lines], "games", numeric=2)
     left = len(names) - len(lines)
     more = element("p", f"and {number(left)} more", class_="quiet") if left else Html("")
     shown = element("div", listing, more, data_every="5")
-    return page(service.root, "Games", element("h1", "Games"), shown, client=client)
+    return page(service.root, "Games", shown, client=client)
 
 
 def _row(line: GameLine, now: float, home: str) -> list[str]:
@@ -212,7 +202,6 @@ async def show_game(service: Service, request: Request, client: Token) -> Respon
     line = await service.line(name)
     view, home = board.view, _home(service, name)
     parts = [
-        element("h1", name),
         element("p", _settings(view), class_="quiet"),
         _standing(board, line, f"{service.root}/v1/games/{quote(name, safe='')}/events"),
         element("section", element("h2", "Arm held"), _lanes(board)),
@@ -536,7 +525,7 @@ async def change(service: Service, request: Request, client: Token) -> Response:
     )
     words = element("p", f"Reason: {reason}.")
     crumbs = element("a", name, href=home, class_="crumb")
-    return page(service.root, title, element("h1", title), words, meaning, form_shown, crumbs=crumbs, client=client)
+    return page(service.root, title, words, meaning, form_shown, crumbs=crumbs, client=client)
 
 
 async def show_comparison(service: Service, request: Request, client: Token) -> Response:
@@ -551,7 +540,6 @@ async def show_comparison(service: Service, request: Request, client: Token) -> 
         ["not all told yet", number(found.open)],
     ]
     parts = [
-        element("h1", title),
         element("p", f"The policy: {found.words}.", class_="why"),
         _listing(["", "blocks or conversations"], rows, "units"),
         element("p", "The interval has a level of 95 %, however often one looks.", class_="quiet"),
@@ -599,7 +587,7 @@ async def show_changes(service: Service, request: Request, client: Token) -> Res
     more = Html("") if found.next is None else element("p", element("a", "Later ones", href=later))
     back = element("p", element("a", "Back to the game", href=home))
     crumbs = element("a", name, href=home, class_="crumb")
-    return page(service.root, title, element("h1", title), table, more, back, crumbs=crumbs, client=client)
+    return page(service.root, title, table, more, back, crumbs=crumbs, client=client)
 
 
 def _cost_wanted(form: dict[str, str]) -> dict[str, Any]:
@@ -652,7 +640,7 @@ def _login(root: str, wrong: bool = False) -> Response:
         class_="change",
     )
     words = element("p", "That is no valid token.", class_="warning", role="alert") if wrong else Html("")
-    return page(root, "Sign in", element("h1", "Sign in"), words, form, status=401 if wrong else 200)
+    return page(root, "Sign in", words, form, status=401 if wrong else 200)
 
 
 async def login(service: Service, request: Request, client: Token) -> Response:
@@ -680,7 +668,7 @@ def error_page(root: str, error: HoldfastError) -> Response:
         return RedirectResponse(f"{root}/login", 303)
     title = HTTPStatus(status).phrase
     back = element("p", element("a", "All games", href=f"{root}/"))
-    return page(root, title, element("h1", title), element("p", words_of(error)), back, status=status)
+    return page(root, title, element("p", words_of(error)), back, status=status)
 
 
 async def asset(service: Service, request: Request, client: Token) -> Response:
@@ -689,7 +677,7 @@ async def asset(service: Service, request: Request, client: Token) -> Response:
     if name not in ASSETS:
         raise Refused(404, "there is nothing at this path")
     headers = {"cache-control": "public, max-age=3600"}
-    return Response(_asset(name), media_type=ASSETS[name][1], headers=headers)
+    return Response(_asset(name), media_type=ASSETS[name], headers=headers)
 
 
 OPERATIONS = [

@@ -13,7 +13,7 @@
 
   function colour(arm) {
     const probe = document.createElement("span");
-    probe.className = `s${arm % 28}`;
+    probe.className = `s${arm % 7}`;
     probe.hidden = true;
     document.body.append(probe);
     const found = getComputedStyle(probe).getPropertyValue(isDark() ? "--on-dark" : "--on-light").trim();
