@@ -95,7 +95,8 @@ def _asset(name: str) -> str:
         colours = looks([f"arm {i}" for i in range(COLOURS)]).values()
         rules = (f".s{i} {{ --on-light: {look.light}; --on-dark: {look.dark}; }}" for i, look in enumerate(colours))
         return "\n".join(rules)
-    folder = files("holdfast.report") if name == "page.css" else files("holdfast.service") / "assets"
+    shared = name in ("page.css", "theme.js")
+    folder = files("holdfast.report") if shared else files("holdfast.service") / "assets"
     return (folder / name).read_text(encoding="utf-8")
 
 
