@@ -59,9 +59,7 @@ from holdfast.service.messages import (
     Verdicts,
 )
 from holdfast.service.operations import (
-    ID,
     JSON,
-    NAME,
     OPERATIONS as OPERATIONS,
     answer,
     body_of,
@@ -69,7 +67,6 @@ from holdfast.service.operations import (
     number_in,
     operation,
     page_of,
-    segment,
 )
 from holdfast.service.problems import Refused, problem_of, status_of
 from holdfast.service.tokens import Token
@@ -140,12 +137,12 @@ async def list_games(service: Service, request: Request, client: Token) -> Respo
 @operation("PUT", "/v1/games/{name}", "decide", body=NewGame, gives=GameView, statuses=(200, 201))
 async def put_game(service: Service, request: Request, client: Token) -> Response:
     """Begin a game, which needs the role `admin`; the same settings again change nothing."""
-    name, body = segment(request, NAME), await body_of(service, request, NewGame)
+    name, body = request.path_params["name"], await body_of(service, request, NewGame)
     policy = policy_from(body, service.games.allow)
     options = _settings(body)
 
     def begin() -> bool:
-        checked_name(NAME, name)
+        checked_name("name", name)
         new = service.games.store.find(name) is None
         if new and client.role != "admin":
             raise Refused(403, "to begin a game needs the role 'admin'")
@@ -161,13 +158,13 @@ async def put_game(service: Service, request: Request, client: Token) -> Respons
 @operation("GET", "/v1/games/{name}", "read", gives=GameView)
 async def get_game(service: Service, request: Request, client: Token) -> Response:
     """One game."""
-    return answer(await service.see(segment(request, NAME), views.game_view))
+    return answer(await service.see(request.path_params["name"], views.game_view))
 
 
 @operation("PATCH", "/v1/games/{name}", "admin", body=Changes, gives=GameView)
 async def patch_game(service: Service, request: Request, client: Token) -> Response:
     """Go on with other settings, from the next block on."""
-    name, body = segment(request, NAME), await body_of(service, request, Changes)
+    name, body = request.path_params["name"], await body_of(service, request, Changes)
     await change_game(service, client, name, body)
     return answer(await service.see(name, views.game_view))
 
@@ -217,7 +214,7 @@ async def change_game(service: Service, client: Token, name: str, body: Changes)
 @operation("DELETE", "/v1/games/{name}", "admin", statuses=(204,), query=(("confirm", "string", True),))
 async def delete_game(service: Service, request: Request, client: Token) -> Response:
     """Delete a game and all its rows; `confirm` repeats its name."""
-    name, confirmed = segment(request, NAME), request.query_params.get("confirm")
+    name, confirmed = request.path_params["name"], request.query_params.get("confirm")
     game = await service.games.game(name)
     if confirmed != name:
         raise InvalidParameter("confirm", "must repeat the name of the game, which is deleted for ever", confirmed)
@@ -253,7 +250,7 @@ def _shown(decisions: list[Decision]) -> list[DecisionView]:
 @operation("POST", "/v1/games/{name}/decisions", "decide", body=Asked, gives=Decided, headers=("Idempotency-Key",))
 async def post_decisions(service: Service, request: Request, client: Token) -> Response:
     """Ask for the next decision, or the next n."""
-    name = segment(request, NAME)
+    name = request.path_params["name"]
     body = await body_of(service, request, Asked, may_be_empty=True)
     key = idempotency_key(request) or body.request
 
@@ -290,7 +287,7 @@ async def open_decisions(service: Service, request: Request, client: Token) -> R
         shown, following = page_of(found, limit, lambda one: one.id)
         return DecisionList(_shown(list(shown)), following)
 
-    return answer(await service.games.look(segment(request, NAME), read))
+    return answer(await service.games.look(request.path_params["name"], read))
 
 
 async def _tell(service: Service, name: str, pairs: list[tuple[Any, Any]]) -> list[Any]:
@@ -308,7 +305,7 @@ async def _tell(service: Service, name: str, pairs: list[tuple[Any, Any]]) -> li
 @operation("PUT", "/v1/games/{name}/decisions/{id}/loss", "decide", body=LossIn, gives=ReceiptView)
 async def put_loss(service: Service, request: Request, client: Token) -> Response:
     """Report what a decision lost; the same again changes nothing."""
-    name, id = segment(request, NAME), segment(request, ID)
+    name, id = request.path_params["name"], request.path_params["id"]
     body = await body_of(service, request, LossIn)
     (verdict,) = await _tell(service, name, [(id, _outcome(body))])
     if isinstance(verdict, HoldfastError):
@@ -319,8 +316,8 @@ async def put_loss(service: Service, request: Request, client: Token) -> Respons
 @operation("POST", "/v1/games/{name}/losses", "decide", body=Losses, gives=Verdicts)
 async def post_losses(service: Service, request: Request, client: Token) -> Response:
     """Report several losses, each judged by itself."""
-    name, body = segment(request, NAME), await body_of(service, request, Losses)
-    verdicts = await _tell(service, name, [(one.pop(ID, None), _outcome(one)) for one in body.losses])
+    name, body = request.path_params["name"], await body_of(service, request, Losses)
+    verdicts = await _tell(service, name, [(one.pop("id", None), _outcome(one)) for one in body.losses])
     return answer(Verdicts([_verdict(one) for one in verdicts]))
 
 
@@ -347,7 +344,7 @@ def _by_arm(router: Router, given: Any, inner: str | None = None) -> Any:
 @operation("POST", "/v1/games/{name}/observations", "decide", body=Observed, gives=Status, headers=("Idempotency-Key",))
 async def observe(service: Service, request: Request, client: Token) -> Response:
     """What all arms lost in a round without a decision."""
-    name, body = segment(request, NAME), await body_of(service, request, Observed)
+    name, body = request.path_params["name"], await body_of(service, request, Observed)
     at = written_time("at", body.at) if isinstance(body.at, str) else body.at
 
     async def work(game: Game) -> None:
@@ -365,14 +362,14 @@ async def observe(service: Service, request: Request, client: Token) -> Response
 @operation("POST", "/v1/games/{name}/keys/{key}/end", "decide", gives=Ended)
 async def end_key(service: Service, request: Request, client: Token) -> Response:
     """End a conversation."""
-    name, key = segment(request, NAME), segment(request, "key")
+    name, key = request.path_params["name"], request.path_params["key"]
     return answer(Ended(await service.games.use(name, lambda router: router.end(key))))
 
 
 @operation("POST", "/v1/games/{name}/settle", "decide", gives=Settled)
 async def settle(service: Service, request: Request, client: Token) -> Response:
     """Settle what is due."""
-    return answer(Settled(await service.games.use(segment(request, NAME), Router.settle)))
+    return answer(Settled(await service.games.use(request.path_params["name"], Router.settle)))
 
 
 # ---- looking
@@ -381,7 +378,7 @@ async def settle(service: Service, request: Request, client: Token) -> Response:
 @operation("GET", "/v1/games/{name}/hold", "read", gives=Hold)
 async def get_hold(service: Service, request: Request, client: Token) -> Response:
     """The arm held, and for how many rounds."""
-    return answer(await service.see(segment(request, NAME), views.hold))
+    return answer(await service.see(request.path_params["name"], views.hold))
 
 
 @operation(
@@ -399,19 +396,19 @@ async def get_blocks(service: Service, request: Request, client: Token) -> Respo
         shown, following = page_of(transaction.blocks("after", cursor, limit + 1), limit, lambda one: one.number)
         return BlockList([views.block_view(block, setup) for block in shown], following)
 
-    return answer(await service.games.look(segment(request, NAME), read))
+    return answer(await service.games.look(request.path_params["name"], read))
 
 
 @operation("GET", "/v1/games/{name}/summary", "read", gives=Totals)
 async def get_summary(service: Service, request: Request, client: Token) -> Response:
     """Running totals."""
-    return answer(await service.games.look(segment(request, NAME), totals_of))
+    return answer(await service.games.look(request.path_params["name"], totals_of))
 
 
 @operation("GET", "/v1/games/{name}/compare", "read", gives=Comparison, query=(("confidence", "number", False),))
 async def compare(service: Service, request: Request, client: Token) -> Response:
     """What the policy saves next to the rule held back."""
-    text, name = request.query_params.get("confidence", "0.95"), segment(request, NAME)
+    text, name = request.query_params.get("confidence", "0.95"), request.path_params["name"]
     try:
         confidence: Any = float(text)
     except ValueError:
@@ -446,7 +443,7 @@ async def changes_on_page(service: Service, request: Request) -> ChangeList:
         shown, following = page_of(changes_of(transaction, cursor, limit + 1), limit, lambda one: one[0])
         return ChangeList([ChangeView(**change) for _, change in shown], following)
 
-    return await service.games.look(segment(request, NAME), read)
+    return await service.games.look(request.path_params["name"], read)
 
 
 MEDIA = {"csv": "text/csv", "jsonl": "application/jsonl", "parquet": "application/vnd.apache.parquet"}
@@ -463,7 +460,7 @@ async def export(service: Service, request: Request, client: Token) -> Response:
     """The log, one row per round; or the record of all arms' losses, where they were reported."""
     kind = one_of("format", request.query_params.get("format", "csv"), MEDIA)
     what = one_of("what", request.query_params.get("what", "log"), ("log", "record"))
-    game = await service.games.game(segment(request, NAME))
+    game = await service.games.game(request.path_params["name"])
     await service.games.thread(game.router.executor.read, lambda transaction, setup: None)
     headers = {"content-disposition": f'attachment; filename="{what}.{kind}"'}
     return StreamingResponse(_exported(game.router.history, what, kind), media_type=MEDIA[kind], headers=headers)
@@ -489,7 +486,7 @@ def _exported(history: History, what: str, kind: str) -> Iterator[bytes]:
 @operation("GET", "/v1/games/{name}/events", "read", gives="text/event-stream")
 async def events(service: Service, request: Request, client: Token) -> Response:
     """Where a game stands, whenever that changes."""
-    name = segment(request, NAME)
+    name = request.path_params["name"]
     first = await service.standing(name)
 
     async def send() -> AsyncIterator[bytes]:
@@ -521,7 +518,7 @@ async def replay(service: Service, request: Request, client: Token) -> Response:
         cost = float(text or "")
     except ValueError:
         raise InvalidParameter("switching_cost", "must be a number of at least 0", text) from None
-    return answer(await replayed(service, segment(request, NAME), cost))
+    return answer(await replayed(service, request.path_params["name"], cost))
 
 
 async def replayed(service: Service, name: str, switching_cost: float) -> dict[str, Any]:

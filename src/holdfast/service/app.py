@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
+from urllib.parse import unquote
 
 import msgspec
 from starlette.applications import Starlette
@@ -33,7 +34,7 @@ from holdfast.service.course import Course
 from holdfast.service.games import Games, only_seen
 from holdfast.service.messages import GameLine
 from holdfast.service.metrics import Metrics
-from holdfast.service.operations import Operation, segment
+from holdfast.service.operations import Operation
 from holdfast.service.problems import Refused, response_to, status_of, words_of
 from holdfast.service.tokens import Token, TokenFile
 
@@ -204,15 +205,14 @@ class Door:
 
     def __init__(self, service: Service, operation: Operation) -> None:
         self._service, self._operation = service, operation
-        self._named = "{name}" in operation.path
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         request, begun = Request(scope, receive), time.perf_counter()
         service, operation, client = self._service, self._operation, None
         try:
-            game = segment(request, "name") if self._named else None
-            client = service.access.admit(request, operation.role, game)
+            scope["path_params"] = {part: _decoded(text) for part, text in request.path_params.items()}
+            client = service.access.admit(request, operation.role, request.path_params.get("name"))
             response = await operation.handler(service, request, client)
         except HoldfastError as error:
             if status_of(error) >= 500:
@@ -233,6 +233,14 @@ class Door:
         taken = time.perf_counter() - begun
         service.metrics.request(operation.method, operation.path, response.status_code, taken)
         await response(scope, receive, send)
+
+
+def _decoded(text: str) -> str:
+    """A part of the path; routes see it encoded, so that names may have slashes."""
+    try:
+        return unquote(text, errors="strict")
+    except UnicodeDecodeError:
+        raise Refused(400, "the path must be UTF-8, percent-encoded") from None
 
 
 class RawPaths:

@@ -37,7 +37,7 @@ from holdfast.service.access import COOKIE
 from holdfast.service.api import change_game, changes_on_page, compared, replayed
 from holdfast.service.course import Lines
 from holdfast.service.messages import Changes, ChangeView, GameLine, GameView
-from holdfast.service.operations import NAME, Operation, segment
+from holdfast.service.operations import Operation
 from holdfast.service.problems import Refused, status_of, words_of
 from holdfast.service.tokens import Token
 from holdfast.service.views import Board
@@ -198,7 +198,7 @@ def _row(line: GameLine, now: float, home: str) -> list[str]:
 
 async def show_game(service: Service, request: Request, client: Token) -> Response:
     """One game."""
-    name = segment(request, NAME)
+    name = request.path_params["name"]
     board = await service.see(name, service.dashboard)
     line = await service.line(name)
     view, home = board.view, _home(service, name)
@@ -493,7 +493,7 @@ async def _form(service: Service, request: Request) -> dict[str, str]:
 
 async def change(service: Service, request: Request, client: Token) -> Response:
     """Show what a change means; make it when it is confirmed."""
-    name, form = segment(request, NAME), await _form(service, request)
+    name, form = request.path_params["name"], await _form(service, request)
     home = _home(service, name)
     reason = form.get("reason", "").strip()
     if not reason:
@@ -531,7 +531,7 @@ async def change(service: Service, request: Request, client: Token) -> Response:
 
 async def show_comparison(service: Service, request: Request, client: Token) -> Response:
     """The policy next to the rule held back."""
-    name = segment(request, NAME)
+    name = request.path_params["name"]
     home = _home(service, name)
     found = await compared(service, name, 0.95)
     title = f"The policy of {name} next to your rule"
@@ -579,7 +579,7 @@ def _value(name: str, value: Any) -> str:
 
 async def show_changes(service: Service, request: Request, client: Token) -> Response:
     """All changes, in order, in pages."""
-    name = segment(request, NAME)
+    name = request.path_params["name"]
     home = _home(service, name)
     found = await changes_on_page(service, request)
     title = f"Changes of {name}"
@@ -674,7 +674,7 @@ def error_page(root: str, error: HoldfastError) -> Response:
 
 async def asset(service: Service, request: Request, client: Token) -> Response:
     """Style, script and licence."""
-    name = segment(request, "file")
+    name = request.path_params["file"]
     if name not in ASSETS:
         raise Refused(404, "there is nothing at this path")
     headers = {"cache-control": "public, max-age=3600"}
