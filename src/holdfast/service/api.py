@@ -77,6 +77,8 @@ if TYPE_CHECKING:
 PAGE = 100
 """Games, and blocks, in one answer unless another number is asked for."""
 MOST_ON_PAGE = 1000
+IN_PAGES = (("cursor", "integer", False), ("limit", "integer", False))
+"""What is asked for of blocks and changes: so many, after a number."""
 DID = {"pause": "paused", "resume": "resumed", "pin": "pinned", "unpin": "unpinned", "change": "changed"}
 """What the audit log says of a change."""
 EVENT_SECONDS, HEARTBEAT = 1.0, 15.0
@@ -243,7 +245,7 @@ def _asking(call: Call, key: str | None) -> Call:
     return Call(rule)
 
 
-def _shown(decisions: list[Decision]) -> list[DecisionView]:
+def _shown(decisions: Sequence[Decision]) -> list[DecisionView]:
     return [DecisionView(*one) for one in decisions]
 
 
@@ -285,7 +287,7 @@ async def open_decisions(service: Service, request: Request, client: Token) -> R
         after = FIRST if cursor is None else setup.ids.parse(cursor)
         found = open_decisions_of(transaction, setup, after, limit + 1)
         shown, following = page_of(found, limit, lambda one: one.id)
-        return DecisionList(_shown(list(shown)), following)
+        return DecisionList(_shown(shown), following)
 
     return answer(await service.games.look(request.path_params["name"], read))
 
@@ -381,13 +383,7 @@ async def get_hold(service: Service, request: Request, client: Token) -> Respons
     return answer(await service.see(request.path_params["name"], views.hold))
 
 
-@operation(
-    "GET",
-    "/v1/games/{name}/blocks",
-    "read",
-    gives=BlockList,
-    query=(("cursor", "integer", False), ("limit", "integer", False)),
-)
+@operation("GET", "/v1/games/{name}/blocks", "read", gives=BlockList, query=IN_PAGES)
 async def get_blocks(service: Service, request: Request, client: Token) -> Response:
     """Blocks in order, after a cursor."""
     cursor, limit = number_in(request, "cursor", 0, 2**53), number_in(request, "limit", PAGE, MOST_ON_PAGE)
@@ -423,13 +419,7 @@ async def compared(service: Service, name: str, confidence: Any) -> Comparison:
     return Comparison(**saving.to_json())
 
 
-@operation(
-    "GET",
-    "/v1/games/{name}/changes",
-    "read",
-    gives=ChangeList,
-    query=(("cursor", "integer", False), ("limit", "integer", False)),
-)
+@operation("GET", "/v1/games/{name}/changes", "read", gives=ChangeList, query=IN_PAGES)
 async def get_changes(service: Service, request: Request, client: Token) -> Response:
     """Settings that were changed, in order, after a cursor."""
     return answer(await changes_on_page(service, request))

@@ -152,8 +152,9 @@ def _cost(value: float | None) -> str:
     return "–" if value is None else five_digits(value) if value else "0"
 
 
-def _patch(arm: int) -> Html:
-    return element("span", class_=f"patch s{arm % COLOURS}", aria_hidden="true")
+def _bar(share: float, colour: str | None = None, class_: str | None = None) -> Html:
+    box = element("rect", x=0, y=0, width=f"{share:.4f}", height=1, class_=colour)
+    return element("svg", box, class_=class_, viewBox="0 0 1 1", preserveAspectRatio="none", aria_hidden="true")
 
 
 # ---- the list
@@ -377,10 +378,9 @@ def _arms(board: Board) -> Html:
         chance = drawn.get(arm.arm)
         meter = Html("–")
         if chance is not None:
-            bar = element("rect", x=0, y=0, width=f"{chance:.4f}", height=1, class_=f"s{i % COLOURS}")
-            svg = element("svg", bar, class_="meter", viewBox="0 0 1 1", preserveAspectRatio="none", aria_hidden="true")
-            meter = joined(svg, f"{chance:.3f}")
-        name = joined(_patch(i), str(arm.arm), element("span", " retired", class_="quiet") if arm.retired else "")
+            meter = joined(_bar(chance, f"s{i % COLOURS}", class_="meter"), f"{chance:.3f}")
+        patch = element("span", class_=f"patch s{i % COLOURS}", aria_hidden="true")
+        name = joined(patch, str(arm.arm), element("span", " retired", class_="quiet") if arm.retired else "")
         rows.append(
             [
                 name,
@@ -410,9 +410,7 @@ def _lateness(waits: list[float]) -> Html:
         count, before = until - before, until
         if not count:
             continue
-        bar = element("rect", x=0, y=0, width=f"{count / n:.4f}", height=1)
-        svg = element("svg", bar, viewBox="0 0 1 1", preserveAspectRatio="none", aria_hidden="true")
-        rows += [element("span", label), svg, element("span", number(count), class_="number")]
+        rows += [element("span", label), _bar(count / n), element("span", number(count), class_="number")]
     return element("div", element("p", words), element("div", *rows, class_="bins"), id="lateness", data_live="yes")
 
 
