@@ -16,7 +16,7 @@ import holdfast as hf
 from holdfast.files import write_whole
 from holdfast.replays.advice import listed_words
 from holdfast.replays.pictures import cost_by_lambda, running_cost, tradeoff, which_arm
-from holdfast.report import rendered
+from holdfast.report.drawing import rendered
 
 PAGE = Path(__file__).parents[1] / "docs" / "replay.md"
 

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from holdfast.report import LineChart, result_chart
+from holdfast.report.charts import LineChart, result_chart
 
 Growth = Callable[[np.ndarray], np.ndarray]
 HORIZON = 100_000

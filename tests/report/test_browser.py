@@ -4,21 +4,9 @@ import numpy as np
 import pytest
 from chromium import pdf_pages
 
-from holdfast.report import (
-    Column,
-    HeatMap,
-    Line,
-    Panel,
-    Ribbon,
-    Section,
-    heat_map,
-    line_chart,
-    one_panel,
-    ribbon,
-    table,
-    write_page,
-)
-from holdfast.report.html_parts import folded, heading, paragraph
+from holdfast.report.charts import HeatMap, Line, Panel, Ribbon, one_panel
+from holdfast.report.html_parts import Column, folded, heading, heat_map, line_chart, paragraph, ribbon, table
+from holdfast.report.page import Section, write_page
 
 pytestmark = pytest.mark.slow
 

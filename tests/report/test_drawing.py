@@ -9,8 +9,9 @@ import polars as pl
 import pytest
 
 from holdfast.number_format import counted, decimals, number, three_digits
-from holdfast.report import Line, Panel, draw_panel, looks, one_panel, rendered, result_chart, write_images
-from holdfast.report.charts import in_order
+from holdfast.report.charts import Line, Panel, in_order, one_panel, result_chart
+from holdfast.report.drawing import draw_panel, rendered, write_images
+from holdfast.report.palette import looks
 
 pytestmark = pytest.mark.slow
 
@@ -152,11 +153,11 @@ def test_without_matplotlib_it_says_what_to_install():
         "        if name.split('.')[0] == 'matplotlib':\n"
         "            raise ModuleNotFoundError(name, name=name)\n"
         "sys.meta_path.insert(0, Hidden())\n"
-        "import holdfast.report as report\n"
-        "chart = report.one_panel(report.Panel('y', (report.Line('a', [1, 2], [1.0, 2.0]),)))\n"
-        "assert report.heat_map(report.HeatMap(['a'], ['b'], __import__('numpy').ones((1, 1)), [['1']]))\n"
+        "from holdfast.report import charts, drawing, html_parts\n"
+        "chart = charts.one_panel(charts.Panel('y', (charts.Line('a', [1, 2], [1.0, 2.0]),)))\n"
+        "assert html_parts.heat_map(charts.HeatMap(['a'], ['b'], __import__('numpy').ones((1, 1)), [['1']]))\n"
         "try:\n"
-        "    report.rendered(chart)\n"
+        "    drawing.rendered(chart)\n"
         "except __import__('holdfast').MissingExtra as error:\n"
         "    print(error)\n"
     )

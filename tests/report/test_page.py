@@ -8,24 +8,27 @@ import numpy as np
 import pytest
 
 from holdfast.errors import HoldfastError
-from holdfast.report import (
+from holdfast.report.charts import HeatMap, Line, Panel, Ribbon, one_panel, result_chart
+from holdfast.report.html_parts import (
+    Bar,
     Column,
-    HeatMap,
-    Line,
-    Panel,
-    Ribbon,
-    Section,
+    bars,
+    choice,
+    chosen,
+    code,
+    folded,
+    heading,
     heat_map,
     line_chart,
-    one_panel,
-    page,
-    result_chart,
+    listed,
+    mark,
+    pairs,
+    paragraph,
     ribbon,
     table,
-    write_page,
 )
-from holdfast.report.html_parts import Bar, bars, choice, chosen, code, folded, heading, listed, mark, pairs, paragraph
 from holdfast.report.markup import Html, element, plain_powers, raised
+from holdfast.report.page import Section, page, write_page
 
 ODD = "<script>alert(1)</script> & \"quotes\" 'too' $dollar"
 EASY = {"tsallis-switch": (np.sqrt, np.log1p), "exp3": (lambda t: 2 * np.sqrt(t), np.sqrt)}

@@ -49,7 +49,7 @@ def few_points(monkeypatch):
 
 
 def lines_of(router, known=None):
-    return router.executor.read(partial(dashboard, known or Course(), now=0.0))["lines"]
+    return router.executor.read(partial(dashboard, known or Course(), now=0.0)).lines
 
 
 def loss_of(t, arm):

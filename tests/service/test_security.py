@@ -11,7 +11,7 @@ from service import GAME, Events, InProcess, InThread, Web, ask, problem
 import holdfast as hf
 from holdfast.errors import HoldfastError
 from holdfast.service.app import Limits
-from holdfast.service.server import Options, serve
+from holdfast.service.server import serve
 from holdfast.service.tokens import TokenFile
 
 
@@ -103,12 +103,12 @@ def test_the_file_has_no_secret_and_is_ours_alone(tokens, written):
 def test_nobody_listens_beyond_this_machine_without_tokens(tmp_path):
     for host in ("0.0.0.0", "::", "192.0.2.1", "example.org"):
         with pytest.raises(hf.InvalidParameter, match="host must be a loopback address"):
-            serve(Options("memory:", host=host))
+            serve("memory:", host=host)
     with pytest.raises(hf.InvalidParameter, match="tokens must be a file with a token"):
-        serve(Options("memory:", host="0.0.0.0", tokens=str(tmp_path / "none.json")))
+        serve("memory:", host="0.0.0.0", tokens=TokenFile(tmp_path / "none.json"))
     (tmp_path / "other.json").write_text('{"a": 1}')
     with pytest.raises(HoldfastError, match="must be a file that `holdfast token make` wrote"):
-        serve(Options("memory:", tokens=str(tmp_path / "other.json")))
+        serve("memory:", tokens=TokenFile(tmp_path / "other.json"))
 
 
 def test_other_sites_cannot_make_a_browser_change_anything(web, game):

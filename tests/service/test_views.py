@@ -8,7 +8,7 @@ import pytest
 import holdfast as hf
 from holdfast.service.course import Course
 from holdfast.service.messages import ChangeView
-from holdfast.service.pages import _changed
+from holdfast.service.pages import _arms, _changed
 from holdfast.service.views import DAY, dashboard, game_line
 
 NOON = 20_000 * DAY + DAY / 2
@@ -60,13 +60,17 @@ def test_an_interval_stays_within_the_range_and_an_arm_without_losses_has_no_mea
             told[decision.arm] += 1
             router.tell(decision.id, t % 2)
     board = router.executor.read(lambda transaction, setup: dashboard(Course(), transaction, setup, clock()))
-    rows = {row["arm"]: row for row in board["arms"]}
-    assert rows["c"]["rounds"] > 0
-    assert rows["c"]["mean"] is rows["c"]["interval"] is None
+    rows = {arm.arm: (arm, interval) for arm, interval in zip(board.totals.arms, board.intervals, strict=True)}
+    silent, interval = rows["c"]
+    assert silent.rounds > 0
+    assert interval is None
     for arm in "ab":
-        low, high = rows[arm]["interval"]
-        assert 0.0 <= low <= rows[arm]["mean"] <= high <= 1.0
-    assert (0.0, 1.0) in [rows[arm]["interval"] for arm in "ab"]
+        totals, interval = rows[arm]
+        assert interval is not None
+        assert 0.0 <= interval[0] <= totals.mean <= interval[1] <= 1.0
+    assert (0.0, 1.0) in [rows[arm][1] for arm in "ab"]
+    text = _arms(board)
+    assert text.count('data-label="mean loss (95 %)"><span>–</span>') == 1  # that of c, though others stand for it
 
 
 def test_changes_have_the_names_that_users_give(clock):

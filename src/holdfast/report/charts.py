@@ -1,9 +1,9 @@
-"""Charts as plain data: what is drawn, not how. `drawing` draws them on paper, `parts` puts them on a page.
+"""Charts as plain data: what is drawn, not how. `drawing` draws them on paper, `html_parts` puts them on a page.
 
 A `LineChart` is a grid of panels with one legend; a panel has lines with bands, or points. `result_chart` makes one of
 the tables that `simulate` gives. `HeatMap` and `Ribbon` stand alone.
 
->>> from holdfast.report import Line, LineChart, Panel, chart_row, one_panel
+>>> from holdfast.report.charts import Line, Panel, one_panel
 >>> frontier = Line("best plan", [0, 1, 5], [9.0, 7.5, 7.0])
 >>> policies = Line("tsallis-switch", [12], [8.0], joined=False)
 >>> one_panel(Panel("losses", (frontier, policies)), x_label="switches").series
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from typing import Any, Literal
@@ -61,6 +61,11 @@ class Line:
             if values is not None:
                 object.__setattr__(self, name, np.asarray(values))
 
+    @property
+    def dated(self) -> bool:
+        """Whether x is time."""
+        return np.issubdtype(self.x.dtype, np.datetime64)
+
     def thin(self, even: int, log: int) -> Line:
         """At most `even` of its points spread evenly over x and `log` over the logarithm of x, the ends among them."""
         if not self.joined or self.x.size <= even + log:
@@ -103,20 +108,19 @@ class LineChart:
     x_scale: Literal["linear", "log"] = "linear"
 
     @property
+    def lines(self) -> list[Line]:
+        """Those of all panels."""
+        return [line for row in self.rows for panel in row.panels for line in panel.lines]
+
+    @property
     def series(self) -> list[str]:
         """The series in the order of the legend: numbers by value, others as they come."""
-        lines = (line for row in self.rows for panel in row.panels for line in panel.lines)
-        return in_order(list(dict.fromkeys(line.series for line in lines)))
+        return in_order(list(dict.fromkeys(line.series for line in self.lines)))
 
     @property
     def dated(self) -> bool:
         """Whether x is time."""
-        return any(
-            np.issubdtype(line.x.dtype, np.datetime64)
-            for row in self.rows
-            for panel in row.panels
-            for line in panel.lines
-        )
+        return any(line.dated for line in self.lines)
 
     def logarithmic(self, column: int) -> bool:
         """Whether the panels of this column get a logarithmic axis, on screen and on paper: all of them the same.
@@ -155,7 +159,7 @@ class Ribbon:
     """
 
     arms: Sequence[str]
-    held: Mapping[str, Any] = field(default_factory=dict)
+    held: Mapping[str, Any]
     ticks: Sequence[str] = ("1", "")
 
     def stretches(self, name: str, most: int) -> tuple[list[int], list[int], int]:
@@ -191,8 +195,23 @@ def one_panel(
     return LineChart((ChartRow("", (panel,)),), series_label, x_label, x_scale)
 
 
-def chart_row(frame: pl.DataFrame, label: str = "", measures: Sequence[str] = DRAWN, band: Band = "sd") -> ChartRow:
-    """A row of panels, one for each measure, from a result's table. With one replication there is no band."""
+def result_chart(
+    tables: Mapping[str, pl.DataFrame],
+    *,
+    series_label: str = "policy",
+    measures: Sequence[str] = DRAWN,
+    scale: Scale = "auto",
+    band: Band = "sd",
+) -> LineChart:
+    """A chart of one or more result tables: each is a row of panels, by its label, one for each measure.
+
+    With one replication there is no band.
+    """
+    rows = (ChartRow(label, _panels(frame, measures, scale, band)) for label, frame in tables.items())
+    return LineChart(tuple(rows), series_label)
+
+
+def _panels(frame: pl.DataFrame, measures: Sequence[str], scale: Scale, band: Band) -> tuple[Panel, ...]:
     values = [pl.col(measure).cast(pl.Float64) for measure in measures]
     found = {"mean": pl.Expr.mean, "sd": pl.Expr.std}
     if band == "quantiles":
@@ -205,29 +224,12 @@ def chart_row(frame: pl.DataFrame, label: str = "", measures: Sequence[str] = DR
         .agg(pl.len().alias("n"), *columns)
         .sort("round", maintain_order=True)
     )
-    parts = {policy: table.filter(pl.col("policy") == policy) for policy in in_order(_as_they_come(frame["policy"]))}
-    return ChartRow(
-        label,
-        tuple(
-            Panel(MEASURES.get(measure, measure), tuple(_line(p, part, measure, band) for p, part in parts.items()))
-            for measure in measures
-        ),
+    policies = in_order([str(label) for label in frame["policy"].unique(maintain_order=True)])
+    parts = {policy: table.filter(pl.col("policy") == policy) for policy in policies}
+    return tuple(
+        Panel(MEASURES.get(name, name), tuple(_line(p, part, name, band) for p, part in parts.items()), scale)
+        for name in measures
     )
-
-
-def result_chart(
-    tables: Mapping[str, pl.DataFrame],
-    *,
-    series_label: str = "policy",
-    measures: Sequence[str] = DRAWN,
-    band: Band = "sd",
-) -> LineChart:
-    """A chart of one or more result tables: each is a row of panels, by its label."""
-    return LineChart(tuple(chart_row(frame, label, measures, band) for label, frame in tables.items()), series_label)
-
-
-def _as_they_come(labels: pl.Series) -> list[str]:
-    return [str(label) for label in labels.unique(maintain_order=True)]
 
 
 def _line(policy: str, part: pl.DataFrame, measure: str, band: Band) -> Line:

@@ -171,7 +171,6 @@ def styled(size: FigureSize = "screen", *, latex: bool = False) -> Iterator[None
 
 def draw_chart(chart: LineChart, title: str = "", size: FigureSize = "screen") -> Figure:
     """The chart as a matplotlib figure, with its legend below; call it inside `styled`."""
-    need("matplotlib")
     from holdfast.report.figure import ShownFigure
 
     look, sheet = looks(chart.series), size_of(size)
@@ -208,7 +207,6 @@ def draw_chart(chart: LineChart, title: str = "", size: FigureSize = "screen") -
 
 def draw_ribbon(what: Ribbon, title: str = "", size: FigureSize = "screen") -> Figure:
     """The bands as a matplotlib figure, one below the other, with the arms' colours above; call it inside `styled`."""
-    need("matplotlib")
     from matplotlib.patches import Patch
 
     from holdfast.report.figure import ShownFigure
@@ -302,7 +300,7 @@ def _along(axes: Axes, panel: Panel, x_scale: str) -> None:
     """The axis of x."""
     from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
-    if any(np.issubdtype(line.x.dtype, np.datetime64) for line in panel.lines):
+    if any(line.dated for line in panel.lines):
         from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 
         dates = AutoDateLocator(minticks=3, maxticks=6)  # type: ignore[no-untyped-call]  # matplotlib's

@@ -14,7 +14,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import Any
 from urllib.parse import quote
 
@@ -28,7 +28,6 @@ from holdfast.report.palette import Look, looks
 SIGNS = {"good": "✓", "partial": "◐", "bad": "✗"}
 """The mark of each kind of outcome, distinguished by shape as well as by colour."""
 
-CLASSES = {"number": "numeric", "minor": "minor"}
 MOST_ROWS_TOGETHER = 20
 """Rows of a table that is not divided between two sheets of paper."""
 
@@ -47,7 +46,8 @@ class Column:
     @property
     def classes(self) -> str | None:
         """Of its cells."""
-        return " ".join(name for name in ("number", "minor") if getattr(self, CLASSES[name])) or None
+        names = {"number": self.numeric, "minor": self.minor}
+        return " ".join(name for name, has in names.items() if has) or None
 
 
 @dataclass(frozen=True)
@@ -111,32 +111,14 @@ def table(
     Too wide a table scrolls sideways under a hint that it does; a `stacked` one shows its rows as cards on a phone
     instead. `anchors` are the names of rows that links lead to.
     """
-    head = element("thead", element("tr", *(_head(column) for column in columns)))
-    names = [*anchors, *[None] * (len(rows) - len(anchors))]
-    body = element(
-        "tbody",
-        *(
-            element(
-                "tr",
-                *(_cell(column, cell, i) for i, (column, cell) in enumerate(zip(columns, row, strict=True))),
-                id=name,
-            )
-            for row, name in zip(rows, names, strict=True)
-        ),
-    )
+    head = element("tr", *(element("th", column.label, scope="col", class_=column.classes) for column in columns))
+    body = []
+    for (first, *others), name in zip_longest(rows, anchors):
+        cells = (element("td", cell, class_=one.classes) for one, cell in zip(columns[1:], others, strict=True))
+        body.append(element("tr", element("th", first, scope="row"), *cells, id=name))
     together = "together" if len(rows) <= MOST_ROWS_TOGETHER else None
-    shown = element("table", head, body, class_="stacked" if stacked else together)
+    shown = element("table", element("thead", head), element("tbody", *body), class_="stacked" if stacked else together)
     return joined(paragraph(caption, class_="caption") if caption else Html(""), _scrolling(shown))
-
-
-def _head(column: Column) -> Html:
-    return element("th", column.label, scope="col", class_=column.classes)
-
-
-def _cell(column: Column, cell: str, place: int) -> Html:
-    if place == 0:
-        return element("th", cell, scope="row")
-    return element("td", cell, class_=column.classes)
 
 
 def _scrolling(contents: Html) -> Html:
@@ -155,12 +137,17 @@ def choice(words: str, names: Sequence[str]) -> Html:
     """
     if len(names) < 2:
         return Html("")
-    buttons = (
-        element("button", name, type="button", data_chooses=name, aria_pressed="true" if i == 0 else "false")
-        for i, name in enumerate(names)
-    )
-    group = element("span", *buttons, class_="buttons", role="group", aria_label=words)
+    group = _buttons(names, names[0], "data_chooses", aria_label=words)
     return element("div", element("span", words, class_="heading"), group, class_="choice controls")
+
+
+def _buttons(names: Sequence[str], pressed: str, attribute: str, **attributes: str) -> Html:
+    """Buttons of which one is pressed; the script finds them by an attribute, which has their names."""
+    buttons = (
+        element("button", name, type="button", **{attribute: name}, aria_pressed=str(name == pressed).lower())
+        for name in names
+    )
+    return element("span", *buttons, class_="buttons", role="group", **attributes)
 
 
 def chosen(parts: Mapping[str, Sequence[Html]], title: str = "{}") -> Html:
@@ -256,11 +243,7 @@ def _drawn(chart: LineChart) -> str:
 
 
 def _scales(axis: str, words: str, names: Sequence[str], begun: str) -> Html:
-    buttons = (
-        element("button", name, type="button", data_scale=name, aria_pressed="true" if name == begun else "false")
-        for name in names
-    )
-    group = element("span", *buttons, class_="buttons", role="group", aria_label=f"Scale of {words}", data_axis=axis)
+    group = _buttons(names, begun, "data_scale", aria_label=f"Scale of {words}", data_axis=axis)
     return element("span", element("span", words, class_="heading"), group)
 
 
@@ -272,7 +255,7 @@ def _swatch(look: Look) -> Html:
         line,
         element("path", d=look.marker.path, fill="currentColor"),
         class_="swatch",
-        style=f"--on-light:{look.light};--on-dark:{look.dark}",
+        style=_colours(look),
         width=34,
         height=12,
         viewBox="-17 -6 34 12",
@@ -309,7 +292,7 @@ def _data(chart: LineChart, look: Mapping[str, Look]) -> dict[str, object]:
     def place(x: np.ndarray) -> int:
         if x.tobytes() not in shared:
             shared[x.tobytes()] = len(lists)
-            lists.append(np.datetime_as_string(x).tolist() if chart.dated else [_short(value) for value in x.tolist()])
+            lists.append(np.datetime_as_string(x).tolist() if chart.dated else _list(x))
         return shared[x.tobytes()]
 
     def plain(line: Line) -> dict[str, object]:

@@ -56,13 +56,13 @@ def plain_powers(text: str) -> str:
     >>> plain_powers("K^{1/3}(T/λ)^{2/3} and 10^{7.3}")
     'K^(1/3)·(T/λ)^(2/3) and 10^7.3'
     """
-    simple = re.sub(r"\^\{([\w.]+)\}(?=\()", r"^\1·", text)
-    simple = re.sub(r"\^\{([^{}]*)\}(?=\()", r"^(\1)·", simple)
-    simple = re.sub(r"\^\{([\w.]+)\}(?=[\w(])", r"^\1 ", simple)
-    simple = re.sub(r"\^\{([\w.]+)\}", r"^\1", simple)
-    simple = re.sub(r"\^\{([^{}]*)\}(?=\w)", r"^(\1) ", simple)
-    simple = re.sub(r"\^\{([^{}]*)\}", r"^(\1)", simple)
-    return re.sub(r"_\{([^{}]*)\}", r"_(\1)", simple)
+
+    def power(found: re.Match[str]) -> str:
+        inner, following = found.groups()
+        written = inner if re.fullmatch(r"[\w.]+", inner) else f"({inner})"
+        return f"^{written}" + ("·" if following == "(" else " " if following else "")
+
+    return re.sub(r"_\{([^{}]*)\}", r"_(\1)", re.sub(r"\^\{([^{}]*)\}(?=([\w(]?))", power, text))
 
 
 def anchor(text: str) -> str:

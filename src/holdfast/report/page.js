@@ -1,11 +1,8 @@
 "use strict";
 (() => {
-  const root = document.documentElement;
-  const system = matchMedia("(prefers-color-scheme: dark)");
   const touch = matchMedia("(pointer: coarse)").matches;
   const NARROW = "\u202f";
 
-  const isDark = () => (root.dataset.theme ? root.dataset.theme === "dark" : system.matches);
   // Plotly reads a label as a little HTML.
   const plain = (text) => text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
   const digits = (value) => (Math.abs(value) >= 100 || value === 0 ? 0 : Math.abs(value) >= 10 ? 1 : 2);
@@ -42,7 +39,7 @@
     const drawn = [];
     for (const line of shown) {
       const look = chart.series[line.series];
-      const colour = isDark() ? look.dark : look.light;
+      const colour = scheme.isDark() ? look.dark : look.light;
       const all = chart.x.lists[line.x];
       // A log axis has no place for zero and less, and no axis for what is no number.
       const kept = all.map((_, i) => i).filter((i) => line.y[i] !== null && (!log || line.y[i] > 0));
@@ -207,24 +204,7 @@
   });
   addEventListener("afterprint", () => closed.forEach((part) => { part.open = false; }));
 
-  // ---- scheme, contents ----
-
-  const theme = document.getElementById("theme");
-  const KEY = "holdfast-theme";
-  const themed = () => {
-    theme.textContent = isDark() ? "Light scheme" : "Dark scheme";
-    redraws.forEach((redraw) => redraw());
-  };
-  // A browser may refuse a page from disk its storage; the choice then lasts as long as the page.
-  const storage = (use) => { try { return use(localStorage); } catch { return null; } };
-  const stored = storage((store) => store.getItem(KEY));
-  if (stored) root.dataset.theme = stored;
-  theme.addEventListener("click", () => {
-    root.dataset.theme = isDark() ? "light" : "dark";
-    storage((store) => store.setItem(KEY, root.dataset.theme));
-    themed();
-  });
-  system.addEventListener("change", themed);
+  // ---- contents ----
 
   const links = new Map(
     [...document.querySelectorAll(".contents li a")].map((link) => [link.getAttribute("href").slice(1), link]),
@@ -236,5 +216,5 @@
 
   document.querySelectorAll(".chart").forEach(setUp);
   unfold();
-  themed();
+  scheme.follow(() => redraws.forEach((redraw) => redraw()));
 })();

@@ -1,7 +1,7 @@
 """A page that needs nothing but itself: title, lead, sections and how it was made, in one HTML file.
 
-The look and the behaviour are in `page.css` and `page.js`, the frame in `page.html`; what goes into a section comes
-from `holdfast.report.html_parts`. The plotting library goes along only where a chart needs it.
+The look and the behaviour are in `page.css`, `theme.js` and `page.js`, the frame in `page.html`; what goes into a
+section comes from `holdfast.report.html_parts`. The plotting library goes along only where a chart needs it.
 """
 
 from __future__ import annotations
@@ -64,6 +64,7 @@ def page(*, title: str, lead: str = "", opening: Sequence[Html] = (), sections: 
     return Template(_resource("page.html")).substitute(
         title=joined(title),
         css=_resource("page.css"),
+        theme=_resource("theme.js"),
         js=_resource("page.js"),
         plotting=f"<script>{_resource(PLOTTING)}</script>" if plotting else "",
         contents=joined(*(element("li", element("a", s.title, href=f"#{s.anchor}")) for s in sections)),

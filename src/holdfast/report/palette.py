@@ -98,11 +98,9 @@ def looks(labels: Sequence[str]) -> dict[str, Look]:
 
 def sequence_colour(share: float) -> str:
     """The colour at `share`, from 0 to 1, of a sequence that also reads in grey."""
-    stops = np.array([[int(colour[i : i + 2], 16) for i in (1, 3, 5)] for colour in _VIRIDIS])
-    at = min(max(share, 0.0), 1.0) * (len(stops) - 1)
-    low = min(int(at), len(stops) - 2)
-    mixed = stops[low] + (at - low) * (stops[low + 1] - stops[low])
-    return "#" + "".join(f"{round(channel):02x}" for channel in mixed)
+    places = np.linspace(0, 1, len(_VIRIDIS))
+    channels = ([int(colour[i : i + 2], 16) for colour in _VIRIDIS] for i in (1, 3, 5))
+    return "#" + "".join(f"{round(np.interp(share, places, channel)):02x}" for channel in channels)
 
 
 def _sequence(labels: Sequence[str]) -> dict[str, Look]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,16 +14,13 @@ from holdfast.extras import need
 from holdfast.files import write_whole
 from holdfast.number_format import counted, with_error
 from holdfast.regret import MEASURES
-from holdfast.report.charts import BANDS, DRAWN, ChartRow, LineChart, Scale, result_chart
+from holdfast.report.charts import BANDS, DRAWN, LineChart, result_chart
 from holdfast.report.drawing import KINDS, FigureSize, draw_chart, draw_panel, rendered, size_of, styled
 from holdfast.report.html_parts import Column, line_chart, table
 from holdfast.report.page import Section, page
 from holdfast.report.palette import looks
 from holdfast.result_text import rows_of
 from holdfast.results import Result
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 SCALES = ("auto", "linear", "log")
 MOST_ROWS = 40
@@ -49,12 +45,7 @@ def chart_of(result: Result, measures: Sequence[str] | str = DRAWN, scale: str =
             rule = f"must not have more than {MOST_ROWS} combinations in its grid to draw; filter its frame"
             raise InvalidParameter("result", rule, len(groups))
         frames = {_combination(result.grid, values): frame for values, frame in groups.items()}
-    chart = result_chart(frames, measures=named, band=band)  # type: ignore[arg-type]  # checked
-    return replace(chart, rows=tuple(_scaled(row, scale) for row in chart.rows))  # type: ignore[arg-type]  # checked
-
-
-def _scaled(row: ChartRow, scale: Scale) -> ChartRow:
-    return replace(row, panels=tuple(replace(panel, scale=scale) for panel in row.panels))
+    return result_chart(frames, measures=named, scale=scale, band=band)  # type: ignore[arg-type]  # checked
 
 
 def _combination(grid: Sequence[str], values: Sequence[Any]) -> str:
@@ -81,7 +72,8 @@ def plot_result(
             raise InvalidParameter("path", "must be left out where axes are given", str(path))
         return _on_axes(chart, axes, scale)
     if path is None:
-        return _figure(chart, title, size)
+        with styled(size):
+            return draw_chart(chart, title, size)
     file = Path(path)
     suffix = file.suffix.lower()
     if suffix == ".html":
@@ -90,11 +82,6 @@ def plot_result(
         rule = f"must end in .html, {', '.join(f'.{kind}' for kind in KINDS)} or .pgf"
         raise InvalidParameter("path", rule, str(path))
     return write_whole(file, rendered(chart, (suffix[1:],), title=title, size=size)[suffix[1:]])
-
-
-def _figure(chart: LineChart, title: str, size: FigureSize) -> Figure:
-    with styled(size):
-        return draw_chart(chart, title, size)
 
 
 def _on_axes(chart: LineChart, axes: Any, scale: str) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from dataclasses import dataclass
+from dataclasses import replace
 from urllib.parse import urlsplit
 
 from starlette.requests import Request
@@ -19,24 +19,10 @@ LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 MOST_CLIENTS = 10_000
 """Clients whose rates are remembered."""
 
-
-@dataclass(frozen=True)
-class Client:
-    """Who made a request."""
-
-    id: str
-    """A token's id, or nothing where there are no tokens."""
-    role: str
-    games: tuple[str, ...] = ()
-
-    def sees(self, game: str) -> bool:
-        """Whether a game is for this client."""
-        return not self.games or game in self.games
-
-
-NOBODY = Client("", "")
-ANYBODY = Client("", "admin")
-"""Where there are no tokens."""
+NOBODY = Token("", "", "", (), 0.0)
+"""Who comes where no token is asked for."""
+ANYBODY = replace(NOBODY, role="admin")
+"""Who comes where there are no tokens."""
 
 
 class Access:
@@ -46,7 +32,7 @@ class Access:
         self.tokens, self.rate = tokens, rate
         self._spent: dict[str, tuple[float, float]] = {}
 
-    def admit(self, request: Request, role: str | None, game: str | None) -> Client:
+    def admit(self, request: Request, role: str | None, game: str | None) -> Token:
         """The client, if it may do what needs this role, with this game."""
         self._check_origin(request)
         if role is None:
@@ -60,7 +46,7 @@ class Access:
             raise Refused(403, "this token is for some games only")
         return client
 
-    def knows(self, client: Client) -> bool:
+    def knows(self, client: Token) -> bool:
         """Whether the token of a client that was admitted is still valid."""
         if self.tokens is None:
             return True
@@ -68,7 +54,7 @@ class Access:
             return client.id in self.tokens.known()
         return False
 
-    def _client(self, request: Request, role: str) -> Client:
+    def _client(self, request: Request, role: str) -> Token:
         if self.tokens is None:
             return ANYBODY
         kind, _, written = request.headers.get("authorization", "").partition(" ")
@@ -79,7 +65,7 @@ class Access:
             raise Refused(401, "a valid token must be given: Authorization: Bearer hf_…")
         if not token.allows(role):
             raise Refused(403, f"this needs the role {role!r}; the token has {token.role!r}")
-        return Client(token.id, token.role, token.games)
+        return token
 
     def find(self, written: str) -> Token | None:
         """The token that somebody shows; refused where the file cannot be read."""

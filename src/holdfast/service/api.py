@@ -7,7 +7,6 @@ import math
 import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Iterator, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from starlette.requests import Request
@@ -32,7 +31,6 @@ from holdfast.policies.policy import Policy
 from holdfast.policies.registry import make_policy
 from holdfast.scales import Scale
 from holdfast.service import views
-from holdfast.service.access import Client
 from holdfast.service.games import Game
 from holdfast.service.messages import (
     Asked,
@@ -61,9 +59,7 @@ from holdfast.service.messages import (
     Verdicts,
 )
 from holdfast.service.operations import (
-    ID,
     JSON,
-    NAME,
     OPERATIONS as OPERATIONS,
     answer,
     body_of,
@@ -71,9 +67,9 @@ from holdfast.service.operations import (
     number_in,
     operation,
     page_of,
-    segment,
 )
 from holdfast.service.problems import Refused, problem_of, status_of
+from holdfast.service.tokens import Token
 
 if TYPE_CHECKING:
     from holdfast.service.app import Service
@@ -81,6 +77,8 @@ if TYPE_CHECKING:
 PAGE = 100
 """Games, and blocks, in one answer unless another number is asked for."""
 MOST_ON_PAGE = 1000
+IN_PAGES = (("cursor", "integer", False), ("limit", "integer", False))
+"""What is asked for of blocks and changes: so many, after a number."""
 DID = {"pause": "paused", "resume": "resumed", "pin": "pinned", "unpin": "unpinned", "change": "changed"}
 """What the audit log says of a change."""
 EVENT_SECONDS, HEARTBEAT = 1.0, 15.0
@@ -129,38 +127,24 @@ def policy_from(body: NewGame, allow: Sequence[str]) -> Policy:
 # ---- games
 
 
-@operation(
-    "GET",
-    "/v1/games",
-    "read",
-    "List the games",
-    answers=((200, GameList),),
-    query=(("after", "string", False), ("limit", "integer", False)),
-)
-async def list_games(service: Service, request: Request, client: Client) -> Response:
-    """Games by name, after a cursor."""
+@operation("GET", "/v1/games", "read", gives=GameList, query=(("after", "string", False), ("limit", "integer", False)))
+async def list_games(service: Service, request: Request, client: Token) -> Response:
+    """List the games."""
     after, limit = request.query_params.get("after", ""), number_in(request, "limit", PAGE, MOST_ON_PAGE)
     names = [name for name in await service.games.names() if name > after and client.sees(name)]
     shown, following = page_of(names, limit, str)
     return answer(GameList([await service.line(name) for name in shown], following))
 
 
-@operation(
-    "PUT",
-    "/v1/games/{name}",
-    "decide",
-    "Begin a game, which needs the role `admin`; the same settings again change nothing",
-    body=NewGame,
-    answers=((200, GameView), (201, GameView)),
-)
-async def put_game(service: Service, request: Request, client: Client) -> Response:
-    """Begin a game, or check that it is what was asked for."""
-    name, body = segment(request, NAME), await body_of(service, request, NewGame)
+@operation("PUT", "/v1/games/{name}", "decide", body=NewGame, gives=GameView, statuses=(200, 201))
+async def put_game(service: Service, request: Request, client: Token) -> Response:
+    """Begin a game, which needs the role `admin`; the same settings again change nothing."""
+    name, body = request.path_params["name"], await body_of(service, request, NewGame)
     policy = policy_from(body, service.games.allow)
     options = _settings(body)
 
     def begin() -> bool:
-        checked_name(NAME, name)
+        checked_name("name", name)
         new = service.games.store.find(name) is None
         if new and client.role != "admin":
             raise Refused(403, "to begin a game needs the role 'admin'")
@@ -173,32 +157,24 @@ async def put_game(service: Service, request: Request, client: Client) -> Respon
     return answer(await service.see(name, views.game_view), 201 if new else 200)
 
 
-@operation("GET", "/v1/games/{name}", "read", "One game", answers=((200, GameView),))
-async def get_game(service: Service, request: Request, client: Client) -> Response:
-    """What a game plays and where it stands."""
-    return answer(await service.see(segment(request, NAME), views.game_view))
+@operation("GET", "/v1/games/{name}", "read", gives=GameView)
+async def get_game(service: Service, request: Request, client: Token) -> Response:
+    """One game."""
+    return answer(await service.see(request.path_params["name"], views.game_view))
 
 
-@operation(
-    "PATCH",
-    "/v1/games/{name}",
-    "admin",
-    "Go on with other settings, from the next block on",
-    body=Changes,
-    answers=((200, GameView),),
-)
-async def patch_game(service: Service, request: Request, client: Client) -> Response:
-    """Change settings."""
-    name, body = segment(request, NAME), await body_of(service, request, Changes)
+@operation("PATCH", "/v1/games/{name}", "admin", body=Changes, gives=GameView)
+async def patch_game(service: Service, request: Request, client: Token) -> Response:
+    """Go on with other settings, from the next block on."""
+    name, body = request.path_params["name"], await body_of(service, request, Changes)
     await change_game(service, client, name, body)
     return answer(await service.see(name, views.game_view))
 
 
-async def change_game(service: Service, client: Client, name: str, body: Changes) -> None:
+async def change_game(service: Service, client: Token, name: str, body: Changes) -> None:
     """Change settings, and write down who did."""
     reason = None if body.reason is None else checked_name("reason", body.reason)[:170]
-    signed = " ".join(filter(None, [reason, f"(token {client.id})" if client.id else None]))
-
+    signed = " ".join(filter(None, [reason, f"(token {client.id})" if client.id else None])) or None
     kinds = {kind: getattr(body, kind) for kind in ("pause", "resume", "pin", "unpin")}
     stands = {kind: arm for kind, arm in kinds.items() if arm is not None}
     for short, long in (("add", "add_arms"), ("retire", "retire_arms")):
@@ -220,36 +196,27 @@ async def change_game(service: Service, client: Client, name: str, body: Changes
     if until is not None and not stands.keys() & {"pause", "pin"}:
         raise InvalidParameter("until", "must be given along with pause or pin", body.until)
 
-    async def change(game: Game) -> None:
-        router, reason = game.router, signed or None
+    def change(router: Router) -> None:
         if not stands:
             compared = {} if body.wanted is None else given_settings(**_settings(body.wanted))
             policy = None
             if body.wanted is not None and body.wanted.policy is not None:
                 policy = policy_from(body.wanted, service.games.allow)
             changed = given_settings(**settings)
-            wanted = wish(**arms, settings=changed, policy=policy, compared=compared, reason=reason)
-            await service.games.thread(router.apply, wanted)
+            router.apply(wish(**arms, settings=changed, policy=policy, compared=compared, reason=signed))
             return
         ((kind, arm),) = stands.items()
         given = {} if kind == "unpin" else {"arm": arm, **({} if kind == "resume" else {"until": until})}
-        await service.games.thread(partial(getattr(router, kind), **given, reason=reason))
+        getattr(router, kind)(**given, reason=signed)
 
-    await service.games.with_game(name, change)
+    await service.games.use(name, change)
     service.audit(client, DID[next(iter(stands), "change")], name, reason)
 
 
-@operation(
-    "DELETE",
-    "/v1/games/{name}",
-    "admin",
-    "Delete a game and all its rows; `confirm` repeats its name",
-    answers=((204, None),),
-    query=(("confirm", "string", True),),
-)
-async def delete_game(service: Service, request: Request, client: Client) -> Response:
-    """Delete a game."""
-    name, confirmed = segment(request, NAME), request.query_params.get("confirm")
+@operation("DELETE", "/v1/games/{name}", "admin", statuses=(204,), query=(("confirm", "string", True),))
+async def delete_game(service: Service, request: Request, client: Token) -> Response:
+    """Delete a game and all its rows; `confirm` repeats its name."""
+    name, confirmed = request.path_params["name"], request.query_params.get("confirm")
     game = await service.games.game(name)
     if confirmed != name:
         raise InvalidParameter("confirm", "must repeat the name of the game, which is deleted for ever", confirmed)
@@ -278,22 +245,14 @@ def _asking(call: Call, key: str | None) -> Call:
     return Call(rule)
 
 
-def _shown(decisions: list[Decision]) -> list[DecisionView]:
+def _shown(decisions: Sequence[Decision]) -> list[DecisionView]:
     return [DecisionView(*one) for one in decisions]
 
 
-@operation(
-    "POST",
-    "/v1/games/{name}/decisions",
-    "decide",
-    "Ask for the next decision, or the next n",
-    body=Asked,
-    answers=((200, Decided),),
-    headers=("Idempotency-Key",),
-)
-async def post_decisions(service: Service, request: Request, client: Client) -> Response:
-    """Ask."""
-    name = segment(request, NAME)
+@operation("POST", "/v1/games/{name}/decisions", "decide", body=Asked, gives=Decided, headers=("Idempotency-Key",))
+async def post_decisions(service: Service, request: Request, client: Token) -> Response:
+    """Ask for the next decision, or the next n."""
+    name = request.path_params["name"]
     body = await body_of(service, request, Asked, may_be_empty=True)
     key = idempotency_key(request) or body.request
 
@@ -317,21 +276,20 @@ async def post_decisions(service: Service, request: Request, client: Client) -> 
     "GET",
     "/v1/games/{name}/decisions",
     "read",
-    "Decisions without a loss, in order, after a cursor",
-    answers=((200, DecisionList),),
+    gives=DecisionList,
     query=(("cursor", "string", False), ("limit", "integer", False)),
 )
-async def open_decisions(service: Service, request: Request, client: Client) -> Response:
-    """Decisions that are open; a cursor is the id of a decision."""
+async def open_decisions(service: Service, request: Request, client: Token) -> Response:
+    """Decisions without a loss, in order, after a cursor."""
     cursor, limit = request.query_params.get("cursor"), number_in(request, "limit", PAGE, MOST_ON_PAGE)
 
     def read(transaction: Transaction, setup: Setup) -> DecisionList:
         after = FIRST if cursor is None else setup.ids.parse(cursor)
         found = open_decisions_of(transaction, setup, after, limit + 1)
         shown, following = page_of(found, limit, lambda one: one.id)
-        return DecisionList(_shown(list(shown)), following)
+        return DecisionList(_shown(shown), following)
 
-    return answer(await service.games.look(segment(request, NAME), read))
+    return answer(await service.games.look(request.path_params["name"], read))
 
 
 async def _tell(service: Service, name: str, pairs: list[tuple[Any, Any]]) -> list[Any]:
@@ -346,17 +304,10 @@ async def _tell(service: Service, name: str, pairs: list[tuple[Any, Any]]) -> li
     return found
 
 
-@operation(
-    "PUT",
-    "/v1/games/{name}/decisions/{id}/loss",
-    "decide",
-    "Report what a decision lost; the same again changes nothing",
-    body=LossIn,
-    answers=((200, ReceiptView),),
-)
-async def put_loss(service: Service, request: Request, client: Client) -> Response:
-    """Tell."""
-    name, id = segment(request, NAME), segment(request, ID)
+@operation("PUT", "/v1/games/{name}/decisions/{id}/loss", "decide", body=LossIn, gives=ReceiptView)
+async def put_loss(service: Service, request: Request, client: Token) -> Response:
+    """Report what a decision lost; the same again changes nothing."""
+    name, id = request.path_params["name"], request.path_params["id"]
     body = await body_of(service, request, LossIn)
     (verdict,) = await _tell(service, name, [(id, _outcome(body))])
     if isinstance(verdict, HoldfastError):
@@ -364,18 +315,11 @@ async def put_loss(service: Service, request: Request, client: Client) -> Respon
     return answer(ReceiptView(*verdict))
 
 
-@operation(
-    "POST",
-    "/v1/games/{name}/losses",
-    "decide",
-    "Report several losses, each judged by itself",
-    body=Losses,
-    answers=((200, Verdicts),),
-)
-async def post_losses(service: Service, request: Request, client: Client) -> Response:
-    """Tell several."""
-    name, body = segment(request, NAME), await body_of(service, request, Losses)
-    verdicts = await _tell(service, name, [(one.pop(ID, None), _outcome(one)) for one in body.losses])
+@operation("POST", "/v1/games/{name}/losses", "decide", body=Losses, gives=Verdicts)
+async def post_losses(service: Service, request: Request, client: Token) -> Response:
+    """Report several losses, each judged by itself."""
+    name, body = request.path_params["name"], await body_of(service, request, Losses)
+    verdicts = await _tell(service, name, [(one.pop("id", None), _outcome(one)) for one in body.losses])
     return answer(Verdicts([_verdict(one) for one in verdicts]))
 
 
@@ -399,18 +343,10 @@ def _by_arm(router: Router, given: Any, inner: str | None = None) -> Any:
     return {int(arm) if arm.isdecimal() and len(arm) < 10 else arm: value for arm, value in given.items()}
 
 
-@operation(
-    "POST",
-    "/v1/games/{name}/observations",
-    "decide",
-    "What all arms lost in a round without a decision",
-    body=Observed,
-    answers=((200, Status),),
-    headers=("Idempotency-Key",),
-)
-async def observe(service: Service, request: Request, client: Client) -> Response:
-    """Losses of all arms, seen without a decision."""
-    name, body = segment(request, NAME), await body_of(service, request, Observed)
+@operation("POST", "/v1/games/{name}/observations", "decide", body=Observed, gives=Status, headers=("Idempotency-Key",))
+async def observe(service: Service, request: Request, client: Token) -> Response:
+    """What all arms lost in a round without a decision."""
+    name, body = request.path_params["name"], await body_of(service, request, Observed)
     at = written_time("at", body.at) if isinstance(body.at, str) else body.at
 
     async def work(game: Game) -> None:
@@ -425,67 +361,50 @@ async def observe(service: Service, request: Request, client: Client) -> Respons
     return answer(Status("ok"))
 
 
-@operation("POST", "/v1/games/{name}/keys/{key}/end", "decide", "End a conversation", answers=((200, Ended),))
-async def end_key(service: Service, request: Request, client: Client) -> Response:
+@operation("POST", "/v1/games/{name}/keys/{key}/end", "decide", gives=Ended)
+async def end_key(service: Service, request: Request, client: Token) -> Response:
     """End a conversation."""
-    name, key = segment(request, NAME), segment(request, "key")
-    ended = await service.games.with_game(name, lambda game: service.games.thread(game.router.end, key))
-    return answer(Ended(ended))
+    name, key = request.path_params["name"], request.path_params["key"]
+    return answer(Ended(await service.games.use(name, lambda router: router.end(key))))
 
 
-@operation("POST", "/v1/games/{name}/settle", "decide", "Settle what is due", answers=((200, Settled),))
-async def settle(service: Service, request: Request, client: Client) -> Response:
-    """Settle the blocks whose patience has run out."""
-    name = segment(request, NAME)
-    settled = await service.games.with_game(name, lambda game: service.games.thread(game.router.settle))
-    return answer(Settled(settled))
+@operation("POST", "/v1/games/{name}/settle", "decide", gives=Settled)
+async def settle(service: Service, request: Request, client: Token) -> Response:
+    """Settle what is due."""
+    return answer(Settled(await service.games.use(request.path_params["name"], Router.settle)))
 
 
 # ---- looking
 
 
-@operation("GET", "/v1/games/{name}/hold", "read", "The arm held, and for how many rounds", answers=((200, Hold),))
-async def get_hold(service: Service, request: Request, client: Client) -> Response:
-    """The arm held."""
-    return answer(await service.see(segment(request, NAME), views.hold))
+@operation("GET", "/v1/games/{name}/hold", "read", gives=Hold)
+async def get_hold(service: Service, request: Request, client: Token) -> Response:
+    """The arm held, and for how many rounds."""
+    return answer(await service.see(request.path_params["name"], views.hold))
 
 
-@operation(
-    "GET",
-    "/v1/games/{name}/blocks",
-    "read",
-    "Blocks in order, after a cursor",
-    answers=((200, BlockList),),
-    query=(("cursor", "integer", False), ("limit", "integer", False)),
-)
-async def get_blocks(service: Service, request: Request, client: Client) -> Response:
-    """Blocks."""
+@operation("GET", "/v1/games/{name}/blocks", "read", gives=BlockList, query=IN_PAGES)
+async def get_blocks(service: Service, request: Request, client: Token) -> Response:
+    """Blocks in order, after a cursor."""
     cursor, limit = number_in(request, "cursor", 0, 2**53), number_in(request, "limit", PAGE, MOST_ON_PAGE)
 
     def read(transaction: Transaction, setup: Setup) -> BlockList:
         shown, following = page_of(transaction.blocks("after", cursor, limit + 1), limit, lambda one: one.number)
         return BlockList([views.block_view(block, setup) for block in shown], following)
 
-    return answer(await service.games.look(segment(request, NAME), read))
+    return answer(await service.games.look(request.path_params["name"], read))
 
 
-@operation("GET", "/v1/games/{name}/summary", "read", "Running totals", answers=((200, Totals),))
-async def get_summary(service: Service, request: Request, client: Client) -> Response:
-    """Totals."""
-    return answer(await service.games.look(segment(request, NAME), totals_of))
+@operation("GET", "/v1/games/{name}/summary", "read", gives=Totals)
+async def get_summary(service: Service, request: Request, client: Token) -> Response:
+    """Running totals."""
+    return answer(await service.games.look(request.path_params["name"], totals_of))
 
 
-@operation(
-    "GET",
-    "/v1/games/{name}/compare",
-    "read",
-    "What the policy saves next to the rule held back",
-    answers=((200, Comparison),),
-    query=(("confidence", "number", False),),
-)
-async def compare(service: Service, request: Request, client: Client) -> Response:
-    """The policy next to the rule."""
-    text, name = request.query_params.get("confidence", "0.95"), segment(request, NAME)
+@operation("GET", "/v1/games/{name}/compare", "read", gives=Comparison, query=(("confidence", "number", False),))
+async def compare(service: Service, request: Request, client: Token) -> Response:
+    """What the policy saves next to the rule held back."""
+    text, name = request.query_params.get("confidence", "0.95"), request.path_params["name"]
     try:
         confidence: Any = float(text)
     except ValueError:
@@ -496,23 +415,13 @@ async def compare(service: Service, request: Request, client: Client) -> Respons
 async def compared(service: Service, name: str, confidence: Any) -> Comparison:
     """What the policy saves next to the rule held back."""
 
-    def read(router: Router) -> Comparison:
-        return Comparison(**router.history.compare(confidence).to_json())
-
-    found: Comparison = await service.games.with_game(name, lambda game: service.games.thread(read, game.router))
-    return found
+    saving = await service.games.use(name, lambda router: router.history.compare(confidence))
+    return Comparison(**saving.to_json())
 
 
-@operation(
-    "GET",
-    "/v1/games/{name}/changes",
-    "read",
-    "Settings that were changed, in order, after a cursor",
-    answers=((200, ChangeList),),
-    query=(("cursor", "integer", False), ("limit", "integer", False)),
-)
-async def get_changes(service: Service, request: Request, client: Client) -> Response:
-    """Changes."""
+@operation("GET", "/v1/games/{name}/changes", "read", gives=ChangeList, query=IN_PAGES)
+async def get_changes(service: Service, request: Request, client: Token) -> Response:
+    """Settings that were changed, in order, after a cursor."""
     return answer(await changes_on_page(service, request))
 
 
@@ -524,7 +433,7 @@ async def changes_on_page(service: Service, request: Request) -> ChangeList:
         shown, following = page_of(changes_of(transaction, cursor, limit + 1), limit, lambda one: one[0])
         return ChangeList([ChangeView(**change) for _, change in shown], following)
 
-    return await service.games.look(segment(request, NAME), read)
+    return await service.games.look(request.path_params["name"], read)
 
 
 MEDIA = {"csv": "text/csv", "jsonl": "application/jsonl", "parquet": "application/vnd.apache.parquet"}
@@ -534,15 +443,14 @@ MEDIA = {"csv": "text/csv", "jsonl": "application/jsonl", "parquet": "applicatio
     "GET",
     "/v1/games/{name}/export",
     "read",
-    "The log, one row per round; or the record of all arms' losses, where they were reported",
-    answers=((200, ", ".join(MEDIA.values())),),
+    gives=", ".join(MEDIA.values()),
     query=(("format", "string", False), ("what", "string", False)),
 )
-async def export(service: Service, request: Request, client: Client) -> Response:
-    """The log or the record, as a stream."""
+async def export(service: Service, request: Request, client: Token) -> Response:
+    """The log, one row per round; or the record of all arms' losses, where they were reported."""
     kind = one_of("format", request.query_params.get("format", "csv"), MEDIA)
     what = one_of("what", request.query_params.get("what", "log"), ("log", "record"))
-    game = await service.games.game(segment(request, NAME))
+    game = await service.games.game(request.path_params["name"])
     await service.games.thread(game.router.executor.read, lambda transaction, setup: None)
     headers = {"content-disposition": f'attachment; filename="{what}.{kind}"'}
     return StreamingResponse(_exported(game.router.history, what, kind), media_type=MEDIA[kind], headers=headers)
@@ -565,13 +473,10 @@ def _exported(history: History, what: str, kind: str) -> Iterator[bytes]:
             yield part.write_ndjson().encode()
 
 
-@operation(
-    "GET", "/v1/games/{name}/events", "read", "Where a game stands, whenever that changes",
-    answers=((200, "text/event-stream"),),
-)  # fmt: skip
-async def events(service: Service, request: Request, client: Client) -> Response:
-    """Server-sent events."""
-    name = segment(request, NAME)
+@operation("GET", "/v1/games/{name}/events", "read", gives="text/event-stream")
+async def events(service: Service, request: Request, client: Token) -> Response:
+    """Where a game stands, whenever that changes."""
+    name = request.path_params["name"]
     first = await service.standing(name)
 
     async def send() -> AsyncIterator[bytes]:
@@ -595,56 +500,52 @@ async def events(service: Service, request: Request, client: Client) -> Response
     return StreamingResponse(send(), media_type="text/event-stream", headers={"x-accel-buffering": "no"})
 
 
-@operation(
-    "GET",
-    "/v1/games/{name}/replay",
-    "read",
-    "What holding each arm would have cost at another λ, estimated from the log",
-    answers=((200, dict[str, Any]),),
-    query=(("switching_cost", "number", True),),
-)
-async def replay(service: Service, request: Request, client: Client) -> Response:
-    """Estimates from the log."""
+@operation("GET", "/v1/games/{name}/replay", "read", gives=dict[str, Any], query=(("switching_cost", "number", True),))
+async def replay(service: Service, request: Request, client: Token) -> Response:
+    """What holding each arm would have cost at another λ, estimated from the log."""
     text = request.query_params.get("switching_cost")
     try:
         cost = float(text or "")
     except ValueError:
         raise InvalidParameter("switching_cost", "must be a number of at least 0", text) from None
-    game = await service.games.game(segment(request, NAME))
-    return answer(await service.games.thread(replayed, game.router, cost))
+    return answer(await replayed(service, request.path_params["name"], cost))
 
 
-def replayed(router: Router, switching_cost: float) -> dict[str, Any]:
+async def replayed(service: Service, name: str, switching_cost: float) -> dict[str, Any]:
     """What was paid, and what holding each arm would have cost."""
-    from holdfast.replays.log_file import evaluate_log
 
-    columns = {"arm": "arm", "loss": "loss", "probability": "probability", "block": "block", "time": "time"}
-    found = evaluate_log(router.history.log, columns, [switching_cost])
-    (used,) = found.switching_costs  # 0 between conversations
-    return {"switching_cost": used, "paid": found.logged_cost(used), **found.plain()}
+    def read(router: Router) -> dict[str, Any]:
+        from holdfast.replays.log_file import evaluate_log
+
+        columns = {column: column for column in ("arm", "loss", "probability", "block", "time")}
+        found = evaluate_log(router.history.log, columns, [switching_cost])
+        (used,) = found.switching_costs  # 0 between conversations
+        return {"switching_cost": used, "paid": found.logged_cost(used), **found.plain()}
+
+    return await service.games.use(name, read)
 
 
 # ---- the server itself
 
 
-@operation("GET", "/healthz", None, "Whether the server answers", answers=((200, Status),))
-async def healthz(service: Service, request: Request, client: Client) -> Response:
-    """It answers."""
+@operation("GET", "/healthz", None, gives=Status)
+async def healthz(service: Service, request: Request, client: Token) -> Response:
+    """Whether the server answers."""
     return answer(Status("ok"))
 
 
-@operation("GET", "/readyz", None, "Whether the store can be written", answers=((200, Status),))
-async def readyz(service: Service, request: Request, client: Client) -> Response:
-    """A real write to the store."""
+@operation("GET", "/readyz", None, gives=Status)
+async def readyz(service: Service, request: Request, client: Token) -> Response:
+    """Whether the store can be written."""
     if service.stopping:
         raise Refused(503, "the server is stopping")
     await service.games.check_writing()
     return answer(Status("ok"))
 
 
-@operation("GET", "/metrics", "read", "For Prometheus", answers=((200, "text/plain"),))
-async def metrics(service: Service, request: Request, client: Client) -> Response:
-    """Counts of this server, and where each game stands."""
+@operation("GET", "/metrics", "read", gives="text/plain")
+async def metrics(service: Service, request: Request, client: Token) -> Response:
+    """For Prometheus."""
     service.metrics.waiting.set(sum(game.waiting for game in service.games.opened.values()))
     names = [name for name in await service.games.names() if client.sees(name)]
     lines: list[GameLine] = [await service.line(name) for name in names]
@@ -652,9 +553,9 @@ async def metrics(service: Service, request: Request, client: Client) -> Respons
     return Response(text, media_type="text/plain; version=0.0.4")
 
 
-@operation("GET", "/openapi.json", None, "This document", answers=((200, dict[str, Any]),))
-async def openapi(service: Service, request: Request, client: Client) -> Response:
-    """The OpenAPI document."""
+@operation("GET", "/openapi.json", None, gives=dict[str, Any])
+async def openapi(service: Service, request: Request, client: Token) -> Response:
+    """This document."""
     from holdfast.service.openapi import document
 
     return answer(document(service.root))

@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
+from urllib.parse import unquote
 
 import msgspec
 from starlette.applications import Starlette
@@ -27,15 +28,15 @@ from holdfast.decisions.stores.sql import Transaction
 from holdfast.errors import BadStore, HoldfastError, StoreError
 from holdfast.number_format import counted
 from holdfast.service import pages, views
-from holdfast.service.access import Access, Client
+from holdfast.service.access import Access
 from holdfast.service.api import OPERATIONS
 from holdfast.service.course import Course
 from holdfast.service.games import Games, only_seen
 from holdfast.service.messages import GameLine
 from holdfast.service.metrics import Metrics
-from holdfast.service.operations import Operation, segment
+from holdfast.service.operations import Operation
 from holdfast.service.problems import Refused, response_to, status_of, words_of
-from holdfast.service.tokens import TokenFile
+from holdfast.service.tokens import Token, TokenFile
 
 T = TypeVar("T")
 
@@ -135,11 +136,9 @@ class Service:
         """A game in the list; one that cannot be read is shown with the reason."""
         try:
             return self._with_refused(await self.games.look(name, self._line))
-        except StoreError as error:
-            if not isinstance(error, BadStore):
-                raise
-            return GameLine(name, warnings=[words_of(error)])
         except HoldfastError as error:
+            if isinstance(error, StoreError) and not isinstance(error, BadStore):
+                raise
             return GameLine(name, warnings=[words_of(error)])
 
     def _line(self, transaction: Transaction, setup: Setup) -> GameLine:
@@ -157,11 +156,8 @@ class Service:
         """A view of a game as it is now."""
         return await self.games.look(name, partial(view, now=self.clock()))  # type: ignore[call-arg]
 
-    async def dashboard(self, name: str) -> dict[str, Any]:
+    def dashboard(self, transaction: Transaction, setup: Setup, now: float) -> views.Board:
         """What the page of a game shows."""
-        return await self.see(name, self._dashboard)
-
-    def _dashboard(self, transaction: Transaction, setup: Setup, now: float) -> dict[str, Any]:
         if len(self._courses) > MOST_COURSES:
             self._courses.clear()
         course = self._courses.setdefault(setup.game.uid, Course())
@@ -199,7 +195,7 @@ class Service:
             self._complained = time.monotonic()
             LOG.error("%s", error.__cause__ if isinstance(error, Refused) and error.__cause__ else error)
 
-    def audit(self, client: Client, what: str, game: str, reason: str | None = None) -> None:
+    def audit(self, client: Token, what: str, game: str, reason: str | None = None) -> None:
         """Write down who changed what."""
         AUDIT.info(json.dumps({"at": time.time(), "token": client.id, "did": what, "game": game, "reason": reason}))
 
@@ -209,15 +205,14 @@ class Door:
 
     def __init__(self, service: Service, operation: Operation) -> None:
         self._service, self._operation = service, operation
-        self._named = "{name}" in operation.path
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         request, begun = Request(scope, receive), time.perf_counter()
         service, operation, client = self._service, self._operation, None
         try:
-            game = segment(request, "name") if self._named else None
-            client = service.access.admit(request, operation.role, game)
+            scope["path_params"] = {part: _decoded(text) for part, text in request.path_params.items()}
+            client = service.access.admit(request, operation.role, request.path_params.get("name"))
             response = await operation.handler(service, request, client)
         except HoldfastError as error:
             if status_of(error) >= 500:
@@ -238,6 +233,14 @@ class Door:
         taken = time.perf_counter() - begun
         service.metrics.request(operation.method, operation.path, response.status_code, taken)
         await response(scope, receive, send)
+
+
+def _decoded(text: str) -> str:
+    """A part of the path; routes see it encoded, so that names may have slashes."""
+    try:
+        return unquote(text, errors="strict")
+    except UnicodeDecodeError:
+        raise Refused(400, "the path must be UTF-8, percent-encoded") from None
 
 
 class RawPaths:

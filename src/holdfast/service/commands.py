@@ -47,7 +47,8 @@ def serve(
     """
     try:
         from holdfast.service.app import Limits
-        from holdfast.service.server import Options, serve as serve_store
+        from holdfast.service.server import serve as serve_store
+        from holdfast.service.tokens import TokenFile
     except ModuleNotFoundError as error:
         raise MissingExtra(f"serving needs {error.name}: pip install 'holdfast[serve]'") from None
     if parse_address(url).kind == "memory":
@@ -56,20 +57,20 @@ def serve(
         raise InvalidParameter("certificate", "must be given along with --key", None)
     if not re.fullmatch(r"(/[\w.~-]+)*/?", root_path, re.ASCII):
         raise InvalidParameter("root_path", "must be a path such as /holdfast", root_path)
-    options = Options(
-        url=url,
+    serve_store(
+        url,
         host=host,
         port=whole_number("port", port, least=0, most=65535),
         workers=whole_number("workers", workers, least=1, most=64),
-        tokens=None if tokens is None else str(tokens),
         connections=whole_number("connections", connections, least=1),
+        certificate=certificate,
+        key=key,
+        tokens=None if tokens is None else TokenFile(tokens),
+        say=lambda address: print(f"Holdfast answers at {address}", flush=True),
         limits=Limits(body=whole_number("body", body, least=1024), rate=real_number("rate", rate, least=0)),
-        certificate=None if certificate is None else str(certificate),
-        key=None if key is None else str(key),
         root=root_path.rstrip("/"),
         allow=tuple(allow or ()),
     )
-    serve_store(options, lambda address: print(f"Holdfast answers at {address}", flush=True))
 
 
 def make_token(

@@ -130,13 +130,8 @@ class Games:
         self.writers = ThreadPoolExecutor(WRITERS, "holdfast-write")
         self._readers = ThreadPoolExecutor(READERS, "holdfast-read")
         self._checker = ThreadPoolExecutor(1, "holdfast-check")  # not behind those who wait for a store that is away
-        self._open: dict[str, Game] = {}
+        self.opened: dict[str, Game] = {}
         self._writable = 0.0
-
-    @property
-    def opened(self) -> dict[str, Game]:
-        """Those in use, by name."""
-        return self._open
 
     async def thread(self, work: Callable[..., T], *arguments: Any) -> T:
         """What `work` returns, without keeping the event loop waiting."""
@@ -145,7 +140,7 @@ class Games:
     async def names(self) -> list[str]:
         """All names, sorted. Games that others have deleted are forgotten."""
         found = await self.thread(self.store.names)
-        for name in [name for name in self._open.keys() - set(found) if not self._open[name].waiting]:
+        for name in [name for name in self.opened.keys() - set(found) if not self.opened[name].waiting]:
             self.forget(name)
         return found
 
@@ -155,15 +150,15 @@ class Games:
 
     async def game(self, name: str) -> Game:
         """A game that is there."""
-        found = self._open.get(name)
+        found = self.opened.get(name)
         if found is None:
             router = await self.thread(self.begin, name)
-            found = self._open.setdefault(name, Game(router, self))
+            found = self.opened.setdefault(name, Game(router, self))
         return found
 
     def forget(self, name: str) -> None:
         """Open it anew next time."""
-        self._open.pop(name, None)
+        self.opened.pop(name, None)
 
     async def with_game(self, name: str, work: Callable[[Game], Any]) -> Any:
         """What `work` gives for a game; again, once, where the game was deleted and made anew in between."""
@@ -173,10 +168,14 @@ class Games:
             self.forget(name)
             return await work(await self.game(name))
 
+    async def use(self, name: str, work: Callable[[Router], T]) -> T:
+        """What `work` returns of the router of a game, in a thread."""
+        found: T = await self.with_game(name, lambda game: self.thread(work, game.router))
+        return found
+
     async def look(self, name: str, look: Callable[[Transaction, Setup], T]) -> T:
         """What `look` finds in a game as it is at one moment."""
-        found: T = await self.with_game(name, lambda game: self.thread(game.router.executor.read, look))
-        return found
+        return await self.use(name, lambda router: router.executor.read(look))
 
     async def check_writing(self) -> None:
         """An error where the store cannot be written; asked often, it is tried once a second."""

@@ -19,11 +19,8 @@ REF = "#/components/schemas/{name}"
 @cache
 def document(root: str = "") -> dict[str, Any]:
     """The document of a server under this path."""
-    types: list[Any] = [Problem]
-    for one in OPERATIONS:
-        types += [kind for kind in (one.body, *(kind for _, kind in one.answers)) if isinstance(kind, type)]
-    kinds = list(dict.fromkeys(kind for kind in types if hasattr(kind, "__annotations__")))
-    _, schemas = msgspec.json.schema_components(kinds, ref_template=REF)
+    kinds = [Problem, *(kind for one in OPERATIONS for kind in (one.body, one.gives) if _named(kind))]
+    _, schemas = msgspec.json.schema_components(dict.fromkeys(kinds), ref_template=REF)
     paths: dict[str, dict[str, Any]] = {}
     for one in OPERATIONS:
         paths.setdefault(one.path, {})[one.method.lower()] = _described(one)
@@ -55,9 +52,9 @@ def _described(one: Operation) -> dict[str, Any]:
     parameters += [{"name": name, "in": "header", "schema": {"type": "string"}} for name in one.headers]
     found: dict[str, Any] = {
         "operationId": one.handler.__name__,
-        "summary": one.summary,
+        "summary": (one.handler.__doc__ or "").removesuffix("."),
         "parameters": parameters,
-        "responses": {str(status): _answer(kind) for status, kind in one.answers},
+        "responses": {str(status): _answer(one.gives) for status in one.statuses},
         "security": [] if one.role is None else [{"token": []}, {}],
     }
     if one.role is not None:
@@ -77,7 +74,12 @@ def _answer(kind: Any) -> dict[str, Any]:
         return {"description": "Done."}
     if isinstance(kind, str):
         return {"description": "A stream.", "content": {media: {} for media in kind.split(", ")}}
-    named = hasattr(kind, "__annotations__")
-    schema: dict[str, Any] = {"$ref": REF.format(name=kind.__name__)} if named else {"type": "object"}
-    return {"description": (kind.__doc__ or "").split("\n")[0] if named else "An object.",
-            "content": {"application/json": {"schema": schema}}}  # fmt: skip
+    description, schema = "An object.", {"type": "object"}
+    if _named(kind):
+        description, schema = (kind.__doc__ or "").split("\n")[0], {"$ref": REF.format(name=kind.__name__)}
+    return {"description": description, "content": {"application/json": {"schema": schema}}}
+
+
+def _named(kind: Any) -> bool:
+    """Whether it is a class of ours, which the document has under its name."""
+    return isinstance(kind, type) and hasattr(kind, "__annotations__")

@@ -7,40 +7,39 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_type_hints
-from urllib.parse import unquote
 
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
 from holdfast.checks import whole_number
-from holdfast.errors import InvalidParameter, nearest
-from holdfast.service.access import Client
+from holdfast.errors import nearest
 from holdfast.service.problems import Refused
+from holdfast.service.tokens import Token
 
 if TYPE_CHECKING:
     from holdfast.service.app import Service
 
-Handler = Callable[["Service", Request, Client], Awaitable[Response]]
+Handler = Callable[["Service", Request, Token], Awaitable[Response]]
 
 T = TypeVar("T")
 
-NAME, ID = "name", "id"
 JSON = msgspec.json.Encoder()
 
 
 @dataclass(frozen=True)
 class Operation:
-    """One operation: where it is, who may use it, what it takes and gives."""
+    """One operation: where it is, who may use it, what it takes and gives. The docstring of its handler sums it up."""
 
     method: str
     path: str
     handler: Handler
     role: str | None
-    summary: str
+    """What a token must allow; None: anybody may use it."""
     body: type | None = None
-    answers: tuple[tuple[int, Any], ...] = ((200, None),)
-    """By status: a type that JSON carries, media types, or None."""
+    gives: Any = None
+    """A type that JSON carries, media types, or None."""
+    statuses: tuple[int, ...] = (200,)
     query: tuple[tuple[str, str, bool], ...] = ()
     """Name, type in JSON, whether it must be given."""
     headers: tuple[str, ...] = ()
@@ -51,25 +50,17 @@ class Operation:
 OPERATIONS: list[Operation] = []
 
 
-def operation(method: str, path: str, role: str | None, summary: str, **more: Any) -> Callable[[Handler], Handler]:
-    """Make a handler known; `role` is what a token must allow, None for anybody."""
+def operation(method: str, path: str, role: str | None, **more: Any) -> Callable[[Handler], Handler]:
+    """Make a handler known."""
 
     def add(handler: Handler) -> Handler:
-        OPERATIONS.append(Operation(method, path, handler, role, summary, **more))
+        OPERATIONS.append(Operation(method, path, handler, role, **more))
         return handler
 
     return add
 
 
 # ---- reading requests, writing answers
-
-
-def segment(request: Request, name: str) -> str:
-    """A part of the path; routes see it encoded, so that names may have slashes."""
-    try:
-        return unquote(request.path_params[name], errors="strict")
-    except UnicodeDecodeError:
-        raise Refused(400, "the path must be UTF-8, percent-encoded") from None
 
 
 @cache
@@ -114,22 +105,14 @@ def number_in(request: Request, name: str, default: int, most: int) -> int:
     text = request.query_params.get(name)
     if text is None:
         return default
-    if not (text.isascii() and text.isdigit()) or len(text) > 18:
-        raise InvalidParameter(name, f"must be a whole number from 0 to {most}", text[:40])
-    return whole_number(name, int(text), least=0, most=most)
+    given = int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else text[:40]
+    return whole_number(name, given, least=0, most=most)
 
 
 def page_of(rows: Sequence[T], limit: int, place: Callable[[T], Any]) -> tuple[Sequence[T], Any]:
     """The rows of a page, and the cursor of the following one: the `place` of its last row.
 
-    Parameters
-    ----------
-    rows
-        One more than the page has, where there are as many.
-    limit
-        Rows of a page.
-    place
-        What the cursor of a row is.
+    `rows` has one more than the page, where there are as many.
     """
     return rows[:limit], place(rows[limit - 1]) if 0 < limit < len(rows) else None
 

@@ -7,7 +7,9 @@ the game has changed.
 from __future__ import annotations
 
 import json
+import math
 import time
+from bisect import bisect_left
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import cache
@@ -31,31 +33,38 @@ from holdfast.number_format import counted, five_digits, number, with_interval
 from holdfast.report.markup import Html, element, joined
 from holdfast.report.palette import looks
 from holdfast.service import views
-from holdfast.service.access import COOKIE, Client
+from holdfast.service.access import COOKIE
 from holdfast.service.api import change_game, changes_on_page, compared, replayed
 from holdfast.service.course import Lines
 from holdfast.service.messages import Changes, ChangeView, GameLine, GameView
-from holdfast.service.operations import NAME, Operation, segment
+from holdfast.service.operations import Operation
 from holdfast.service.problems import Refused, status_of, words_of
+from holdfast.service.tokens import Token
+from holdfast.service.views import Board
 
 if TYPE_CHECKING:
     from holdfast.service.app import Service
 
-COLOURS = 28
-"""Looks that series take in turn: seven colours, each with four dashes."""
+COLOURS = 7
+"""Those that arms take in turn; the script knows their number too."""
 LANES = 256
 """Columns of the lanes that show which arm was held."""
 MOST_LISTED = 1000
-WAITS = ("below 0.1 s", "0.1 to 1 s", "1 to 10 s", "10 to 60 s", "1 to 10 min", "10 to 60 min", "1 to 24 h", "more")
+WAITS = {
+    "below 0.1 s": 0.1,
+    "0.1 to 1 s": 1.0,
+    "1 to 10 s": 10.0,
+    "10 to 60 s": 60.0,
+    "1 to 10 min": 600.0,
+    "10 to 60 min": 3600.0,
+    "1 to 24 h": 86400.0,
+    "more": math.inf,
+}
+"""How late losses come: each row of the page up to so many seconds."""
 ASSETS = {
-    "page.css": ("holdfast.report", "text/css"),
-    "service.css": ("holdfast.service", "text/css"),
-    "uplot.css": ("holdfast.service", "text/css"),
-    "series.css": ("", "text/css"),
-    "theme.js": ("holdfast.service", "text/javascript"),
-    "service.js": ("holdfast.service", "text/javascript"),
-    "uplot.min.js": ("holdfast.service", "text/javascript"),
-    "uplot-LICENSE.txt": ("holdfast.service", "text/plain"),
+    **dict.fromkeys(("page.css", "uplot.css", "series.css", "service.css"), "text/css"),
+    **dict.fromkeys(("theme.js", "uplot.min.js", "service.js"), "text/javascript"),
+    "uplot-LICENSE.txt": "text/plain",
 }
 
 
@@ -63,9 +72,9 @@ ASSETS = {
 
 
 def page(
-    root: str, title: str, *body: Html, status: int = 200, crumbs: str = "", client: Client | None = None
+    root: str, title: str, *body: Html, status: int = 200, crumbs: str = "", client: Token | None = None
 ) -> Response:
-    """A page as an answer; `root` is the path under which a proxy has the server."""
+    """A page with its title above, as an answer; `root` is the path under which a proxy has the server."""
     leave = Html("")
     if client is not None and client.id:
         leave = element("form", element("button", "Sign out", class_="plain"), method="post", action=f"{root}/logout")
@@ -82,15 +91,13 @@ def page(
 
 @cache
 def _asset(name: str) -> str:
-    package = ASSETS.get(name, ("holdfast.service", ""))[0]
-    if not package:
-        return "\n".join(
-            f".s{i} {{ --on-light: {look.light}; --on-dark: {look.dark}; }}"
-            for i, look in enumerate(looks([f"arm {i}" for i in range(COLOURS)]).values())
-        )
-    folder = files(package)
-    place = folder / "assets" / name if package == "holdfast.service" else folder / name
-    return place.read_text(encoding="utf-8")
+    if name == "series.css":
+        colours = looks([f"arm {i}" for i in range(COLOURS)]).values()
+        rules = (f".s{i} {{ --on-light: {look.light}; --on-dark: {look.dark}; }}" for i, look in enumerate(colours))
+        return "\n".join(rules)
+    shared = name in ("page.css", "theme.js")
+    folder = files("holdfast.report") if shared else files("holdfast.service") / "assets"
+    return (folder / name).read_text(encoding="utf-8")
 
 
 def _home(service: Service, name: str) -> str:
@@ -98,14 +105,12 @@ def _home(service: Service, name: str) -> str:
     return f"{service.root}/games/{quote(name, safe='')}"
 
 
-def ago(seconds: float | None) -> str:
+def ago(seconds: float) -> str:
     """How long ago, in words.
 
-    >>> ago(30.0), ago(7300.0), ago(None)
-    ('30 s ago', '2 h ago', '–')
+    >>> ago(30.0), ago(7300.0)
+    ('30 s ago', '2 h ago')
     """
-    if seconds is None:
-        return "–"
     for length, unit in ((86400, "d"), (3600, "h"), (60, "min")):
         if seconds >= 2 * length:
             return f"{int(seconds // length)} {unit} ago"
@@ -147,27 +152,28 @@ def _cost(value: float | None) -> str:
     return "–" if value is None else five_digits(value) if value else "0"
 
 
-def _patch(arm: int) -> Html:
-    return element("span", class_=f"patch s{arm % COLOURS}", aria_hidden="true")
+def _bar(share: float, colour: str | None = None, class_: str | None = None) -> Html:
+    box = element("rect", x=0, y=0, width=f"{share:.4f}", height=1, class_=colour)
+    return element("svg", box, class_=class_, viewBox="0 0 1 1", preserveAspectRatio="none", aria_hidden="true")
 
 
 # ---- the list
 
 
-async def show_list(service: Service, request: Request, client: Client) -> Response:
+async def show_list(service: Service, request: Request, client: Token) -> Response:
     """All games."""
     names = [name for name in await service.games.names() if client.sees(name)]
     lines = [await service.line(name) for name in names[:MOST_LISTED]]
     now = time.time()
     if not lines:
         words = "No game has begun yet. A PUT to /v1/games/NAME begins one; docs/service.md shows how."
-        return page(service.root, "Games", element("h1", "Games"), element("p", words, class_="empty"), client=client)
+        return page(service.root, "Games", element("p", words, class_="empty"), client=client)
     heads = ["game", "arm held", "since", "rounds", "switches", "cost", "today", "waiting", "missing", "last loss"]
     listing = _listing(heads, [_row(line, now, _home(service, line.name)) for line in lines], "games", numeric=2)
     left = len(names) - len(lines)
     more = element("p", f"and {number(left)} more", class_="quiet") if left else Html("")
     shown = element("div", listing, more, data_every="5")
-    return page(service.root, "Games", element("h1", "Games"), shown, client=client)
+    return page(service.root, "Games", shown, client=client)
 
 
 def _row(line: GameLine, now: float, home: str) -> list[str]:
@@ -191,29 +197,27 @@ def _row(line: GameLine, now: float, home: str) -> list[str]:
 # ---- one game
 
 
-async def show_game(service: Service, request: Request, client: Client) -> Response:
+async def show_game(service: Service, request: Request, client: Token) -> Response:
     """One game."""
-    name = segment(request, NAME)
-    view = await service.see(name, views.game_view)
-    board = await service.dashboard(name)
+    name = request.path_params["name"]
+    board = await service.see(name, service.dashboard)
     line = await service.line(name)
-    home = _home(service, name)
+    view, home = board.view, _home(service, name)
     parts = [
-        element("h1", name),
         element("p", _settings(view), class_="quiet"),
-        _standing(view, board, line, f"{service.root}/v1/games/{quote(name, safe='')}/events"),
+        _standing(board, line, f"{service.root}/v1/games/{quote(name, safe='')}/events"),
         element("section", element("h2", "Arm held"), _lanes(board)),
         element(
             "div",
-            _chart("Cost so far", "cost", joined(_about_cost(board), _link_to_comparison(view, home))),
-            _chart("Drawn with probability", "drawn", _about_draws(board["lines"])),
+            _chart("Cost so far", "cost", joined(_about_cost(board.lines), _link_to_comparison(view, home))),
+            _chart("Drawn with probability", "drawn", _about_draws(board.lines)),
             class_="two",
         ),
-        element("section", element("h2", "Arms"), _arms(view, board)),
-        element("section", element("h2", "How late losses come"), _lateness(board["lateness"])),
+        element("section", element("h2", "Arms"), _arms(board)),
+        element("section", element("h2", "How late losses come"), _lateness(board.waits)),
         element("section", element("h2", "Switching cost λ"), _change_cost(view, client, home)),
         element("section", element("h2", "Pause or pin an arm"), _change_arms(view, client, home)),
-        element("section", element("h2", "Last changes"), _last_changes(board["changes"], home)),
+        element("section", element("h2", "Last changes"), _last_changes(board.changes, home)),
     ]
     return page(service.root, name, *parts, crumbs=element("span", name, class_="crumb"), client=client)
 
@@ -232,30 +236,30 @@ def _settings(view: GameView) -> str:
     return ", ".join(filter(None, [*told, f"begun {datetime.fromtimestamp(view.created, UTC):%Y-%m-%d}"]))
 
 
-def _standing(view: GameView, board: dict[str, Any], line: GameLine, events: str) -> Html:
+def _standing(board: Board, line: GameLine, events: str) -> Html:
+    view, totals, lines = board.view, board.totals, board.lines
     held = {"arm held": _shown(view.arm), "certain for": counted(view.hold, "round")}
-    talks = {"conversations open": number(board["conversations"])}
+    talks = {"conversations open": number(totals.conversations)}
     figures = {
-        **(held if view.arm is not None or not board["conversations"] else {}),
-        **(talks if board["conversations"] else {}),
-        "rounds": number(board["rounds"]),
-        "switches": number(board["switches"]),
-        "cost": _cost(board["cost"]),
-        "of it for switches": _cost(board["switching"]),
+        **(held if view.arm is not None or not totals.conversations else {}),
+        **(talks if totals.conversations else {}),
+        "rounds": number(totals.rounds),
+        "switches": number(totals.switches),
+        "cost": _cost(totals.cost),
+        "of it for switches": _cost(totals.switching),
         "cost today (UTC)": _cost(line.today),
-        "losses waited for": number(board["out"]),
-        "losses missing": number(board["missing"]),
+        "losses waited for": number(totals.out),
+        "losses missing": number(totals.missing),
     }
     if view.certificate is not None:
         figures["certificate: over its best path, at most"] = _cost(view.certificate)
-    lines: Lines | None = board["lines"]
     if lines is not None and lines.bound is not None:
         figures["proved, on average: at most"] = _cost(lines.bound[-1] or 0.0)
-    numbers = json.dumps({"names": board["names"], "lines": None if lines is None else _numbers(lines)})
+    numbers = json.dumps({"names": view.names, "lines": None if lines is None else _numbers(lines)})
     warnings = [element("ul", *(element("li", words) for words in line.warnings), class_="warnings")]
     return element(
         "div",
-        element("p", board["why"], class_="why"),
+        element("p", board.why, class_="why"),
         *(warnings if line.warnings else []),
         element(
             "dl",
@@ -266,7 +270,7 @@ def _standing(view: GameView, board: dict[str, Any], line: GameLine, events: str
         id="standing",
         data_live="yes",
         data_events=events,
-        data_revision=board["revision"],
+        data_revision=view.revision,
         data_again=None if lines is None or lines.whole else "yes",
     )
 
@@ -291,9 +295,8 @@ def _near(lines: Lines) -> bool:
     return lines.bound[-1] <= 3.0 * max(lines.cost[-1], *(line[-1] or 0.0 for line in lines.fixed))
 
 
-def _about_cost(board: dict[str, Any]) -> Html:
+def _about_cost(lines: Lines | None) -> Html:
     """What the lines of the chart are."""
-    lines: Lines | None = board["lines"]
     if lines is None:
         return _caption("cost", "No block has begun yet.")
     known = lines.known_from is not None
@@ -329,9 +332,9 @@ def _caption(chart: str, words: str) -> Html:
     return element("p", words, class_="caption", id=f"{chart}-caption", data_live="yes")
 
 
-def _lanes(board: dict[str, Any]) -> Html:
+def _lanes(board: Board) -> Html:
     """A lane for each arm, filled where it was held; paler where other arms were held in between."""
-    lines: Lines | None = board["lines"]
+    lines, view, rounds = board.lines, board.view, board.totals.rounds
     if lines is None:
         return element("p", "No block has begun yet.", class_="empty", id="lanes", data_live="yes")
     together = -(-len(lines.held) // LANES)
@@ -340,7 +343,7 @@ def _lanes(board: dict[str, Any]) -> Html:
     total, starts = lengths.sum(), np.cumsum(lengths) - lengths
     shares = np.round(held / np.maximum(lengths, 1.0)[:, None], 1)
     rows = []
-    for arm, name in enumerate(board["names"]):
+    for arm, name in enumerate(view.names):
         boxes, look = [], f"s{arm % COLOURS}"
         for share, columns in groupby(range(len(held)), key=lambda i, arm=arm: shares[i, arm]):  # type: ignore[misc]
             some = list(columns)
@@ -351,12 +354,12 @@ def _lanes(board: dict[str, Any]) -> Html:
         label = f"{name}: held in {held[:, arm].sum() / max(total, 1.0):.0%} of the rounds shown"
         band = element("svg", *boxes, viewBox=f"0 0 {max(total, 1):g} 1", preserveAspectRatio="none", role="img",
                        aria_label=label)  # fmt: skip
-        now = " held" if name == board["arm"] else ""
+        now = " held" if name == view.arm else ""
         rows.append(joined(element("span", str(name), class_=f"name{now}"), band))
     span = element(
         "div",
-        element("span", f"round {number(max(board['rounds'] - total, 0) + 1)}"),
-        element("span", f"round {number(board['rounds'])}"),
+        element("span", f"round {number(max(rounds - total, 0) + 1)}"),
+        element("span", f"round {number(rounds)}"),
         class_="span",
     )
     return element("div", *rows, span, class_="lanes", id="lanes", data_live="yes")
@@ -367,25 +370,25 @@ def _chart(title: str, name: str, caption: Html) -> Html:
     return element("section", element("h2", title), caption, plot)
 
 
-def _arms(view: GameView, board: dict[str, Any]) -> Html:
-    drawn = dict(zip(view.arms, view.probabilities or [], strict=False))
+def _arms(board: Board) -> Html:
+    drawn = dict(zip(board.view.arms, board.view.probabilities or [], strict=False))
     rows = []
-    for i, arm in enumerate(board["arms"]):
-        chance = drawn.get(arm["arm"])
+    for i, (arm, interval) in enumerate(zip(board.totals.arms, board.intervals, strict=True)):
+        mean = arm.mean if arm.told else None  # what stands for missing losses says nothing by itself
+        chance = drawn.get(arm.arm)
         meter = Html("–")
         if chance is not None:
-            bar = element("rect", x=0, y=0, width=f"{chance:.4f}", height=1, class_=f"s{i % COLOURS}")
-            svg = element("svg", bar, class_="meter", viewBox="0 0 1 1", preserveAspectRatio="none", aria_hidden="true")
-            meter = joined(svg, f"{chance:.3f}")
-        name = joined(_patch(i), str(arm["arm"]), element("span", " retired", class_="quiet") if arm["retired"] else "")
+            meter = joined(_bar(chance, f"s{i % COLOURS}", class_="meter"), f"{chance:.3f}")
+        patch = element("span", class_=f"patch s{i % COLOURS}", aria_hidden="true")
+        name = joined(patch, str(arm.arm), element("span", " retired", class_="quiet") if arm.retired else "")
         rows.append(
             [
                 name,
                 meter,
-                number(arm["rounds"]),
-                number(arm["told"]),
-                with_interval(arm["mean"], arm["interval"]),
-                _moment(arm["last"], board["now"]),
+                number(arm.rounds),
+                number(arm.told),
+                with_interval(mean, interval),
+                _moment(arm.last_used, board.now),
             ]
         )
     heads = ["arm", "drawn with", "rounds", "losses", "mean loss (95 %)", "last begun"]
@@ -393,19 +396,21 @@ def _arms(view: GameView, board: dict[str, Any]) -> Html:
     return joined(_listing(heads, rows, "arms"), note)
 
 
-def _lateness(late: dict[str, Any]) -> Html:
-    if not late["losses"]:
+def _lateness(waits: list[float]) -> Html:
+    if not waits:
         return element("p", "No loss is kept one by one yet.", class_="empty", id="lateness", data_live="yes")
-    words = f"Of the last {counted(late['losses'], 'loss', 'losses')}, half came within {_seconds(late['median'])}, "
-    words += f"nine of ten within {_seconds(late['p90'])}, the latest after {_seconds(late['most'])}."
+    n = len(waits)
+    half, most = waits[n // 2], waits[int(0.9 * (n - 1))]
+    words = f"Of the last {counted(n, 'loss', 'losses')}, half came within {_seconds(half)}, "
+    words += f"nine of ten within {_seconds(most)}, the latest after {_seconds(waits[-1])}."
     rows: list[Html] = []
-    for label, count in zip(WAITS, late["bins"], strict=True):
+    before = 0
+    for label, edge in WAITS.items():
+        until = bisect_left(waits, edge)
+        count, before = until - before, until
         if not count:
             continue
-        share = count / late["losses"]
-        bar = element("rect", x=0, y=0, width=f"{share:.4f}", height=1)
-        svg = element("svg", bar, viewBox="0 0 1 1", preserveAspectRatio="none", aria_hidden="true")
-        rows += [element("span", label), svg, element("span", number(count), class_="number")]
+        rows += [element("span", label), _bar(count / n), element("span", number(count), class_="number")]
     return element("div", element("p", words), element("div", *rows, class_="bins"), id="lateness", data_live="yes")
 
 
@@ -430,7 +435,7 @@ def _needs_admin() -> Html:
     return element("p", "Changing it needs a token with the role admin.", class_="quiet")
 
 
-def _change_cost(view: GameView, client: Client, home: str) -> Html:
+def _change_cost(view: GameView, client: Token, home: str) -> Html:
     cost = view.policy.get("switching_cost")
     if not isinstance(cost, float | int):
         return element("p", f"{view.label} has no single switching cost.")
@@ -450,7 +455,7 @@ ACTS = {
 """What an operator may do with an arm, and what it means."""
 
 
-def _change_arms(view: GameView, client: Client, home: str) -> Html:
+def _change_arms(view: GameView, client: Token, home: str) -> Html:
     now = [f"{one.arm} is paused{_until(one.until)}." for one in view.paused]
     now += [] if view.pinned is None else [f"{view.pinned} is pinned."]
     words = element("p", " ".join(now) or "No arm is paused or pinned.", id="stands", data_live="yes")
@@ -484,9 +489,9 @@ async def _form(service: Service, request: Request) -> dict[str, str]:
     return {name: values[0] for name, values in found.items()}
 
 
-async def change(service: Service, request: Request, client: Client) -> Response:
+async def change(service: Service, request: Request, client: Token) -> Response:
     """Show what a change means; make it when it is confirmed."""
-    name, form = segment(request, NAME), await _form(service, request)
+    name, form = request.path_params["name"], await _form(service, request)
     home = _home(service, name)
     reason = form.get("reason", "").strip()
     if not reason:
@@ -519,12 +524,12 @@ async def change(service: Service, request: Request, client: Client) -> Response
     )
     words = element("p", f"Reason: {reason}.")
     crumbs = element("a", name, href=home, class_="crumb")
-    return page(service.root, title, element("h1", title), words, meaning, form_shown, crumbs=crumbs, client=client)
+    return page(service.root, title, words, meaning, form_shown, crumbs=crumbs, client=client)
 
 
-async def show_comparison(service: Service, request: Request, client: Client) -> Response:
+async def show_comparison(service: Service, request: Request, client: Token) -> Response:
     """The policy next to the rule held back."""
-    name = segment(request, NAME)
+    name = request.path_params["name"]
     home = _home(service, name)
     found = await compared(service, name, 0.95)
     title = f"The policy of {name} next to your rule"
@@ -534,7 +539,6 @@ async def show_comparison(service: Service, request: Request, client: Client) ->
         ["not all told yet", number(found.open)],
     ]
     parts = [
-        element("h1", title),
         element("p", f"The policy: {found.words}.", class_="why"),
         _listing(["", "blocks or conversations"], rows, "units"),
         element("p", "The interval has a level of 95 %, however often one looks.", class_="quiet"),
@@ -571,9 +575,9 @@ def _value(name: str, value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-async def show_changes(service: Service, request: Request, client: Client) -> Response:
+async def show_changes(service: Service, request: Request, client: Token) -> Response:
     """All changes, in order, in pages."""
-    name = segment(request, NAME)
+    name = request.path_params["name"]
     home = _home(service, name)
     found = await changes_on_page(service, request)
     title = f"Changes of {name}"
@@ -582,7 +586,7 @@ async def show_changes(service: Service, request: Request, client: Client) -> Re
     more = Html("") if found.next is None else element("p", element("a", "Later ones", href=later))
     back = element("p", element("a", "Back to the game", href=home))
     crumbs = element("a", name, href=home, class_="crumb")
-    return page(service.root, title, element("h1", title), table, more, back, crumbs=crumbs, client=client)
+    return page(service.root, title, table, more, back, crumbs=crumbs, client=client)
 
 
 def _cost_wanted(form: dict[str, str]) -> dict[str, Any]:
@@ -603,9 +607,8 @@ def _act_wanted(form: dict[str, str], view: GameView) -> dict[str, Any]:
 
 async def _estimated(service: Service, name: str, cost: float) -> Html:
     """What each arm would have cost at this λ, where the log can tell."""
-    game = await service.games.game(name)
     try:
-        found = await service.games.thread(replayed, game.router, cost)
+        found = await replayed(service, name, cost)
     except HoldfastError as error:
         return element("p", f"The log cannot tell yet what each arm would have cost: {error}", class_="quiet")
     rows = []
@@ -620,7 +623,7 @@ async def _estimated(service: Service, name: str, cost: float) -> Html:
 # ---- signing in
 
 
-async def show_login(service: Service, request: Request, client: Client) -> Response:
+async def show_login(service: Service, request: Request, client: Token) -> Response:
     """Where a token is asked for."""
     return _login(service.root)
 
@@ -636,10 +639,10 @@ def _login(root: str, wrong: bool = False) -> Response:
         class_="change",
     )
     words = element("p", "That is no valid token.", class_="warning", role="alert") if wrong else Html("")
-    return page(root, "Sign in", element("h1", "Sign in"), words, form, status=401 if wrong else 200)
+    return page(root, "Sign in", words, form, status=401 if wrong else 200)
 
 
-async def login(service: Service, request: Request, client: Client) -> Response:
+async def login(service: Service, request: Request, client: Token) -> Response:
     """Keep a token in a cookie that scripts cannot read."""
     written = (await _form(service, request)).get("token", "").strip()
     if service.access.find(written) is None:
@@ -650,7 +653,7 @@ async def login(service: Service, request: Request, client: Client) -> Response:
     return response
 
 
-async def logout(service: Service, request: Request, client: Client) -> Response:
+async def logout(service: Service, request: Request, client: Token) -> Response:
     """Forget it."""
     response = RedirectResponse(f"{service.root}/login", 303)
     response.delete_cookie(COOKIE, httponly=True, samesite="strict", path=service.root or "/")
@@ -664,26 +667,26 @@ def error_page(root: str, error: HoldfastError) -> Response:
         return RedirectResponse(f"{root}/login", 303)
     title = HTTPStatus(status).phrase
     back = element("p", element("a", "All games", href=f"{root}/"))
-    return page(root, title, element("h1", title), element("p", words_of(error)), back, status=status)
+    return page(root, title, element("p", words_of(error)), back, status=status)
 
 
-async def asset(service: Service, request: Request, client: Client) -> Response:
+async def asset(service: Service, request: Request, client: Token) -> Response:
     """Style, script and licence."""
-    name = segment(request, "file")
+    name = request.path_params["file"]
     if name not in ASSETS:
         raise Refused(404, "there is nothing at this path")
     headers = {"cache-control": "public, max-age=3600"}
-    return Response(_asset(name), media_type=ASSETS[name][1], headers=headers)
+    return Response(_asset(name), media_type=ASSETS[name], headers=headers)
 
 
 OPERATIONS = [
-    Operation("GET", "/", show_list, "read", "The list of games", page=True),
-    Operation("GET", "/games/{name}", show_game, "read", "One game", page=True),
-    Operation("GET", "/games/{name}/compare", show_comparison, "read", "The policy next to your rule", page=True),
-    Operation("GET", "/games/{name}/changes", show_changes, "read", "All changes", page=True),
-    Operation("POST", "/games/{name}/change", change, "admin", "Change λ, pause or pin an arm", page=True),
-    Operation("GET", "/login", show_login, None, "Sign in", page=True),
-    Operation("POST", "/login", login, None, "Sign in", page=True),
-    Operation("POST", "/logout", logout, None, "Sign out", page=True),
-    Operation("GET", "/assets/{file}", asset, None, "Style and script"),
+    Operation("GET", "/", show_list, "read", page=True),
+    Operation("GET", "/games/{name}", show_game, "read", page=True),
+    Operation("GET", "/games/{name}/compare", show_comparison, "read", page=True),
+    Operation("GET", "/games/{name}/changes", show_changes, "read", page=True),
+    Operation("POST", "/games/{name}/change", change, "admin", page=True),
+    Operation("GET", "/login", show_login, None, page=True),
+    Operation("POST", "/login", login, None, page=True),
+    Operation("POST", "/logout", logout, None, page=True),
+    Operation("GET", "/assets/{file}", asset, None),
 ]

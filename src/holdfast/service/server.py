@@ -14,8 +14,8 @@ import sys
 import tempfile
 from asyncio import TimerHandle, Transport
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import uvicorn
@@ -26,7 +26,7 @@ from uvicorn.supervisors import Multiprocess
 
 from holdfast.decisions.stores import store_at
 from holdfast.errors import HoldfastError, InvalidParameter
-from holdfast.service.app import AUDIT, LOG, Limits, make_app
+from holdfast.service.app import AUDIT, LOG, make_app
 from holdfast.service.metrics import FOLDER
 from holdfast.service.tokens import TokenFile
 
@@ -42,23 +42,6 @@ BACKLOG = 2048
 """Connections that wait to be accepted."""
 SWITCH_INTERVAL = 0.0005
 """Seconds after which the event loop lets the thread that writes go on; Python's 5 ms would be most of a commit."""
-
-
-@dataclass(frozen=True)
-class Options:
-    """How to serve a store."""
-
-    url: str
-    host: str = "127.0.0.1"
-    port: int = 8080
-    workers: int = 1
-    tokens: str | None = None
-    connections: int = 1000
-    limits: Limits = field(default_factory=Limits)
-    certificate: str | None = None
-    key: str | None = None
-    root: str = ""
-    allow: tuple[str, ...] = ()
 
 
 class Protocol(HttpToolsProtocol):
@@ -156,13 +139,12 @@ def log_lines() -> None:
     logging.basicConfig(level=logging.INFO, handlers=[handler])
 
 
-def application(options: Options) -> ASGIApp:
-    """The application in a process of its own."""
+def application(url: str, **options: Any) -> ASGIApp:
+    """The application, as `make_app` makes it, in a process of its own."""
     sys.setswitchinterval(SWITCH_INTERVAL)
     log_lines()
-    tokens = None if options.tokens is None else TokenFile(options.tokens)
     gc.freeze()  # what was loaded stays: to look through all of it again and again is a tenth of the time
-    return make_app(options.url, tokens=tokens, limits=options.limits, root=options.root, allow=options.allow)
+    return make_app(url, **options)
 
 
 class Server(uvicorn.Server):
@@ -201,45 +183,56 @@ class Workers(Multiprocess):
             mark_process_dead(process)  # type: ignore[no-untyped-call]  # its gauges count no more
 
 
-def serve(options: Options, say: Callable[[str], None] = print) -> None:
+def serve(
+    url: str,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8080,
+    workers: int = 1,
+    connections: int = 1000,
+    certificate: Path | None = None,
+    key: Path | None = None,
+    tokens: TokenFile | None = None,
+    say: Callable[[str], None] = print,
+    **options: Any,
+) -> None:
     """Serve a store until SIGTERM or Ctrl-C; `say` is given the address when it is ready.
 
-    Then no more connections are taken, and what was accepted is answered.
+    Then no more connections are taken, and what was accepted is answered. `options` are those of `make_app`.
     """
-    tokens = None if options.tokens is None else TokenFile(options.tokens)
-    if tokens is None and not _is_loopback(options.host):
+    if tokens is None and not _is_loopback(host):
         rule = "must be a loopback address such as 127.0.0.1, unless there are tokens: see `holdfast token make`"
-        raise InvalidParameter("host", rule, options.host)
+        raise InvalidParameter("host", rule, host)
     if tokens is not None and not tokens.known():
-        raise InvalidParameter("tokens", "must be a file with a token: `holdfast token make` writes it", options.tokens)
-    with contextlib.closing(store_at(options.url)) as store:
+        rule = "must be a file with a token: `holdfast token make` writes it"
+        raise InvalidParameter("tokens", rule, str(tokens.path))
+    with contextlib.closing(store_at(url)) as store:
         store.check_writing()  # where it cannot be used, that is said in one line
     log_lines()
     config = uvicorn.Config(
-        partial(application, options),  # a factory that can be pickled
+        partial(application, url, tokens=tokens, **options),  # a factory that can be pickled
         factory=True,
         http=Protocol,
         ws="none",
         lifespan="on",
-        workers=options.workers,
-        limit_concurrency=options.connections,
+        workers=workers,
+        limit_concurrency=connections,
         timeout_keep_alive=30,
         timeout_graceful_shutdown=GRACE,
         access_log=False,
         log_config=None,
         log_level="warning",
         server_header=False,
-        ssl_certfile=options.certificate,
-        ssl_keyfile=options.key,
+        ssl_certfile=certificate,
+        ssl_keyfile=key,
     )
-    listening = listening_at(options.host, options.port)
-    scheme = "https" if options.certificate else "http"
-    host = f"[{options.host}]" if ":" in options.host else options.host
-    address = f"{scheme}://{host}:{listening.getsockname()[1]}"
-    ready = partial(say, address)
+    listening = listening_at(host, port)
+    scheme = "https" if certificate else "http"
+    shown = f"[{host}]" if ":" in host else host
+    ready = partial(say, f"{scheme}://{shown}:{listening.getsockname()[1]}")
     with contextlib.ExitStack() as stack:
         stack.callback(listening.close)
-        if options.workers == 1:
+        if workers == 1:
             server = Server(config, ready)
             server.run(sockets=[listening])
             if not server.started:

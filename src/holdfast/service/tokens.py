@@ -35,7 +35,7 @@ ROLES = ("read", "decide", "admin")
 
 @dataclass(frozen=True)
 class Token:
-    """What is kept of a token."""
+    """What is kept of a token, and stands for the client that shows it."""
 
     id: str
     hash: str
@@ -48,6 +48,10 @@ class Token:
     def allows(self, role: str) -> bool:
         """Whether its role includes `role`."""
         return ROLES.index(self.role) >= ROLES.index(role)
+
+    def sees(self, game: str) -> bool:
+        """Whether it is for a game."""
+        return not self.games or game in self.games
 
 
 class TokenFile:
@@ -106,7 +110,6 @@ class TokenFile:
         id, secret = secrets.token_hex(4), secrets.token_urlsafe(32)
         with self._changing() as tokens:
             tokens[id] = Token(id, _hash(secret), role, named, time.time(), note and checked_name("note", note))
-            self._write(tokens)
         return f"hf_{id}_{secret}"
 
     def revoke(self, id: str) -> None:
@@ -115,17 +118,15 @@ class TokenFile:
             if id not in tokens:
                 raise InvalidParameter("id", "must be the id of a token, as `holdfast token list` shows it", id)
             del tokens[id]
-            self._write(tokens)
 
     @contextmanager
     def _changing(self) -> Iterator[dict[str, Token]]:
-        """The tokens, which nobody else changes meanwhile."""
+        """The tokens, which nobody else changes meanwhile; written when they are changed."""
         with FileLock(f"{self.path}.lock", timeout=10):
-            yield dict(self.known())
-
-    def _write(self, tokens: dict[str, Token]) -> None:
-        write_whole(self.path, json.dumps([asdict(token) for token in tokens.values()], indent=1).encode())
-        os.chmod(self.path, 0o600)
+            tokens = dict(self.known())
+            yield tokens
+            write_whole(self.path, json.dumps([asdict(token) for token in tokens.values()], indent=1).encode())
+            os.chmod(self.path, 0o600)
 
 
 def _hash(secret: str) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
+from collections import defaultdict
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -16,7 +17,7 @@ from holdfast.decisions.why import why
 from holdfast.errors import OutOfTurn
 from holdfast.number_format import number
 from holdfast.players.document import described
-from holdfast.service.course import Course
+from holdfast.service.course import Course, Lines
 from holdfast.service.messages import BlockView, ChangeView, GameLine, GameView, Hold, Paused
 from holdfast.statistics import student_quantile
 
@@ -208,75 +209,65 @@ def _warnings(now: float, totals: Totals, losses: list[float], last: float | Non
     return found
 
 
-def dashboard(course: Course, transaction: Transaction, setup: Setup, now: float) -> dict[str, Any]:
-    """All that the page of a game shows: totals, its course, and how its last losses came."""
-    head, totals = transaction.head, totals_of(transaction, setup)
+@dataclass(frozen=True)
+class Board:
+    """All that the page of a game shows, as it is at one moment."""
+
+    now: float
+    view: GameView
+    totals: Totals
+    intervals: list[tuple[float, float] | None]
+    """Of the mean loss of each arm."""
+    lines: Lines | None
+    waits: list[float]
+    """How long after their decisions the last losses came, in seconds, sorted."""
+    why: str
+    changes: list[ChangeView]
+    """The last ones, the latest first."""
+
+
+def dashboard(course: Course, transaction: Transaction, setup: Setup, now: float) -> Board:
+    """What the page of a game shows."""
+    totals = totals_of(transaction, setup)
     blocks = transaction.blocks("latest", RECENT)[::-1]
-    return {
-        "revision": head.revision,
-        "now": max(head.clock, now),
-        "why": why(transaction, setup, now),
-        "arm": _arm(head, setup),
-        "hold": head.rounds - head.handed,
-        "conversations": totals.conversations,
-        "rounds": totals.rounds,
-        "told": totals.told,
-        "out": totals.out,
-        "missing": totals.missing,
-        "switches": totals.switches,
-        "losses": totals.losses,
-        "switching": totals.switching,
-        "cost": totals.cost,
-        "names": list(setup.names),
-        "arms": _arm_rows(setup, totals, blocks),
-        "lines": course.look(transaction, setup, totals),
-        "lateness": _lateness(transaction, blocks),
-        "changes": latest_changes(transaction),
-    }
+    changes = changes_of(transaction, transaction.number_of_change(CHANGES))
+    return Board(
+        now=max(transaction.head.clock, now),
+        view=game_view(transaction, setup, now),
+        totals=totals,
+        intervals=_intervals(setup, totals, blocks),
+        lines=course.look(transaction, setup, totals),
+        waits=_waits(transaction, blocks),
+        why=why(transaction, setup, now),
+        changes=[ChangeView(**change) for _, change in reversed(changes)],
+    )
 
 
-def latest_changes(transaction: Transaction) -> list[ChangeView]:
-    """The last changes of settings, the latest first."""
-    found = changes_of(transaction, transaction.number_of_change(CHANGES))
-    return [ChangeView(**change) for _, change in reversed(found)]
-
-
-def _arm_rows(setup: Setup, totals: Totals, blocks: list[Block]) -> list[dict[str, Any]]:
-    """Per arm: counts, and its mean loss with a 95 % interval made of its recent blocks, within the range of losses."""
+def _intervals(setup: Setup, totals: Totals, blocks: list[Block]) -> list[tuple[float, float] | None]:
+    """Of each arm's mean loss: 95 %, made of its recent blocks, within the range of losses."""
     ends = [setup.bounds_of(block) for block in blocks] or [setup.bounds]
     lowest, highest = min(low for low, _ in ends), max(high for _, high in ends)
     by_arm: dict[int, list[tuple[float, int]]] = defaultdict(list)
     for block in blocks:
         if block.told:
             by_arm[block.arm].append((math.fsum(block.losses), block.told))
-    rows = []
+    intervals: list[tuple[float, float] | None] = []
     for number_, arm in enumerate(totals.arms):
         found = by_arm[number_]
         told, n = sum(count for _, count in found), len(found)
-        interval = None
-        if n >= 2 and arm.mean is not None:
-            mean = math.fsum(total for total, _ in found) / told
-            spread = math.fsum((total - mean * count) ** 2 for total, count in found) * n / (n - 1)
-            half = student_quantile(0.975, n - 1) * math.sqrt(spread) / told
-            interval = max(arm.mean - half, lowest), min(arm.mean + half, highest)
-        rows.append(
-            {
-                "arm": arm.arm,
-                "retired": arm.retired,
-                "rounds": arm.rounds,
-                "told": arm.told,
-                "mean": arm.mean if arm.told else None,  # what stands for missing losses says nothing by itself
-                "interval": interval,
-                "last": arm.last_used,
-            }
-        )
-    return rows
+        if n < 2 or arm.mean is None:
+            intervals.append(None)
+            continue
+        mean = math.fsum(total for total, _ in found) / told
+        spread = math.fsum((total - mean * count) ** 2 for total, count in found) * n / (n - 1)
+        half = student_quantile(0.975, n - 1) * math.sqrt(spread) / told
+        intervals.append((max(arm.mean - half, lowest), min(arm.mean + half, highest)))
+    return intervals
 
 
-def _lateness(transaction: Transaction, blocks: list[Block]) -> dict[str, Any]:
-    """How long after their decisions the last losses came, in seconds."""
+def _waits(transaction: Transaction, blocks: list[Block]) -> list[float]:
     if not blocks:
-        return {"losses": 0}
+        return []
     first, last = max(blocks[0].number, blocks[-1].number - 500), blocks[-1].number
     where = "WHERE game = ? AND block BETWEEN ? AND ? ORDER BY block, first LIMIT 20000"
     asked: dict[int, list[tuple[int, float]]] = defaultdict(list)
@@ -287,15 +278,4 @@ def _lateness(transaction: Transaction, blocks: list[Block]) -> dict[str, Any]:
         starts = [at for start, at in asked[loss.block] if start <= loss.round]
         if starts:
             waits.append(max(loss.at - starts[-1], 0.0))
-    if not waits:
-        return {"losses": 0}
-    waits.sort()
-    edges = [0.1, 1.0, 10.0, 60.0, 600.0, 3600.0, 86400.0]
-    bins = Counter(next((i for i, edge in enumerate(edges) if wait < edge), len(edges)) for wait in waits)
-    return {
-        "losses": len(waits),
-        "median": waits[len(waits) // 2],
-        "p90": waits[int(0.9 * (len(waits) - 1))],
-        "most": waits[-1],
-        "bins": [bins.get(i, 0) for i in range(len(edges) + 1)],
-    }
+    return sorted(waits)

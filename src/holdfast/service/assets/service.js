@@ -1,8 +1,6 @@
 "use strict";
 (() => {
-  const root = document.documentElement;
-  const system = matchMedia("(prefers-color-scheme: dark)");
-  const isDark = () => (root.dataset.theme ? root.dataset.theme === "dark" : system.matches);
+  const { isDark } = scheme;
   const short = (value) =>
     value === null || value === undefined ? "–"
       : value.toLocaleString("en-US", { maximumSignificantDigits: 5 }).replace("-", "−");
@@ -13,7 +11,7 @@
 
   function colour(arm) {
     const probe = document.createElement("span");
-    probe.className = `s${arm % 28}`;
+    probe.className = `s${arm % 7}`;
     probe.hidden = true;
     document.body.append(probe);
     const found = getComputedStyle(probe).getPropertyValue(isDark() ? "--on-dark" : "--on-light").trim();
@@ -97,8 +95,7 @@
   const unfinished = () => document.querySelector("[data-again]");
 
   async function refresh() {
-    if (document.hidden) { again = true; return; }
-    if (loading) { again = true; return; }
+    if (document.hidden || loading) { again = true; return; }
     loading = true;
     let read = false;
     try {
@@ -147,25 +144,14 @@
   }
   document.addEventListener("visibilitychange", () => { if (!document.hidden && again) refresh(); });
 
-  // ---- theme, and tables that are too wide
+  // ---- tables that are too wide
 
-  const theme = document.getElementById("theme");
-  const themed = () => {
-    theme.textContent = isDark() ? "Light scheme" : "Dark scheme";
-    drawAll();
-  };
-  theme.addEventListener("click", () => {
-    root.dataset.theme = isDark() ? "light" : "dark";
-    try { localStorage.setItem("holdfast-theme", root.dataset.theme); } catch { /* storage is off */ }
-    themed();
-  });
-  system.addEventListener("change", themed);
   function hints() {
     for (const box of document.querySelectorAll(".box")) {
       if (box.scrollWidth > box.clientWidth) { box.tabIndex = 0; box.setAttribute("role", "region"); }
     }
   }
-  themed();
+  scheme.follow(drawAll);
   hints();
   if (unfinished()) refresh();
 })();
