@@ -13,20 +13,19 @@ from types import MappingProxyType
 import numpy as np
 
 from holdfast.environments import PiecewiseConstant
+from holdfast.evidence.contestants import play
 from holdfast.evidence.growth import GAMES, Samples, decades, late, never_overtaken, samples_of, stages
-from holdfast.evidence.measures import exponents
+from holdfast.evidence.measures import costs_of, exponents
 from holdfast.evidence.worlds import World, paper_worlds, searched_worlds
 from holdfast.layouts import Array
 from holdfast.number_format import three_digits
-from holdfast.paper.games import Match, play
-from holdfast.policies import AdaptiveTsallisSwitch, TsallisSwitch
 from holdfast.simulation import Backend
 from holdfast.statistics import quantile
 from holdfast.verdicts.comparisons import Answer, Between, Less, Outcome, Question, share_interval
 from holdfast.verdicts.ledger import Claim, Evidence, Verdict, judge
 from holdfast.verdicts.settings import RunSettings
 
-OWN, PAPER = "adaptive", "tsallis-switch"
+BOTH = OWN, PAPER = "adaptive", "tsallis-switch"
 SEVEN = (
     *("stochastic-easy", "stochastic-hard", "stochastic-free", "constrained-easy", "constrained-hard"),
     *("ties-stochastic", "ties-constrained"),
@@ -49,13 +48,6 @@ TIED = 0.7
 """The most that the cost grows by where several arms are best: T^{2/3}, and what 16 games cannot tell from it."""
 
 TELL = "docs/adaptive.md"
-
-
-def match(world: World) -> Match:
-    """The adaptive policy and the paper's."""
-    K, cost = world.environment.n_arms, world.switching_cost
-    policies = {OWN: AdaptiveTsallisSwitch(K, switching_cost=cost), PAPER: TsallisSwitch(K, switching_cost=cost)}
-    return Match(policies, world.environment, cost, world.horizon, 1)
 
 
 def seven(K: int, T: int) -> dict[str, World]:
@@ -344,17 +336,18 @@ def judged(
     tables = {}
     for name, world in {**settings, **searched}.items():
         runs = min(replications, LONG_RUNS) if name == LONG else replications
-        tables[name] = play((match(world),), replications=runs, seed=size.seed, backend=backend)
+        tables[name] = play(BOTH, world, replications=runs, seed=size.seed, backend=backend)
     excess = []
     for i, world in enumerate(random_worlds(worlds, size.seed)):
-        result = play((match(world),), replications=WORLD_RUNS, seed=size.seed + i, backend=backend)
-        means = {policy: Evidence({"": result}, size).final("", policy).mean() for policy in (OWN, PAPER)}
-        excess.append((means[OWN] - means[PAPER]) / world.bound)
+        costs = costs_of(play(BOTH, world, replications=WORLD_RUNS, seed=size.seed + i, backend=backend))
+        excess.append((costs[OWN].mean() - costs[PAPER].mean()) / world.bound)
     long: dict[tuple[str, str], Samples] = {}
     for game in GAMES:
         for T, runs in plan if game.kind != "adversarial" else ():
-            both = replace(match(game.world(T)), checkpoints=decades(T))
-            played = play((both,), replications=min(replications, runs), seed=size.seed, backend=backend)
+            few = min(replications, runs)
+            played = play(
+                BOTH, game.world(T), replications=few, seed=size.seed, backend=backend, checkpoints=decades(T)
+            )
             for policy, samples in samples_of(played).items():
                 long[game.name, policy] = {**samples, **long.get((game.name, policy), {})}  # the larger sample stays
     return judge(claims(settings, searched, np.array(excess), long), Evidence(tables, size))

@@ -11,8 +11,11 @@ from typing import Any
 
 from holdfast.environments import Environment
 from holdfast.errors import InvalidParameter, nearest
+from holdfast.evidence.worlds import World
 from holdfast.policies import POLICIES, Policy
 from holdfast.policies.policy import Feedback
+from holdfast.results import Result
+from holdfast.simulation import Backend, simulate
 from holdfast.simulation.costs import Costs
 from holdfast.studies.policies import study_policy
 from holdfast.studies.user_classes import fields_of, is_own
@@ -105,6 +108,30 @@ def contestants(
         made[label] = policy
         code |= own
     return made, code
+
+
+def play(
+    policies: Sequence[str],
+    world: World,
+    *,
+    replications: int,
+    seed: int,
+    backend: str | Backend = "threads",
+    checkpoints: int | Sequence[int] = 1,
+) -> Result:
+    """These policies in a world, at once and not as a study."""
+    made, _ = contestants(policies, world.environment, world.horizon, world.switching_cost)
+    return simulate(
+        made,
+        world.environment,
+        horizon=world.horizon,
+        switching_cost=world.switching_cost,
+        replications=replications,
+        seed=seed,
+        checkpoints=checkpoints,
+        backend=backend,
+        progress=False,
+    )
 
 
 def knows_horizon(policy: Policy) -> bool:

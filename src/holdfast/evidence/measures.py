@@ -28,6 +28,7 @@ from holdfast.layouts import Array
 from holdfast.policies import Policy
 from holdfast.results import Result
 from holdfast.statistics import interval, quantile
+from holdfast.verdicts.ledger import curve_of
 
 Estimate = tuple[float, float, float]
 """A value and the ends of its confidence interval."""
@@ -43,11 +44,7 @@ UNKNOWN = (math.nan, math.nan, math.nan)
 
 def costs_of(result: Result) -> dict[str, Array]:
     """The cost of every policy at the last round, replication by replication."""
-    last = result.frame.filter(pl.col("round") == pl.col("round").max())
-    return {
-        policy: last.filter(pl.col("policy") == policy).sort("replication")["regret_with_switching"].to_numpy()
-        for policy in result.policies
-    }
+    return {policy: curve_of(result, policy)[1][:, -1] for policy in result.policies}
 
 
 def ratio(own: Array, other: Array, world: World, floor: float = FLOOR) -> Estimate:

@@ -14,19 +14,20 @@ import numpy as np
 
 from holdfast.bounds import mixture_excess, work_function_cost
 from holdfast.environments import LossTable
+from holdfast.evidence.contestants import play
 from holdfast.evidence.in_sight import WORLDS
 from holdfast.evidence.worlds import World, hard_worlds, paper_worlds
 from holdfast.layouts import Array
 from holdfast.number_format import three_digits
-from holdfast.paper.games import Match, play
-from holdfast.policies import AdaptiveHedgeSwitch, AdaptiveTsallisSwitch, WorkFunctionAlone
+from holdfast.policies import AdaptiveHedgeSwitch, WorkFunctionAlone
 from holdfast.replays.plans import best_plan
 from holdfast.simulation import Backend, simulate
 from holdfast.verdicts.comparisons import Computed, Less, Question
 from holdfast.verdicts.ledger import Claim, Evidence, Verdict, judge
 from holdfast.verdicts.settings import RunSettings
 
-OWN, BANDIT = "hedge-switch", "adaptive"
+BOTH = OWN, BANDIT = "hedge-switch", "adaptive"
+"""The policy, and the one that sees the loss of its own arm."""
 OVERHEAD, NO_HARM = 1.5, 1.015
 HOSTILE = ("hunt", "alternate", "rotate", "coins", "rare")
 TURNS = "turns"
@@ -123,16 +124,6 @@ def worlds(horizon: int) -> dict[str, World]:
     return {w.name: w for w in (*paper_worlds(horizon), *hard_worlds(horizon)) if w.name in WORLDS}
 
 
-def match(world: World) -> Match:
-    """The policy, and the one that sees the loss of its own arm."""
-    K, cost = world.environment.n_arms, world.switching_cost
-    policies = {
-        OWN: AdaptiveHedgeSwitch(K, switching_cost=cost),
-        BANDIT: AdaptiveTsallisSwitch(K, switching_cost=cost),
-    }
-    return Match(policies, world.environment, cost, world.horizon, 1)
-
-
 def _most(found: Mapping[str, float], limit: float, unit: str) -> list[Question]:
     """Is the largest of these at most `limit`?"""
     where = max(found, key=found.__getitem__)
@@ -222,7 +213,7 @@ def judged(
     where = worlds(horizon)
     tables = {}
     for name, world in where.items():
-        tables[name] = play((match(world),), replications=replications, seed=seed, backend=backend)
+        tables[name] = play(BOTH, world, replications=replications, seed=seed, backend=backend)
     games, shares = hostile_games(rounds, seed), work_function_shares(rounds, seed, backend)
     evidence = Evidence(tables, RunSettings(replications, horizon, 8, seed))
     return judge(claims(games, shares, where), evidence)
