@@ -110,12 +110,6 @@ def _capped(evidence: Evidence) -> list[Question]:
     return [*below, _mostly_lost(evidence, table, ARITHMETIC, HARD_GAP)]
 
 
-def _bound_to_it(evidence: Evidence) -> list[Question]:
-    return [
-        Between(base, evidence.late_growth("adversarial", base, since=0.5), low=0.9) for base in (ARITHMETIC, GEOMETRIC)
-    ]
-
-
 def _recover(evidence: Evidence) -> list[Question]:
     return [Less(policy, evidence.final("adversarial", policy, REGRET), 0.0) for policy in (SWITCH, INF, EXP3, BLOCKS)]
 
@@ -221,7 +215,7 @@ FIGURE_NOTES: dict[str, tuple[FigureNote, ...]] = {
         FigureNote(
             "One arm is perfect just long enough for BaSE to drop the others; then it is the only bad one, and both "
             "BaSE lose a whole loss in every round.",
-            _bound_to_it,
+            worst_case.linear,
         ),
         FigureNote(
             "The others recover. Their regret even ends below zero: they profited from the first arm before the "

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from holdfast.paper.claims.thresholds import COMPETITIVE, FEW, SIMILAR, cheaper, cheaper_in
+from holdfast.paper.claims.thresholds import BASE, COMPETITIVE, FEW, NO_BLOCKS, SIMILAR, cheaper, cheaper_in
 from holdfast.paper.figures import HARD_COST, POLICIES
 from holdfast.paper.probes import horizons
 from holdfast.verdicts.comparisons import Less, Near, Question, Under
 from holdfast.verdicts.ledger import Claim, Evidence
 
 EASY, HARD, FREE = "stochastic-easy", "stochastic-hard", "stochastic-free"
-NO_BLOCKS = ("tsallis-inf", "exp3")
-BASE = ("base-arithmetic", "base-geometric")
 STOCHASTIC = {EASY: "easy", HARD: "hard", FREE: "free"}
 
 

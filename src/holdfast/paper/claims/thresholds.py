@@ -7,6 +7,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from holdfast.verdicts.comparisons import Less, Question
 from holdfast.verdicts.ledger import Evidence
 
+NO_BLOCKS = ("tsallis-inf", "exp3")
+BASE = ("base-arithmetic", "base-geometric")
+
 SIMILAR = 1.25
 """"Similar", "nearly the same": within a quarter of each other."""
 
