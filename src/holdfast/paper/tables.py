@@ -81,13 +81,12 @@ def play_table(
 
 
 def write_tables(played: Mapping[str, Result], tables: Sequence[Table], folder: Path) -> list[str]:
-    """Write what was played to its files in `folder`; gives their names."""
+    """Write these tables to their files in `folder`; gives their names."""
     written = []
     for table in tables:
-        if table.name in played:
-            for name, replications in table.files().items():
-                first_replications(played[table.name], replications).write(folder / name)
-                written.append(name)
+        for name, replications in table.files().items():
+            first_replications(played[table.name], replications).write(folder / name)
+            written.append(name)
     return written
 
 
