@@ -57,11 +57,6 @@ def ratio(own: Array, other: Array, world: World, floor: float = FLOOR) -> Estim
     return interval(value + (own - own.mean() - slope * (other - other.mean())) / scale)
 
 
-def share(own: Array, bound: float) -> Estimate:
-    """The mean as a share of the bound, with its interval."""
-    return interval(own / bound)
-
-
 def growth(samples: Mapping[int, Array]) -> Estimate:
     """The exponent of T that the mean cost grows with: the least-squares slope of logarithms, with its interval.
 
@@ -96,16 +91,16 @@ def tabulated(
     rows = []
     for world in worlds:
         full = costs[world.name, world.horizon]
-        best = min(full, key=lambda name: float(full[name].mean()))
+        best = _cheapest(full)
         for name, own in full.items():
             horizons = sorted(T for other, T in costs if other == world.name)
             estimates = {
                 "cost": interval(own),
-                "share": share(own, world.bound),
+                "share": interval(own / world.bound),
                 "to_best": ratio(own, full[best], world),
                 "to_paper": ratio(own, full[PAPER], world),
-                "above_best": share(own - full[best], world.bound),
-                "above_paper": share(own - full[PAPER], world.bound),
+                "above_best": interval((own - full[best]) / world.bound),
+                "above_paper": interval((own - full[PAPER]) / world.bound),
                 "q95": quantile(own, 0.95),
                 "q99": quantile(own, 0.99),
                 "growth": growth({T: costs[world.name, T][name] for T in horizons}),
@@ -129,6 +124,11 @@ def tabulated(
                 }
             )
     return pl.DataFrame(rows)
+
+
+def _cheapest(costs: Mapping[str, Array]) -> str:
+    """The policy of least mean cost."""
+    return min(costs, key=lambda name: float(costs[name].mean()))
 
 
 def _columns(what: str, estimate: Estimate) -> list[tuple[str, float]]:
@@ -189,14 +189,9 @@ def worst_ratios(
     named = [world for world in worlds if world.group != "found"]
     if not named:
         return {}
-    worst: dict[str, dict[float, float]] = {}
-    for name in costs[named[0].name, named[0].horizon]:
-        worst[name] = {}
-        for floor in FLOORS:
-            found = []
-            for world in named:
-                full = costs[world.name, world.horizon]
-                best = min(full.values(), key=lambda sample: float(sample.mean()))
-                found.append(ratio(full[name], best, world, floor)[0])
-            worst[name][floor] = max(found)
-    return worst
+    played = [(world, costs[world.name, world.horizon]) for world in named]
+
+    def worst(name: str, floor: float) -> float:
+        return max(ratio(full[name], full[_cheapest(full)], world, floor)[0] for world, full in played)
+
+    return {name: {floor: worst(name, floor) for floor in FLOORS} for name in played[0][1]}
