@@ -77,7 +77,9 @@ def test_a_policy_that_is_worse_does_not_pass():
     table = play(BOTH, settings["stochastic-hard"], replications=60, seed=1)
     for result, expected in ((table, "holds"), (swapped(table), "fails")):
         evidence = Evidence({"stochastic-hard": result}, RunSettings())
-        asked = [claim for claim in claims(settings, {}, np.zeros(0)) if claim.id in ("mean-of-seven", "each-of-seven")]
+        asked = [
+            claim for claim in claims(settings, {}, np.zeros(0), {}) if claim.id in ("mean-of-seven", "each-of-seven")
+        ]
         assert [verdict.verdict for verdict in judge(asked, evidence)] == [expected] * 2
 
 

@@ -5,10 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from types import MappingProxyType
 
 import numpy as np
 
@@ -122,11 +121,15 @@ def ratios(own: Array, other: Array) -> Array:
 # ---- the claims ----
 
 
+def _claim(id: str, sentence: str, rule: str, questions: Callable[[Evidence], list[Question]]) -> Claim:
+    return Claim(id, sentence, TELL, rule, questions)
+
+
 def claims(
     settings: Mapping[str, World],
     searched: Mapping[str, World],
     worlds: Array,
-    long: Mapping[tuple[str, str], Samples] = MappingProxyType({}),
+    long: Mapping[tuple[str, str], Samples],
 ) -> list[Claim]:
     """The claims.
 
@@ -203,102 +206,89 @@ def claims(
     main = tuple(name for name in settings if name not in (LONG, ADVERSARIAL))
     short = {name: setting for name, setting in settings.items() if name != LONG}
     return [
-        Claim(
+        _claim(
             "mean-of-seven",
             f"In the paper's seven non-adversarial settings it costs at most {MEAN_RATIO:g} of its policy on average.",
-            TELL,
             "the mean of seven ratios of mean regret with switching, linearised",
             mean_of_seven,
         ),
-        Claim(
+        _claim(
             "each-of-seven",
             f"In each of them it costs less than {LARGEST_RATIO:g} of it.",
-            TELL,
             f"final regret with switching below {LARGEST_RATIO:g} times that of tsallis-switch",
             lambda evidence: each(evidence, LARGEST_RATIO, *main),
         ),
-        Claim(
+        _claim(
             "hard",
             f"In the hard setting it costs less than {HARD_RATIO:g} of it, which is what BaSE costs there.",
-            TELL,
             f"final regret with switching below {HARD_RATIO:g} times that of tsallis-switch",
             lambda evidence: each(evidence, HARD_RATIO, "stochastic-hard"),
         ),
-        Claim(
+        _claim(
             "hard-and-long",
             f"A hundred times as long, the hard setting costs less than {LONG_RATIO:g} of it.",
-            TELL,
             f"final regret with switching below {LONG_RATIO:g} times that of tsallis-switch",
             lambda evidence: each(evidence, LONG_RATIO, LONG),
         ),
         *(
-            Claim(
+            _claim(
                 f"tails-{100 * share:g}",
                 f"Its bad runs are better too: in each setting of the paper its {100 * share:g}th percentile is lower.",
-                TELL,
                 f"the {100 * share:g}th percentile of final regret with switching below that of tsallis-switch",
                 partial(tails, share=share),
             )
             for share in TAILS
         ),
-        Claim(
+        _claim(
             "never-much-worse",
             f"In no setting of the paper is it worse than its policy by over {100 * WORSE:g} % of Theorem 1's bound.",
-            TELL,
             "mean excess over tsallis-switch as a share of the bound",
             lambda evidence: shares(evidence, short, WORSE, excess=True),
         ),
-        Claim(
+        _claim(
             "random-worlds",
             f"In random piecewise-constant worlds it is better by {100 * WORLD_BETTER:g} % of the bound on average, "
             "and seldom much worse.",
-            TELL,
             f"mean excess over tsallis-switch below −{100 * WORLD_BETTER:g} %; "
             f"worse by more than {100 * WORLD_WORSE:g} % of the bound in "
             f"at most {100 * WORLD_SHARE:g} % of the worlds",
             in_random_worlds,
         ),
-        Claim(
+        _claim(
             "searched-worlds",
             f"The worst worlds that searches found against it cost at most {100 * SEARCHED:g} % of Theorem 1's bound.",
-            TELL,
             "mean final regret with switching as a share of the bound",
             lambda evidence: shares(evidence, searched, SEARCHED, excess=False),
         ),
-        Claim(
+        _claim(
             "never-overtaken",
             "The paper's policy does not overtake it: at no T that was played, in no stochastic, constrained or tied "
             "setting.",
-            TELL,
             "regret with switching below that of tsallis-switch in each long game at T = 10⁴, 10⁵, … up to the longest",
             overtaken,
         ),
-        Claim(
+        _claim(
             "slower-growth",
             "With one best arm its cost grows more slowly with T than the paper's policy's.",
-            TELL,
             "the slope of log cost over log T, on the last three T of the long games, below that of tsallis-switch",
             slower,
         ),
-        Claim(
+        _claim(
             "ties",
             "With several best arms its cost grows like T^(2/3), as the paper's policy's does in the end.",
-            TELL,
             f"the slope of log cost over log T, on the last three T of the tied games, at most {TIED:g}",
             in_ties,
         ),
-        Claim(
+        _claim(
             "growth",
             "With one best arm its cost grows by a small power of T, as a logarithm does.",
-            TELL,
             "the slope of log cost over log T between 10⁶ and 10⁸ at most "
             + ", ".join(f"{game.exponent:g} in {game.name}" for game in GAMES if game.exponent is not None),
             grown,
         ),
-        Claim(
+        _claim(
             "small-at-last",
             "At 10⁸ rounds it costs a small part of what the paper's policy does.",
-            TELL,
             "final regret with switching over that of tsallis-switch below "
             + ", ".join(f"{game.ratio:g} in {game.name}" for game in GAMES if game.ratio is not None),
             small_at_last,

@@ -131,6 +131,10 @@ def _most(found: Mapping[str, float], limit: float, unit: str) -> list[Question]
     return [Computed(f"in {len(found)} games", found[where] <= limit, found[where], said)]
 
 
+def _claim(id: str, sentence: str, rule: str, questions: Callable[[Evidence], list[Question]]) -> Claim:
+    return Claim(id, sentence, TELL, rule, questions)
+
+
 def claims(games: Mapping[str, Exact], shares: Mapping[str, float], where: Mapping[str, World]) -> list[Claim]:
     """The claims."""
 
@@ -146,55 +150,48 @@ def claims(games: Mapping[str, Exact], shares: Mapping[str, float], where: Mappi
         return list(found)
 
     return [
-        Claim(
+        _claim(
             "certificate",
             "In no round does it cost more than the best of its paths and its certificate, on average.",
-            TELL,
             "the largest share of the certificate that was needed, by exact expectations",
             lambda evidence: _most({name: game.used for name, game in games.items()}, 1.0, " of it"),
         ),
-        Claim(
+        _claim(
             "overhead",
             f"It costs at most {OVERHEAD:g}·√((1 + λ)·L*·ln N) more than the best path over losses that hunt the "
             "likeliest arm, alternate, rotate, are coins or rare.",
-            TELL,
             "the excess at the end in these units, by exact expectations",
             lambda evidence: _most(
                 {name: game.overhead for name, game in games.items() if not name.startswith(TURNS)}, OVERHEAD, ""
             ),
         ),
-        Claim(
+        _claim(
             "most-overhead",
             "Where arms lose in turn it is more; 2√((1 + 2λ)·L*·ln N) + (1 + λ)·ln N is the most in all known games.",
-            TELL,
             "the excess at the end as a share of this, by exact expectations",
             lambda evidence: _most({name: game.share for name, game in games.items()}, 1.0, " of it"),
         ),
-        Claim(
+        _claim(
             "theorem-3",
             "Theorem 3 bounds that excess.",
-            TELL,
             "the excess at the end as a share of bounds.mixture_excess",
             lambda evidence: _most({name: game.proved for name, game in games.items()}, 1.0, " of it"),
         ),
-        Claim(
+        _claim(
             "work-function",
             "The work function costs at most (2K − 1 + (K − 1)/λ) best plans in hindsight, plus (K − 1)(2λ + 1).",
-            TELL,
             "its cost as a share of bounds.work_function_cost",
             lambda evidence: _most(shares, 1.0, " of it"),
         ),
-        Claim(
+        _claim(
             "seeing-is-worth-it",
             "It costs less than AdaptiveTsallisSwitch, which sees the loss of its own arm only.",
-            TELL,
             "final regret with switching below that of adaptive",
             seeing,
         ),
-        Claim(
+        _claim(
             "no-harm",
             f"It costs at most {NO_HARM:g} times the best fixed arm.",
-            TELL,
             f"losses and switches over those of the best fixed arm below {NO_HARM:g}",
             harm,
         ),
