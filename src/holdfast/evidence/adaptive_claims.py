@@ -144,7 +144,7 @@ def claims(
     """
 
     def each(evidence: Evidence, factor: float, *names: str) -> list[Question]:
-        return [Less(f"in {n}", evidence.final(n, OWN), evidence.final(n, PAPER), factor) for n in names]
+        return [evidence.less(f"in {name}", name, OWN, PAPER, factor=factor) for name in names]
 
     def mean_of_seven(evidence: Evidence) -> list[Question]:
         parts = [ratios(evidence.final(name, OWN), evidence.final(name, PAPER)) for name in settings if name in main]

@@ -139,7 +139,7 @@ def claims(games: Mapping[str, Exact], shares: Mapping[str, float], where: Mappi
     """The claims."""
 
     def seeing(evidence: Evidence) -> list[Question]:
-        return [Less(f"in {n}", evidence.final(n, OWN), evidence.final(n, BANDIT)) for n in where]
+        return [evidence.less(f"in {name}", name, OWN, BANDIT) for name in where]
 
     def harm(evidence: Evidence) -> list[Question]:
         found = []

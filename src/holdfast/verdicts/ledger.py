@@ -19,7 +19,7 @@ from holdfast.extras import pl
 from holdfast.layouts import Array
 from holdfast.report.charts import DRAWN
 from holdfast.results import Result
-from holdfast.verdicts.comparisons import Answer, Question
+from holdfast.verdicts.comparisons import Answer, Less, Question
 from holdfast.verdicts.settings import RunSettings
 
 BOTH = DRAWN[-1]
@@ -77,6 +77,10 @@ class Evidence:
     def final(self, table: str, policy: str, measure: str = BOTH) -> Array:
         """`measure` at the last round, one number per replication."""
         return np.asarray(self.curve(table, policy, measure)[1][:, -1])
+
+    def less(self, what: str, table: str, first: str, second: str, measure: str = BOTH, *, factor: float = 1.0) -> Less:
+        """Is `measure` of the first policy below `factor` times that of the second at the last round?"""
+        return Less(what, self.final(table, first, measure), self.final(table, second, measure), factor)
 
     def late_growth(self, table: str, policy: str, since: float = 0.9) -> Array:
         """Pseudo-regret per round after the share `since` of the horizon, one number per replication."""

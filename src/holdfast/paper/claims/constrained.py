@@ -32,8 +32,8 @@ def _geometric_well(evidence: Evidence) -> list[Question]:
         found.append(
             Never(f"for never dropping the best arm ({name})", *evidence.lost_runs(table, "base-geometric", gap))
         )
-        own, other = (evidence.final(table, policy) for policy in ("base-geometric", "tsallis-switch"))
-        found.append(Less(f"for less than tsallis-switch ({name})", own, other))
+        less = f"for less than tsallis-switch ({name})"
+        found.append(evidence.less(less, table, "base-geometric", "tsallis-switch"))
     return found
 
 

@@ -29,18 +29,9 @@ def _few_switches(evidence: Evidence) -> list[Question]:
 def _trade_off(evidence: Evidence) -> list[Question]:
     found: list[Question] = []
     for blocks, none in (("tsallis-switch", "tsallis-inf"), ("exp3-blocks", "exp3")):
-        regret, switches = "pseudo_regret", "switches"
         found += [
-            Less(
-                f"for the regret of {none} and {blocks}",
-                evidence.final(HARD, none, regret),
-                evidence.final(HARD, blocks, regret),
-            ),
-            Less(
-                f"for the switches of {blocks} and {none}",
-                evidence.final(HARD, blocks, switches),
-                evidence.final(HARD, none, switches),
-            ),
+            evidence.less(f"for the regret of {none} and {blocks}", HARD, none, blocks, "pseudo_regret"),
+            evidence.less(f"for the switches of {blocks} and {none}", HARD, blocks, none, "switches"),
         ]
     return found
 

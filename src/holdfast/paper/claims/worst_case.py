@@ -27,7 +27,7 @@ def _coincide(evidence: Evidence) -> list[Question]:
 
 def _highest(evidence: Evidence) -> list[Question]:
     return [
-        Less(f"for {base} above {other}", evidence.final(ADVERSARIAL, other), evidence.final(ADVERSARIAL, base))
+        evidence.less(f"for {base} above {other}", ADVERSARIAL, other, base)
         for base in BASE
         for other in POLICIES
         if other not in BASE
@@ -60,15 +60,13 @@ def steps(evidence: Evidence, table: str, measure: str, *, rising: bool) -> list
     found: list[Question] = []
     for fewer, more in itertools.pairwise(names):
         low, high = (fewer, more) if rising else (more, fewer)
-        least, most = (evidence.final(table, name, measure) for name in (low, high))
-        found.append(Less(f"from {fewer} to {more}", least, most))
+        found.append(evidence.less(f"from {fewer} to {more}", table, low, high, measure))
     return found
 
 
 def more_than_one(table: str, evidence: Evidence) -> list[Question]:
     """Does every tie cost more than a single best arm?"""
-    one = evidence.final(table, "1")
-    return [Less(f"with {name}", one, evidence.final(table, name)) for name in evidence.tables[table].policies[1:]]
+    return [evidence.less(f"with {name}", table, "1", name) for name in evidence.tables[table].policies[1:]]
 
 
 def _tied(kind: str, place: str) -> tuple[Claim, ...]:
