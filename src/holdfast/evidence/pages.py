@@ -138,13 +138,9 @@ _ABOUT = {
 }
 
 
-def _drawn(findings: ArenaFindings) -> list[str]:
-    first = [policy for policy in _order(findings) if policy != PAPER][: MOST_CURVES - 1]
-    return [PAPER, *first]
-
-
 def _curves(findings: ArenaFindings, worlds: Sequence[World]) -> LineChart:
-    policies = _drawn(findings)
+    others = [policy for policy in _order(findings) if policy != PAPER]
+    policies = [PAPER, *others[: MOST_CURVES - 1]]
     panels = [Panel(world.name, tuple(_line(findings, world, policy) for policy in policies)) for world in worlds]
     rows = tuple(ChartRow("", tuple(panels[i : i + PER_ROW])) for i in range(0, len(panels), PER_ROW))
     return LineChart(rows)

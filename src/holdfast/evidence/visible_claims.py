@@ -16,7 +16,7 @@ from holdfast.bounds import mixture_excess, work_function_cost
 from holdfast.environments import LossTable
 from holdfast.evidence.contestants import play
 from holdfast.evidence.in_sight import WORLDS
-from holdfast.evidence.worlds import World, hard_worlds, paper_worlds
+from holdfast.evidence.worlds import World, laid_out
 from holdfast.layouts import Array
 from holdfast.number_format import three_digits
 from holdfast.policies import AdaptiveHedgeSwitch, WorkFunctionAlone
@@ -121,7 +121,7 @@ def work_function_shares(rounds: int, seed: int, backend: str | Backend) -> dict
 
 def worlds(horizon: int) -> dict[str, World]:
     """Where the track of the arena is played."""
-    return {w.name: w for w in (*paper_worlds(horizon), *hard_worlds(horizon)) if w.name in WORLDS}
+    return {world.name: world for world in laid_out(WORLDS, horizon)}
 
 
 def _most(found: Mapping[str, float], limit: float, unit: str) -> list[Question]:

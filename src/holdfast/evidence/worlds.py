@@ -128,6 +128,11 @@ def hard_worlds(horizon: int) -> list[World]:
     ]
 
 
+def laid_out(names: Sequence[str], horizon: int) -> list[World]:
+    """The environments of these names that can be laid out over any horizon; traces and found worlds cannot."""
+    return [world for world in (*paper_worlds(horizon), *hard_worlds(horizon)) if world.name in names]
+
+
 def searched_worlds() -> list[World]:
     """Worlds found by search, with the costs and rounds they were found with."""
     worlds = [Found(name) for name in found_worlds()]
