@@ -142,11 +142,14 @@ def claims(
         Costs in the long games, by game and policy.
     """
 
+    main = tuple(name for name in settings if name not in (LONG, ADVERSARIAL))
+    short = {name: setting for name, setting in settings.items() if name != LONG}
+
     def each(evidence: Evidence, factor: float, *names: str) -> list[Question]:
         return [evidence.less(f"in {name}", name, OWN, PAPER, factor=factor) for name in names]
 
     def mean_of_seven(evidence: Evidence) -> list[Question]:
-        parts = [ratios(evidence.final(name, OWN), evidence.final(name, PAPER)) for name in settings if name in main]
+        parts = [ratios(evidence.final(name, OWN), evidence.final(name, PAPER)) for name in main]
         return [Between("mean of the ratios", np.asarray(np.mean(parts, axis=0)), high=MEAN_RATIO)]
 
     def shares(evidence: Evidence, what: Mapping[str, World], most: float, *, excess: bool) -> list[Question]:
@@ -202,8 +205,6 @@ def claims(
             if game.ratio is not None and GROWN[-1] in long.get((game.name, OWN), {})
         ]
 
-    main = tuple(name for name in settings if name not in (LONG, ADVERSARIAL))
-    short = {name: setting for name, setting in settings.items() if name != LONG}
     return [
         _claim(
             "mean-of-seven",
