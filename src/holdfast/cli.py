@@ -150,7 +150,6 @@ def claims(
 ) -> None:
     """Test our claims about our own policies."""
     from holdfast.evidence import adaptive_claims, visible_claims
-    from holdfast.evidence.adaptive_claims import lines
     from holdfast.simulation.backends import find_backend
 
     one_of("about", about, ("adaptive", "visible"))
@@ -162,7 +161,7 @@ def claims(
     else:
         most = whole_number("longest", longest, least=1)
         verdicts = adaptive_claims.judged(replications=runs, worlds=count, longest=most, seed=seed, backend=where)
-    print("\n".join(lines(verdicts)))
+    print("\n".join(adaptive_claims.lines(verdicts)))
 
 
 def bench() -> None:

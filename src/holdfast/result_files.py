@@ -11,16 +11,13 @@ import io
 import json
 import re
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from holdfast.errors import BadSavedState, HoldfastError, InvalidParameter
 from holdfast.extras import pl
 from holdfast.files import reason, write_whole
 from holdfast.regret import MEASURES
-
-T = TypeVar("T")
 
 KEYS = {"policy": pl.String, "replication": pl.Int64, "round": pl.Int64}
 SCHEMA = KEYS | {name: pl.Int64 if name == "switches" else pl.Float64 for name in MEASURES}
@@ -51,6 +48,9 @@ def read_result(path: str | Path) -> tuple[pl.DataFrame, dict[str, Any]]:
         return _tidy(frame), provenance
     except BadSavedState as error:
         raise BadSavedState(f"{file} {error}") from None
+    except (Exception, pl.exceptions.PanicException) as error:  # polars may say anything of bytes that are not its own
+        found = reason(error) if isinstance(error, Exception) else "it cannot be parsed"
+        raise BadSavedState(f"{file} must be a file written by Result.write ({found})") from None
 
 
 def parquet_bytes(frame: pl.DataFrame, metadata: dict[str, str] | None = None) -> bytes:
@@ -86,23 +86,19 @@ def _from_parquet(data: bytes) -> tuple[pl.DataFrame, dict[str, Any]]:
     signatures = SIGNATURE.findall(data)
     if signatures and hashlib.sha256(SIGNATURE.sub(UNSIGNED, data)).hexdigest().encode() != signatures[0]:
         raise BadSavedState("is damaged: its contents do not have the checksum that was written with them")
-
-    def parsed() -> tuple[pl.DataFrame, dict[str, Any]]:
-        metadata = pl.read_parquet_metadata(io.BytesIO(data))
-        frame = pl.read_parquet(io.BytesIO(data))
-        if PROVENANCE not in metadata:
-            raise BadSavedState("must be a file written by Result.write; this is another table")
-        provenance = json.loads(metadata[PROVENANCE])
-        if not isinstance(provenance, dict):
-            raise BadSavedState("is damaged: its provenance is no table of settings")
-        version = metadata.get(FORMAT, str(VERSION))
-        if version != str(VERSION):
-            raise BadSavedState(f"has format {version}; this version of Holdfast reads up to {VERSION}")
-        if not signatures:
-            raise BadSavedState("is damaged, or was written before 0.3.0: it has no checksum")
-        return frame, provenance
-
-    return _guarded(parsed)
+    metadata = pl.read_parquet_metadata(io.BytesIO(data))
+    frame = pl.read_parquet(io.BytesIO(data))
+    if PROVENANCE not in metadata:
+        raise BadSavedState("must be a file written by Result.write; this is another table")
+    provenance = json.loads(metadata[PROVENANCE])
+    if not isinstance(provenance, dict):
+        raise BadSavedState("is damaged: its provenance is no table of settings")
+    version = metadata.get(FORMAT, str(VERSION))
+    if version != str(VERSION):
+        raise BadSavedState(f"has format {version}; this version of Holdfast reads up to {VERSION}")
+    if not signatures:
+        raise BadSavedState("is damaged, or was written before 0.3.0: it has no checksum")
+    return frame, provenance
 
 
 FORMULA = r"^'*[=+\-@\t\r]"
@@ -135,8 +131,7 @@ def _to_csv(frame: pl.DataFrame, provenance: dict[str, Any]) -> bytes:
 
 
 def _from_csv(data: bytes) -> tuple[pl.DataFrame, dict[str, Any]]:
-    read = partial(pl.read_csv, io.BytesIO(data), infer_schema_length=None, schema_overrides=SCHEMA)
-    return _guarded(lambda: _unmarked(read())), {}
+    return _unmarked(pl.read_csv(io.BytesIO(data), infer_schema_length=None, schema_overrides=SCHEMA)), {}
 
 
 def _to_arrow(frame: pl.DataFrame, provenance: dict[str, Any]) -> bytes:
@@ -146,7 +141,7 @@ def _to_arrow(frame: pl.DataFrame, provenance: dict[str, Any]) -> bytes:
 
 
 def _from_arrow(data: bytes) -> tuple[pl.DataFrame, dict[str, Any]]:
-    return _guarded(lambda: pl.read_ipc(io.BytesIO(data))), {}
+    return pl.read_ipc(io.BytesIO(data)), {}
 
 
 FORMATS: dict[str, tuple[Callable[..., bytes], Callable[[bytes], tuple[pl.DataFrame, dict[str, Any]]]]] = {
@@ -157,17 +152,6 @@ FORMATS: dict[str, tuple[Callable[..., bytes], Callable[[bytes], tuple[pl.DataFr
     ".feather": (_to_arrow, _from_arrow),
 }
 """How a table is written and read, by the suffix of its file."""
-
-
-def _guarded(parse: Callable[[], T]) -> T:
-    """What `parse` makes of bytes that nothing vouches for: polars answers some with any error, or with a panic."""
-    try:
-        return parse()
-    except BadSavedState:
-        raise
-    except (Exception, pl.exceptions.PanicException) as error:
-        found = reason(error) if isinstance(error, Exception) else "it cannot be parsed"
-        raise BadSavedState(f"must be a file written by Result.write ({found})") from None
 
 
 def _tidy(frame: pl.DataFrame) -> pl.DataFrame:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 from holdfast.checks import one_of
@@ -20,8 +20,6 @@ LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textascii
 }
 IN_MATHS = str.maketrans({",": "{,}", "±": r"\pm", "–": "-", "−": "-"})
 
-Rows = list[list[str]]
-
 
 class Summary(pl.DataFrame):
     """Means, deviations and errors as a polars table, shown as means with their errors: every measure in 80 columns."""
@@ -34,13 +32,13 @@ class Summary(pl.DataFrame):
     def _repr_html_(self, **options: Any) -> str:
         from holdfast.report.notebook import view
 
-        head, *body = rows_of(self, MEASURES, with_error)
+        head, *body = rows_of(self)
         return view("mean ± standard error", head, body)
 
 
 def as_text(summary: pl.DataFrame) -> str:
     """A line for each policy; measures that do not fit beside the others follow below."""
-    head, *body = rows_of(summary, MEASURES, with_error)
+    head, *body = rows_of(summary)
     body = [[*(shortened(cell) for cell in row[: -len(MEASURES)]), *row[-len(MEASURES) :]] for row in body]
     labels = len(head) - len(MEASURES)
     widths = [max(map(terminal_columns, column)) for column in zip(head, *body, strict=True)]
@@ -62,7 +60,7 @@ def as_text(summary: pl.DataFrame) -> str:
 
 def as_markdown(summary: pl.DataFrame, measures: Iterable[str]) -> str:
     """A table for a README, an issue or a notebook."""
-    head, *body = rows_of(summary, measures, with_error)
+    head, *body = rows_of(summary, measures)
     numbers = len(list(measures))
     lines = [head, ["---"] * (len(head) - numbers) + ["---:"] * numbers, *body]
     return "\n".join("| " + " | ".join(cell.replace("|", r"\|") for cell in line) + " |" for line in lines)
@@ -70,17 +68,17 @@ def as_markdown(summary: pl.DataFrame, measures: Iterable[str]) -> str:
 
 def as_latex(summary: pl.DataFrame, measures: Iterable[str]) -> str:
     """A ``tabular`` that needs no package."""
-    head, *body = rows_of(summary, measures, lambda mean, error: f"${with_error(mean, error)}$")
+    head, *body = rows_of(summary, measures)
     numbers = len(list(measures))
     lines = [r"\begin{tabular}{" + "l" * (len(head) - numbers) + "r" * numbers + "}", r"\hline"]
     lines += [" & ".join(map(_escaped, head)) + r" \\", r"\hline"]
     for row in body:
-        means = [cell.translate(IN_MATHS) for cell in row[-numbers:]]
+        means = [f"${cell.translate(IN_MATHS)}$" for cell in row[-numbers:]]
         lines.append(" & ".join([*map(_escaped, row[:-numbers]), *means]) + r" \\")
     return "\n".join([*lines, r"\hline", r"\end{tabular}"])
 
 
-def rows_of(summary: pl.DataFrame, measures: Iterable[str], shown: Callable[[float, float | None], str]) -> Rows:
+def rows_of(summary: pl.DataFrame, measures: Iterable[str] = MEASURES) -> list[list[str]]:
     """The head and a row for each policy; columns in which all rows agree, such as the round, are left out."""
     names = [one_of("measures", measure, MEASURES) for measure in measures]
     own = {f"{name}_{part}" for name in MEASURES for part in ("mean", "sd", "se")}
@@ -89,7 +87,7 @@ def rows_of(summary: pl.DataFrame, measures: Iterable[str], shown: Callable[[flo
     ]
     rows = [[*labels, *(MEASURES[name] for name in names)]]
     for row in summary.iter_rows(named=True):
-        means = (shown(row[f"{name}_mean"], row[f"{name}_se"]) for name in names)
+        means = (with_error(row[f"{name}_mean"], row[f"{name}_se"]) for name in names)
         rows.append([*(printable(row[name]) for name in labels), *means])
     return rows
 

@@ -12,7 +12,7 @@ import numpy as np
 from holdfast.checks import one_of, whole_number
 from holdfast.errors import InvalidParameter
 from holdfast.extras import pl
-from holdfast.number_format import number, with_error
+from holdfast.number_format import number
 from holdfast.regret import MEASURES
 from holdfast.result_files import KEYS, SCHEMA, read_result, write_result
 from holdfast.result_text import Summary, as_latex, as_markdown, as_text, rows_of
@@ -82,7 +82,7 @@ class Result:
         from holdfast.report.notebook import view
 
         final = self.final()
-        head, *body = rows_of(final, MEASURES, with_error)
+        head, *body = rows_of(final)
         return view(self._said(final), head, body)
 
     def _said(self, final: Summary) -> str:

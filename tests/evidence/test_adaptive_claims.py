@@ -8,17 +8,17 @@ from typer.testing import CliRunner
 from holdfast import Result
 from holdfast.cli import app
 from holdfast.evidence.adaptive_claims import (
+    BOTH,
     LowerTail,
     Seldom,
     claims,
     judged,
     lines,
-    match,
     random_worlds,
     ratios,
     seven,
 )
-from holdfast.paper.games import play
+from holdfast.evidence.contestants import play
 from holdfast.verdicts.ledger import Evidence, judge
 from holdfast.verdicts.settings import RunSettings
 
@@ -74,10 +74,12 @@ def swapped(result: Result) -> Result:
 def test_a_policy_that_is_worse_does_not_pass():
     """The very tables that the hard setting holds by make it fail once the two policies change places."""
     settings = {"stochastic-hard": seven(8, 100_000)["stochastic-hard"]}
-    table = play((match(settings["stochastic-hard"]),), replications=60, seed=1)
+    table = play(BOTH, settings["stochastic-hard"], replications=60, seed=1)
     for result, expected in ((table, "holds"), (swapped(table), "fails")):
         evidence = Evidence({"stochastic-hard": result}, RunSettings())
-        asked = [claim for claim in claims(settings, {}, np.zeros(0)) if claim.id in ("mean-of-seven", "each-of-seven")]
+        asked = [
+            claim for claim in claims(settings, {}, np.zeros(0), {}) if claim.id in ("mean-of-seven", "each-of-seven")
+        ]
         assert [verdict.verdict for verdict in judge(asked, evidence)] == [expected] * 2
 
 

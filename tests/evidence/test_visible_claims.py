@@ -8,8 +8,8 @@ import holdfast as hf
 from holdfast.cli import app
 from holdfast.evidence import visible_claims
 from holdfast.evidence.adaptive_claims import lines
-from holdfast.evidence.visible_claims import BANDIT, OWN, TURNS, Exact, claims, exact_game, hostile, match, worlds
-from holdfast.paper.games import play
+from holdfast.evidence.contestants import play
+from holdfast.evidence.visible_claims import BANDIT, BOTH, OWN, TURNS, Exact, claims, exact_game, hostile, worlds
 from holdfast.verdicts.ledger import Evidence, judge
 from holdfast.verdicts.settings import RunSettings
 
@@ -63,7 +63,7 @@ def test_arms_that_lose_in_turn_are_dearer_than_other_hostile_losses() -> None:
 def test_what_does_not_hold_fails() -> None:
     """Numbers beyond the thresholds, and the two policies in each other's place."""
     where = {name: world for name, world in worlds(1000).items() if name == "seasonal-cheap"}
-    table = play((match(where["seasonal-cheap"]),), replications=10, seed=1)
+    table = play(BOTH, where["seasonal-cheap"], replications=10, seed=1)
     bad = claims({"a": Exact(1.01, 1.6, 1.1, 1.1)}, {"b": 1.2}, where)
     assert [v.verdict for v in judge(bad[:5], Evidence({}, RunSettings()))] == ["fails"] * 5
     good = claims({"a": Exact(0.9, 1.4, 0.8, 0.2)}, {"b": 0.2}, where)

@@ -20,7 +20,8 @@ from statistics_of_samples import SEED, assert_same_mean
 from holdfast import BaSE, BlockExp3, Exp3, Policy, TsallisInf, TsallisSwitch, VaryingTsallisSwitch
 from holdfast.environments import Bernoulli, ConstrainedBernoulli, Environment
 from holdfast.paper.figures import FIGURES
-from holdfast.paper.games import Match, Row, play
+from holdfast.paper.games import Match
+from holdfast.paper.tables import play_table, tables_of
 from holdfast.simulation import Power
 from holdfast.verdicts.settings import RunSettings
 
@@ -28,7 +29,7 @@ pytestmark = pytest.mark.slow
 
 T = 120
 SETTINGS = RunSettings(replications=4000, horizon=T, seed=SEED)
-ROWS = {name: row for figure in FIGURES.values() for name, row in figure.tables().items()}
+TABLES = {table.name: table for table in tables_of(tuple(FIGURES.values()), SETTINGS) if table.shown}
 
 
 def oracle(policy: Policy) -> Any:
@@ -98,10 +99,8 @@ def check(match: Match, frame: pl.DataFrame) -> None:
             assert (paid - rows["regret_with_switching"]).abs().max() < 1e-9
 
 
-@pytest.mark.parametrize("table", ROWS)
+@pytest.mark.parametrize("table", TABLES)
 def test_means_are_the_oracles(table: str) -> None:
-    row: Row = ROWS[table]
-    matches = row.matches(SETTINGS)
-    frame = play(matches, replications=SETTINGS.replications, seed=SEED).frame
-    for match in matches:
+    frame = play_table(TABLES[table], SETTINGS).frame
+    for match in TABLES[table].matches(SETTINGS):
         check(match, frame)

@@ -80,6 +80,6 @@ def test_paper(made, browser):
 def test_size_of_the_whole_paper(tmp_path):
     settings, figures = RunSettings(replications=2, horizon=1000), chosen(None)
     tables = tables_of(figures, settings)
-    played = {table.name: play_table(table, settings, advance=lambda name: None) for table in tables}
+    played = {table.name: play_table(table, settings) for table in tables}
     page = write_report(PaperFindings(settings, figures, played), tmp_path / "report.html")
     assert page.stat().st_size < 5_000_000

@@ -193,7 +193,7 @@ REPRODUCED_BY_0_2_0 = {
 def test_reproduced_tables_are_those_of_0_2_0(tmp_path: Path) -> None:
     settings = RunSettings(replications=3, horizon=2000, n_arms=4, seed=11)
     tables = tables_of(chosen(None), settings)
-    played = {table.name: play_table(table, settings, advance=lambda name: None) for table in tables}
+    played = {table.name: play_table(table, settings) for table in tables}
     (tmp_path / JUDGED).mkdir()
     found = {
         str(Path(name).with_suffix("")): table_hash(pl.read_parquet(tmp_path / name))

@@ -273,9 +273,10 @@ def adaptive_varying(*, n_arms: int, costs: Costs, horizon: float, constants: Gu
         used = np.maximum.accumulate(np.maximum(chunk[: int(T - rounds)], highest))  # the highest up to each round
         total, highest, rounds = total + float(np.sqrt(used).sum()), float(used[-1]), rounds + len(used)
         if rounds == T:
-            return _theorem_B(K, (math.sqrt(K) * total) ** (2 / 3), highest, float(T), constants)
-    # A block that is the n-th begins at round n or later, so costs by the block may stand for costs by the round.
-    said = f"costs must have one for each of the {T} rounds; for the {T - rounds:.0f} missing the highest is taken"
-    warnings.warn(said, DeprecationWarning, stacklevel=2)
-    total += (T - rounds) * math.sqrt(highest)
+            break
+    if rounds < T:
+        # A block that is the n-th begins at round n or later, so costs by the block may stand for costs by the round.
+        said = f"costs must have one for each of the {T} rounds; for the {T - rounds:.0f} missing the highest is taken"
+        warnings.warn(said, DeprecationWarning, stacklevel=2)
+        total += (T - rounds) * math.sqrt(highest)
     return _theorem_B(K, (math.sqrt(K) * total) ** (2 / 3), highest, float(T), constants)

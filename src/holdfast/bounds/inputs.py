@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from holdfast.checks import real_number, whole_number
 from holdfast.errors import InvalidParameter
+from holdfast.layouts import Array
 
-Array: TypeAlias = NDArray[np.float64]
 Gaps: TypeAlias = float | Sequence[float] | NDArray[Any]
 Constants: TypeAlias = Literal["corrected", "printed"]
 CONSTANTS = ("corrected", "printed")

@@ -9,12 +9,16 @@ from typing import NamedTuple
 from holdfast.bounds import adaptive_policy, fixed, ranges
 from holdfast.policies import AdaptiveTsallisSwitch, Exp3, Policy, TsallisInf, TsallisSwitch
 
+REGRET, COST = "pseudo_regret", "regret_with_switching"
+
 
 class Proved(NamedTuple):
     """A bound on a mean."""
 
     bound: str
     statement: str
+    measure: str
+    """Of a result: the column whose mean it is."""
     value: Callable[..., float]
     """At a `horizon`."""
 
@@ -30,7 +34,7 @@ def proved_cost(policy: Policy, cost: float) -> Proved | None:
         if policy.block_lengths is not None or cost != policy.switching_cost:  # another schedule, or another λ
             return None
         value = partial(fixed.theorem_1, n_arms=policy.n_arms, switching_cost=cost)
-        return Proved("theorem-1", "Theorem 1", value)
+        return Proved("theorem-1", "Theorem 1", COST, value)
     if isinstance(policy, AdaptiveTsallisSwitch):
         return _proved_of_adaptive(policy, cost)
     return proved_regret(policy) if cost == 0.0 else None
@@ -44,13 +48,13 @@ def _proved_of_adaptive(policy: AdaptiveTsallisSwitch, cost: float) -> Proved | 
     names = ("longest_step_down", "calm", "floor_budget", "cap_budget", "switch_weight", "least_noise")
     constants = adaptive_policy.Guarantee(*(getattr(policy, name) for name in names))
     value = partial(adaptive_policy.adaptive, n_arms=policy.n_arms, switching_cost=cost, constants=constants)
-    return Proved("adaptive", "Theorem B of docs/adaptive.md", value)
+    return Proved("adaptive", "Theorem B of docs/adaptive.md", COST, value)
 
 
 def proved_regret(policy: Policy) -> Proved | None:
     """The bound on regret alone, of a policy that knows of no switching cost."""
     if isinstance(policy, Exp3):
-        return Proved("exp3", "Bubeck and Cesa-Bianchi", partial(ranges.exp3, n_arms=policy.n_arms))
+        return Proved("exp3", "Bubeck and Cesa-Bianchi", REGRET, partial(ranges.exp3, n_arms=policy.n_arms))
     if isinstance(policy, TsallisInf) and policy.estimator == "importance-weighted" and policy.loss_bound == 1.0:
-        return Proved("corollary-3", "Corollary 3", partial(ranges.corollary_3, n_arms=policy.n_arms))
+        return Proved("corollary-3", "Corollary 3", REGRET, partial(ranges.corollary_3, n_arms=policy.n_arms))
     return None

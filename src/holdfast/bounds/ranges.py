@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from holdfast.bounds import inputs
-from holdfast.bounds.inputs import Array, Constants, Gaps
+from holdfast.bounds.inputs import Constants, Gaps
 from holdfast.checks import one_of, real_number
 from holdfast.errors import InvalidParameter
+from holdfast.layouts import Array
 
 
 def theorem_2(*, n_arms: int, learning_rates: ArrayLike, ranges: ArrayLike) -> float:
@@ -175,10 +176,11 @@ def tsallis_inf_constrained(
     one_of("estimator", estimator, _ESTIMATORS)
     K, T = inputs.arms(n_arms, least=2), inputs.rounds(horizon)
     log, C = math.log(T), real_number("corruption", corruption, least=0)
-    shared = 1 / inputs.gap_sizes(gaps, K - 1).smallest + 1.5 * math.sqrt(K) + C
+    sizes = inputs.gap_sizes(gaps, K - 1)
+    shared = 1 / sizes.smallest + 1.5 * math.sqrt(K) + C
     if estimator == "importance-weighted":
-        return (4 * log + 12) * inputs.inverse_gaps(gaps, K) + 4 * log + shared + 8
-    return (log + 3) * inputs.inverse_gaps(gaps, K) + 28 * K * log + shared + 32
+        return (4 * log + 12) * sizes.inverse_sum + 4 * log + shared + 8
+    return (log + 3) * sizes.inverse_sum + 28 * K * log + shared + 32
 
 
 def exp3(*, n_arms: int, horizon: float) -> float:

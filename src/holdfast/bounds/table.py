@@ -63,17 +63,15 @@ def applicable(
     ties = whole_number("best_arms", best_arms, least=1, most=K)
     sizes = None if gaps is None else inputs.gap_sizes(gaps, K - ties)
     rows = _for_tsallis_switch(K, lam, T, gaps, ties) + _for_other_policies(K, lam, T, gaps, ties)
-    N = _exact_blocks(K, lam, T)
-    trivial = T * (sizes.largest if sizes is not None else 1.0) + lam * (
-        N or fixed.blocks(n_arms=K, switching_cost=lam, horizon=T)
-    )
+    at_most = fixed.blocks(n_arms=K, switching_cost=lam, horizon=T)
+    N = _exact_blocks(K, lam, T, at_most)
+    trivial = T * (sizes.largest if sizes is not None else 1.0) + lam * (N or at_most)
     largest = "T" if sizes is None else "T max Δ_i"
     rows.append(Bound("trivial", f"{largest} + λN", trivial, True, "any policy that plays these blocks", "trivial"))
     if K >= 2 and max(K, 6) <= T:
         value = fixed.lower_bound(n_arms=K, switching_cost=lam, horizon=T)
         note = "any policy, against some losses; constant recalled from Dekel et al. 2014"
         rows.append(Bound("lower_bound", "(λK)^{1/3}T^{2/3}/(50 log₂ T)", value, lam * K <= T, note, "lower"))
-    at_most = fixed.blocks(n_arms=K, switching_cost=lam, horizon=T)
     rows.append(Bound("blocks", "N ≤ K^{1/3}(T/λ)^{2/3} + 1", at_most, True, "never more than T", "blocks"))
     if N is not None:
         rows.append(Bound("number_of_blocks", "N", float(N), True, "exact, Theorem 1's schedule", "blocks"))
@@ -146,8 +144,7 @@ def _few_blocks(K: int, lam: float, T: int) -> bool:
     return T <= MOST_BLOCKS or (lam > 0 and T <= varying.COUNTABLE and 1.5 * T * math.sqrt(K) / lam <= MOST_BLOCKS**1.5)
 
 
-def _exact_blocks(K: int, lam: float, T: int) -> int | None:
+def _exact_blocks(K: int, lam: float, T: int, at_most: float) -> int | None:
     """N of Theorem 1, where its different block lengths are not too many to visit."""
-    N = fixed.blocks(n_arms=K, switching_cost=lam, horizon=T)
-    lengths = min(N, 1.5 * lam * math.sqrt(N / K) + 1)
+    lengths = min(at_most, 1.5 * lam * math.sqrt(at_most / K) + 1)
     return schedules.number_of_blocks(K, lam, T) if lengths <= MOST_LENGTHS else None

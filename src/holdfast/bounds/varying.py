@@ -13,9 +13,10 @@ from numpy.typing import ArrayLike
 
 from holdfast._numba.compile import kernel
 from holdfast.bounds import inputs
-from holdfast.bounds.inputs import AT_MOST_A_QUARTER, Array, Constants, Gaps
+from holdfast.bounds.inputs import AT_MOST_A_QUARTER, Constants, Gaps
 from holdfast.checks import one_of, real_number
 from holdfast.errors import InvalidParameter
+from holdfast.layouts import Array
 from holdfast.schedules import theorem_4_increment, theorem_4_length, theorem_4_rate, whole_rounds
 
 Costs: TypeAlias = float | Sequence[float] | Array | Callable[[int], float]
@@ -89,12 +90,6 @@ def _cost_of(costs: object, n: int) -> float:
     return inputs.cost(costs, "costs") if inputs.single(costs) else float(_given(costs, n)[n - 1])
 
 
-def theorem_4_blocks(K: int, costs: object, T: int) -> tuple[float, float]:
-    """N, the number of Theorem 4's blocks that cover T rounds, and λ_1 + … + λ_N."""
-    x = run_of_blocks(K, costs, T)
-    return float(x[N]), float(x[TOTAL])
-
-
 def theorem_4(*, n_arms: int, costs: Costs, horizon: float) -> float:
     """Theorem 4, any losses, block n costing λ_n if the arm changes: Σ_{n≤N} 7λ_n + 12√(KN) + 2.
 
@@ -108,8 +103,8 @@ def theorem_4(*, n_arms: int, costs: Costs, horizon: float) -> float:
         K arms, λ_n for block n, T rounds.
     """
     K = inputs.arms(n_arms)
-    blocks, total = theorem_4_blocks(K, costs, inputs.rounds(horizon, COUNTABLE))
-    return 7 * total + 12 * math.sqrt(K * blocks) + 2
+    x = run_of_blocks(K, costs, inputs.rounds(horizon, COUNTABLE))
+    return float(7 * x[TOTAL] + 12 * math.sqrt(K * x[N]) + 2)
 
 
 def theorem_4_constrained(

@@ -5,28 +5,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from types import MappingProxyType
 
 import numpy as np
 
 from holdfast.environments import PiecewiseConstant
+from holdfast.evidence.contestants import play
 from holdfast.evidence.growth import GAMES, Samples, decades, late, never_overtaken, samples_of, stages
-from holdfast.evidence.measures import exponents
+from holdfast.evidence.measures import costs_of, exponents
 from holdfast.evidence.worlds import World, paper_worlds, searched_worlds
 from holdfast.layouts import Array
 from holdfast.number_format import three_digits
-from holdfast.paper.games import Match, play
-from holdfast.policies import AdaptiveTsallisSwitch, TsallisSwitch
 from holdfast.simulation import Backend
 from holdfast.statistics import quantile
 from holdfast.verdicts.comparisons import Answer, Between, Less, Outcome, Question, share_interval
 from holdfast.verdicts.ledger import Claim, Evidence, Verdict, judge
 from holdfast.verdicts.settings import RunSettings
 
-OWN, PAPER = "adaptive", "tsallis-switch"
+BOTH = OWN, PAPER = "adaptive", "tsallis-switch"
 SEVEN = (
     *("stochastic-easy", "stochastic-hard", "stochastic-free", "constrained-easy", "constrained-hard"),
     *("ties-stochastic", "ties-constrained"),
@@ -51,17 +49,9 @@ TIED = 0.7
 TELL = "docs/adaptive.md"
 
 
-def match(world: World) -> Match:
-    """The adaptive policy and the paper's."""
-    K, cost = world.environment.n_arms, world.switching_cost
-    policies = {OWN: AdaptiveTsallisSwitch(K, switching_cost=cost), PAPER: TsallisSwitch(K, switching_cost=cost)}
-    return Match(policies, world.environment, cost, world.horizon, 1)
-
-
 def seven(K: int, T: int) -> dict[str, World]:
     """The non-adversarial settings of the paper's figures; three best arms, or what there are, for the ties."""
-    worlds = {world.name: world for world in paper_worlds(T, K)}
-    return {name: worlds[name] for name in SEVEN}
+    return {world.name: world for world in paper_worlds(T, K) if world.name in SEVEN}
 
 
 def random_worlds(count: int, seed: int) -> Iterator[World]:
@@ -130,11 +120,15 @@ def ratios(own: Array, other: Array) -> Array:
 # ---- the claims ----
 
 
+def _claim(id: str, sentence: str, rule: str, questions: Callable[[Evidence], list[Question]]) -> Claim:
+    return Claim(id, sentence, TELL, rule, questions)
+
+
 def claims(
     settings: Mapping[str, World],
     searched: Mapping[str, World],
     worlds: Array,
-    long: Mapping[tuple[str, str], Samples] = MappingProxyType({}),
+    long: Mapping[tuple[str, str], Samples],
 ) -> list[Claim]:
     """The claims.
 
@@ -148,11 +142,14 @@ def claims(
         Costs in the long games, by game and policy.
     """
 
+    main = tuple(name for name in settings if name not in (LONG, ADVERSARIAL))
+    short = {name: setting for name, setting in settings.items() if name != LONG}
+
     def each(evidence: Evidence, factor: float, *names: str) -> list[Question]:
-        return [Less(f"in {n}", evidence.final(n, OWN), evidence.final(n, PAPER), factor) for n in names]
+        return [evidence.less(f"in {name}", name, OWN, PAPER, factor=factor) for name in names]
 
     def mean_of_seven(evidence: Evidence) -> list[Question]:
-        parts = [ratios(evidence.final(name, OWN), evidence.final(name, PAPER)) for name in settings if name in main]
+        parts = [ratios(evidence.final(name, OWN), evidence.final(name, PAPER)) for name in main]
         return [Between("mean of the ratios", np.asarray(np.mean(parts, axis=0)), high=MEAN_RATIO)]
 
     def shares(evidence: Evidence, what: Mapping[str, World], most: float, *, excess: bool) -> list[Question]:
@@ -208,105 +205,90 @@ def claims(
             if game.ratio is not None and GROWN[-1] in long.get((game.name, OWN), {})
         ]
 
-    main = tuple(name for name in settings if name not in (LONG, ADVERSARIAL))
-    short = {name: setting for name, setting in settings.items() if name != LONG}
     return [
-        Claim(
+        _claim(
             "mean-of-seven",
             f"In the paper's seven non-adversarial settings it costs at most {MEAN_RATIO:g} of its policy on average.",
-            TELL,
             "the mean of seven ratios of mean regret with switching, linearised",
             mean_of_seven,
         ),
-        Claim(
+        _claim(
             "each-of-seven",
             f"In each of them it costs less than {LARGEST_RATIO:g} of it.",
-            TELL,
             f"final regret with switching below {LARGEST_RATIO:g} times that of tsallis-switch",
             lambda evidence: each(evidence, LARGEST_RATIO, *main),
         ),
-        Claim(
+        _claim(
             "hard",
             f"In the hard setting it costs less than {HARD_RATIO:g} of it, which is what BaSE costs there.",
-            TELL,
             f"final regret with switching below {HARD_RATIO:g} times that of tsallis-switch",
             lambda evidence: each(evidence, HARD_RATIO, "stochastic-hard"),
         ),
-        Claim(
+        _claim(
             "hard-and-long",
             f"A hundred times as long, the hard setting costs less than {LONG_RATIO:g} of it.",
-            TELL,
             f"final regret with switching below {LONG_RATIO:g} times that of tsallis-switch",
             lambda evidence: each(evidence, LONG_RATIO, LONG),
         ),
         *(
-            Claim(
+            _claim(
                 f"tails-{100 * share:g}",
                 f"Its bad runs are better too: in each setting of the paper its {100 * share:g}th percentile is lower.",
-                TELL,
                 f"the {100 * share:g}th percentile of final regret with switching below that of tsallis-switch",
                 partial(tails, share=share),
             )
             for share in TAILS
         ),
-        Claim(
+        _claim(
             "never-much-worse",
             f"In no setting of the paper is it worse than its policy by over {100 * WORSE:g} % of Theorem 1's bound.",
-            TELL,
             "mean excess over tsallis-switch as a share of the bound",
             lambda evidence: shares(evidence, short, WORSE, excess=True),
         ),
-        Claim(
+        _claim(
             "random-worlds",
             f"In random piecewise-constant worlds it is better by {100 * WORLD_BETTER:g} % of the bound on average, "
             "and seldom much worse.",
-            TELL,
             f"mean excess over tsallis-switch below −{100 * WORLD_BETTER:g} %; "
             f"worse by more than {100 * WORLD_WORSE:g} % of the bound in "
             f"at most {100 * WORLD_SHARE:g} % of the worlds",
             in_random_worlds,
         ),
-        Claim(
+        _claim(
             "searched-worlds",
             f"The worst worlds that searches found against it cost at most {100 * SEARCHED:g} % of Theorem 1's bound.",
-            TELL,
             "mean final regret with switching as a share of the bound",
             lambda evidence: shares(evidence, searched, SEARCHED, excess=False),
         ),
-        Claim(
+        _claim(
             "never-overtaken",
             "The paper's policy does not overtake it: at no T that was played, in no stochastic, constrained or tied "
             "setting.",
-            TELL,
             "regret with switching below that of tsallis-switch in each long game at T = 10⁴, 10⁵, … up to the longest",
             overtaken,
         ),
-        Claim(
+        _claim(
             "slower-growth",
             "With one best arm its cost grows more slowly with T than the paper's policy's.",
-            TELL,
             "the slope of log cost over log T, on the last three T of the long games, below that of tsallis-switch",
             slower,
         ),
-        Claim(
+        _claim(
             "ties",
             "With several best arms its cost grows like T^(2/3), as the paper's policy's does in the end.",
-            TELL,
             f"the slope of log cost over log T, on the last three T of the tied games, at most {TIED:g}",
             in_ties,
         ),
-        Claim(
+        _claim(
             "growth",
             "With one best arm its cost grows by a small power of T, as a logarithm does.",
-            TELL,
             "the slope of log cost over log T between 10⁶ and 10⁸ at most "
             + ", ".join(f"{game.exponent:g} in {game.name}" for game in GAMES if game.exponent is not None),
             grown,
         ),
-        Claim(
+        _claim(
             "small-at-last",
             "At 10⁸ rounds it costs a small part of what the paper's policy does.",
-            TELL,
             "final regret with switching over that of tsallis-switch below "
             + ", ".join(f"{game.ratio:g} in {game.name}" for game in GAMES if game.ratio is not None),
             small_at_last,
@@ -344,17 +326,18 @@ def judged(
     tables = {}
     for name, world in {**settings, **searched}.items():
         runs = min(replications, LONG_RUNS) if name == LONG else replications
-        tables[name] = play((match(world),), replications=runs, seed=size.seed, backend=backend)
+        tables[name] = play(BOTH, world, replications=runs, seed=size.seed, backend=backend)
     excess = []
     for i, world in enumerate(random_worlds(worlds, size.seed)):
-        result = play((match(world),), replications=WORLD_RUNS, seed=size.seed + i, backend=backend)
-        means = {policy: Evidence({"": result}, size).final("", policy).mean() for policy in (OWN, PAPER)}
-        excess.append((means[OWN] - means[PAPER]) / world.bound)
+        costs = costs_of(play(BOTH, world, replications=WORLD_RUNS, seed=size.seed + i, backend=backend))
+        excess.append((costs[OWN].mean() - costs[PAPER].mean()) / world.bound)
     long: dict[tuple[str, str], Samples] = {}
     for game in GAMES:
         for T, runs in plan if game.kind != "adversarial" else ():
-            both = replace(match(game.world(T)), checkpoints=decades(T))
-            played = play((both,), replications=min(replications, runs), seed=size.seed, backend=backend)
+            few = min(replications, runs)
+            played = play(
+                BOTH, game.world(T), replications=few, seed=size.seed, backend=backend, checkpoints=decades(T)
+            )
             for policy, samples in samples_of(played).items():
                 long[game.name, policy] = {**samples, **long.get((game.name, policy), {})}  # the larger sample stays
     return judge(claims(settings, searched, np.array(excess), long), Evidence(tables, size))

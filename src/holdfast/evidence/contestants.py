@@ -11,8 +11,11 @@ from typing import Any
 
 from holdfast.environments import Environment
 from holdfast.errors import InvalidParameter, nearest
+from holdfast.evidence.worlds import World, name_list
 from holdfast.policies import POLICIES, Policy
 from holdfast.policies.policy import Feedback
+from holdfast.results import Result
+from holdfast.simulation import Backend, simulate
 from holdfast.simulation.costs import Costs
 from holdfast.studies.policies import study_policy
 from holdfast.studies.user_classes import fields_of, is_own
@@ -73,16 +76,13 @@ QUICK = (
 """A few for a first look: the compiler takes seconds for each."""
 
 
-def chosen_policies(names: object = None, *, quick: bool = False, sees: Feedback = "own") -> tuple[str, ...]:
+def chosen_policies(given: object = None, *, quick: bool = False, sees: Feedback = "own") -> tuple[str, ...]:
     """Names of the policies to play: all, a few, or these, user-defined ones as ``"module:Class"``, and the paper's."""
     known = {OWN_LOSS: {}, PAPER: {}, **IN_SIGHT} if sees == "all" else ENTRIES
     always = (OWN_LOSS, PAPER) if sees == "all" else (PAPER,)
-    if names is None:
+    if given is None:
         return QUICK if quick and sees == "own" else tuple(known)
-    if isinstance(names, str):
-        names = [name.strip() for name in names.split(",") if name.strip()]
-    if not isinstance(names, Sequence) or not names:
-        raise InvalidParameter("policies", f"must be a list of names; there are {', '.join(known)}", names)
+    names = name_list("policies", given, f"must be a list of names; there are {', '.join(known)}")
     for name in names:
         if name not in known and not is_own(name):
             rule = f"must be of {', '.join(known)}, or your own module:Class{nearest(str(name), known)}"
@@ -105,6 +105,30 @@ def contestants(
         made[label] = policy
         code |= own
     return made, code
+
+
+def play(
+    policies: Sequence[str],
+    world: World,
+    *,
+    replications: int,
+    seed: int,
+    backend: str | Backend = "threads",
+    checkpoints: int | Sequence[int] = 1,
+) -> Result:
+    """These policies in a world, at once and not as a study."""
+    made, _ = contestants(policies, world.environment, world.horizon, world.switching_cost)
+    return simulate(
+        made,
+        world.environment,
+        horizon=world.horizon,
+        switching_cost=world.switching_cost,
+        replications=replications,
+        seed=seed,
+        checkpoints=checkpoints,
+        backend=backend,
+        progress=False,
+    )
 
 
 def knows_horizon(policy: Policy) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from holdfast.evidence.settings import ArenaSettings
 from holdfast.evidence.worlds import World
 from holdfast.extras import pl
+from holdfast.number_format import counted, number
 
 KNOWS_T = "†"
 """The mark of policies that know T."""
@@ -34,6 +35,13 @@ class ArenaFindings:
     long: pl.DataFrame | None = None
     """One row for each long game, policy and T (`growth.long_table`), where they were played."""
     provenance: Mapping[str, str] = field(default_factory=dict)
+
+    def size(self) -> str:
+        """How much was played, in words."""
+        return (
+            f"{counted(len(self.policies), 'policy', 'policies')} in {counted(len(self.worlds), 'environment')}, "
+            f"{counted(self.settings.replications, 'replication')}, T = {number(self.settings.horizon)}"
+        )
 
     def marked(self, policy: str) -> str:
         """A policy's name, with the mark of those that know T."""

@@ -25,6 +25,7 @@ from holdfast.results import Result
 from holdfast.statistics import interval
 from holdfast.studies.file import Study
 from holdfast.verdicts.comparisons import Answer, Outcome
+from holdfast.verdicts.ledger import curve_of
 
 SHORTEST, LONGEST = 10_000, 10**9
 """The range of T."""
@@ -127,10 +128,11 @@ def long_study(policies: Sequence[str], settings: ArenaSettings, longest: int) -
 
 def samples_of(result: Result) -> dict[str, dict[int, Array]]:
     """Costs of each policy by the rounds recorded, replication by replication."""
-    found: dict[str, dict[int, Array]] = {}
-    for (policy, T), part in result.frame.sort("replication").group_by("policy", "round", maintain_order=True):
-        found.setdefault(str(policy), {})[int(str(T))] = part["regret_with_switching"].to_numpy()
-    return {policy: dict(sorted(by_T.items())) for policy, by_T in found.items()}
+    found = {}
+    for policy in result.policies:
+        rounds, values = curve_of(result, policy)
+        found[policy] = {int(T): values[:, i] for i, T in enumerate(rounds)}
+    return found
 
 
 # ---- what came out ----
@@ -182,21 +184,8 @@ class NeverOvertaken:
         return Answer(self.what, outcome, said, ratio, low, high, min(len(own) for _, _, own, _ in pairs))
 
 
-def never_overtaken(
-    played: Mapping[tuple[str, str], Samples], first: str, second: str, kinds: Sequence[Kind] = ()
-) -> NeverOvertaken:
-    """The question for two policies, in the games of these kinds; in all but the adversarial ones unless given.
-
-    Parameters
-    ----------
-    played
-        Costs by game and policy.
-    first, second
-        The policy that should cost less, and the other.
-    kinds
-        Kinds of losses.
-    """
-    asked = kinds or ("stochastic", "constrained", "ties")
-    names = [game.name for game in GAMES if game.kind in asked and (game.name, first) in played]
+def never_overtaken(played: Mapping[tuple[str, str], Samples], first: str, second: str) -> NeverOvertaken:
+    """The question for two policies, from costs by game and policy; an adversary may let the second overtake."""
+    names = [game.name for game in GAMES if game.kind != "adversarial" and (game.name, first) in played]
     games = {name: (played[name, first], played[name, second]) for name in names}
     return NeverOvertaken(f"{first} against {second}", games)

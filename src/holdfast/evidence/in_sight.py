@@ -17,7 +17,7 @@ from holdfast.evidence.findings import ArenaFindings
 from holdfast.evidence.worlds import World
 from holdfast.extras import pl
 from holdfast.layouts import Array
-from holdfast.number_format import counted, number
+from holdfast.number_format import number
 from holdfast.report.html_parts import Column, folded, paragraph, table
 from holdfast.report.page import Section
 from holdfast.statistics import interval
@@ -94,8 +94,7 @@ def summary(findings: ArenaFindings) -> list[str]:
     assert findings.in_sight is not None
     rows = overall(findings.in_sight).to_dicts()
     return [
-        f"{counted(len(rows), 'policy', 'policies')} in {counted(len(findings.worlds), 'environment')}, "
-        f"{counted(findings.settings.replications, 'replication')}, T = {number(findings.settings.horizon)}",
+        findings.size(),
         "",
         f"{'cost over the best fixed arm':28} {'mean':>8} {'worst':>8} {'':9} in environment",
         *(

@@ -28,6 +28,7 @@ from holdfast.layouts import Array
 from holdfast.policies import Policy
 from holdfast.results import Result
 from holdfast.statistics import interval, quantile
+from holdfast.verdicts.ledger import curve_of
 
 Estimate = tuple[float, float, float]
 """A value and the ends of its confidence interval."""
@@ -43,11 +44,7 @@ UNKNOWN = (math.nan, math.nan, math.nan)
 
 def costs_of(result: Result) -> dict[str, Array]:
     """The cost of every policy at the last round, replication by replication."""
-    last = result.frame.filter(pl.col("round") == pl.col("round").max())
-    return {
-        policy: last.filter(pl.col("policy") == policy).sort("replication")["regret_with_switching"].to_numpy()
-        for policy in result.policies
-    }
+    return {policy: curve_of(result, policy)[1][:, -1] for policy in result.policies}
 
 
 def ratio(own: Array, other: Array, world: World, floor: float = FLOOR) -> Estimate:
@@ -58,11 +55,6 @@ def ratio(own: Array, other: Array, world: World, floor: float = FLOOR) -> Estim
     # How far one replication moves the ratio; below the floor the scale does not move.
     slope = value if above > least else 1.0
     return interval(value + (own - own.mean() - slope * (other - other.mean())) / scale)
-
-
-def share(own: Array, bound: float) -> Estimate:
-    """The mean as a share of the bound, with its interval."""
-    return interval(own / bound)
 
 
 def growth(samples: Mapping[int, Array]) -> Estimate:
@@ -99,16 +91,16 @@ def tabulated(
     rows = []
     for world in worlds:
         full = costs[world.name, world.horizon]
-        best = min(full, key=lambda name: float(full[name].mean()))
+        best = _cheapest(full)
         for name, own in full.items():
             horizons = sorted(T for other, T in costs if other == world.name)
             estimates = {
                 "cost": interval(own),
-                "share": share(own, world.bound),
+                "share": interval(own / world.bound),
                 "to_best": ratio(own, full[best], world),
                 "to_paper": ratio(own, full[PAPER], world),
-                "above_best": share(own - full[best], world.bound),
-                "above_paper": share(own - full[PAPER], world.bound),
+                "above_best": interval((own - full[best]) / world.bound),
+                "above_paper": interval((own - full[PAPER]) / world.bound),
                 "q95": quantile(own, 0.95),
                 "q99": quantile(own, 0.99),
                 "growth": growth({T: costs[world.name, T][name] for T in horizons}),
@@ -132,6 +124,11 @@ def tabulated(
                 }
             )
     return pl.DataFrame(rows)
+
+
+def _cheapest(costs: Mapping[str, Array]) -> str:
+    """The policy of least mean cost."""
+    return min(costs, key=lambda name: float(costs[name].mean()))
 
 
 def _columns(what: str, estimate: Estimate) -> list[tuple[str, float]]:
@@ -192,14 +189,9 @@ def worst_ratios(
     named = [world for world in worlds if world.group != "found"]
     if not named:
         return {}
-    worst: dict[str, dict[float, float]] = {}
-    for name in costs[named[0].name, named[0].horizon]:
-        worst[name] = {}
-        for floor in FLOORS:
-            found = []
-            for world in named:
-                full = costs[world.name, world.horizon]
-                best = min(full.values(), key=lambda sample: float(sample.mean()))
-                found.append(ratio(full[name], best, world, floor)[0])
-            worst[name][floor] = max(found)
-    return worst
+    played = [(world, costs[world.name, world.horizon]) for world in named]
+
+    def worst(name: str, floor: float) -> float:
+        return max(ratio(full[name], full[_cheapest(full)], world, floor)[0] for world, full in played)
+
+    return {name: {floor: worst(name, floor) for floor in FLOORS} for name in played[0][1]}

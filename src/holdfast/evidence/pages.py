@@ -60,37 +60,40 @@ def _order(findings: ArenaFindings) -> list[str]:
 
 
 def _heat(
+    findings: ArenaFindings, columns: list[str], values: Any, shown: Callable[[float], str], middle: float, limit: float
+) -> Html:
+    """Policies by `columns`, coloured by `values`; what is not above zero has the deepest blue."""
+    words = [[_known(value, shown) for value in row] for row in values.tolist()]
+    coloured = np.where(np.isfinite(values), np.maximum(values, middle / limit), np.nan)
+    names = [findings.marked(policy) for policy in _order(findings)]
+    return heat_map(HeatMap(names, columns, coloured, words, corner="policy", middle=middle, limit=limit))
+
+
+def _worlds_heat(
     findings: ArenaFindings, worlds: Sequence[World], column: str, shown: Callable[[float], str], **scale: float
 ) -> Html:
-    """Policies by environments, coloured by one column of the table; what is not above zero has the deepest blue.
+    """Policies by environments, coloured by one column of the table.
 
     More environments than fit beside each other are divided by their switching costs.
     """
-    if len(worlds) > MOST_COLUMNS:
-        costs = sorted({world.switching_cost for world in worlds})
+    costs = sorted({world.switching_cost for world in worlds})
+    if len(worlds) > MOST_COLUMNS and len(costs) > 1:
         parts = [[world for world in worlds if world.switching_cost == cost] for cost in costs]
-        if len(parts) > 1:
-            return joined(*(_heat(findings, part, column, shown, **scale) for part in parts))
+        return joined(*(_worlds_heat(findings, part, column, shown, **scale) for part in parts))
     order = _order(findings)
     values = np.array([[findings.value(world.name, policy, column) for world in worlds] for policy in order])
-    words = [[shown(value) if math.isfinite(value) else "–" for value in row] for row in values.tolist()]
-    least = scale.get("middle", 1.0) / scale.get("limit", 10.0)
-    coloured = np.where(np.isfinite(values), np.maximum(values, least), np.nan)
-    names = [findings.marked(policy) for policy in order]
-    return heat_map(HeatMap(names, [world.name for world in worlds], coloured, words, corner="policy", **scale))
+    return _heat(findings, [world.name for world in worlds], values, shown, **scale)
 
 
 def _overview(findings: ArenaFindings) -> list[Html]:
     """The worst of each group at a glance: policies by groups."""
-    order, groups = _order(findings), [name for name in GROUPS if findings.group(name)]
+    groups = [name for name in GROUPS if findings.group(name)]
     worst = findings.table.group_by("group", "policy").agg(pl.col("to_best").max())
     found = {(row["policy"], row["group"]): row["to_best"] for row in worst.to_dicts()}
-    values = np.array([[found[policy, group] for group in groups] for policy in order])
-    shown = [[three_digits(value) for value in row] for row in values.tolist()]
-    names = [findings.marked(policy) for policy in order]
-    heat = HeatMap(names, [GROUPS[group] for group in groups], values, shown, corner="policy", middle=2.0, limit=8.0)
+    values = np.array([[found[policy, group] for group in groups] for policy in _order(findings)])
+    heat = _heat(findings, [GROUPS[group] for group in groups], values, three_digits, middle=2.0, limit=8.0)
     caption = f"The worst ratio of each policy to the best one, by kind of environment. {_RATIO}"
-    return [heading("Worst ratio to the best policy"), heat_map(heat), paragraph(raised(caption), class_="caption")]
+    return [heading("Worst ratio to the best policy"), heat, paragraph(raised(caption), class_="caption")]
 
 
 _RATIO = (
@@ -108,11 +111,11 @@ def _group(findings: ArenaFindings, group: str) -> Section:
     parts = [
         paragraph(_ABOUT[group]),
         heading("Ratio to the best policy"),
-        _heat(findings, worlds, "to_best", three_digits, middle=2.0, limit=8.0),
+        _worlds_heat(findings, worlds, "to_best", three_digits, middle=2.0, limit=8.0),
         heading("Share of Theorem 1's bound, in per cent"),
-        _heat(findings, worlds, "share", lambda value: number(100 * value, 1), middle=0.1, limit=10.0),
+        _worlds_heat(findings, worlds, "share", _percent, middle=0.1, limit=10.0),
         heading("Ratio to the paper's policy"),
-        _heat(findings, worlds, "to_paper", three_digits, middle=1.0, limit=10.0),
+        _worlds_heat(findings, worlds, "to_paper", three_digits, middle=1.0, limit=10.0),
         heading("Regret with switching over the rounds"),
         line_chart(_curves(findings, worlds), f"{GROUPS[group]}: mean regret with switching over the rounds"),
         paragraph(
@@ -135,13 +138,9 @@ _ABOUT = {
 }
 
 
-def _drawn(findings: ArenaFindings) -> list[str]:
-    first = [policy for policy in _order(findings) if policy != PAPER][: MOST_CURVES - 1]
-    return [PAPER, *first]
-
-
 def _curves(findings: ArenaFindings, worlds: Sequence[World]) -> LineChart:
-    policies = _drawn(findings)
+    others = [policy for policy in _order(findings) if policy != PAPER]
+    policies = [PAPER, *others[: MOST_CURVES - 1]]
     panels = [Panel(world.name, tuple(_line(findings, world, policy) for policy in policies)) for world in worlds]
     rows = tuple(ChartRow("", tuple(panels[i : i + PER_ROW])) for i in range(0, len(panels), PER_ROW))
     return LineChart(rows)
@@ -194,9 +193,9 @@ def _worst(findings: ArenaFindings) -> Section:
 
 def _ratio_cells(row: dict[str, Any]) -> list[str]:
     return [
-        _around(row["to_best"], row["to_best_low"], row["to_best_high"], three_digits),
+        _around(row, "to_best", three_digits),
         row["to_best_in"] or "–",
-        _around(row["above_paper"], row["above_paper_low"], row["above_paper_high"], _percent),
+        _around(row, "above_paper", _percent),
         row["above_paper_in"] or "–",
         _known(row["mean_to_paper"], three_digits),
         str(row["best_in"]),
@@ -205,16 +204,17 @@ def _ratio_cells(row: dict[str, Any]) -> list[str]:
 
 def _tail_cells(row: dict[str, Any]) -> list[str]:
     return [
-        _around(row["share"], row["share_low"], row["share_high"], _percent),
+        _around(row, "share", _percent),
         _known(row["q99_share"], _percent),
         _known(row["worst_run_share"], _percent),
-        _around(row["found_share"], row["found_share_low"], row["found_share_high"], _percent),
+        _around(row, "found_share", _percent),
     ]
 
 
-def _around(value: float | None, low: float | None, high: float | None, shown: Callable[[float], str]) -> Html:
+def _around(row: dict[str, Any], what: str, shown: Callable[[float], str]) -> Html:
     """A value with half the width of its interval."""
-    if value is None or low is None or high is None or not math.isfinite(value):
+    value, low, high = row[what], row[f"{what}_low"], row[f"{what}_high"]
+    if value is None or not math.isfinite(value):
         return Html("–")
     return joined(shown(value), element("span", f" ± {shown((high - low) / 2)}", class_="sd"))
 
@@ -227,8 +227,11 @@ def _percent(value: float) -> str:
     return number(100 * value, 1)
 
 
+def _exponent(value: float) -> str:
+    return number(value, 2)
+
+
 def _growth(findings: ArenaFindings) -> Section:
-    worlds = [world for world in findings.worlds if world.group in ("paper", "hard")]
     horizons = ", ".join(number(T) for T in (*sorted(findings.settings.shorter), findings.settings.horizon))
     parts = [
         paragraph(
@@ -240,10 +243,8 @@ def _growth(findings: ArenaFindings) -> Section:
         )
     ]
     for group in ("paper", "hard"):
-        own = [world for world in worlds if world.group == group]
-        if own:
-            shown = lambda value: number(value, 2)  # noqa: E731
-            heat = _heat(findings, own, "growth", shown, middle=GROWTH_MIDDLE, limit=2.0)
+        if worlds := findings.group(group):
+            heat = _worlds_heat(findings, worlds, "growth", _exponent, middle=GROWTH_MIDDLE, limit=2.0)
             parts += [heading(GROUPS[group].capitalize()), heat]
     return Section("Growth in T", parts, name="growth")
 
@@ -251,13 +252,9 @@ def _growth(findings: ArenaFindings) -> Section:
 def _long(findings: ArenaFindings, long: pl.DataFrame) -> Section:
     """Exponents of the long games, and every cost they rest on."""
     last = long.filter(pl.col("horizon") == pl.col("horizon").max())
-    games, order = last["environment"].unique(maintain_order=True).to_list(), _order(findings)
-    cells = {(row["policy"], row["environment"]): row for row in last.to_dicts()}
-    values = np.array([[cells[policy, game]["exponent"] for game in games] for policy in order], dtype=np.float64)
-    shown = [[number(value, 2) if math.isfinite(value) else "–" for value in row] for row in values.tolist()]
-    names = [findings.marked(policy) for policy in order]
-    coloured = np.where(np.isfinite(values), np.maximum(values, GROWTH_MIDDLE / 8.0), np.nan)
-    heat = HeatMap(names, games, coloured, shown, corner="policy", middle=GROWTH_MIDDLE, limit=8.0)
+    games = last["environment"].unique(maintain_order=True).to_list()
+    found = {(row["policy"], row["environment"]): row["exponent"] for row in last.to_dicts()}
+    values = np.array([[found[policy, game] for game in games] for policy in _order(findings)], dtype=np.float64)
     first, final = min(last["since"]), max(last["horizon"])
     parts = [
         paragraph(
@@ -268,23 +265,21 @@ def _long(findings: ArenaFindings, long: pl.DataFrame) -> Section:
                 "in the name, or three (tied)."
             )
         ),
-        heat_map(heat),
+        _heat(findings, games, values, _exponent, middle=GROWTH_MIDDLE, limit=8.0),
     ]
     columns = [Column("policy"), *(Column(name, numeric=True) for name in ("T", "cost", "exponent up to there"))]
     for game in games:
         rows = [
-            [findings.marked(row["policy"]), number(row["horizon"]), *_long_cells(row)]
+            [
+                findings.marked(row["policy"]),
+                number(row["horizon"]),
+                _around(row, "cost", three_digits),
+                _around(row, "exponent", _exponent),
+            ]
             for row in long.filter(pl.col("environment") == game).to_dicts()
         ]
         parts.append(folded(game, table(columns, rows, caption="Means with 95 % intervals.")))
     return Section("Long games", parts, name="long")
-
-
-def _long_cells(row: dict[str, Any]) -> list[Html]:
-    return [
-        _around(row["cost"], row["cost_low"], row["cost_high"], three_digits),
-        _around(row["exponent"], row["exponent_low"], row["exponent_high"], lambda value: number(value, 2)),
-    ]
 
 
 def _numbers(findings: ArenaFindings) -> Section:
@@ -318,17 +313,16 @@ def _numbers(findings: ArenaFindings) -> Section:
 
 
 def _number_cells(row: dict[str, Any]) -> list[str]:
-    cost = _around(row["cost"], row["cost_low"], row["cost_high"], three_digits)
     return [
-        joined(element("span", cost, class_="best" if row["best"] else None)),
+        element("span", _around(row, "cost", three_digits), class_="best" if row["best"] else None),
         three_digits(row["switches"]),
-        _around(row["share"], row["share_low"], row["share_high"], _percent),
-        _around(row["to_best"], row["to_best_low"], row["to_best_high"], three_digits),
-        _around(row["to_paper"], row["to_paper_low"], row["to_paper_high"], three_digits),
+        _around(row, "share", _percent),
+        _around(row, "to_best", three_digits),
+        _around(row, "to_paper", three_digits),
         three_digits(row["q95"]),
         three_digits(row["q99"]),
         three_digits(row["worst_run"]),
-        _around(row["growth"], row["growth_low"], row["growth_high"], lambda value: number(value, 2)),
+        _around(row, "growth", _exponent),
     ]
 
 

@@ -106,8 +106,7 @@ def run_arena(
         replications, horizon, environments = in_sight.defaults(replications, horizon, environments, bool(traces))
     settings = ArenaSettings.of(replications, horizon, seed, quick=quick)
     given = trace_worlds(traces, switching_costs, units=units, index=index)
-    environments, with_long_games = _without_long(environments)
-    worlds = chosen_worlds(settings.horizon, given, environments, quick=quick)
+    worlds, with_long_games = chosen_worlds(settings.horizon, given, environments, quick=quick)
     names = chosen_policies(policies, quick=quick, sees=sees)
     study, played = study_of(worlds, names, settings)
     long = (
@@ -160,17 +159,6 @@ def run_arena(
             }
         )
     return Arena(findings, run, place / TABLE, place / DOCUMENT, place / PAGE)
-
-
-def _without_long(environments: object) -> tuple[object, bool]:
-    """The names without that of the long games, and whether these are to be played."""
-    if environments is None:
-        return None, True
-    if isinstance(environments, str):
-        environments = [name.strip() for name in environments.split(",") if name.strip()]
-    if not isinstance(environments, Sequence):
-        return environments, False
-    return [name for name in environments if name != LONG], LONG in environments
 
 
 def _long_games(study: Study, run: StudyRun) -> pl.DataFrame:

@@ -8,7 +8,7 @@ from typing import Any
 
 from holdfast.checks import check_fields, whole
 from holdfast.evidence.contestants import contestants
-from holdfast.evidence.worlds import LEAST_HORIZON, World, hard_worlds, paper_worlds
+from holdfast.evidence.worlds import LEAST_HORIZON, World, laid_out
 from holdfast.rng import check_seed
 from holdfast.simulation.checkpoints import checkpoint_rounds
 from holdfast.simulation.costs import Costs
@@ -57,15 +57,10 @@ def cell_name(world: World) -> str:
     return f"{world.name},T={world.horizon}"
 
 
-def shorter_worlds(worlds: Sequence[World], horizon: int) -> list[World]:
-    """Those of `worlds` that are laid out over any horizon, laid out over this one; traces and found worlds are not."""
-    names = {world.name for world in worlds}
-    return [world for world in (*paper_worlds(horizon), *hard_worlds(horizon)) if world.name in names]
-
-
 def study_of(worlds: Sequence[World], policies: Sequence[str], settings: ArenaSettings) -> tuple[Study, list[World]]:
     """The study that plays all of it, and the world of each of its cells: full horizons first."""
-    played = [*worlds, *(world for T in reversed(settings.shorter) for world in shorter_worlds(worlds, T))]
+    names = [world.name for world in worlds]
+    played = [*worlds, *(world for T in reversed(settings.shorter) for world in laid_out(names, T))]
     written: dict[str, Any] = {
         "name": "arena",
         "replications": settings.replications,
@@ -73,7 +68,7 @@ def study_of(worlds: Sequence[World], policies: Sequence[str], settings: ArenaSe
         "seed": settings.seed,
         "checkpoints": CHECKPOINTS,
         "policies": list(policies),
-        "environments": [world.name for world in worlds],
+        "environments": names,
     }
     return Study("arena", tuple(cell_of(world, policies, settings) for world in played), written), played
 

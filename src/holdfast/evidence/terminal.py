@@ -8,7 +8,7 @@ from holdfast.errors import printable
 from holdfast.evidence.findings import KNOWS_T, ArenaFindings
 from holdfast.evidence.in_sight import summary as in_sight_summary
 from holdfast.evidence.measures import FLOOR
-from holdfast.number_format import counted, number
+from holdfast.number_format import number
 
 MOST_POLICIES = 30
 """Lines for policies."""
@@ -21,11 +21,8 @@ def summary(findings: ArenaFindings) -> list[str]:
     """The worst cases of each policy, those of least worst ratio first."""
     if findings.in_sight is not None:
         return in_sight_summary(findings)
-    settings = findings.settings
     lines = [
-        f"{counted(len(findings.policies), 'policy', 'policies')} in "
-        f"{counted(len(findings.worlds), 'environment')}, {counted(settings.replications, 'replication')}, "
-        f"T = {number(settings.horizon)}",
+        findings.size(),
         "",
         _line("", "worst ratio", "", "in environment", "mean", "above", "found"),
         _line("policy", "to the best", "", "", "ratio", "paper", "share"),

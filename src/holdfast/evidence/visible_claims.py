@@ -14,19 +14,20 @@ import numpy as np
 
 from holdfast.bounds import mixture_excess, work_function_cost
 from holdfast.environments import LossTable
+from holdfast.evidence.contestants import play
 from holdfast.evidence.in_sight import WORLDS
-from holdfast.evidence.worlds import World, hard_worlds, paper_worlds
+from holdfast.evidence.worlds import World, laid_out
 from holdfast.layouts import Array
 from holdfast.number_format import three_digits
-from holdfast.paper.games import Match, play
-from holdfast.policies import AdaptiveHedgeSwitch, AdaptiveTsallisSwitch, WorkFunctionAlone
+from holdfast.policies import AdaptiveHedgeSwitch, WorkFunctionAlone
 from holdfast.replays.plans import best_plan
 from holdfast.simulation import Backend, simulate
 from holdfast.verdicts.comparisons import Computed, Less, Question
 from holdfast.verdicts.ledger import Claim, Evidence, Verdict, judge
 from holdfast.verdicts.settings import RunSettings
 
-OWN, BANDIT = "hedge-switch", "adaptive"
+BOTH = OWN, BANDIT = "hedge-switch", "adaptive"
+"""The policy, and the one that sees the loss of its own arm."""
 OVERHEAD, NO_HARM = 1.5, 1.015
 HOSTILE = ("hunt", "alternate", "rotate", "coins", "rare")
 TURNS = "turns"
@@ -120,17 +121,7 @@ def work_function_shares(rounds: int, seed: int, backend: str | Backend) -> dict
 
 def worlds(horizon: int) -> dict[str, World]:
     """Where the track of the arena is played."""
-    return {w.name: w for w in (*paper_worlds(horizon), *hard_worlds(horizon)) if w.name in WORLDS}
-
-
-def match(world: World) -> Match:
-    """The policy, and the one that sees the loss of its own arm."""
-    K, cost = world.environment.n_arms, world.switching_cost
-    policies = {
-        OWN: AdaptiveHedgeSwitch(K, switching_cost=cost),
-        BANDIT: AdaptiveTsallisSwitch(K, switching_cost=cost),
-    }
-    return Match(policies, world.environment, cost, world.horizon, 1)
+    return {world.name: world for world in laid_out(WORLDS, horizon)}
 
 
 def _most(found: Mapping[str, float], limit: float, unit: str) -> list[Question]:
@@ -140,11 +131,15 @@ def _most(found: Mapping[str, float], limit: float, unit: str) -> list[Question]
     return [Computed(f"in {len(found)} games", found[where] <= limit, found[where], said)]
 
 
+def _claim(id: str, sentence: str, rule: str, questions: Callable[[Evidence], list[Question]]) -> Claim:
+    return Claim(id, sentence, TELL, rule, questions)
+
+
 def claims(games: Mapping[str, Exact], shares: Mapping[str, float], where: Mapping[str, World]) -> list[Claim]:
     """The claims."""
 
     def seeing(evidence: Evidence) -> list[Question]:
-        return [Less(f"in {n}", evidence.final(n, OWN), evidence.final(n, BANDIT)) for n in where]
+        return [evidence.less(f"in {name}", name, OWN, BANDIT) for name in where]
 
     def harm(evidence: Evidence) -> list[Question]:
         found = []
@@ -155,55 +150,48 @@ def claims(games: Mapping[str, Exact], shares: Mapping[str, float], where: Mappi
         return list(found)
 
     return [
-        Claim(
+        _claim(
             "certificate",
             "In no round does it cost more than the best of its paths and its certificate, on average.",
-            TELL,
             "the largest share of the certificate that was needed, by exact expectations",
             lambda evidence: _most({name: game.used for name, game in games.items()}, 1.0, " of it"),
         ),
-        Claim(
+        _claim(
             "overhead",
             f"It costs at most {OVERHEAD:g}·√((1 + λ)·L*·ln N) more than the best path over losses that hunt the "
             "likeliest arm, alternate, rotate, are coins or rare.",
-            TELL,
             "the excess at the end in these units, by exact expectations",
             lambda evidence: _most(
                 {name: game.overhead for name, game in games.items() if not name.startswith(TURNS)}, OVERHEAD, ""
             ),
         ),
-        Claim(
+        _claim(
             "most-overhead",
             "Where arms lose in turn it is more; 2√((1 + 2λ)·L*·ln N) + (1 + λ)·ln N is the most in all known games.",
-            TELL,
             "the excess at the end as a share of this, by exact expectations",
             lambda evidence: _most({name: game.share for name, game in games.items()}, 1.0, " of it"),
         ),
-        Claim(
+        _claim(
             "theorem-3",
             "Theorem 3 bounds that excess.",
-            TELL,
             "the excess at the end as a share of bounds.mixture_excess",
             lambda evidence: _most({name: game.proved for name, game in games.items()}, 1.0, " of it"),
         ),
-        Claim(
+        _claim(
             "work-function",
             "The work function costs at most (2K − 1 + (K − 1)/λ) best plans in hindsight, plus (K − 1)(2λ + 1).",
-            TELL,
             "its cost as a share of bounds.work_function_cost",
             lambda evidence: _most(shares, 1.0, " of it"),
         ),
-        Claim(
+        _claim(
             "seeing-is-worth-it",
             "It costs less than AdaptiveTsallisSwitch, which sees the loss of its own arm only.",
-            TELL,
             "final regret with switching below that of adaptive",
             seeing,
         ),
-        Claim(
+        _claim(
             "no-harm",
             f"It costs at most {NO_HARM:g} times the best fixed arm.",
-            TELL,
             f"losses and switches over those of the best fixed arm below {NO_HARM:g}",
             harm,
         ),
@@ -222,7 +210,7 @@ def judged(
     where = worlds(horizon)
     tables = {}
     for name, world in where.items():
-        tables[name] = play((match(world),), replications=replications, seed=seed, backend=backend)
+        tables[name] = play(BOTH, world, replications=replications, seed=seed, backend=backend)
     games, shares = hostile_games(rounds, seed), work_function_shares(rounds, seed, backend)
     evidence = Evidence(tables, RunSettings(replications, horizon, 8, seed))
     return judge(claims(games, shares, where), evidence)

@@ -128,6 +128,11 @@ def hard_worlds(horizon: int) -> list[World]:
     ]
 
 
+def laid_out(names: Sequence[str], horizon: int) -> list[World]:
+    """The environments of these names that can be laid out over any horizon; traces and found worlds cannot."""
+    return [world for world in (*paper_worlds(horizon), *hard_worlds(horizon)) if world.name in names]
+
+
 def searched_worlds() -> list[World]:
     """Worlds found by search, with the costs and rounds they were found with."""
     worlds = [Found(name) for name in found_worlds()]
@@ -174,17 +179,28 @@ QUICK = (
 """A few of one kind for a first look."""
 
 
+def name_list(parameter: str, given: object, rule: str) -> Sequence[str]:
+    """Names that were given as a list, or as a text with commas."""
+    if isinstance(given, str):
+        given = [name.strip() for name in given.split(",") if name.strip()]
+    if not isinstance(given, Sequence) or not given:
+        raise InvalidParameter(parameter, rule, given)
+    return given
+
+
 def chosen_worlds(
-    horizon: int, traces: Sequence[World] = (), names: object = None, *, quick: bool = False
-) -> list[World]:
-    """The environments by name or group, in the order they have; all, or a few, without names, and every trace."""
+    horizon: int, traces: Sequence[World] = (), given: object = None, *, quick: bool = False
+) -> tuple[list[World], bool]:
+    """The environments by name or group, in the order they have, and whether the long games are among them.
+
+    All, or a few, and every trace where no names are given.
+    """
     everything = [*paper_worlds(horizon), *hard_worlds(horizon), *traces, *searched_worlds()]
-    if names is None:
-        return [w for w in everything if not quick or w.name in QUICK or w.group in ("traces", "found")]
-    if isinstance(names, str):
-        names = [name.strip() for name in names.split(",") if name.strip()]
-    if not isinstance(names, Sequence) or not names:
-        raise InvalidParameter("environments", f"must be a list of names, or of {', '.join(GROUPS)}", names)
+    if given is None:
+        return [w for w in everything if not quick or w.name in QUICK or w.group in ("traces", "found")], True
+    rule = f"must be a list of names, or of {', '.join(GROUPS)}"
+    asked = name_list("environments", given, rule)
+    names = name_list("environments", [name for name in asked if name != LONG], rule)
     known = [*GROUPS, LONG, *(world.name for world in everything)]
     for name in names:
         if name not in known:
@@ -193,4 +209,4 @@ def chosen_worlds(
     chosen = [w for w in everything if w.name in names or w.group in names]
     if not chosen:
         raise InvalidParameter("environments", "must be some; traces are given with --trace", names)
-    return chosen
+    return chosen, LONG in asked

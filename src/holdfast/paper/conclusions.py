@@ -8,10 +8,11 @@ import numpy as np
 
 from holdfast.layouts import Array
 from holdfast.number_format import number, three_digits
+from holdfast.paper.claims import worst_case
 from holdfast.paper.figures import FIGURES, POLICIES
 from holdfast.paper.findings import PaperFindings
 from holdfast.report.charts import HeatMap
-from holdfast.verdicts.comparisons import Answer, Between, Less
+from holdfast.verdicts.comparisons import Answer, Less
 from holdfast.verdicts.ledger import Verdict, agree, answers
 
 SWITCH, INF, EXP3, _, ARITHMETIC, GEOMETRIC = POLICIES
@@ -88,8 +89,7 @@ def _adversary(findings: PaperFindings) -> str:
         f"Against an adversary that reverses the losses, the two BaSE end with {numbers}, "
         f"Tsallis-Switch with {three_digits(float(own.mean()))}: "
     )
-    late = [findings.evidence.late_growth(table, policy, since=0.5) for policy in (ARITHMETIC, GEOMETRIC)]
-    if orders == {"lower"} and agree(answers([Between("", growth, low=0.9) for growth in late])):
+    if orders == {"lower"} and agree(answers(worst_case.linear(findings.evidence))):
         return f"{said}policies that rely on stochastic losses still lose a whole loss per round in the second half."
     if orders == {"lower"}:
         return f"{said}policies that rely on stochastic losses pay more."

@@ -33,14 +33,6 @@ def figure_notes(figure: str, evidence: Evidence) -> list[str]:
     return [note.words for note in notes if note.asks is None or agree(answers(note.asks(evidence)))]
 
 
-def _less(evidence: Evidence, table: str, measure: str, *pairs: tuple[str, str], factor: float = 1.0) -> list[Question]:
-    """Is the first of each pair below `factor` times the second?"""
-    return [
-        Less(f"{a}, {b}", evidence.final(table, a, measure), evidence.final(table, b, measure), factor)
-        for a, b in pairs
-    ]
-
-
 def _others(policy: str) -> list[str]:
     return [other for other in POLICIES if other != policy]
 
@@ -52,24 +44,27 @@ def _mostly_lost(evidence: Evidence, table: str, policy: str, gap: float) -> Que
 
 def _easy(evidence: Evidence) -> list[Question]:
     few = Less("switches", evidence.final("stochastic-easy", INF, SWITCHES), float(evidence.settings.horizon), 0.1)
-    return [*cheaper(evidence, "stochastic-easy", INF, [SWITCH]), few]
+    return [evidence.less("regret with switching", "stochastic-easy", INF, SWITCH), few]
 
 
 def _easy_base(evidence: Evidence) -> list[Question]:
     found: list[Question] = []
     for base in (ARITHMETIC, GEOMETRIC):
-        found += cheaper(evidence, "stochastic-easy", base, [INF], factor=2.0)
+        found.append(evidence.less(base, "stochastic-easy", base, INF, factor=2.0))
         found.append(Less("switches", evidence.final("stochastic-easy", base, SWITCHES), 100.0))
     return found
 
 
 def _hard(evidence: Evidence) -> list[Question]:
-    table, versions = "stochastic-hard", ((SWITCH, INF), (BLOCKS, EXP3))
-    return [
-        *_less(evidence, table, REGRET, *((none, blocks) for blocks, none in versions)),
-        *_less(evidence, table, SWITCHES, *versions, factor=0.2),
-        *itertools.chain.from_iterable(cheaper(evidence, table, blocks, [none]) for blocks, none in versions),
-    ]
+    table = "stochastic-hard"
+    found: list[Question] = []
+    for blocks, none in ((SWITCH, INF), (BLOCKS, EXP3)):
+        found += [
+            evidence.less("regret", table, none, blocks, REGRET),
+            evidence.less("switches", table, blocks, none, SWITCHES, factor=0.2),
+            evidence.less("both", table, blocks, none),
+        ]
+    return found
 
 
 def _hard_parts(evidence: Evidence) -> list[Question]:
@@ -98,9 +93,8 @@ def _aligned(evidence: Evidence) -> list[Question]:
 
 def _worth(evidence: Evidence) -> list[Question]:
     return [
-        question
+        evidence.less(none, "constrained-hard", blocks, none, factor=1 / 3)
         for blocks, none in ((SWITCH, INF), (BLOCKS, EXP3))
-        for question in cheaper(evidence, "constrained-hard", blocks, [none], factor=1 / 3)
     ]
 
 
@@ -110,18 +104,12 @@ def _capped(evidence: Evidence) -> list[Question]:
     return [*below, _mostly_lost(evidence, table, ARITHMETIC, HARD_GAP)]
 
 
-def _bound_to_it(evidence: Evidence) -> list[Question]:
-    return [
-        Between(base, evidence.late_growth("adversarial", base, since=0.5), low=0.9) for base in (ARITHMETIC, GEOMETRIC)
-    ]
-
-
 def _recover(evidence: Evidence) -> list[Question]:
     return [Less(policy, evidence.final("adversarial", policy, REGRET), 0.0) for policy in (SWITCH, INF, EXP3, BLOCKS)]
 
 
 def _fewest(evidence: Evidence) -> list[Question]:
-    return _less(evidence, "adversarial", SWITCHES, *((SWITCH, other) for other in (INF, EXP3, BLOCKS)))
+    return [evidence.less(other, "adversarial", SWITCH, other, SWITCHES) for other in (INF, EXP3, BLOCKS)]
 
 
 def _fall_and_rise(table: str) -> Asks:
@@ -133,24 +121,22 @@ def _fall_and_rise(table: str) -> Asks:
 
 def _sum_does_not_rise(evidence: Evidence) -> list[Question]:
     most = str(evidence.settings.n_arms - 1)
-    return cheaper(evidence, "ties-constrained", most, ["1"])
+    return [evidence.less("the most", "ties-constrained", most, "1")]
 
 
 def _faster_fewer(evidence: Evidence) -> list[Question]:
     return [
-        question
+        evidence.less(f"{fast:g}", table, f"{fast:g}", f"{slow:g}", SWITCHES)
         for table in ("varying-cost", "varying-cost.constrained")
         for slow, fast in itertools.pairwise(ALPHAS)
-        for question in _less(evidence, table, SWITCHES, (f"{fast:g}", f"{slow:g}"))
     ]
 
 
 def _more_arms(evidence: Evidence) -> list[Question]:
     return [
-        question
+        evidence.less(f"{fewer} arms", table, str(fewer), str(more))
         for table in ("arms", "arms.tsallis-inf", "arms.exp3-blocks")
         for fewer, more in itertools.pairwise(ARMS)
-        for question in cheaper(evidence, table, str(fewer), [str(more)])
     ]
 
 
@@ -221,7 +207,7 @@ FIGURE_NOTES: dict[str, tuple[FigureNote, ...]] = {
         FigureNote(
             "One arm is perfect just long enough for BaSE to drop the others; then it is the only bad one, and both "
             "BaSE lose a whole loss in every round.",
-            _bound_to_it,
+            worst_case.linear,
         ),
         FigureNote(
             "The others recover. Their regret even ends below zero: they profited from the first arm before the "

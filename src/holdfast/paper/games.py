@@ -1,4 +1,4 @@
-"""What the paper plays, as data: matches, in rows of a figure or as a probe; and the one way to play them."""
+"""What the paper plays, as data: matches, in rows of a figure or as a probe."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from holdfast.environments import Environment
 from holdfast.policies import Policy
-from holdfast.results import Result
-from holdfast.simulation import Backend, Power, simulate
+from holdfast.simulation import Power
 from holdfast.verdicts.settings import RunSettings
 
 CHECKPOINTS = 100
@@ -64,32 +63,3 @@ class Probe:
     matches: Matches
     long: bool = False
     """Whether its horizons reach far beyond the figures'; then at most a hundred replications are played."""
-
-
-def play(
-    matches: tuple[Match, ...],
-    *,
-    replications: int,
-    seed: int,
-    backend: str | Backend = "threads",
-    advance: Callable[[int], None] = lambda count: None,
-) -> Result:
-    """The matches of a table as one result; `advance(1)` is called after each."""
-    results = []
-    for match in matches:
-        checkpoints = match.checkpoints
-        results.append(
-            simulate(
-                match.policies,
-                match.environment,
-                horizon=match.horizon,
-                switching_cost=match.switching_cost,
-                replications=replications,
-                seed=seed,
-                checkpoints=min(checkpoints, match.horizon) if isinstance(checkpoints, int) else list(checkpoints),
-                backend=backend,
-                progress=False,
-            )
-        )
-        advance(1)
-    return results[0] if len(results) == 1 else Result.concat(results)

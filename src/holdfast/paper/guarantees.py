@@ -26,14 +26,18 @@ REGRET, SWITCHES, BOTH = DRAWN
 
 @dataclass(frozen=True)
 class AppliedBound:
-    """At round t the mean of `measure` in the series `series` is at most `value(horizon=t)`; in every run if `each`."""
+    """At round t the mean of `measure` in the series `series` is at most `value(horizon=t)`."""
 
+    series: str
     bound: str
     statement: str
-    series: str
     measure: str
     value: Callable[..., float]
-    each: bool = False
+
+    @property
+    def each(self) -> bool:
+        """Whether it holds in every run, not of the mean alone."""
+        return self.measure == SWITCHES
 
     def at(self, rounds: Array) -> Array:
         """The bound at each of these rounds."""
@@ -44,9 +48,10 @@ def guarantees(match: Match) -> list[AppliedBound]:
     """Every bound of `holdfast.bounds` that applies to a series of this match."""
     gap = _gap(match.environment)
     return [
-        AppliedBound(bound, statement, series, measure, value, each=measure == SWITCHES)
+        AppliedBound(series, *proved)
         for series, policy in match.policies.items()
-        for bound, statement, measure, value in _bounds(policy, match.switching_cost, gap)
+        for proved in _bounds(policy, match.switching_cost, gap)
+        if proved is not None
     ]
 
 
@@ -60,11 +65,7 @@ def _gap(environment: Environment) -> float | None:
     return None
 
 
-Applying = Iterator[tuple[str, str, str, Callable[..., float]]]
-"""Bound, statement, measure, and its value at a horizon."""
-
-
-def _bounds(policy: Policy, cost: float | Power, gap: float | None) -> Applying:
+def _bounds(policy: Policy, cost: float | Power, gap: float | None) -> Iterator[Proved | None]:
     """What is proved of this policy in a game with this cost; nothing in other units than the theorems'."""
     if policy.units != (0.0, 1.0):
         return
@@ -73,50 +74,45 @@ def _bounds(policy: Policy, cost: float | Power, gap: float | None) -> Applying:
     elif isinstance(policy, TsallisInf):
         yield from _of_tsallis_inf(policy, gap)
     elif isinstance(policy, Exp3):
-        yield from _as(REGRET, proved_regret(policy))
+        yield proved_regret(policy)
     elif isinstance(policy, VaryingTsallisSwitch):
         yield from _of_varying(policy.n_arms, cost, gap)
     elif isinstance(policy, AdaptiveTsallisSwitch) and not isinstance(cost, Power):
-        yield from _as(BOTH, proved_cost(policy, cost))
+        yield proved_cost(policy, cost)
 
 
-def _as(measure: str, found: Proved | None) -> Applying:
-    if found is not None:
-        yield found.bound, found.statement, measure, found.value
-
-
-def _of_tsallis_switch(policy: TsallisSwitch, cost: float | Power, gap: float | None) -> Applying:
+def _of_tsallis_switch(policy: TsallisSwitch, cost: float | Power, gap: float | None) -> Iterator[Proved | None]:
     """Theorem 1 is proved for its own schedule, and for a game whose λ is the one the schedule was made for."""
     K, own = policy.n_arms, policy.switching_cost
     if policy.block_lengths is not None or own is None:
         return
-    yield "blocks", "number of blocks", SWITCHES, partial(bounds.blocks, n_arms=K, switching_cost=own)
+    yield Proved("blocks", "number of blocks", SWITCHES, partial(bounds.blocks, n_arms=K, switching_cost=own))
     if isinstance(cost, Power) or cost != own:
         return
-    yield from _as(BOTH, proved_cost(policy, cost))
+    yield proved_cost(policy, cost)
     if gap is not None:
         value = partial(bounds.theorem_1_constrained, n_arms=K, switching_cost=cost, gaps=gap)
-        yield "theorem-1-unique", "Theorem 1, unique best arm", BOTH, value
+        yield Proved("theorem-1-unique", "Theorem 1, unique best arm", BOTH, value)
 
 
-def _of_tsallis_inf(policy: TsallisInf, gap: float | None) -> Applying:
-    """Corollary 3 and Zimmert and Seldin's bound are proved for importance weighting and losses up to 1."""
-    if policy.estimator != "importance-weighted" or policy.loss_bound != 1.0:
+def _of_tsallis_inf(policy: TsallisInf, gap: float | None) -> Iterator[Proved]:
+    """Zimmert and Seldin's bound is proved where Corollary 3 is."""
+    K, for_any_losses = policy.n_arms, proved_regret(policy)
+    if for_any_losses is None:
         return
-    K = policy.n_arms
-    yield from _as(REGRET, proved_regret(policy))
+    yield for_any_losses
     if gap is not None:
         value = partial(bounds.corollary_3_constrained, n_arms=K, gaps=gap)
-        yield "corollary-3-unique", "Corollary 3, unique best arm", REGRET, value
+        yield Proved("corollary-3-unique", "Corollary 3, unique best arm", REGRET, value)
         value = partial(bounds.tsallis_inf_constrained, n_arms=K, gaps=gap)
-        yield "tsallis-inf-unique", "Zimmert and Seldin, unique best arm", REGRET, value
+        yield Proved("tsallis-inf-unique", "Zimmert and Seldin, unique best arm", REGRET, value)
 
 
-def _of_varying(K: int, cost: float | Power, gap: float | None) -> Applying:
-    yield "theorem-4", "Theorem 4", BOTH, partial(bounds.theorem_4, n_arms=K, costs=cost)
+def _of_varying(K: int, cost: float | Power, gap: float | None) -> Iterator[Proved]:
+    yield Proved("theorem-4", "Theorem 4", BOTH, partial(bounds.theorem_4, n_arms=K, costs=cost))
     if gap is not None:
         value = partial(bounds.theorem_4_constrained, n_arms=K, costs=cost, gaps=gap)
-        yield "theorem-4-unique", "Theorem 4, unique best arm", BOTH, value
+        yield Proved("theorem-4-unique", "Theorem 4, unique best arm", BOTH, value)
         if isinstance(cost, Power) and cost.scale == 1.0:
             value = partial(bounds.corollary_5, n_arms=K, alpha=cost.alpha, gaps=gap)
-            yield "corollary-5", "Corollary 5", BOTH, value
+            yield Proved("corollary-5", "Corollary 5", BOTH, value)

@@ -13,7 +13,8 @@ from holdfast.paper.figures import FIGURES
 from holdfast.paper.findings import PaperFindings
 from holdfast.paper.games import Figure, Row
 from holdfast.paper.guarantees import REGRET, SWITCHES, guarantees
-from holdfast.report.charts import LineChart, result_chart
+from holdfast.regret import MEASURES
+from holdfast.report.charts import DRAWN, LineChart, result_chart
 from holdfast.report.html_parts import (
     Column,
     code,
@@ -157,33 +158,25 @@ def bounds_of(row: Row, settings: RunSettings) -> dict[str, float]:
 
 
 def _finals(figure: Figure, name: str, row: Row, findings: PaperFindings) -> list[Html]:
-    (found,) = result_chart({"": findings.shown(name).frame}).rows
-    columns = [Column(figure.series_label), *(Column(panel.label, numeric=True) for panel in found.panels)]
-    ends = [[_end(line) for line in panel.lines] for panel in found.panels]
-    places = [decimals(mean for mean, _ in column) for column in ends]
-    rows = [
-        [line.series, *(_final(column, i, place) for column, place in zip(ends, places, strict=True))]
-        for i, line in enumerate(found.panels[0].lines)
-    ]
+    final = findings.shown(name).final()
+    columns = [Column(figure.series_label), *(Column(MEASURES[measure], numeric=True) for measure in DRAWN)]
+    cells = [_mean_cells(final[f"{drawn}_mean"].to_list(), final[f"{drawn}_sd"].to_list()) for drawn in DRAWN]
+    rows = list(zip(final["policy"], *cells, strict=True))
     runs = findings.settings.replications
     what = f"mean ± standard deviation of {number(runs)} replications" if runs > 1 else "one replication"
     caption = f"Round {number(findings.settings.horizon)}, {what}; ★ lowest"
     return [heading(f"Final values{_in(row)}"), table(columns, rows, caption=caption)]
 
 
-def _end(line: object) -> tuple[float, float | None]:
-    """Mean and standard deviation where a line ends."""
-    y, high = line.y, line.high  # type: ignore[attr-defined]  # this chart has lines only
-    return float(y[-1]), None if high is None else float(high[-1] - y[-1])
-
-
-def _final(column: Sequence[tuple[float, float | None]], place: int, places: int) -> Html:
-    mean, sd = column[place]
-    best = len(column) > 1 and mean == min(value for value, _ in column)
-    around = "" if sd is None else f" ± {number(sd, places)}"
-    return joined(
-        element("span", number(mean, places), class_="best" if best else None), element("span", around, class_="sd")
-    )
+def _mean_cells(means: Sequence[float], deviations: Sequence[float | None]) -> list[Html]:
+    """A column of means with their standard deviations, which one replication does not have; the lowest is marked."""
+    places, cells = decimals(means), []
+    for mean, sd in zip(means, deviations, strict=True):
+        best = len(means) > 1 and mean == min(means)
+        around = "" if sd is None else f" ± {number(sd, places)}"
+        shown = element("span", number(mean, places), class_="best" if best else None)
+        cells.append(joined(shown, element("span", around, class_="sd")))
+    return cells
 
 
 # ---- the ledger ----

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +18,6 @@ from holdfast.paper.games import Figure
 from holdfast.paper.pages import chart_of, write_report
 from holdfast.paper.tables import JUDGED, Table, play_table, read_table, tables_of, write_tables
 from holdfast.report.drawing import KINDS, write_images
-from holdfast.results import Result
 from holdfast.runs.outputs import Outputs
 from holdfast.runs.record import document
 from holdfast.simulation import Backend
@@ -104,21 +103,23 @@ def reproduce(
         outputs.refuse_foreign(_files(together, tables))
         count = sum(len(table.matches(settings)) for table in new)
         tell = echo if verbose and not shows_progress(progress) else lambda line: None
-        played = {}
+        results = {}
         with progress_bar(progress, count, "matches") as advance, where:  # one cluster for all games
-            for table in new:
-                played[table.name] = play_table(table, settings, backend=where, advance=advance)
-                tell(f"played {table.name}")
-        rest = {table.name: read_table(table, folder) for table in tables if table.name not in played}
-        findings = PaperFindings(settings, together, {table.name: (played | rest)[table.name] for table in tables})
-        _write(outputs, findings, new, played)
+            for table in tables:
+                if table.figure in kept:
+                    results[table.name] = read_table(table, folder)
+                else:
+                    results[table.name] = play_table(table, settings, backend=where, advance=advance)
+                    tell(f"played {table.name}")
+        findings = PaperFindings(settings, together, results)
+        _write(outputs, findings, new)
     return Reproduction(folder, findings)
 
 
 def load(out: Path | str) -> PaperFindings:
     """The findings that `reproduce` left in `out`, judged anew; a table that is not as it was written is refused."""
     folder = Path(out)
-    settings, figures = _saved(folder)
+    settings, figures, _ = _saved(folder)
     tables = tables_of(figures, settings)
     damaged = _damaged(Outputs(folder, "a reproduction", MANIFEST), tables)
     if damaged:
@@ -129,11 +130,11 @@ def load(out: Path | str) -> PaperFindings:
 # ---- what is there already ----
 
 
-def _saved(folder: Path) -> tuple[RunSettings, tuple[Figure, ...]]:
-    """Settings and figures of the run in a folder."""
+def _saved(folder: Path) -> tuple[RunSettings, tuple[Figure, ...], str | None]:
+    """Settings and figures of the run in a folder, and the version of Holdfast that made it."""
     try:
         saved = json.loads((folder / LEDGER).read_text(encoding="utf-8"))
-        return RunSettings(**saved["settings"]), chosen(saved["figures"])
+        return RunSettings(**saved["settings"]), chosen(saved["figures"]), saved.get("holdfast")
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise BadSavedState(f"{folder} must be a folder that `holdfast reproduce` filled ({reason(error)})") from None
 
@@ -143,9 +144,8 @@ def _others(outputs: Outputs, asked: Sequence[Figure], settings: RunSettings) ->
     folder = outputs.folder
     if LEDGER not in outputs.unchanged():
         return []
-    before, figures = _saved(folder)
+    before, figures, version = _saved(folder)
     others = [figure for figure in figures if figure not in asked]
-    version = json.loads((folder / LEDGER).read_text(encoding="utf-8")).get("holdfast")
     changed = [f"{name} {value}" for name, value in before.plain().items() if value != settings.plain().get(name)]
     changed += ["no further policies"] if settings.further and not before.further else []
     changed += [f"holdfast {version}"] if version != holdfast.__version__ else []
@@ -180,13 +180,13 @@ def _files(figures: Sequence[Figure], tables: Sequence[Table]) -> list[str]:
     return [*(name for table in tables for name in table.files()), *images, LEDGER, REPORT]
 
 
-def _write(outputs: Outputs, findings: PaperFindings, tables: Sequence[Table], played: Mapping[str, Result]) -> None:
+def _write(outputs: Outputs, findings: PaperFindings, played: Sequence[Table]) -> None:
     """Write what is new; tables of the findings that were not played stay as they are."""
     kept = {name for table in tables_of(findings.figures, findings.settings) for name in table.files()}
 
     def fill(new: Path) -> list[str]:
         (new / JUDGED).mkdir()
-        names = write_tables(played, tables, new)
+        names = write_tables(findings.tables, played, new)
         for figure in findings.figures:
             write_images(chart_of(figure, findings), new, figure.name, figure.title)
         write_whole(new / LEDGER, _ledger(findings))

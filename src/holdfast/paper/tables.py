@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.extras import pl
-from holdfast.paper.games import Figure, Matches, play
+from holdfast.paper.games import Figure, Matches
 from holdfast.paper.probes import PROBES
 from holdfast.results import Result
-from holdfast.simulation import Backend
+from holdfast.simulation import Backend, simulate
 from holdfast.verdicts.settings import RunSettings
 
 JUDGED = "ledger"
@@ -53,26 +53,40 @@ def tables_of(figures: Sequence[Figure], settings: RunSettings) -> list[Table]:
 
 
 def play_table(
-    table: Table, settings: RunSettings, *, backend: str | Backend = "threads", advance: Callable[[int], None]
+    table: Table,
+    settings: RunSettings,
+    *,
+    backend: str | Backend = "threads",
+    advance: Callable[[int], None] = lambda count: None,
 ) -> Result:
     """All replications of a table; `advance(1)` is called after each match."""
-    return play(
-        table.matches(settings),
-        replications=table.replications,
-        seed=settings.seed,
-        backend=backend,
-        advance=advance,
-    )
+    results = []
+    for match in table.matches(settings):
+        checkpoints = match.checkpoints
+        results.append(
+            simulate(
+                match.policies,
+                match.environment,
+                horizon=match.horizon,
+                switching_cost=match.switching_cost,
+                replications=table.replications,
+                seed=settings.seed,
+                checkpoints=min(checkpoints, match.horizon) if isinstance(checkpoints, int) else list(checkpoints),
+                backend=backend,
+                progress=False,
+            )
+        )
+        advance(1)
+    return results[0] if len(results) == 1 else Result.concat(results)
 
 
 def write_tables(played: Mapping[str, Result], tables: Sequence[Table], folder: Path) -> list[str]:
-    """Write what was played to its files in `folder`; gives their names."""
+    """Write these tables to their files in `folder`; gives their names."""
     written = []
     for table in tables:
-        if table.name in played:
-            for name, replications in table.files().items():
-                first_replications(played[table.name], replications).write(folder / name)
-                written.append(name)
+        for name, replications in table.files().items():
+            first_replications(played[table.name], replications).write(folder / name)
+            written.append(name)
     return written
 
 

@@ -12,7 +12,7 @@ from holdfast.checks import one_of
 from holdfast.errors import InvalidParameter
 from holdfast.extras import need
 from holdfast.files import write_whole
-from holdfast.number_format import counted, with_error
+from holdfast.number_format import counted
 from holdfast.regret import MEASURES
 from holdfast.report.charts import BANDS, DRAWN, LineChart, result_chart
 from holdfast.report.drawing import KINDS, FigureSize, draw_chart, draw_panel, rendered, size_of, styled
@@ -100,7 +100,7 @@ def _on_axes(chart: LineChart, axes: Any, scale: str) -> Any:
 
 
 def _page(result: Result, chart: LineChart, title: str, band: str) -> str:
-    head, *rows = rows_of(result.final(), MEASURES, with_error)
+    head, *rows = rows_of(result.final())
     columns = [Column(name, numeric=name in MEASURES.values()) for name in head]
     lead = f"{counted(len(result.policies), 'policy', 'policies')}; lines are {BANDS[band]}."  # type: ignore[index]  # checked
     sections = [

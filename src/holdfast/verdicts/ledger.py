@@ -19,7 +19,7 @@ from holdfast.extras import pl
 from holdfast.layouts import Array
 from holdfast.report.charts import DRAWN
 from holdfast.results import Result
-from holdfast.verdicts.comparisons import Answer, Question
+from holdfast.verdicts.comparisons import Answer, Less, Question
 from holdfast.verdicts.settings import RunSettings
 
 BOTH = DRAWN[-1]
@@ -48,34 +48,39 @@ class Tables(dict[str, Result]):
         raise NotPlayed(name)
 
 
+def curve_of(result: Result, policy: str, measure: str = BOTH) -> tuple[Array, Array]:
+    """The rounds recorded, and `measure` with a row per replication and a column per round."""
+    frame = result.frame.filter(pl.col("policy") == policy).sort("replication", "round")
+    runs = frame["replication"].n_unique()
+    rounds, values = (frame[name].to_numpy().reshape(runs, -1).astype(np.float64) for name in ("round", measure))
+    return rounds[0], values
+
+
 class Evidence:
     """The tables of a run by name, as arrays with a row per replication."""
 
     def __init__(self, tables: Mapping[str, Result], settings: RunSettings) -> None:
         self.tables = Tables(tables)
         self.settings = settings
-        self._arrays: dict[tuple[str, str], tuple[Array, dict[str, Array]]] = {}
+        self._curves: dict[tuple[str, str, str], tuple[Array, Array]] = {}
 
     def __contains__(self, table: str) -> bool:
         return table in self.tables
 
     def curve(self, table: str, policy: str, measure: str = BOTH) -> tuple[Array, Array]:
         """The rounds recorded, and `measure` with a row per replication and a column per round."""
-        key = table, policy
-        if key not in self._arrays:
-            frame = self.tables[table].frame.filter(pl.col("policy") == policy).sort("replication", "round")
-            runs = frame["replication"].n_unique()
-            rounds = frame["round"].to_numpy().reshape(runs, -1)[0].astype(np.float64)
-            self._arrays[key] = (
-                rounds,
-                {name: frame[name].to_numpy().reshape(runs, -1).astype(np.float64) for name in DRAWN},
-            )
-        rounds, values = self._arrays[key]
-        return rounds, values[measure]
+        key = table, policy, measure
+        if key not in self._curves:
+            self._curves[key] = curve_of(self.tables[table], policy, measure)
+        return self._curves[key]
 
     def final(self, table: str, policy: str, measure: str = BOTH) -> Array:
         """`measure` at the last round, one number per replication."""
         return np.asarray(self.curve(table, policy, measure)[1][:, -1])
+
+    def less(self, what: str, table: str, first: str, second: str, measure: str = BOTH, *, factor: float = 1.0) -> Less:
+        """Is `measure` of the first policy below `factor` times that of the second at the last round?"""
+        return Less(what, self.final(table, first, measure), self.final(table, second, measure), factor)
 
     def late_growth(self, table: str, policy: str, since: float = 0.9) -> Array:
         """Pseudo-regret per round after the share `since` of the horizon, one number per replication."""

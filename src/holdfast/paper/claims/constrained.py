@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.paper.claims.thresholds import FAR, SIMILAR, cheaper_in
+from holdfast.paper.claims.thresholds import BASE, FAR, NO_BLOCKS, SIMILAR, cheaper_in
 from holdfast.paper.figures import ARMS, EASY_GAP, HARD_GAP
 from holdfast.verdicts.comparisons import Less, Near, Never, Often, Question, Sometimes
 from holdfast.verdicts.ledger import Claim, Evidence
@@ -14,8 +14,6 @@ ROWS = {
     f"{EASY}.shuffled": ("easy, best arm anywhere", EASY_GAP),
     f"{HARD}.shuffled": ("hard, best arm anywhere", HARD_GAP),
 }
-NO_BLOCKS = ("tsallis-inf", "exp3")
-BASE = ("base-arithmetic", "base-geometric")
 
 
 def _not_robust(evidence: Evidence) -> list[Question]:
@@ -34,8 +32,8 @@ def _geometric_well(evidence: Evidence) -> list[Question]:
         found.append(
             Never(f"for never dropping the best arm ({name})", *evidence.lost_runs(table, "base-geometric", gap))
         )
-        own, other = (evidence.final(table, policy) for policy in ("base-geometric", "tsallis-switch"))
-        found.append(Less(f"for less than tsallis-switch ({name})", own, other))
+        less = f"for less than tsallis-switch ({name})"
+        found.append(evidence.less(less, table, "base-geometric", "tsallis-switch"))
     return found
 
 

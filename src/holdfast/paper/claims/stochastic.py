@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from holdfast.paper.claims.thresholds import COMPETITIVE, FEW, SIMILAR, cheaper, cheaper_in
+from holdfast.paper.claims.thresholds import BASE, COMPETITIVE, FEW, NO_BLOCKS, SIMILAR, cheaper, cheaper_in
 from holdfast.paper.figures import HARD_COST, POLICIES
 from holdfast.paper.probes import horizons
 from holdfast.verdicts.comparisons import Less, Near, Question, Under
 from holdfast.verdicts.ledger import Claim, Evidence
 
 EASY, HARD, FREE = "stochastic-easy", "stochastic-hard", "stochastic-free"
-NO_BLOCKS = ("tsallis-inf", "exp3")
-BASE = ("base-arithmetic", "base-geometric")
 STOCHASTIC = {EASY: "easy", HARD: "hard", FREE: "free"}
 
 
@@ -31,18 +29,9 @@ def _few_switches(evidence: Evidence) -> list[Question]:
 def _trade_off(evidence: Evidence) -> list[Question]:
     found: list[Question] = []
     for blocks, none in (("tsallis-switch", "tsallis-inf"), ("exp3-blocks", "exp3")):
-        regret, switches = "pseudo_regret", "switches"
         found += [
-            Less(
-                f"for the regret of {none} and {blocks}",
-                evidence.final(HARD, none, regret),
-                evidence.final(HARD, blocks, regret),
-            ),
-            Less(
-                f"for the switches of {blocks} and {none}",
-                evidence.final(HARD, blocks, switches),
-                evidence.final(HARD, none, switches),
-            ),
+            evidence.less(f"for the regret of {none} and {blocks}", HARD, none, blocks, "pseudo_regret"),
+            evidence.less(f"for the switches of {blocks} and {none}", HARD, blocks, none, "switches"),
         ]
     return found
 

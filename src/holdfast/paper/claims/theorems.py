@@ -11,7 +11,7 @@ from holdfast.paper.claims.thresholds import WITHIN
 from holdfast.paper.figures import FIGURES
 from holdfast.paper.guarantees import guarantees
 from holdfast.paper.probes import CASES, LONG_ALPHAS, long_ties
-from holdfast.verdicts.comparisons import Between, Computed, Less, Question, Under, slopes
+from holdfast.verdicts.comparisons import Between, Computed, Question, Under, slopes
 from holdfast.verdicts.ledger import BOTH, Claim, Evidence
 
 DECADES = 2
@@ -102,15 +102,7 @@ def _corollary_5(evidence: Evidence) -> list[Question]:
 
 
 def _tuning(evidence: Evidence) -> list[Question]:
-    table = "constant-cost"
-    return [
-        Less(
-            f"for {name}",
-            evidence.final(table, f"{name}, Theorem 1"),
-            evidence.final(table, f"{name}, Theorem 4"),
-        )
-        for name in CASES
-    ]
+    return [evidence.less(f"for {name}", "constant-cost", f"{name}, Theorem 1", f"{name}, Theorem 4") for name in CASES]
 
 
 def _matches_tsallis_inf(evidence: Evidence) -> list[Question]:

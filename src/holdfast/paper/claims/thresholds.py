@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 
-from holdfast.verdicts.comparisons import Less, Question
+from holdfast.verdicts.comparisons import Question
 from holdfast.verdicts.ledger import Evidence
+
+NO_BLOCKS = ("tsallis-inf", "exp3")
+BASE = ("base-arithmetic", "base-geometric")
 
 SIMILAR = 1.25
 """"Similar", "nearly the same": within a quarter of each other."""
@@ -33,15 +36,8 @@ def cheaper(
     evidence: Evidence, table: str, policy: str, others: Iterable[str], *, factor: float = 1.0, where: str = ""
 ) -> list[Question]:
     """Is the final regret with switching of `policy` below `factor` times that of each of the others?"""
-    return [
-        Less(
-            f"against {other}{f' ({where})' if where else ''}",
-            evidence.final(table, policy),
-            evidence.final(table, other),
-            factor,
-        )
-        for other in others
-    ]
+    at = f" ({where})" if where else ""
+    return [evidence.less(f"against {other}{at}", table, policy, other, factor=factor) for other in others]
 
 
 def cheaper_in(

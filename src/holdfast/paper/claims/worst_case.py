@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import itertools
 
-from holdfast.paper.claims.thresholds import COINCIDE, FAR, FEW, LOW, cheaper
+from holdfast.paper.claims.thresholds import BASE, COINCIDE, FAR, FEW, LOW, cheaper
 from holdfast.paper.figures import POLICIES
 from holdfast.verdicts.comparisons import Between, Less, Near, Question
 from holdfast.verdicts.ledger import Claim, Evidence
 
 ADVERSARIAL = "adversarial"
-BASE = ("base-arithmetic", "base-geometric")
 LINEAR = 0.9
 
 
-def _linear(evidence: Evidence) -> list[Question]:
+def linear(evidence: Evidence) -> list[Question]:
+    """Do both BaSE still lose about a whole loss per round in the second half?"""
     return [
         Between(f"for {policy}", evidence.late_growth(ADVERSARIAL, policy, since=0.5), low=LINEAR) for policy in BASE
     ]
@@ -27,7 +27,7 @@ def _coincide(evidence: Evidence) -> list[Question]:
 
 def _highest(evidence: Evidence) -> list[Question]:
     return [
-        Less(f"for {base} above {other}", evidence.final(ADVERSARIAL, other), evidence.final(ADVERSARIAL, base))
+        evidence.less(f"for {base} above {other}", ADVERSARIAL, other, base)
         for base in BASE
         for other in POLICIES
         if other not in BASE
@@ -54,25 +54,19 @@ def _adversarial_competitive(evidence: Evidence) -> list[Question]:
     return found + cheaper(evidence, ADVERSARIAL, "tsallis-switch", BASE, factor=FAR)
 
 
-def _series(evidence: Evidence) -> list[str]:
-    return [str(best) for best in range(1, evidence.settings.n_arms)]
-
-
 def steps(evidence: Evidence, table: str, measure: str, *, rising: bool) -> list[Question]:
     """From each number of best arms to the next."""
-    names = _series(evidence)
+    names = [str(best) for best in range(1, evidence.settings.n_arms)]
     found: list[Question] = []
     for fewer, more in itertools.pairwise(names):
         low, high = (fewer, more) if rising else (more, fewer)
-        least, most = (evidence.final(table, name, measure) for name in (low, high))
-        found.append(Less(f"from {fewer} to {more}", least, most))
+        found.append(evidence.less(f"from {fewer} to {more}", table, low, high, measure))
     return found
 
 
 def more_than_one(table: str, evidence: Evidence) -> list[Question]:
     """Does every tie cost more than a single best arm?"""
-    one = evidence.final(table, "1")
-    return [Less(f"with {name}", one, evidence.final(table, name)) for name in evidence.tables[table].policies[1:]]
+    return [evidence.less(f"with {name}", table, "1", name) for name in evidence.tables[table].policies[1:]]
 
 
 def _tied(kind: str, place: str) -> tuple[Claim, ...]:
@@ -112,7 +106,7 @@ CLAIMS = (
         sentence="Both BaSE suffer linear regret against the adversary: they have dropped every good arm.",
         place="Appendix E, Figure 7",
         rule=f"pseudo-regret per round over the second half above {LINEAR:g}",
-        questions=_linear,
+        questions=linear,
         figure=ADVERSARIAL,
         thresholds={"regret per round": LINEAR},
     ),
