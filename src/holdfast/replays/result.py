@@ -23,8 +23,7 @@ from holdfast.policies.switching_costs import CostTable
 from holdfast.replays.advice import Sentence, advice
 from holdfast.replays.cost_table import Standing
 from holdfast.replays.games import WHOLE
-from holdfast.replays.pair_plans import switching_paid
-from holdfast.replays.plans import Plan
+from holdfast.replays.plans import Plan, switching_paid
 from holdfast.replays.recommendation import Recommendation, joint_recommendation, recommendation
 from holdfast.results import Result
 

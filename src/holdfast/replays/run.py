@@ -421,7 +421,7 @@ def _assembled(
     frontier = np.empty(0)
     for stretch, (first, stop) in cuts.items():
         whole = stretch == WHOLE
-        found = hindsight(trace.table[first:stop], costs, LIMITS if whole else ())
+        found = hindsight(trace.table[first:stop], costs, max(LIMITS) if whole else 0)
         free = found.free if runner.pairs is None else (best_plan(trace.table[first:stop], runner.pairs),)
         fixed = dict(zip(arms, table.part(first, stop).expected(0, stop - first).tolist(), strict=True))
         if whole:
