@@ -73,7 +73,7 @@ def _composed(kernels: Kernels, values: tuple[str, ...]) -> Kernel:
     ) -> int:
         """The rounds of `losses`, the first being number `first`; `at` is the next forecast that becomes known.
 
-        `counted` are the same losses as they add up, where the policy hears others.
+        `losses` are as the policy hears them, `counted` the same as they add up.
         """
         rows = as_rows(vectors, 1)
         state, begun = view_state(as_rows(numbers, 1), rows, K), view_block(as_rows(block, 1), rows, K)
@@ -119,7 +119,6 @@ def expected_game(
     losses: NDArray[Any],
     marks: Any,
     *,
-    counted: NDArray[Any] | None = None,
     closed: NDArray[np.bool_] | None = None,
     forecasts: Forecasts | None = None,
     only: Sequence[int] | None = None,
@@ -133,9 +132,7 @@ def expected_game(
     policy
         What is played.
     losses
-        A row per round and a column per arm, in the policy's units.
-    counted
-        The losses as they add up, where the policy hears others.
+        A row per round and a column per arm. They add up as they are; the policy hears them clipped to its units.
     marks
         Rounds, counted from 1 and rising, up to which losses and switches are added up. The last one ends the game.
     closed
@@ -170,9 +167,10 @@ def expected_game(
     for number, end in enumerate(ends):
         while first < end:
             stop = min(end, first + ROWS_AT_ONCE)
-            heard, paid = (
-                np.ascontiguousarray((np.asarray(some[first:stop], dtype=np.float64) - low) / policy.unit)
-                for some in (losses, losses if counted is None else counted)
+            piece = losses[first:stop]
+            heard, counted = (
+                np.ascontiguousarray((np.asarray(some, dtype=np.float64) - low) / policy.unit)
+                for some in (np.clip(piece, *policy.units), piece)
             )
             at = play(
                 params,
@@ -182,7 +180,7 @@ def expected_game(
                 stream,
                 block,
                 heard,
-                paid,
+                counted,
                 first,
                 known,
                 at,

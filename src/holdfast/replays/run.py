@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from holdfast.checks import number_range, one_of, real_number
+from holdfast.checks import number_range, one_of, real_number, whole_number
 from holdfast.data.csv_format import CsvFormat
 from holdfast.data.records import Fill, Missing, Records, read_records
 from holdfast.data.traces import Trace
@@ -43,7 +43,9 @@ from holdfast.replays.outputs import write_outputs
 from holdfast.replays.plans import LARGEST_LOSS, Plan, best_plan, hindsight
 from holdfast.replays.result import Held, Replay, Running
 from holdfast.results import Result
+from holdfast.rng import check_seed
 from holdfast.simulation.backends import Backend, Reporting, find_backend
+from holdfast.simulation.checkpoints import checkpoint_rounds
 from holdfast.simulation.progress import progress_bar
 from holdfast.statistics import checked_confidence
 
@@ -194,11 +196,12 @@ def replay(
     if given is not None and clip is not None:
         given = replace(given, losses=np.clip(given.losses, *table.units))
     cuts = stretches(table.rounds)
-    heard = trace.table if clip is None else np.clip(trace.table, *table.units)
-    parts = {name: _part(table, trace, heard, records.closed, given, *ends) for name, ends in cuts.items()}
-    runner = PieceRunner.of(parts, replications, seed, POINTS, chosen, pairs)
+    parts = {name: _part(table, trace, records.closed, given, *ends) for name, ends in cuts.items()}
+    count = whole_number("replications", replications, least=2, most=2**32)  # intervals need two
+    marks = checkpoint_rounds(POINTS, table.rounds)
+    runner = PieceRunner(parts, count, check_seed(seed), marks, chosen, pairs)
     in_sight = all_losses(period, given is not None) if sees == "all" else []
-    pieces = pieces_of(policies, costs, runner.stretches, pairs=pairs, defaults=[*in_sight, *OWN_LOSS])
+    pieces = pieces_of(policies, costs, parts, pairs=pairs, defaults=[*in_sight, *OWN_LOSS])
     if given is not None and not any(getattr(piece.policy, "forecast_rounds", 0) for piece in pieces):
         rule = "are used by AdaptiveHedgeSwitch only; play hedge-switch, or leave them out"
         raise InvalidParameter("forecasts", rule, [piece.name for piece in pieces])
@@ -229,15 +232,15 @@ def _losses(
 ) -> tuple[Trace, LossTable, list[str]]:
     """Losses within their units, the highest where an arm was not available; rewards with their sign turned."""
     trace, notes = records.trace, [note[0].upper() + note[1:] + "." for note in records.notes]
+    known = trace if records.closed is None else replace(trace, table=_known(trace.table))
+    lowest, highest = _units(known, units, rescale, clip)
     if records.closed is not None:
-        lowest, highest = _units(replace(trace, table=_known(trace.table)), units, rescale, clip)
         worst = lowest if rewards else highest
         trace = replace(trace, table=np.where(records.closed, worst, trace.table))
         notes.append(
             f"An arm that was not available counts {worst:g} in that round, the worst there is, for fixed arms, plans "
             "and policies that see their own arm only; hedge-switch knows and plays another."
         )
-    lowest, highest = _units(trace, units, rescale, clip)
     if clip is not None:
         lowest, highest = number_range("clip", clip)
     if rewards:
@@ -249,8 +252,8 @@ def _losses(
         notes.append(clipping_note(trace.table, ends, rewards=rewards))
         return trace, ClippedTable.of(trace, ends, records.index), notes
     table = LossTable.of(trace, ends, records.index)
-    known = trace.table if records.closed is None else trace.table[~records.closed]
-    outliers = outlier_note(known, ends, rewards=rewards)
+    available = trace.table if records.closed is None else trace.table[~records.closed]
+    outliers = outlier_note(available, ends, rewards=rewards)
     return trace, table, notes if outliers is None else [*notes, outliers]
 
 
@@ -265,7 +268,6 @@ def _known(table: NDArray[Any]) -> NDArray[Any]:
 def _part(
     table: LossTable,
     trace: Trace,
-    heard: NDArray[Any],
     closed: NDArray[np.bool_] | None,
     given: Forecasts | None,
     first: int,
@@ -275,7 +277,7 @@ def _part(
     if closed is not None:
         shut = closed[first:stop] & ~closed[first:stop].all(axis=1, keepdims=True)  # one must be played
     known = None if given is None else given.part(first, stop)
-    return Stretch(table.part(first, stop), trace.table[first:stop], heard[first:stop], shut, known)
+    return Stretch(table.part(first, stop), trace.table[first:stop], shut, known)
 
 
 def _of_losses(error: InvalidParameter) -> InvalidParameter:
