@@ -44,8 +44,6 @@ class CsvFormat:
         encoding: object = "utf-8",
         thousands: object = None,
         empty: str | Sequence[str] = (),
-        missing: bool = False,
-        if_missing: str = IF_MISSING,
     ) -> Self:
         """Checked.
 
@@ -57,8 +55,6 @@ class CsvFormat:
             As Python names it.
         empty
             Texts that stand for a missing value: one, or several.
-        missing, if_missing
-            Whether values may be missing, and what to do if not.
         """
         if separator == "\\t":  # as a shell gives it
             separator = "\t"
@@ -81,7 +77,7 @@ class CsvFormat:
             raise InvalidParameter("empty", "must be texts that stand for a missing value, such as 'n/v'", empty)
         stripped = tuple(text.strip() for text in texts)
         sign = None if thousands is None else str(thousands)
-        return cls(separator, str(decimal), missing, if_missing, str(encoding), sign, stripped)
+        return cls(separator, str(decimal), encoding=str(encoding), thousands=sign, empty=stripped)
 
     @property
     def is_utf8(self) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.checks import one_of
-from holdfast.data.csv_format import CsvFormat
+from holdfast.data.csv_format import PLAIN, CsvFormat
 from holdfast.data.traces import Trace, label_text, read_frame, read_trace
 from holdfast.errors import InvalidParameter
 from holdfast.extras import pl
@@ -52,11 +52,7 @@ def read_records(
     index: str | None = None,
     arms: Sequence[str] | None = None,
     long: str | Sequence[str] | None = None,
-    separator: str = ",",
-    decimal: str = ".",
-    thousands: str | None = None,
-    encoding: str = "utf-8",
-    empty: str | Sequence[str] = (),
+    form: CsvFormat = PLAIN,
     fill: Fill | None = None,
     missing: Missing | None = None,
 ) -> Records:
@@ -70,13 +66,8 @@ def read_records(
         The column with the times of the rounds; names for the columns of an array, or the columns to take.
     long
         The names of three columns, time, arm and loss, where each row has the loss of one arm at one time.
-    separator, decimal, thousands
-        Of a CSV file: what stands between columns, before decimals and between thousands; ``";"``, ``","`` and ``"."``
-        as spreadsheets write in German.
-    encoding
-        Of a CSV file, such as ``"cp1252"``.
-    empty
-        Texts in a CSV file that stand for a missing value, such as ``"n/v"``.
+    form
+        How a CSV file is written.
     fill
         Where times are missing or doubled, or values are missing: None refuses the record, ``"last"`` takes the last
         value known (of a doubled time the last row), ``"ignore"`` takes the rows as they stand.
@@ -87,22 +78,14 @@ def read_records(
     >>> import tempfile, pathlib
     >>> file = pathlib.Path(tempfile.mkdtemp()) / "record.csv"
     >>> _ = file.write_text(rows)
-    >>> read_records(file, index="hour", separator=";", decimal=",").trace.table.tolist()
+    >>> read_records(file, index="hour", form=CsvFormat.of(";", ",")).trace.table.tolist()
     [[0.5, 0.25], [0.75, 1.0]]
     """
     if fill is not None:
         one_of("fill", fill, ("last", "ignore"))
     if missing is not None:
         one_of("missing", missing, ("unavailable",))
-    form = CsvFormat.of(
-        separator,
-        decimal,
-        encoding=encoding,
-        thousands=thousands,
-        empty=empty,
-        missing=fill == "last" or missing is not None,
-        if_missing=IF_MISSING,
-    )
+    form = replace(form, missing=fill == "last" or missing is not None, if_missing=IF_MISSING)
     if long is not None and index is not None:
         raise InvalidParameter("index", "must be left out with long=..., which names the times first", index)
     if long is not None:

@@ -164,26 +164,14 @@ def replay(
     share = checked_confidence(confidence)
     one_of("sees", sees, ("all", "own"))
     chosen = find_backend(backend, workers=workers, scheduler=scheduler)
+    form = CsvFormat.of(separator, decimal, thousands=thousands, encoding=encoding, empty=empty)
     try:
-        records = read_records(
-            losses,
-            index=index,
-            arms=arms,
-            long=long,
-            separator=separator,
-            decimal=decimal,
-            thousands=thousands,
-            encoding=encoding,
-            empty=empty,
-            fill=fill,
-            missing=missing,
-        )
+        records = read_records(losses, index=index, arms=arms, long=long, form=form, fill=fill, missing=missing)
         trace, table, notes = _losses(records, units, rescale, clip, rewards)
     except InvalidParameter as error:
         raise _of_losses(error) from None
     if table.n_arms < 2:
         raise InvalidParameter("losses", "must have at least two arms, or there is nothing to decide", table.n_arms)
-    form = CsvFormat.of(separator, decimal, thousands=thousands, encoding=encoding, empty=empty)
     costs, pairs = _costs(switching_cost, table, notes, form)
     if rescale:
         low, high = table.units
