@@ -91,7 +91,7 @@ def read_records(
     if long is not None:
         index, trace = _from_long(source, long, arms, form)
     else:
-        trace = read_trace(source, index=index, arms=arms, form=form).as_array()
+        trace = read_trace(source, index=index, arms=arms, form=form)
     trace, notes = replace(trace, if_missing=IF_MISSING, if_outside=IF_OUTSIDE), list[str]()
     if trace.labels is not None and trace.labels.dtype.kind == "M" and fill != "ignore":
         trace = _regular(trace, fill, notes)
@@ -151,7 +151,7 @@ def _from_long(
     kept = list(arms) if arms is not None else frame[arm].unique(maintain_order=True).to_list()
     wide = frame.pivot(on=arm, index=time, values=loss, maintain_order=True)
     named = str(source) if isinstance(source, (str, Path)) else f"{wide.height} x {wide.width - 1} table"
-    trace = read_trace(wide, index=time, arms=kept).as_array()
+    trace = read_trace(wide, index=time, arms=kept)
     if trace.table.dtype.kind == "f" and form.missing is False and np.isnan(trace.table).any():
         row, column = (int(i) for i in np.argwhere(np.isnan(trace.table))[0])
         rule = f"must have a loss for {kept[column]!r} at {_time(trace, row)}; {FILL_HINT}"

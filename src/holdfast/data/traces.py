@@ -36,8 +36,8 @@ SUFFIXES = (".csv", ".csv.gz", ".parquet", *ARROW, ".npy")
 class Trace:
     """The losses of every arm in every round, as they were given."""
 
-    table: Any
-    """A two-dimensional array, perhaps mapped from a file, or a polars DataFrame."""
+    table: NDArray[Any]
+    """A row per round and a column per arm, perhaps mapped from a file. What is missing is NaN."""
     arms: tuple[str, ...] | None
     """The names of the columns, where they have any."""
     labels: NDArray[Any] | None
@@ -57,20 +57,9 @@ class Trace:
         return int(self.table.shape[0]), int(self.table.shape[1])
 
     def pieces(self, rows: int = ROWS_AT_ONCE) -> Iterator[tuple[int, Array]]:
-        """So many rounds at a time: the number of the first, and their losses. What is missing is NaN."""
+        """So many rounds at a time: the number of the first, and their losses."""
         for first in range(0, self.shape[0], rows):
-            piece = self.table[first : first + rows]
-            yield first, np.asarray(piece if isinstance(piece, np.ndarray) else _as_floats(piece), dtype=np.float64)
-
-    def as_array(self) -> Trace:
-        """The same with an array for its table, which is copied only where it is a data frame."""
-        if isinstance(self.table, np.ndarray):
-            return self
-        widest = np.result_type(*(_smallest_float(kind) for kind in self.table.dtypes))
-        array = np.empty(self.shape, dtype=widest)
-        for first, piece in self.pieces():
-            array[first : first + len(piece)] = piece
-        return replace(self, table=array)
+            yield first, np.asarray(self.table[first : first + rows], dtype=np.float64)
 
     def range(self, rows: int = ROWS_AT_ONCE) -> tuple[float, float]:
         """The lowest and the highest loss; what is missing is refused."""
@@ -286,7 +275,7 @@ def _from_frame(frame: pl.DataFrame, index: str | None, source: str) -> Trace:
             rule = f"must have a column of numbers for each arm, and no other; {name!r} is one of {kind}"
             hint = f" (give index={name!r} if it has the times or names of the rounds)" if index is None else ""
             raise InvalidParameter("source", rule + hint, source)
-    return Trace(frame, tuple(frame.columns), labels, source)
+    return Trace(_as_array(frame), tuple(frame.columns), labels, source)
 
 
 def _labels(column: pl.Series, source: str) -> NDArray[Any]:
@@ -307,17 +296,15 @@ def _labels(column: pl.Series, source: str) -> NDArray[Any]:
     return column.to_numpy()
 
 
-def _as_floats(frame: pl.DataFrame) -> Array:
-    return frame.select(pl.all().cast(pl.Float64).fill_null(float("nan"))).to_numpy()
-
-
-def _smallest_float(kind: pl.DataType) -> type[np.floating[Any]]:
-    """float32 where it holds every number of the column."""
-    return np.float32 if kind in (pl.Float32, pl.Boolean, pl.Int8, pl.UInt8, pl.Int16, pl.UInt16) else np.float64
+def _as_array(frame: pl.DataFrame) -> NDArray[Any]:
+    """In float32 where that holds every number."""
+    short = (pl.Float32, pl.Boolean, pl.Int8, pl.UInt8, pl.Int16, pl.UInt16)
+    floats = pl.Float32 if all(kind in short for kind in frame.dtypes) else pl.Float64
+    return frame.select(pl.all().cast(floats).fill_null(float("nan"))).to_numpy(order="c")
 
 
 def _with_arms(trace: Trace, given: Sequence[str]) -> Trace:
-    """An array's columns named, or columns chosen by their names."""
+    """An array's columns named; those of a table that has names were chosen by them."""
     rule = "must be a list of different names, each a non-empty string"
     if isinstance(given, str) or not isinstance(given, Sequence):
         raise InvalidParameter("arms", rule, given)
@@ -325,9 +312,7 @@ def _with_arms(trace: Trace, given: Sequence[str]) -> Trace:
     if not all(isinstance(name, str) and name for name in arms) or len(set(arms)) < len(arms):
         raise InvalidParameter("arms", rule, arms)
     if trace.arms is not None:
-        for name in arms:
-            one_of("arms", name, trace.arms)
-        return trace if tuple(arms) == trace.arms else replace(trace, table=trace.table[arms], arms=tuple(arms))
+        return trace
     if len(arms) != trace.shape[1]:
         raise InvalidParameter("arms", f"must be {trace.shape[1]} names, one per column", arms)
     return replace(trace, arms=tuple(arms))
