@@ -117,7 +117,7 @@ def _opening(replay: Replay) -> list[Html]:
 
 def _bars(standing: Standing) -> Html:
     """By how much each policy costs more or less than the best arm."""
-    base = standing.fixed_cost(standing.best_arm)
+    base = standing.best_arm_cost
     scale = 100.0 / base if base > 0 else 1.0
     groups: dict[str, list[Bar]] = {}
     for sees, words in SEES.items():
@@ -176,7 +176,7 @@ def _stability(replay: Replay) -> list[Html]:
 
 
 def _stretch(name: str, standing: Standing, policies: Sequence[str]) -> list[str]:
-    base = standing.fixed_cost(standing.best_arm)
+    base = standing.best_arm_cost
     decided = not standing.rivals()
     cheapest = standing.ranking()[0] if decided else f"{standing.ranking()[0]}, not decided"
     overs = [over(standing.amount(policy).mean, base) for policy in policies]

@@ -61,7 +61,7 @@ def cost_by_lambda(replay: Replay) -> LineChart:
     """Total cost against λ, and by how much it is above the best fixed arm."""
     costs = np.array(sorted(replay.switching_costs))
     standings = [replay.standing(lam) for lam in costs]
-    base = np.array([standing.fixed_cost(standing.best_arm) for standing in standings])
+    base = np.array([standing.best_arm_cost for standing in standings])
     joined = len(costs) > 1
 
     def lines(relative: bool) -> tuple[Line, ...]:

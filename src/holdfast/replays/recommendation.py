@@ -50,7 +50,7 @@ def recommendation(
     standing: Standing, parts: Mapping[str, Sequence[Standing]], sees: Sequence[str] = ("all", "own")
 ) -> Recommendation:
     """What to do at one λ, by the whole record and its halves and quarters, with policies that see so much."""
-    arm, base = standing.best_arm, standing.fixed_cost(standing.best_arm)
+    arm, base = standing.best_arm, standing.best_arm_cost
     least = NOTABLE * abs(base)
     names = standing.ranking(*sees)
     same, of = _same_arm(standing, parts)

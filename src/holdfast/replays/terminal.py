@@ -67,7 +67,7 @@ def _table(standing: Standing) -> list[list[str]]:
 
 def cost_rows(standing: Standing) -> list[list[str]]:
     """Name, cost, losses, switches, excess over the best arm and over the best plan: of policies, fixed arms, plans."""
-    base, plan, references = standing.fixed_cost(standing.best_arm), standing.plan_cost, standing.references
+    base, plan, references = standing.best_arm_cost, standing.plan_cost, standing.references
     rows = []
     for name in standing.ranking():
         cost, played = standing.amount(name), standing.played[name]
