@@ -248,7 +248,7 @@ class Replay:
         A file is whole or absent. A folder may have other files in it; those that a replay would replace and that none
         wrote are not touched, but named in an error.
         """
-        from holdfast.replays.outputs import data_of, write_outputs
+        from holdfast.replays.folder import data_of, write_outputs
 
         target = Path(path)
         if target.suffix.lower() in (".json", ".parquet", ".html"):

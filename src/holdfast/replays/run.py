@@ -25,7 +25,7 @@ from holdfast.policies.switching_costs import CostTable, checked_costs
 from holdfast.replays.clipped_table import ClippedTable, clipping_note, outlier_note
 from holdfast.replays.cost_file import read_costs
 from holdfast.replays.cost_table import References, Standing, stretches
-from holdfast.replays.folder import ReplayFolder, described
+from holdfast.replays.folder import ReplayFolder, described, write_outputs
 from holdfast.replays.forecasts import Forecasts, read_forecasts
 from holdfast.replays.games import (
     OWN_LOSS,
@@ -39,7 +39,6 @@ from holdfast.replays.games import (
     pieces_of,
     totals_of,
 )
-from holdfast.replays.outputs import write_outputs
 from holdfast.replays.plans import LARGEST_LOSS, Plan, best_plan, hindsight
 from holdfast.replays.result import Held, Replay, Running
 from holdfast.results import Result
