@@ -84,17 +84,21 @@ class CsvFormat:
         """Whether polars can read the file as it is."""
         return self.encoding.lower().replace("_", "-") in ("utf-8", "utf8", "utf-8-sig")
 
+    @property
+    def thousands_signs(self) -> str:
+        """A pattern of the sign between thousands."""
+        return f"[{SPACES if self.thousands == ' ' else self.thousands}]"
+
     @cached_property
     def grouped(self) -> str:
         """A pattern of numbers with signs between thousands."""
-        sign = SPACES if self.thousands == " " else self.thousands
-        return rf"^[+-]?\d{{1,3}}([{sign}]\d{{3}})+([{self.decimal}]\d+)?$"
+        return rf"^[+-]?\d{{1,3}}({self.thousands_signs}\d{{3}})+([{self.decimal}]\d+)?$"
 
     def is_number(self, cell: str) -> bool:
         """Whether a cell is a number as written in this format; with decimal commas 1.100 may mean 1100."""
         cell = cell.strip()
         if self.thousands is not None and re.match(self.grouped, cell):
-            cell = re.sub(f"[{SPACES if self.thousands == ' ' else self.thousands}]", "", cell)
+            cell = re.sub(self.thousands_signs, "", cell)
         if self.decimal == ",":
             return "." not in cell and is_number(cell.replace(",", "."))
         return is_number(cell)

@@ -6,6 +6,7 @@ What is wrong with a table is said with the row, the column and what to do. CSV 
 
 from __future__ import annotations
 
+import sys
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -25,6 +26,9 @@ from holdfast.extras import pl
 from holdfast.layouts import Array
 
 ROWS_AT_ONCE = 2**16
+
+FINITE = (-sys.float_info.max, sys.float_info.max)
+"""Units of losses of any size."""
 
 TABLE_RULE = "must be a table of numbers with one row per round and one column per arm"
 
@@ -52,47 +56,40 @@ class Trace:
     """What to do where one is not between 0 and 1."""
 
     @property
+    def arm_names(self) -> list[str]:
+        """The names of the columns, or else their numbers."""
+        return list(self.arms or map(str, range(self.shape[1])))
+
+    @property
     def shape(self) -> tuple[int, int]:
         """Rounds and arms."""
         return int(self.table.shape[0]), int(self.table.shape[1])
 
-    def pieces(self, rows: int = ROWS_AT_ONCE) -> Iterator[tuple[int, Array]]:
-        """So many rounds at a time: the number of the first, and their losses."""
-        for first in range(0, self.shape[0], rows):
-            yield first, np.asarray(self.table[first : first + rows], dtype=np.float64)
-
-    def range(self, rows: int = ROWS_AT_ONCE) -> tuple[float, float]:
-        """The lowest and the highest loss; what is missing is refused."""
-        ends = [np.inf, -np.inf]
-        for first, piece in self.pieces(rows):
-            wrong = ~np.isfinite(piece)
-            if wrong.any():
-                row, arm = (int(i) for i in np.argwhere(wrong)[0])
-                loss = float(piece[row, arm])
-                if np.isnan(loss):
-                    raise self.refusal(first + row, arm, loss, (-np.inf, np.inf))
-                raise InvalidParameter("source", f"must have a finite number in {self.place(first + row, arm)}", loss)
-            ends = [min(ends[0], float(piece.min())), max(ends[1], float(piece.max()))]
-        return ends[0], ends[1]
+    def range(self) -> tuple[float, float]:
+        """The lowest and the highest loss; what is missing or not finite is refused."""
+        ends = [(piece.min(), piece.max()) for _, piece in self.checked_pieces(FINITE)]
+        return float(min(low for low, _ in ends)), float(max(high for _, high in ends))
 
     def checked_pieces(self, units: tuple[float, float], rows: int = ROWS_AT_ONCE) -> Iterator[tuple[int, Array]]:
-        """The pieces, each after a check that its losses are numbers within `units`."""
+        """So many rounds at a time: the number of the first, and their losses, all of them numbers within `units`."""
         lowest, highest = units
-        for first, piece in self.pieces(rows):
+        for first in range(0, self.shape[0], rows):
+            piece = np.asarray(self.table[first : first + rows], dtype=np.float64)
             wrong = ~((piece >= lowest) & (piece <= highest))
             if wrong.any():
                 row, arm = (int(i) for i in np.argwhere(wrong)[0])
-                raise self.refusal(first + row, arm, float(piece[row, arm]), units)
+                raise self._refusal(first + row, arm, float(piece[row, arm]), units)
             yield first, piece
 
-    def refusal(self, row: int, arm: int, loss: float, units: tuple[float, float]) -> InvalidParameter:
+    def _refusal(self, row: int, arm: int, loss: float, units: tuple[float, float]) -> InvalidParameter:
         """The error for one loss that is missing or not within `units`."""
-        what_to_do = "" if units != (0.0, 1.0) else f"; {self.if_outside}"
+        number = "a number" if units == FINITE else f"a number from {units[0]:g} to {units[1]:g}"
+        what_to_do = f"; {self.if_outside}" if units == (0.0, 1.0) else ""
         if np.isnan(loss):
             what_to_do = f"; {self.if_missing}"
-        limits = "" if units == (-np.inf, np.inf) else f" from {units[0]:g} to {units[1]:g}"
-        rule = f"must have a number{limits} in {self.place(row, arm)}{what_to_do}"
-        return InvalidParameter("source", rule, loss)
+        elif np.isinf(loss) and units == FINITE:
+            number = "a finite number"
+        return InvalidParameter("source", f"must have {number} in {self.place(row, arm)}{what_to_do}", loss)
 
     def place(self, row: int, arm: int) -> str:
         """Where a loss stands, as a user would look for it."""

@@ -155,7 +155,7 @@ def expected_game(
     params = packed_parameters(policy, settings)
     block, stream = np.zeros(kernels.block_layout.n_numbers), started(policy_key(seed, name or policy.label), 0)
     horizon = policy.forecast_rounds if forecasts is not None else 0
-    given = Forecasts.none(K) if forecasts is None else forecasts
+    given = Forecasts.of([], [], np.zeros((0, K))) if forecasts is None else forecasts
     newest = np.full(len(losses) + horizon if horizon else 0, -1, dtype=np.int64)
     within = given.rounds < len(newest)
     issued = np.clip((given.losses[within] - low) / policy.unit, -1e6, 1e6)

@@ -41,11 +41,6 @@ class Forecasts:
         keep = keep[np.argsort(when[keep], kind="stable")]
         return cls(when[keep], what[keep], table[keep])
 
-    @classmethod
-    def none(cls, n_arms: int) -> Self:
-        """Nothing was forecast."""
-        return cls.of([], [], np.zeros((0, n_arms)))
-
     def part(self, first: int, stop: int) -> Forecasts:
         """What is known in the rounds from `first` on, counted from there; earlier forecasts that still hold too."""
         known = self.known_at < stop
@@ -55,7 +50,7 @@ class Forecasts:
 def read_forecasts(source: Any, trace: Trace, form: CsvFormat = PLAIN, *, negative: bool = False) -> Forecasts:
     """The forecasts in a file or a data frame, for the rounds and arms of a trace; `negative` if they are rewards."""
     try:
-        arms = list(trace.arms or map(str, range(trace.shape[1])))
+        arms = trace.arm_names
         frame = read_frame(source, numbers=arms, form=form)
     except InvalidParameter as error:
         raise InvalidParameter("forecasts", error.rule, error.value) from None

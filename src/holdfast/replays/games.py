@@ -282,9 +282,15 @@ class PieceRunner:
     ) -> ExpectedGame:
         assert is_exact(policy)
         part = self.parts[name]
-        given = part.forecasts if policy.forecast_rounds else None
         return expected_game(
-            policy, part.losses, marks, closed=part.closed, forecasts=given, only=only, seed=self.seed, name=label
+            policy,
+            part.losses,
+            marks,
+            closed=part.closed,
+            forecasts=part.forecasts,
+            only=only,
+            seed=self.seed,
+            name=label,
         )
 
     def looking_ahead(self, pieces: Sequence[Piece]) -> dict[str, float]:

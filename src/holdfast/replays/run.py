@@ -171,7 +171,7 @@ def replay(
         raise _of_losses(error) from None
     if table.n_arms < 2:
         raise InvalidParameter("losses", "must have at least two arms, or there is nothing to decide", table.n_arms)
-    costs, pairs = _costs(switching_cost, table, notes, form)
+    costs, pairs = _costs(switching_cost, trace.arm_names, table.unit, notes, form)
     if rescale:
         low, high = table.units
         shares = ", ".join(f"{lam / (high - low):.2g}" for lam in costs)
@@ -295,19 +295,14 @@ def _units(
     return number_range("losses", (lowest, highest))
 
 
-def _arms(table: LossTable) -> list[str]:
-    return list(table.arms or map(str, range(table.n_arms)))
-
-
 def _costs(
-    given: Any, table: LossTable, notes: list[str], form: CsvFormat
+    given: Any, arms: list[str], unit: float, notes: list[str], form: CsvFormat
 ) -> tuple[tuple[float, ...], CostTable | None]:
     """The switching costs as given, each once; of a table its largest entry, and the table."""
     if isinstance(given, (Path, pl.DataFrame)) or (isinstance(given, str) and Path(given).suffix):
-        given = read_costs(given if isinstance(given, pl.DataFrame) else Path(given), _arms(table), form)
+        given = read_costs(given if isinstance(given, pl.DataFrame) else Path(given), arms, form)
     if not isinstance(given, str) and np.ndim(given) == 2:
-        most = LARGEST_LOSS * (table.units[1] - table.units[0])
-        pairs, detour = checked_costs(given, table.n_arms, most)
+        pairs, detour = checked_costs(given, len(arms), LARGEST_LOSS * unit)
         largest = max(max(row) for row in pairs)
         notes.append(
             f"A switch costs from {min(c for i, row in enumerate(pairs) for j, c in enumerate(row) if i != j):g} to "
@@ -315,7 +310,7 @@ def _costs(
             f"given the largest, {largest:g}, and pay what the table says."
         )
         if detour is not None:
-            a, b, c = (_arms(table)[arm] for arm in detour)
+            a, b, c = (arms[arm] for arm in detour)
             notes.append(f"Switching from {a} to {c} costs more than by way of {b}: the cheapest ways were used.")
         return (largest,), pairs
     several = list(given) if isinstance(given, (Sequence, np.ndarray)) and not isinstance(given, str) else [given]
@@ -397,7 +392,7 @@ def _assembled(
     confidence: float,
 ) -> Replay:
     """The replay of these games, measured against what can be known without playing."""
-    arms = tuple(_arms(table))
+    arms = tuple(trace.arm_names)
     last = result.frame.filter(pl.col("round") == pl.col("round").max().over("stretch"))
     policy_of = {(piece.switching_cost, piece.name): piece.policy for piece in pieces}
     played = {
