@@ -22,7 +22,7 @@ def german(rows=range(HOURS)):
 
 def read_as_written(source, separator=",", decimal=".", **options):
     written = {name: options.pop(name) for name in ("thousands", "encoding", "empty") if name in options}
-    return read_records(source, form=CsvFormat.of(separator, decimal, **written), **options)
+    return read_records(source, form=CsvFormat(separator, decimal, **written), **options)
 
 
 @pytest.fixture

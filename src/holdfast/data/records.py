@@ -78,7 +78,7 @@ def read_records(
     >>> import tempfile, pathlib
     >>> file = pathlib.Path(tempfile.mkdtemp()) / "record.csv"
     >>> _ = file.write_text(rows)
-    >>> read_records(file, index="hour", form=CsvFormat.of(";", ",")).trace.table.tolist()
+    >>> read_records(file, index="hour", form=CsvFormat(";", ",")).trace.table.tolist()
     [[0.5, 0.25], [0.75, 1.0]]
     """
     if fill is not None:

@@ -163,7 +163,7 @@ def replay(
     share = checked_confidence(confidence)
     one_of("sees", sees, ("all", "own"))
     chosen = find_backend(backend, workers=workers, scheduler=scheduler)
-    form = CsvFormat.of(separator, decimal, thousands=thousands, encoding=encoding, empty=empty)
+    form = CsvFormat(separator, decimal, thousands=thousands, encoding=encoding, empty=empty)
     try:
         records = read_records(losses, index=index, arms=arms, long=long, form=form, fill=fill, missing=missing)
         trace, table, notes = _losses(records, units, rescale, clip, rewards)
