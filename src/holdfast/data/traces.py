@@ -124,14 +124,13 @@ def read_trace(
     form
         How a CSV file is written.
     """
+    names = None if arms is None else _checked_names(arms)
     if isinstance(source, (str, Path)):
-        trace = _from_file(Path(source), index, arms, form)
+        trace = _from_file(Path(source), index, names, form)
     elif (frame := _as_frame(source)) is not None:
-        taken = _taken(frame, index, arms)
-        trace = _from_frame(taken, index, f"{taken.shape[0]} x {taken.shape[1] - (index is not None)} table")
+        trace = _from_frame(frame, index, names)
     else:
-        trace = _from_array(source, index)
-    trace = trace if arms is None else _with_arms(trace, arms)
+        trace = _from_array(source, index, names)
     if 0 in trace.shape:
         what = "rows: it needs one per round" if trace.shape[1] else "columns of losses: it needs one per arm"
         raise InvalidParameter("source", f"{TABLE_RULE}; it has no {what}", trace.source)
@@ -160,15 +159,14 @@ def _suffix(file: Path, known: Sequence[str]) -> str:
     return suffix
 
 
-def _taken(frame: pl.DataFrame, index: str | None, arms: Sequence[str] | None) -> pl.DataFrame:
-    """Only the columns asked for."""
-    if arms is None or isinstance(arms, str) or not all(isinstance(name, str) for name in arms):
-        return frame  # refused later
-    if index is not None:
-        one_of("index", index, frame.columns)
-    for name in arms:
-        one_of("arms", name, [column for column in frame.columns if column != index])
-    return frame.select(*([] if index is None else [index]), *dict.fromkeys(arms))
+def _checked_names(given: Sequence[str]) -> list[str]:
+    rule = "must be a list of different names, each a non-empty string"
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        raise InvalidParameter("arms", rule, given)
+    arms = list(given)
+    if not all(isinstance(name, str) and name for name in arms) or len(set(arms)) < len(arms):
+        raise InvalidParameter("arms", rule, arms)
+    return arms
 
 
 def _frame_in(
@@ -180,17 +178,15 @@ def _frame_in(
         return pl.read_parquet(file) if suffix == ".parquet" else read_csv(file, index, numbers, form)
 
 
-def _from_file(file: Path, index: str | None, arms: Sequence[str] | None, form: CsvFormat) -> Trace:
+def _from_file(file: Path, index: str | None, arms: list[str] | None, form: CsvFormat) -> Trace:
     suffix = _suffix(file, SUFFIXES)
     if suffix == ".npy":
         try:
             array = np.load(file, mmap_mode="r", allow_pickle=False)
         except (OSError, ValueError, EOFError) as error:
             raise InvalidParameter("source", f"must be the path of a .npy file ({error})", str(file)) from None
-        return _from_array(array, index, str(file))
-    wanted = arms if arms is not None and not isinstance(arms, str) else None
-    frame = _frame_in(file, suffix, index, wanted, form)
-    trace = _from_frame(_taken(frame, index, wanted), index, str(file))
+        return _from_array(array, index, arms, str(file))
+    trace = _from_frame(_frame_in(file, suffix, index, arms, form), index, arms, str(file))
     if trace.shape[1] == 1:
         only = trace.arms[0] if trace.arms else ""
         raise InvalidParameter("source", "must have at least two columns of losses, one per arm", f"only {only!r}")
@@ -258,21 +254,25 @@ def _refuse_twins(names: Sequence[str], where: str) -> None:
         seen.add(name)
 
 
-def _from_frame(frame: pl.DataFrame, index: str | None, source: str) -> Trace:
-    """Columns of numbers, and one with labels if `index` names it."""
-    labels = None
+def _from_frame(frame: pl.DataFrame, index: str | None, arms: list[str] | None, source: str | None = None) -> Trace:
+    """Columns of numbers, those of `arms` if given, and one with labels if `index` names it."""
     if index is not None:
-        labels = _labels(frame[one_of("index", index, frame.columns)], source)
-        frame = frame.drop(index)
-    for i, (name, kind) in enumerate(frame.schema.items()):
+        one_of("index", index, frame.columns)
+    losses = frame if index is None else frame.drop(index)
+    for name in arms or ():
+        one_of("arms", name, losses.columns)
+    losses = losses if arms is None else losses.select(*arms)
+    source = source or f"{frame.height} x {losses.width} table"
+    labels = None if index is None else _labels(frame[index], source)
+    for i, (name, kind) in enumerate(losses.schema.items()):
         if not name:
             hint = " (pandas writes its index so: give index='' if it is one)" if index is None else ""
             raise InvalidParameter("source", f"must have a name for each column; number {i + 1} has none{hint}", source)
-        if frame.height and not (kind.is_numeric() or isinstance(kind, pl.Boolean)):
+        if losses.height and not (kind.is_numeric() or isinstance(kind, pl.Boolean)):
             rule = f"must have a column of numbers for each arm, and no other; {name!r} is one of {kind}"
             hint = f" (give index={name!r} if it has the times or names of the rounds)" if index is None else ""
             raise InvalidParameter("source", rule + hint, source)
-    return Trace(_as_array(frame), tuple(frame.columns), labels, source)
+    return Trace(_as_array(losses), tuple(losses.columns), labels, source)
 
 
 def _labels(column: pl.Series, source: str) -> NDArray[Any]:
@@ -300,22 +300,7 @@ def _as_array(frame: pl.DataFrame) -> NDArray[Any]:
     return frame.select(pl.all().cast(floats).fill_null(float("nan"))).to_numpy(order="c")
 
 
-def _with_arms(trace: Trace, given: Sequence[str]) -> Trace:
-    """An array's columns named; those of a table that has names were chosen by them."""
-    rule = "must be a list of different names, each a non-empty string"
-    if isinstance(given, str) or not isinstance(given, Sequence):
-        raise InvalidParameter("arms", rule, given)
-    arms = list(given)
-    if not all(isinstance(name, str) and name for name in arms) or len(set(arms)) < len(arms):
-        raise InvalidParameter("arms", rule, arms)
-    if trace.arms is not None:
-        return trace
-    if len(arms) != trace.shape[1]:
-        raise InvalidParameter("arms", f"must be {trace.shape[1]} names, one per column", arms)
-    return replace(trace, arms=tuple(arms))
-
-
-def _from_array(source: Any, index: str | None, name: str | None = None) -> Trace:
+def _from_array(source: Any, index: str | None, arms: list[str] | None, name: str | None = None) -> Trace:
     if index is not None:
         raise InvalidParameter("index", "must be left out: an array has no names of columns", index)
     try:
@@ -328,4 +313,8 @@ def _from_array(source: Any, index: str | None, name: str | None = None) -> Trac
     if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
         row, arm = (int(i) for i in np.argwhere(np.ma.getmaskarray(array))[0])
         raise InvalidParameter("source", f"must have a number in {trace.place(row, arm)}; fill it in", "a masked entry")
-    return trace
+    if arms is None:
+        return trace
+    if len(arms) != trace.shape[1]:
+        raise InvalidParameter("arms", f"must be {trace.shape[1]} names, one per column", arms)
+    return replace(trace, arms=tuple(arms))

@@ -147,16 +147,10 @@ class Replay:
     def frame(self) -> pl.DataFrame:
         """One row for each λ, stretch and policy: cost, losses and switches with intervals, and each excess."""
         rows = [
-            {"stretch": stretch, **row}
-            for (_, stretch), standing in sorted(self.standings.items(), key=self._as_given)
-            for row in standing.rows()
+            {"stretch": stretch, **row} for (_, stretch), standing in self.standings.items() for row in standing.rows()
         ]
         frame = pl.DataFrame(rows, infer_schema_length=None)
         return frame.select("switching_cost", "stretch", "policy", pl.exclude("switching_cost", "stretch", "policy"))
-
-    def _as_given(self, item: tuple[tuple[float, str], Standing]) -> tuple[int, int]:
-        (lam, stretch), _ = item
-        return self.switching_costs.index(lam), list(dict.fromkeys(name for _, name in self.standings)).index(stretch)
 
     @cached_property
     def advice_by_cost(self) -> dict[float, list[Sentence]]:

@@ -435,7 +435,7 @@ def _assembled(
         seed=runner.seed,
         confidence=confidence,
         result=result,
-        standings=standings,
+        standings={(lam, stretch): standings[lam, stretch] for lam in costs for stretch in cuts},
         plans=plans,
         least_losses=frontier,
         held=held,
