@@ -125,14 +125,13 @@ def expected_game(
     seed: int = 0,
     name: str | None = None,
 ) -> ExpectedGame:
-    """The expected cost of one game, exactly; the arms are those of replication 0 under `seed`.
+    """The expected cost of one game, exactly; the arms are those of replication 0 under `seed` and `name`.
 
     Parameters
     ----------
-    policy
-        What is played.
-    losses
-        A row per round and a column per arm. They add up as they are; the policy hears them clipped to its units.
+    policy, losses
+        What is played, on a row per round and a column per arm. Losses add up as they are; the policy hears them
+        clipped to its units.
     marks
         Rounds, counted from 1 and rising, up to which losses and switches are added up. The last one ends the game.
     closed

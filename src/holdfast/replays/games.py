@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from holdfast.environments import LossTable
 from holdfast.errors import InvalidParameter
 from holdfast.extras import pl
-from holdfast.layouts import Array
 from holdfast.paths import (
     FixedArm,
     FoundSeason,
@@ -125,21 +124,10 @@ def all_losses(period: Any, forecasts: bool) -> list[dict[str, Any]]:
 def pieces_of(
     given: object, costs: Sequence[float], stretches: Stretches, *, pairs: CostTable | None, defaults: Sequence[Any]
 ) -> list[Piece]:
-    """Every policy at every λ, checked.
+    """Every policy at every λ, checked; `defaults` where none are given.
 
-    Parameters
-    ----------
-    given
-        Policies: one by its id or table has λ, the arms, the rounds and the units filled in; an object is played as it
-        is, at every λ.
-    costs
-        Each λ.
-    stretches
-        What they are to play.
-    pairs
-        The cost of each pair of arms, which policies get that take it; the others get λ, its largest entry.
-    defaults
-        The policies where none are given.
+    A policy by its id or table has λ, the arms, the rounds and the units filled in; with a cost for each pair of arms
+    it gets those, if it takes them, or else λ, the largest. An object is played as it is, at every λ.
     """
     entries = list(defaults) if given is None else _entries(given)
     pieces = []
@@ -272,7 +260,7 @@ class PieceRunner:
             if name == WHOLE:
                 self.drawn[piece.name, piece.switching_cost] = game.arms
             table = self.parts[name].table
-            return _rows(piece.name, self._marks(name), table, game.losses, game.switches, game.paid)
+            return _rows(piece.name, self._marks(name), table, game)
 
         with ThreadPoolExecutor() as pool:  # the kernels let go of the interpreter
             return dict(zip(self.parts, pool.map(rows, self.parts), strict=True))
@@ -326,21 +314,19 @@ class PieceRunner:
         return held
 
 
-def _rows(
-    name: str, marks: Sequence[int], table: LossTable, losses: Array, switches: Array, paid: Array
-) -> pl.DataFrame:
+def _rows(name: str, marks: Sequence[int], table: LossTable, game: ExpectedGame) -> pl.DataFrame:
     """Rows of one game as `simulate` has them."""
-    regret = losses - np.array([table.expected(0, mark).min() for mark in marks])
+    regret = game.losses - np.array([table.expected(0, mark).min() for mark in marks])
     return pl.DataFrame(
         {
             "policy": [name] * len(marks),
             "replication": [0] * len(marks),
             "round": list(marks),
             "pseudo_regret": regret,
-            "switches": switches.astype(np.float64),
-            "regret_with_switching": regret + paid,
-            "total_loss": losses,
-            "total_cost": losses + paid,
+            "switches": game.switches,
+            "regret_with_switching": regret + game.paid,
+            "total_loss": game.losses,
+            "total_cost": game.losses + game.paid,
         },
         schema=dict(SCHEMA | {"switches": pl.Float64}),
     )

@@ -202,12 +202,7 @@ def evaluate_log(
 ) -> LogEvaluation:
     """Every arm held for ever, a random one, and a uniform draw in each round; refused where the log cannot tell.
 
-    Parameters
-    ----------
-    source, columns, missing, form
-        As in `read_log`.
-    switching_costs
-        The values of λ. A log of conversations has none but 0.
+    A log of conversations has no λ but 0. The other parameters are those of `read_log`.
     """
     costs = tuple(real_number("switching_cost", cost, least=0) for cost in switching_costs)
     log, conversations = read_log(source, columns, missing, form)
