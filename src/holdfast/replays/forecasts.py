@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from holdfast.data.csv_format import PLAIN, CsvFormat
 from holdfast.data.traces import Trace, read_frame
-from holdfast.errors import InvalidParameter
+from holdfast.errors import InvalidParameter, parameter_named
 from holdfast.extras import pl
 from holdfast.layouts import Array
 
@@ -49,11 +49,9 @@ class Forecasts:
 
 def read_forecasts(source: Any, trace: Trace, form: CsvFormat = PLAIN, *, negative: bool = False) -> Forecasts:
     """The forecasts in a file or a data frame, for the rounds and arms of a trace; `negative` if they are rewards."""
-    try:
-        arms = trace.arm_names
+    arms = trace.arm_names
+    with parameter_named(lambda _: "forecasts"):
         frame = read_frame(source, numbers=arms, form=form)
-    except InvalidParameter as error:
-        raise InvalidParameter("forecasts", error.rule, error.value) from None
     for name in (ISSUED, ROUND, *arms):
         if name not in frame.columns:
             rule = f"must have the columns {ISSUED}, {ROUND} and one for each arm; there is no {name!r}"

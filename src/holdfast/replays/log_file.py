@@ -14,7 +14,7 @@ import holdfast
 from holdfast.checks import real_number
 from holdfast.data.csv_format import PLAIN, CsvFormat
 from holdfast.data.log_file import read_log_columns
-from holdfast.errors import HoldfastError, InvalidParameter, printable
+from holdfast.errors import HoldfastError, InvalidParameter, parameter_named, printable
 from holdfast.extras import pl
 from holdfast.files import claimed
 from holdfast.number_format import five_digits, number
@@ -65,10 +65,8 @@ def read_log(
         read |= _known_rounds(read, missing)
     elif missing is not None:
         raise InvalidParameter("missing", "is for logs with a column 'status', which this one has not", missing)
-    try:
+    with parameter_named(lambda parameter: f"log: {parameter}"):
         log = LoggedData(read["arm"], read["loss"], read["probability"], blocks=read["block"], replaced=has_status)
-    except InvalidParameter as error:
-        raise InvalidParameter(f"log: {error.parameter}", error.rule, error.value) from None
     return log, read["conversations"]
 
 

@@ -18,7 +18,7 @@ from holdfast.data.records import Fill, Missing, Records, read_records
 from holdfast.data.traces import Trace
 from holdfast.environments import LossTable
 from holdfast.environments.environment import UNIT_RANGE
-from holdfast.errors import InvalidParameter
+from holdfast.errors import InvalidParameter, parameter_named
 from holdfast.extras import need, pl
 from holdfast.files import claimed
 from holdfast.policies.switching_costs import CostTable, checked_costs
@@ -164,11 +164,9 @@ def replay(
     one_of("sees", sees, ("all", "own"))
     chosen = find_backend(backend, workers=workers, scheduler=scheduler)
     form = CsvFormat(separator, decimal, thousands=thousands, encoding=encoding, empty=empty)
-    try:
+    with parameter_named(lambda name: "losses" if name == "source" else name):
         records = read_records(losses, index=index, arms=arms, long=long, form=form, fill=fill, missing=missing)
         trace, table, notes = _losses(records, units, rescale, clip, rewards)
-    except InvalidParameter as error:
-        raise _of_losses(error) from None
     if table.n_arms < 2:
         raise InvalidParameter("losses", "must have at least two arms, or there is nothing to decide", table.n_arms)
     costs, pairs = _costs(switching_cost, trace.arm_names, table.unit, notes, form)
@@ -265,11 +263,6 @@ def _part(
         shut = closed[first:stop] & ~closed[first:stop].all(axis=1, keepdims=True)  # one must be played
     known = None if given is None else given.part(first, stop)
     return Stretch(table.part(first, stop), trace.table[first:stop], shut, known)
-
-
-def _of_losses(error: InvalidParameter) -> InvalidParameter:
-    parameter = "losses" if error.parameter == "source" else error.parameter
-    return InvalidParameter(parameter, error.rule, error.value)
 
 
 def _units(
