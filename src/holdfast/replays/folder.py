@@ -23,10 +23,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import holdfast
-from holdfast.environments import LossTable
 from holdfast.files import reported
 from holdfast.replays.cost_table import exact
-from holdfast.replays.games import COLUMNS, Piece, PieceRunner
+from holdfast.replays.games import COLUMNS, WHOLE, Piece, PieceRunner
 from holdfast.replays.pages import page_of
 from holdfast.replays.pictures import rendered_pictures
 from holdfast.result_files import parquet_bytes
@@ -42,8 +41,9 @@ FORMAT, VERSION = "holdfast.replay", 2
 RECORD, PIECES = "record.json", "pieces"
 
 
-def described(table: LossTable, pieces: list[Piece], runner: PieceRunner, fingerprint: str) -> dict[str, Any]:
+def described(pieces: list[Piece], runner: PieceRunner, fingerprint: str) -> dict[str, Any]:
     """What the numbers of a replay depend on: the record of its folder."""
+    table = runner.parts[WHOLE].table
     written = {
         "trace": fingerprint,
         "rounds": table.rounds,

@@ -180,8 +180,8 @@ def replay(
     given = None if forecasts is None else read_forecasts(forecasts, trace, form, negative=rewards)
     if given is not None and clip is not None:
         given = replace(given, losses=np.clip(given.losses, *table.units))
-    cuts = stretches(table.rounds)
-    parts = {name: _part(table, trace, records.closed, given, *ends) for name, ends in cuts.items()}
+    cuts = stretches(table.rounds).items()
+    parts = {name: _part(table, trace, records.closed, given, *ends) for name, ends in cuts}
     count = whole_number("replications", replications, least=2, most=2**32)  # intervals need two
     marks = checkpoint_rounds(POINTS, table.rounds)
     runner = PieceRunner(parts, count, check_seed(seed), marks, chosen, pairs)
@@ -196,12 +196,12 @@ def replay(
         if out is not None:
             need("matplotlib")
             place = stack.enter_context(claimed(out, "replaying"))
-            record = described(table, pieces, runner, _fingerprint(table, runner))
+            record = described(pieces, runner, _fingerprint(runner))
             folder = ReplayFolder.admitted(place, record, resume)
             folder.begin()
         games = stack.enter_context(progress_bar(progress, sum(_games(piece, runner) for piece in pieces), "games"))
         result = _played(pieces, runner, folder, stack, games, say)
-        made = _assembled(trace, table, cuts, costs, pieces, runner, result, share)
+        made = _assembled(trace, costs, pieces, runner, result, share)
         made = replace(made, unit=unit, notes=tuple(notes))
         if folder is not None:
             write_outputs(made, folder.path)
@@ -313,10 +313,11 @@ def _costs(
     return costs, None
 
 
-def _fingerprint(table: LossTable, runner: PieceRunner) -> str:
+def _fingerprint(runner: PieceRunner) -> str:
     """The same for the same losses, forecasts and costs, whatever file they came from."""
     digest = hashlib.sha256()
     whole = runner.parts[WHOLE]
+    table = whole.table
     if whole.forecasts is not None:
         for part in (whole.forecasts.known_at, whole.forecasts.rounds, whole.forecasts.losses):
             digest.update(np.ascontiguousarray(part).data)
@@ -376,8 +377,6 @@ def _played(
 
 def _assembled(
     trace: Trace,
-    table: LossTable,
-    cuts: Mapping[str, tuple[int, int]],
     costs: Sequence[float],
     pieces: Sequence[Piece],
     runner: PieceRunner,
@@ -385,7 +384,7 @@ def _assembled(
     confidence: float,
 ) -> Replay:
     """The replay of these games, measured against what can be known without playing."""
-    arms = tuple(trace.arm_names)
+    arms, table = tuple(trace.arm_names), runner.parts[WHOLE].table
     last = result.frame.filter(pl.col("round") == pl.col("round").max().over("stretch"))
     policy_of = {(piece.switching_cost, piece.name): piece.policy for piece in pieces}
     played = {
@@ -396,11 +395,11 @@ def _assembled(
     standings: dict[tuple[float, str], Standing] = {}
     plans: dict[float, Plan] = {}
     frontier = np.empty(0)
-    for stretch, (first, stop) in cuts.items():
+    for stretch, part in runner.parts.items():
         whole = stretch == WHOLE
-        found = hindsight(trace.table[first:stop], costs, max(LIMITS) if whole else 0)
-        free = found.free if runner.pairs is None else (best_plan(trace.table[first:stop], runner.pairs),)
-        fixed = dict(zip(arms, table.part(first, stop).expected(0, stop - first).tolist(), strict=True))
+        found = hindsight(part.losses, costs, max(LIMITS) if whole else 0)
+        free = found.free if runner.pairs is None else (best_plan(part.losses, runner.pairs),)
+        fixed = dict(zip(arms, part.table.expected(0, part.table.rounds).tolist(), strict=True))
         if whole:
             plans, frontier = dict(zip(costs, free, strict=True)), found.least_losses
         for lam, plan in zip(costs, free, strict=True):
@@ -428,7 +427,7 @@ def _assembled(
         seed=runner.seed,
         confidence=confidence,
         result=result,
-        standings={(lam, stretch): standings[lam, stretch] for lam in costs for stretch in cuts},
+        standings={(lam, stretch): standings[lam, stretch] for lam in costs for stretch in runner.parts},
         plans=plans,
         least_losses=frontier,
         held=held,
