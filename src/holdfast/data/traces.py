@@ -95,10 +95,17 @@ class Trace:
         """Where a loss stands, as a user would look for it."""
         if self.arms is None:
             return f"row {row}, column {arm} (counted from 0)"
-        label = "" if self.labels is None else f" ({label_text(self.labels, row)})"
-        line = f"row {row + 1}" if self.first_line is None else f"line {self.first_line + row}"
+        label = "" if self.labels is None else f" ({self.label(row)})"
         file = f" of {Path(self.source).name}" if self.first_line is not None else ""
-        return f"{line}{file}{label}, column {self.arms[arm]!r}"
+        return f"{self.line(row)}{file}{label}, column {self.arms[arm]!r}"
+
+    def line(self, row: int) -> str:
+        """The line of a CSV file, or the row of another table, that a round stands in."""
+        return f"row {row + 1}" if self.first_line is None else f"line {self.first_line + row}"
+
+    def label(self, row: int) -> str:
+        """The time or name of a round, for reading."""
+        return "" if self.labels is None else label_text(self.labels, row)
 
 
 def label_text(labels: NDArray[Any], row: int) -> str:

@@ -62,7 +62,7 @@ def recommendation(
         )
     name = names[0]
     excess = standing.amount(name, among=len(names)).less(base)
-    numbers = {"excess": excess.mean, "excess_low": excess.low, "excess_high": excess.high, "best_arm_cost": base}
+    numbers = {**excess.named("excess"), "best_arm_cost": base}
     decided = excess.high < -least or excess.low >= -least
     if excess.mean >= -least and (same == of or not _learnt(standing, name)):
         saves = "nothing that was played costs less" if excess.mean >= 0 else "nothing that was played saves 1 %"
