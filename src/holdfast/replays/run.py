@@ -221,7 +221,7 @@ def _losses(
     lowest, highest = _units(known, units, rescale, clip)
     if records.closed is not None:
         worst = lowest if rewards else highest
-        trace = replace(trace, table=np.where(records.closed, worst, trace.table))
+        trace = replace(trace, table=np.where(records.closed, np.float64(worst), trace.table))  # not rounded to float32
         notes.append(
             f"An arm that was not available counts {worst:g} in that round, the worst there is, for fixed arms, plans "
             "and policies that see their own arm only; hedge-switch knows and plays another."
