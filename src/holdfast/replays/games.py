@@ -162,7 +162,7 @@ def _renamed(name: str, entry: Any) -> Any:
 
 
 def _piece(place: str, entry: Any, lam: float, stretches: Stretches, pairs: CostTable | None) -> Piece:
-    label, given = entry if isinstance(entry, tuple) else (None, entry)
+    label, given = entry[:2] if isinstance(entry, tuple) else (None, entry)
     if isinstance(given, Mapping):
         given = dict(given)
         if pairs is not None and issubclass(find_policy(given.get("policy"))[0], AdaptiveHedgeSwitch):
