@@ -25,7 +25,7 @@ from holdfast.replays.expected import expected_game
 from holdfast.replays.plans import hindsight
 
 LAMBDAS = (0.1, 0.35, 1.0)
-LIMITS = (1, 2, 5, 10)
+MOST_SWITCHES = 10
 
 IN_A_PROCESS = """
 import sys
@@ -62,7 +62,7 @@ def line(rounds: int, n_arms: int, table: np.ndarray) -> None:
     repetitions = 1 if rounds > 10**6 else 3
     one_pass = seconds(lambda: table.sum(), 3)
     plan = seconds(lambda: hf.best_plan(table, 1.0), repetitions)
-    all_plans = seconds(lambda: hindsight(table, LAMBDAS, LIMITS), repetitions)
+    all_plans = seconds(lambda: hindsight(table, LAMBDAS, MOST_SWITCHES), repetitions)
     print(
         f"| {rounds:.0e} | {n_arms} | {one_pass:.4f} s | {plan:.3f} s | {plan / one_pass:.0f} "
         f"| {1e9 * plan / rounds / n_arms:.2f} ns | {all_plans:.2f} s | {all_plans / one_pass:.0f} |",

@@ -26,7 +26,7 @@ def table(found: hf.Replay) -> str:
     lines = ["| λ | policy | cost | losses | switches | over the best arm |", "|---|---|---:|---:|---:|---:|"]
     for lam in found.switching_costs:
         standing, plan = found.standing(lam), found.plans[lam]
-        base = standing.fixed_cost(standing.best_arm)
+        base = standing.best_arm_cost
         for i, name in enumerate(standing.ranking()):
             cost, played = standing.amount(name), standing.played[name]
             half = (cost.high - cost.low) / 2
@@ -60,7 +60,7 @@ def _ways(found: hf.Replay) -> list[str]:
     ways = []
     for lam in found.switching_costs:
         standing = found.standing(lam)
-        base, cost = standing.fixed_cost(standing.best_arm), standing.amount(standing.ranking("all")[0]).mean
+        base, cost = standing.best_arm_cost, standing.amount(standing.ranking("all")[0]).mean
         ways.append(f"{100 * (base - cost) / (base - standing.plan_cost):.0f} %")
     return ways
 

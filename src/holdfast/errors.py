@@ -26,7 +26,8 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -65,6 +66,15 @@ class InvalidParameter(HoldfastError, ValueError):
         self.parameter, self.rule, self.value = parameter, rule, value
         rule, mark, hint = rule.partition(HINT)  # the nearest name is read last
         super().__init__(f"{parameter} {rule}; got {_shown(value)}{mark}{hint}")
+
+
+@contextmanager
+def parameter_named(name_of: Callable[[str], str]) -> Iterator[None]:
+    """An `InvalidParameter` raised in the block names its parameter as the user knows it."""
+    try:
+        yield
+    except InvalidParameter as error:
+        raise InvalidParameter(name_of(error.parameter), error.rule, error.value) from None
 
 
 class OutOfTurn(HoldfastError, RuntimeError):

@@ -245,18 +245,9 @@ class Units:
     def _ends(
         self, n: int, error: float, own: Numbers, slopes: list[Numbers], variances: Numbers
     ) -> tuple[float, float, float]:
-        """Σ size·(own·Y + slopes·means) over n units, and its interval.
+        """Σ size·(own·Y + slopes·means) over n units, and its interval, wrong at some time with probability `error`.
 
-        Parameters
-        ----------
-        n
-            How many units.
-        error
-            How likely the interval may be wrong at some time.
-        own, slopes
-            What the cost of a unit, m₁ and m₀ count in its term.
-        variances
-            The most that each unit adds to V.
+        `own` and `slopes` are what the cost of a unit, m₁ and m₀ count in its term.
         """
         value = self.size * (own * self.y + slopes[0] * self.means[0] + slopes[1] * self.means[1])
         below, above = self._open_part(n, own, slopes)

@@ -5,6 +5,7 @@ import polars as pl
 import pytest
 
 import holdfast as hf
+from holdfast.data.csv_format import CsvFormat
 from holdfast.data.records import read_records
 
 HOURS = 60
@@ -19,11 +20,16 @@ def german(rows=range(HOURS)):
     return lines
 
 
+def read_as_written(source, separator=",", decimal=".", **options):
+    written = {name: options.pop(name) for name in ("thousands", "encoding", "empty") if name in options}
+    return read_records(source, form=CsvFormat(separator, decimal, **written), **options)
+
+
 @pytest.fixture
 def read(tmp_path):
     def reading(lines, **options):
         (tmp_path / "t.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
-        return read_records(tmp_path / "t.csv", **options)
+        return read_as_written(tmp_path / "t.csv", **options)
 
     return reading
 
@@ -105,7 +111,7 @@ def export(tmp_path):
 
 
 def test_a_german_export(export):
-    found = read_records(export, **AS_WRITTEN, missing="unavailable")
+    found = read_as_written(export, **AS_WRITTEN, missing="unavailable")
     assert found.trace.arms == ("Süd €/MWh", "Nord €/MWh")
     assert found.trace.table[:, 0].tolist() == [1342.3, 80.25, 12345678.5, 1342.5]
     assert found.trace.table[1, 1] == -1005
@@ -115,7 +121,7 @@ def test_a_german_export(export):
 
 def test_all_that_is_wrong_with_an_export_is_said_at_once(export):
     with pytest.raises(hf.InvalidParameter) as told:
-        read_records(export, index="Stunde")
+        read_as_written(export, index="Stunde")
     message = str(told.value)
     for words in (
         "source must be text in UTF-8; save it so, in a spreadsheet as CSV UTF-8, or replay it with encoding='cp1252'",
@@ -126,7 +132,7 @@ def test_all_that_is_wrong_with_an_export_is_said_at_once(export):
     ):
         assert words in message
     with pytest.raises(hf.InvalidParameter, match="and in 2 more like it; it is missing: fill it in, or give fill="):
-        read_records(export, **AS_WRITTEN)
+        read_as_written(export, **AS_WRITTEN)
 
 
 @pytest.mark.parametrize(
@@ -151,7 +157,7 @@ def test_signs_between_thousands(read, thousands, cell):
 )
 def test_a_format_that_is_none(export, options, message):
     with pytest.raises(hf.InvalidParameter, match=message):
-        read_records(export, **{**AS_WRITTEN, **options})
+        read_as_written(export, **{**AS_WRITTEN, **options})
 
 
 def test_many_texts_are_counted(read):
@@ -268,7 +274,7 @@ def test_a_long_table_is_the_wide_one(read):
         assert found.index == "time"
     assert read([HEAD, *LONG], long="time,region,loss").trace.arms == ("east", "west")
     frame = pl.DataFrame({"t": [1, 1, 2, 2], "who": ["a", "b"] * 2, "x": [0.1, 0.2, 0.3, 0.4]})
-    assert read_records(frame, long=("t", "who", "x")).trace.table.tolist() == [[0.1, 0.2], [0.3, 0.4]]
+    assert read_as_written(frame, long=("t", "who", "x")).trace.table.tolist() == [[0.1, 0.2], [0.3, 0.4]]
 
 
 @pytest.mark.parametrize(

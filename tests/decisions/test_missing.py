@@ -53,7 +53,7 @@ def test_the_log_estimates_what_arms_cost_though_losses_are_missing(lost):
         router, truth = played(place, f"game {seed}", LOST[lost], seed, 200, at_once=20, patience=60, missing=1.0)
         router.ask(80)  # of these no loss comes
         router.settle()
-        log, arm = read_log(router.history.log, COLUMNS), seed % 3
+        (log, _), arm = read_log(router.history.log, COLUMNS), seed % 3
         assert 200 <= log.rounds <= 280
         found = log.of_arm(arm).doubly_robust
         held += found.low <= truth[arm] + log.rounds - 200 <= found.high
@@ -95,7 +95,7 @@ def test_a_log_whose_missing_rounds_are_unknown_is_refused(place, folder, suffix
     router.history.export(file)
     with pytest.raises(hf.InvalidParameter, match=r"must say what \d+ missing losses count as: .*--missing LOSS"):
         read_log(file, COLUMNS)
-    assert 300 <= read_log(file, COLUMNS, missing=1.0).rounds <= 310
+    assert 300 <= read_log(file, COLUMNS, missing=1.0)[0].rounds <= 310
     open_game, _ = played(place, "open", LOST["two fifths"], 1, rounds=300, patience="forever")
     with pytest.raises(hf.InvalidParameter, match="come after one that is still open"):
         read_log(open_game.history.log, COLUMNS)
@@ -147,7 +147,7 @@ def test_the_log_of_a_game_with_outages_and_pins_is_one_that_replay_reads(place)
             router.unpin()
         decision = router.ask(available=["b", "c"] if t % 10 < 3 else None)
         router.tell(decision.id, ARMS.index(decision.arm) / 2)
-    log = read_log(router.history.log, COLUMNS)
+    log, _ = read_log(router.history.log, COLUMNS)
     assert log.rounds == 280
     found = log.of_arm("b").doubly_robust
     assert found.low <= 140 <= found.high

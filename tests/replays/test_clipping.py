@@ -46,8 +46,8 @@ def test_policies_play_as_on_clipped_losses_and_pay_those_recorded(found):
 def test_the_expected_cost_is_of_the_losses_as_recorded():
     policy = hf.AdaptiveHedgeSwitch(3, switching_cost=20.0, units=CLIP)
     heard = expected_game(policy, CLIPPED, [100, ROUNDS])
-    both = expected_game(policy, CLIPPED, [100, ROUNDS], counted=SPIKES)
-    twice = expected_game(policy, CLIPPED, [100, ROUNDS], counted=2 * SPIKES - CLIPPED)
+    both = expected_game(policy, SPIKES, [100, ROUNDS])
+    twice = expected_game(policy, 2 * SPIKES - CLIPPED, [100, ROUNDS])
     assert both.arms.tolist() == heard.arms.tolist()
     assert both.paid.tolist() == heard.paid.tolist()
     assert both.losses[-1] > heard.losses[-1]

@@ -68,17 +68,15 @@ def test_limited_plan_is_the_least_of_all_plans_within_the_limit(table, cost, mo
     assert plan.cost == pytest.approx(min(every_plan(table, cost, most).values()), rel=1e-12, abs=1e-12)
 
 
-@given(table=SMALL, costs=st.lists(COSTS, max_size=3), limits=st.lists(st.integers(1, 7), max_size=3, unique=True))
-def test_one_pass_gives_what_single_ones_give(table, costs, limits):
-    found = hindsight(table, costs, limits)
+@given(table=SMALL, costs=st.lists(COSTS, max_size=3), most=st.integers(0, 7))
+def test_one_pass_gives_what_single_ones_give(table, costs, most):
+    found = hindsight(table, costs, most)
     for cost, plan in zip(costs, found.free, strict=True):
         assert plan.arms.tolist() == hf.best_plan(table, cost).arms.tolist()
-        for limit in limits:
+        for limit in range(1, most + 1):
             expected = hf.best_plan(table, cost, limit).cost
             assert found.cost_within(limit, cost) == pytest.approx(expected, rel=1e-12, abs=1e-12)
-    for limit, plan in found.limited.items():
-        assert plan.switches <= limit
-        assert plan.losses == pytest.approx(found.least_losses[limit - 1], rel=1e-12, abs=1e-12)
+    assert len(found.least_losses) == most
     for s, least in enumerate(found.least_losses, start=1):
         assert least == pytest.approx(min(every_plan(table, 0.0, s).values()), rel=1e-12, abs=1e-12)
 

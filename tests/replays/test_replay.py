@@ -455,6 +455,16 @@ def test_an_arm_without_a_value_is_not_available():
     assert "not available counts 1 in that round" in " ".join(made.notes)
 
 
+def test_an_arm_that_is_not_available_counts_the_highest_loss_also_in_short_floats():
+    """0.3 is a little more in float32, and would lie outside of the units."""
+    record = pl.DataFrame(
+        {"a": [0.125, 0.25, None] * 4, "b": [0.25, 0.125, 0.25] * 4}, schema={"a": pl.Float32, "b": pl.Float32}
+    )
+    options = {"units": (0.0, 0.3), "missing": "unavailable", "replications": 2}
+    made = hf.replay(record, ["exp3"], switching_cost=0.1, **options)
+    assert made.standing().fixed_cost("a") == pytest.approx(4 * (0.125 + 0.25 + 0.3) + 0.1, rel=1e-12)
+
+
 def test_rewards_are_losses_with_their_sign_turned():
     earned = hf.replay(SWINGS, ["exp3", EXACT], switching_cost=0.1, replications=2, rewards=True)
     lost = hf.replay(-SWINGS, ["exp3", EXACT], switching_cost=0.1, replications=2, units=(-1, 0))

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 
 from holdfast.benchmark.suite import CONFIDENCE, QUICK, REPLICATIONS, SEED, TRACKS, VERSION, Setting, Track
 from holdfast.checks import one_of
-from holdfast.errors import BadSavedState, InvalidParameter
+from holdfast.errors import BadSavedState, InvalidParameter, parameter_named
 from holdfast.layouts import Array
 from holdfast.policies import Policy
 from holdfast.policies.registry import entry_of
@@ -235,10 +235,8 @@ def rounded(value: float) -> float:
 def _made(entry: Mapping[str, Any], setting: Setting) -> tuple[Policy, dict[str, str]]:
     """The policy as it plays in a setting, and its code where it is a user's."""
     costs = Costs.of(setting.switching_cost)
-    try:
+    with parameter_named(lambda name: name.removeprefix("policy.")):
         _, policy, code = study_policy("policy", dict(entry), setting.environment, setting.horizon, costs, Path())
-    except InvalidParameter as error:
-        raise InvalidParameter(error.parameter.removeprefix("policy."), error.rule, error.value) from None
     return policy, code
 
 

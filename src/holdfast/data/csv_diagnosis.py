@@ -90,15 +90,16 @@ def wrong_beginning(file: Path, is_free: Callable[[str], bool], form: CsvFormat)
         first, second = _two_lines(file, seems)
     if not first.strip():
         raise InvalidParameter("source", "must be a .csv table; its first line is empty", str(file))
-    for mark, word in BETWEEN.items():
-        if mark in first and seems.separator not in first:
-            comma = mark != "," and form.decimal == "." and DECIMAL_COMMA.search(second) is not None
-            complaints.append(_separator(form, mark, word, comma, first))
-            seems = replace(seems, separator=mark, decimal="," if comma else form.decimal)
+    mark = next((mark for mark in BETWEEN if mark in first), None)
+    if mark is not None and seems.separator not in first:
+        comma = mark != "," and form.decimal == "." and DECIMAL_COMMA.search(second) is not None
+        complaints.append(_separator(form, mark, comma, first))
+        if mark == form.decimal:
+            raise refusal(complaints)
+        seems = replace(seems, separator=mark, decimal="," if comma else form.decimal)
     if complaints:
-        if seems.separator != seems.decimal:
-            names = [name.strip() for name in next(csv.reader([first], delimiter=seems.separator))]
-            complaints += _of_rounds(file, names, [name for name in names if is_free(name)], seems, "replace")
+        names = [name.strip() for name in next(csv.reader([first], delimiter=seems.separator))]
+        complaints += _of_rounds(file, names, [name for name in names if is_free(name)], seems, "replace")
         raise refusal(complaints)
     return first
 
@@ -130,7 +131,8 @@ def _encoding(file: Path, form: CsvFormat, seems: CsvFormat, error: UnicodeDecod
     return Complaint(f"{rule} ({error})", "", str(file))
 
 
-def _separator(form: CsvFormat, mark: str, word: str, comma: bool, first: str) -> Complaint:
+def _separator(form: CsvFormat, mark: str, comma: bool, first: str) -> Complaint:
+    word = BETWEEN[mark]
     written = "\\t" if mark == "\t" else mark
     expected = "commas between columns and points in numbers" if form.separator == "," else ""
     expected = expected or f"{form.separator} between columns"

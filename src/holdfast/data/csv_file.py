@@ -12,8 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from holdfast.checks import one_of
-from holdfast.data.csv_diagnosis import diagnose, wrong_beginning
-from holdfast.data.csv_format import PLAIN, SPACES, CsvFormat, is_number
+from holdfast.data.csv_diagnosis import BETWEEN, diagnose, wrong_beginning
+from holdfast.data.csv_format import PLAIN, CsvFormat, is_number
 from holdfast.errors import InvalidParameter
 from holdfast.extras import pl
 
@@ -30,7 +30,7 @@ def read_csv(
     if index is not None:
         one_of("index", index, names)
     if len(names) - (index is not None) < 2:
-        between = {",": "commas", ";": "semicolons", "\t": "tabs"}.get(form.separator, repr(form.separator))
+        between = BETWEEN.get(form.separator, repr(form.separator))
         rule = f"must have at least two columns of losses, one per arm, with {between} between them"
         raise InvalidParameter("source", rule, form.separator.join(names))
     free = [name for name in names if is_free(name)]
@@ -68,8 +68,8 @@ def _as_numbers(cells: pl.Expr, form: CsvFormat) -> pl.Expr:
     if form.empty:
         cells = pl.when(~cells.is_in(form.empty)).then(cells)
     if form.thousands is not None:
-        signs = f"[{SPACES if form.thousands == ' ' else form.thousands}]"
-        cells = pl.when(cells.str.contains(form.grouped)).then(cells.str.replace_all(signs, "")).otherwise(cells)
+        ungrouped = cells.str.replace_all(form.thousands_signs, "")
+        cells = pl.when(cells.str.contains(form.grouped)).then(ungrouped).otherwise(cells)
     if form.decimal == ",":
         cells = pl.when(~cells.str.contains(".", literal=True)).then(cells.str.replace(",", ".", literal=True))
     return cells.cast(pl.Float64)

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.checks import one_of
-from holdfast.data.csv_format import CsvFormat
-from holdfast.data.traces import Trace, label_text, read_frame, read_trace
+from holdfast.data.csv_format import PLAIN, CsvFormat
+from holdfast.data.traces import Trace, read_frame, read_trace
 from holdfast.errors import InvalidParameter
 from holdfast.extras import pl
 
@@ -52,11 +52,7 @@ def read_records(
     index: str | None = None,
     arms: Sequence[str] | None = None,
     long: str | Sequence[str] | None = None,
-    separator: str = ",",
-    decimal: str = ".",
-    thousands: str | None = None,
-    encoding: str = "utf-8",
-    empty: str | Sequence[str] = (),
+    form: CsvFormat = PLAIN,
     fill: Fill | None = None,
     missing: Missing | None = None,
 ) -> Records:
@@ -70,13 +66,8 @@ def read_records(
         The column with the times of the rounds; names for the columns of an array, or the columns to take.
     long
         The names of three columns, time, arm and loss, where each row has the loss of one arm at one time.
-    separator, decimal, thousands
-        Of a CSV file: what stands between columns, before decimals and between thousands; ``";"``, ``","`` and ``"."``
-        as spreadsheets write in German.
-    encoding
-        Of a CSV file, such as ``"cp1252"``.
-    empty
-        Texts in a CSV file that stand for a missing value, such as ``"n/v"``.
+    form
+        How a CSV file is written.
     fill
         Where times are missing or doubled, or values are missing: None refuses the record, ``"last"`` takes the last
         value known (of a doubled time the last row), ``"ignore"`` takes the rows as they stand.
@@ -87,28 +78,20 @@ def read_records(
     >>> import tempfile, pathlib
     >>> file = pathlib.Path(tempfile.mkdtemp()) / "record.csv"
     >>> _ = file.write_text(rows)
-    >>> read_records(file, index="hour", separator=";", decimal=",").trace.table.tolist()
+    >>> read_records(file, index="hour", form=CsvFormat(";", ",")).trace.table.tolist()
     [[0.5, 0.25], [0.75, 1.0]]
     """
     if fill is not None:
         one_of("fill", fill, ("last", "ignore"))
     if missing is not None:
         one_of("missing", missing, ("unavailable",))
-    form = CsvFormat.of(
-        separator,
-        decimal,
-        encoding=encoding,
-        thousands=thousands,
-        empty=empty,
-        missing=fill == "last" or missing is not None,
-        if_missing=IF_MISSING,
-    )
+    form = replace(form, missing=fill == "last" or missing is not None, if_missing=IF_MISSING)
     if long is not None and index is not None:
         raise InvalidParameter("index", "must be left out with long=..., which names the times first", index)
     if long is not None:
         index, trace = _from_long(source, long, arms, form)
     else:
-        trace = read_trace(source, index=index, arms=arms, form=form).as_array()
+        trace = read_trace(source, index=index, arms=arms, form=form)
     trace, notes = replace(trace, if_missing=IF_MISSING, if_outside=IF_OUTSIDE), list[str]()
     if trace.labels is not None and trace.labels.dtype.kind == "M" and fill != "ignore":
         trace = _regular(trace, fill, notes)
@@ -168,10 +151,10 @@ def _from_long(
     kept = list(arms) if arms is not None else frame[arm].unique(maintain_order=True).to_list()
     wide = frame.pivot(on=arm, index=time, values=loss, maintain_order=True)
     named = str(source) if isinstance(source, (str, Path)) else f"{wide.height} x {wide.width - 1} table"
-    trace = read_trace(wide, index=time, arms=kept).as_array()
+    trace = read_trace(wide, index=time, arms=kept)
     if trace.table.dtype.kind == "f" and form.missing is False and np.isnan(trace.table).any():
         row, column = (int(i) for i in np.argwhere(np.isnan(trace.table))[0])
-        rule = f"must have a loss for {kept[column]!r} at {_time(trace, row)}; {FILL_HINT}"
+        rule = f"must have a loss for {kept[column]!r} at {trace.label(row)}; {FILL_HINT}"
         raise InvalidParameter("source", rule, None)
     return time, replace(trace, source=named)
 
@@ -199,11 +182,11 @@ def _skipped(trace: Trace) -> list[str]:
     doubled, gaps, missing, _ = _steps(trace.labels.astype(np.int64))
     said = []
     if len(doubled):
-        said.append(f"numbers of rounds that are doubled: {len(doubled):,}, the first {_time(trace, int(doubled[0]))}")
+        said.append(f"numbers of rounds that are doubled: {len(doubled):,}, the first {trace.label(int(doubled[0]))}")
     if len(gaps):
         said.append(
             f"numbers of rounds that are missing: {int(missing[gaps].sum()):,}, the first after "
-            f"{_time(trace, int(gaps[0]))}"
+            f"{trace.label(int(gaps[0]))}"
         )
     return [f"{words}; the rows were played as they are" for words in said]
 
@@ -216,15 +199,15 @@ def _regular(trace: Trace, fill: Fill | None, notes: list[str]) -> Trace:
     if len(doubled) and fill is None:
         at = int(doubled[0])
         rule = (
-            f"must have each time once; {_at_line(trace, at)} and {_at_line(trace, at + 1)} have the same"
+            f"must have each time once; {trace.line(at)} and {trace.line(at + 1)} have the same"
             f"{_more(len(doubled))}; give fill='last' to take the last of them, or fill='ignore' to play them all"
         )
-        raise InvalidParameter("source", rule, _time(trace, at))
+        raise InvalidParameter("source", rule, trace.label(at))
     if len(gaps) and fill is None:
         at = int(gaps[0])
         rule = (
-            f"must have a row for each {_span(step)}; {_missing(int(missing[at]))} between {_at_line(trace, at)} "
-            f"({_time(trace, at)}) and {_at_line(trace, at + 1)} ({_time(trace, at + 1)}){_more(len(gaps))}; give "
+            f"must have a row for each {_span(step)}; {_missing(int(missing[at]))} between {trace.line(at)} "
+            f"({trace.label(at)}) and {trace.line(at + 1)} ({trace.label(at + 1)}){_more(len(gaps))}; give "
             "fill='last' to repeat the row before, or fill='ignore' to play the rows as they are"
         )
         raise InvalidParameter("source", rule, f"{int(missing[gaps].sum())} missing in all")
@@ -232,11 +215,11 @@ def _regular(trace: Trace, fill: Fill | None, notes: list[str]) -> Trace:
         return trace
     if len(doubled):
         at = int(doubled[0])
-        notes.append(f"doubled times: {len(doubled):,}, the first {_time(trace, at)}; the last row of each was taken")
+        notes.append(f"doubled times: {len(doubled):,}, the first {trace.label(at)}; the last row of each was taken")
     if len(gaps):
         at = int(gaps[0])
         notes.append(
-            f"missing rows: {int(missing[gaps].sum()):,}, the first after {_time(trace, at)}; the row before was "
+            f"missing rows: {int(missing[gaps].sum()):,}, the first after {trace.label(at)}; the row before was "
             "repeated"
         )
     times = np.concatenate([np.maximum(missing, -1) + 1, [1]])  # how often each row is played: doubled ones not at all
@@ -244,15 +227,6 @@ def _regular(trace: Trace, fill: Fill | None, notes: list[str]) -> Trace:
     since = np.arange(len(rows)) - np.repeat(np.cumsum(times) - times, times)
     filled = labels[rows] + (since * step).astype("timedelta64[us]")
     return replace(trace, table=trace.table[rows], labels=filled, first_line=None)
-
-
-def _at_line(trace: Trace, row: int) -> str:
-    return f"row {row + 1}" if trace.first_line is None else f"line {trace.first_line + row}"
-
-
-def _time(trace: Trace, row: int) -> str:
-    assert trace.labels is not None
-    return label_text(trace.labels, row)
 
 
 def _more(count: int) -> str:

@@ -6,6 +6,7 @@ What is wrong with a table is said with the row, the column and what to do. CSV 
 
 from __future__ import annotations
 
+import sys
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -26,6 +27,9 @@ from holdfast.layouts import Array
 
 ROWS_AT_ONCE = 2**16
 
+FINITE = (-sys.float_info.max, sys.float_info.max)
+"""Units of losses of any size."""
+
 TABLE_RULE = "must be a table of numbers with one row per round and one column per arm"
 
 ARROW = (".arrow", ".feather", ".ipc")
@@ -36,8 +40,8 @@ SUFFIXES = (".csv", ".csv.gz", ".parquet", *ARROW, ".npy")
 class Trace:
     """The losses of every arm in every round, as they were given."""
 
-    table: Any
-    """A two-dimensional array, perhaps mapped from a file, or a polars DataFrame."""
+    table: NDArray[Any]
+    """A row per round and a column per arm, perhaps mapped from a file. What is missing is NaN."""
     arms: tuple[str, ...] | None
     """The names of the columns, where they have any."""
     labels: NDArray[Any] | None
@@ -52,67 +56,56 @@ class Trace:
     """What to do where one is not between 0 and 1."""
 
     @property
+    def arm_names(self) -> list[str]:
+        """The names of the columns, or else their numbers."""
+        return list(self.arms or map(str, range(self.shape[1])))
+
+    @property
     def shape(self) -> tuple[int, int]:
         """Rounds and arms."""
         return int(self.table.shape[0]), int(self.table.shape[1])
 
-    def pieces(self, rows: int = ROWS_AT_ONCE) -> Iterator[tuple[int, Array]]:
-        """So many rounds at a time: the number of the first, and their losses. What is missing is NaN."""
-        for first in range(0, self.shape[0], rows):
-            piece = self.table[first : first + rows]
-            yield first, np.asarray(piece if isinstance(piece, np.ndarray) else _as_floats(piece), dtype=np.float64)
-
-    def as_array(self) -> Trace:
-        """The same with an array for its table, which is copied only where it is a data frame."""
-        if isinstance(self.table, np.ndarray):
-            return self
-        widest = np.result_type(*(_smallest_float(kind) for kind in self.table.dtypes))
-        array = np.empty(self.shape, dtype=widest)
-        for first, piece in self.pieces():
-            array[first : first + len(piece)] = piece
-        return replace(self, table=array)
-
-    def range(self, rows: int = ROWS_AT_ONCE) -> tuple[float, float]:
-        """The lowest and the highest loss; what is missing is refused."""
-        ends = [np.inf, -np.inf]
-        for first, piece in self.pieces(rows):
-            wrong = ~np.isfinite(piece)
-            if wrong.any():
-                row, arm = (int(i) for i in np.argwhere(wrong)[0])
-                loss = float(piece[row, arm])
-                if np.isnan(loss):
-                    raise self.refusal(first + row, arm, loss, (-np.inf, np.inf))
-                raise InvalidParameter("source", f"must have a finite number in {self.place(first + row, arm)}", loss)
-            ends = [min(ends[0], float(piece.min())), max(ends[1], float(piece.max()))]
-        return ends[0], ends[1]
+    def range(self) -> tuple[float, float]:
+        """The lowest and the highest loss; what is missing or not finite is refused."""
+        ends = [(piece.min(), piece.max()) for _, piece in self.checked_pieces(FINITE)]
+        return float(min(low for low, _ in ends)), float(max(high for _, high in ends))
 
     def checked_pieces(self, units: tuple[float, float], rows: int = ROWS_AT_ONCE) -> Iterator[tuple[int, Array]]:
-        """The pieces, each after a check that its losses are numbers within `units`."""
+        """So many rounds at a time: the number of the first, and their losses, all of them numbers within `units`."""
         lowest, highest = units
-        for first, piece in self.pieces(rows):
+        for first in range(0, self.shape[0], rows):
+            piece = np.asarray(self.table[first : first + rows], dtype=np.float64)
             wrong = ~((piece >= lowest) & (piece <= highest))
             if wrong.any():
                 row, arm = (int(i) for i in np.argwhere(wrong)[0])
-                raise self.refusal(first + row, arm, float(piece[row, arm]), units)
+                raise self._refusal(first + row, arm, float(piece[row, arm]), units)
             yield first, piece
 
-    def refusal(self, row: int, arm: int, loss: float, units: tuple[float, float]) -> InvalidParameter:
+    def _refusal(self, row: int, arm: int, loss: float, units: tuple[float, float]) -> InvalidParameter:
         """The error for one loss that is missing or not within `units`."""
-        what_to_do = "" if units != (0.0, 1.0) else f"; {self.if_outside}"
+        number = "a number" if units == FINITE else f"a number from {units[0]:g} to {units[1]:g}"
+        what_to_do = f"; {self.if_outside}" if units == (0.0, 1.0) else ""
         if np.isnan(loss):
             what_to_do = f"; {self.if_missing}"
-        limits = "" if units == (-np.inf, np.inf) else f" from {units[0]:g} to {units[1]:g}"
-        rule = f"must have a number{limits} in {self.place(row, arm)}{what_to_do}"
-        return InvalidParameter("source", rule, loss)
+        elif np.isinf(loss) and units == FINITE:
+            number = "a finite number"
+        return InvalidParameter("source", f"must have {number} in {self.place(row, arm)}{what_to_do}", loss)
 
     def place(self, row: int, arm: int) -> str:
         """Where a loss stands, as a user would look for it."""
         if self.arms is None:
             return f"row {row}, column {arm} (counted from 0)"
-        label = "" if self.labels is None else f" ({label_text(self.labels, row)})"
-        line = f"row {row + 1}" if self.first_line is None else f"line {self.first_line + row}"
+        label = "" if self.labels is None else f" ({self.label(row)})"
         file = f" of {Path(self.source).name}" if self.first_line is not None else ""
-        return f"{line}{file}{label}, column {self.arms[arm]!r}"
+        return f"{self.line(row)}{file}{label}, column {self.arms[arm]!r}"
+
+    def line(self, row: int) -> str:
+        """The line of a CSV file, or the row of another table, that a round stands in."""
+        return f"row {row + 1}" if self.first_line is None else f"line {self.first_line + row}"
+
+    def label(self, row: int) -> str:
+        """The time or name of a round, for reading."""
+        return "" if self.labels is None else label_text(self.labels, row)
 
 
 def label_text(labels: NDArray[Any], row: int) -> str:
@@ -138,14 +131,13 @@ def read_trace(
     form
         How a CSV file is written.
     """
+    names = None if arms is None else _checked_names(arms)
     if isinstance(source, (str, Path)):
-        trace = _from_file(Path(source), index, arms, form)
+        trace = _from_file(Path(source), index, names, form)
     elif (frame := _as_frame(source)) is not None:
-        taken = _taken(frame, index, arms)
-        trace = _from_frame(taken, index, f"{taken.shape[0]} x {taken.shape[1] - (index is not None)} table")
+        trace = _from_frame(frame, index, names)
     else:
-        trace = _from_array(source, index)
-    trace = trace if arms is None else _with_arms(trace, arms)
+        trace = _from_array(source, index, names)
     if 0 in trace.shape:
         what = "rows: it needs one per round" if trace.shape[1] else "columns of losses: it needs one per arm"
         raise InvalidParameter("source", f"{TABLE_RULE}; it has no {what}", trace.source)
@@ -174,15 +166,14 @@ def _suffix(file: Path, known: Sequence[str]) -> str:
     return suffix
 
 
-def _taken(frame: pl.DataFrame, index: str | None, arms: Sequence[str] | None) -> pl.DataFrame:
-    """Only the columns asked for."""
-    if arms is None or isinstance(arms, str) or not all(isinstance(name, str) for name in arms):
-        return frame  # refused later
-    if index is not None:
-        one_of("index", index, frame.columns)
-    for name in arms:
-        one_of("arms", name, [column for column in frame.columns if column != index])
-    return frame.select(*([] if index is None else [index]), *dict.fromkeys(arms))
+def _checked_names(given: Sequence[str]) -> list[str]:
+    rule = "must be a list of different names, each a non-empty string"
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        raise InvalidParameter("arms", rule, given)
+    arms = list(given)
+    if not all(isinstance(name, str) and name for name in arms) or len(set(arms)) < len(arms):
+        raise InvalidParameter("arms", rule, arms)
+    return arms
 
 
 def _frame_in(
@@ -194,17 +185,15 @@ def _frame_in(
         return pl.read_parquet(file) if suffix == ".parquet" else read_csv(file, index, numbers, form)
 
 
-def _from_file(file: Path, index: str | None, arms: Sequence[str] | None, form: CsvFormat) -> Trace:
+def _from_file(file: Path, index: str | None, arms: list[str] | None, form: CsvFormat) -> Trace:
     suffix = _suffix(file, SUFFIXES)
     if suffix == ".npy":
         try:
             array = np.load(file, mmap_mode="r", allow_pickle=False)
         except (OSError, ValueError, EOFError) as error:
             raise InvalidParameter("source", f"must be the path of a .npy file ({error})", str(file)) from None
-        return _from_array(array, index, str(file))
-    wanted = arms if arms is not None and not isinstance(arms, str) else None
-    frame = _frame_in(file, suffix, index, wanted, form)
-    trace = _from_frame(_taken(frame, index, wanted), index, str(file))
+        return _from_array(array, index, arms, str(file))
+    trace = _from_frame(_frame_in(file, suffix, index, arms, form), index, arms, str(file))
     if trace.shape[1] == 1:
         only = trace.arms[0] if trace.arms else ""
         raise InvalidParameter("source", "must have at least two columns of losses, one per arm", f"only {only!r}")
@@ -272,21 +261,25 @@ def _refuse_twins(names: Sequence[str], where: str) -> None:
         seen.add(name)
 
 
-def _from_frame(frame: pl.DataFrame, index: str | None, source: str) -> Trace:
-    """Columns of numbers, and one with labels if `index` names it."""
-    labels = None
+def _from_frame(frame: pl.DataFrame, index: str | None, arms: list[str] | None, source: str | None = None) -> Trace:
+    """Columns of numbers, those of `arms` if given, and one with labels if `index` names it."""
     if index is not None:
-        labels = _labels(frame[one_of("index", index, frame.columns)], source)
-        frame = frame.drop(index)
-    for i, (name, kind) in enumerate(frame.schema.items()):
+        one_of("index", index, frame.columns)
+    losses = frame if index is None else frame.drop(index)
+    for name in arms or ():
+        one_of("arms", name, losses.columns)
+    losses = losses if arms is None else losses.select(*arms)
+    source = source or f"{frame.height} x {losses.width} table"
+    labels = None if index is None else _labels(frame[index], source)
+    for i, (name, kind) in enumerate(losses.schema.items()):
         if not name:
             hint = " (pandas writes its index so: give index='' if it is one)" if index is None else ""
             raise InvalidParameter("source", f"must have a name for each column; number {i + 1} has none{hint}", source)
-        if frame.height and not (kind.is_numeric() or isinstance(kind, pl.Boolean)):
+        if losses.height and not (kind.is_numeric() or isinstance(kind, pl.Boolean)):
             rule = f"must have a column of numbers for each arm, and no other; {name!r} is one of {kind}"
             hint = f" (give index={name!r} if it has the times or names of the rounds)" if index is None else ""
             raise InvalidParameter("source", rule + hint, source)
-    return Trace(frame, tuple(frame.columns), labels, source)
+    return Trace(_as_array(losses), tuple(losses.columns), labels, source)
 
 
 def _labels(column: pl.Series, source: str) -> NDArray[Any]:
@@ -307,33 +300,14 @@ def _labels(column: pl.Series, source: str) -> NDArray[Any]:
     return column.to_numpy()
 
 
-def _as_floats(frame: pl.DataFrame) -> Array:
-    return frame.select(pl.all().cast(pl.Float64).fill_null(float("nan"))).to_numpy()
+def _as_array(frame: pl.DataFrame) -> NDArray[Any]:
+    """In float32 where that holds every number."""
+    short = (pl.Float32, pl.Boolean, pl.Int8, pl.UInt8, pl.Int16, pl.UInt16)
+    floats = pl.Float32 if all(kind in short for kind in frame.dtypes) else pl.Float64
+    return frame.select(pl.all().cast(floats).fill_null(float("nan"))).to_numpy(order="c")
 
 
-def _smallest_float(kind: pl.DataType) -> type[np.floating[Any]]:
-    """float32 where it holds every number of the column."""
-    return np.float32 if kind in (pl.Float32, pl.Boolean, pl.Int8, pl.UInt8, pl.Int16, pl.UInt16) else np.float64
-
-
-def _with_arms(trace: Trace, given: Sequence[str]) -> Trace:
-    """An array's columns named, or columns chosen by their names."""
-    rule = "must be a list of different names, each a non-empty string"
-    if isinstance(given, str) or not isinstance(given, Sequence):
-        raise InvalidParameter("arms", rule, given)
-    arms = list(given)
-    if not all(isinstance(name, str) and name for name in arms) or len(set(arms)) < len(arms):
-        raise InvalidParameter("arms", rule, arms)
-    if trace.arms is not None:
-        for name in arms:
-            one_of("arms", name, trace.arms)
-        return trace if tuple(arms) == trace.arms else replace(trace, table=trace.table[arms], arms=tuple(arms))
-    if len(arms) != trace.shape[1]:
-        raise InvalidParameter("arms", f"must be {trace.shape[1]} names, one per column", arms)
-    return replace(trace, arms=tuple(arms))
-
-
-def _from_array(source: Any, index: str | None, name: str | None = None) -> Trace:
+def _from_array(source: Any, index: str | None, arms: list[str] | None, name: str | None = None) -> Trace:
     if index is not None:
         raise InvalidParameter("index", "must be left out: an array has no names of columns", index)
     try:
@@ -346,4 +320,8 @@ def _from_array(source: Any, index: str | None, name: str | None = None) -> Trac
     if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
         row, arm = (int(i) for i in np.argwhere(np.ma.getmaskarray(array))[0])
         raise InvalidParameter("source", f"must have a number in {trace.place(row, arm)}; fill it in", "a masked entry")
-    return trace
+    if arms is None:
+        return trace
+    if len(arms) != trace.shape[1]:
+        raise InvalidParameter("arms", f"must be {trace.shape[1]} names, one per column", arms)
+    return replace(trace, arms=tuple(arms))

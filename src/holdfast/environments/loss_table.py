@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from holdfast._numba.compile import kernel
 from holdfast.checks import number_range
-from holdfast.data.traces import ROWS_AT_ONCE, Trace, read_trace
+from holdfast.data.traces import FINITE, ROWS_AT_ONCE, Trace, read_trace
 from holdfast.environments.environment import UNIT_RANGE, Environment, Tables
 from holdfast.errors import InvalidParameter
 from holdfast.files import reported
@@ -207,7 +207,7 @@ def prefix_sums(
                 os.posix_fallocate(file.fileno(), 0, size)
             sums = np.memmap(file, dtype=np.float64, shape=(T + 1, K))
     lowest = units[0]
-    for first, piece in trace.checked_pieces(units if checked else (-np.inf, np.inf), rows):
+    for first, piece in trace.checked_pieces(units if checked else FINITE, rows):
         above = piece - lowest if lowest else piece
         np.cumsum(above, axis=0, out=sums[first + 1 : first + 1 + len(piece)])
         sums[first + 1 : first + 1 + len(piece)] += sums[first]

@@ -7,7 +7,7 @@ Nothing here is about the future: all of it is about this trace.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from holdfast.number_format import number, short
 from holdfast.replays.cost_table import Amount, Standing
@@ -48,7 +48,7 @@ def advice(standing: Standing, parts: Mapping[str, Sequence[Standing]] | None = 
 
 def about_staying(standing: Standing) -> Sentence:
     """Does any policy beat the best fixed arm, and by how much?"""
-    arm, base = standing.best_arm, standing.fixed_cost(standing.best_arm)
+    arm, base = standing.best_arm, standing.best_arm_cost
     at, among = sentence_case(standing.at), len(standing.costs)
     excess = {name: standing.amount(name, among=among).less(base) for name in standing.ranking()}
     closest = min(excess, key=lambda name: excess[name].low)
@@ -73,22 +73,13 @@ def about_staying(standing: Standing) -> Sentence:
 
 def about_cheapest(standing: Standing) -> Sentence:
     """Which policy costs least, beside the best fixed arm and a random one?"""
-    base, random = standing.fixed_cost(standing.best_arm), standing.random_fixed_cost
     name, rivals = standing.ranking()[0], standing.rivals()
-    cost = standing.amount(name)
-    over, under = cost.less(base), cost.less(random)
-    numbers = {
-        **cost.named(f"cost_of_{name}"),
-        "best_arm_cost": base,
-        "random_arm_cost": random,
-    }
-    to_arm = f"{compared(over, base)} than staying with {standing.best_arm}, without knowing it beforehand"
-    to_random = f"{compared(under, random)} than a random fixed choice"
-    beside = f"{to_arm}, and {to_random}"
+    beside = _beside_fixed(standing, name)
     if not rivals:
         only = f"{name} costs" if len(standing.costs) == 1 else f"Of the policies {name} costs least:"
-        return Sentence(f"{only} {beside}.", over.decided and under.decided, numbers)
+        return replace(beside, text=f"{only} {beside}.")
     others = len(standing.costs) - 1
+    numbers = dict(beside.numbers)
     for rival in rivals:
         numbers |= standing.difference(name, rival, among=others).named(f"{name}_less_{rival}")
     text = (
@@ -96,6 +87,19 @@ def about_cheapest(standing: Standing) -> Sentence:
         f"{beside}, but {listed_words(rivals)} may cost as little."
     )
     return Sentence(text, False, numbers)
+
+
+def _beside_fixed(standing: Standing, name: str) -> Sentence:
+    """What a policy costs beside the best fixed arm and a random one: the end of a sentence."""
+    base, random = standing.best_arm_cost, standing.random_fixed_cost
+    cost = standing.amount(name)
+    over, under = cost.less(base), cost.less(random)
+    text = (
+        f"{compared(over, base)} than staying with {standing.best_arm}, without knowing it beforehand, and "
+        f"{compared(under, random)} than a random fixed choice"
+    )
+    numbers = {**cost.named(f"cost_of_{name}"), "best_arm_cost": base, "random_arm_cost": random}
+    return Sentence(text, over.decided and under.decided, numbers)
 
 
 def about_seeing(standing: Standing) -> list[Sentence]:
@@ -109,11 +113,8 @@ def about_seeing(standing: Standing) -> list[Sentence]:
     numbers = {"cost_of_cheapest_that_sees_own": base, **saved.named(f"{best}_less_{other}")}
     cheapest = f"{best} costs {compared(saved, base)} than {other}, the cheapest that sees its own arm only"
     if not saved.decided:
-        return [
-            Sentence(
-                f"{UNDECIDED} {standing.at}: whether seeing all arms is worth anything. {cheapest}.", False, numbers
-            )
-        ]
+        text = f"{UNDECIDED} {standing.at}: whether seeing all arms is worth anything. {cheapest}."
+        return [Sentence(text, False, numbers)]
     worth = "is worth nothing" if saved.mean >= 0 else f"is worth {size(-saved.mean, base)}"
     return [Sentence(f"Seeing the losses of all arms {worth}: {cheapest}.", True, numbers)]
 
@@ -123,7 +124,7 @@ def about_forecasts(standing: Standing) -> list[Sentence]:
     cost = standing.looking_ahead
     if not cost:
         return []
-    base, plan = standing.fixed_cost(standing.best_arm), standing.plan_cost
+    base, plan = standing.best_arm_cost, standing.plan_cost
     numbers = {f"cost_looking_ahead_{name}": value for name, value in cost.items()}
     steps = {
         "naive": "expecting the next rounds to be like the last ones",
@@ -155,20 +156,13 @@ def about_first(standing: Standing) -> list[Sentence]:
     name = next(iter(standing.costs))
     if name == standing.ranking()[0]:
         return []
-    base, random = standing.fixed_cost(standing.best_arm), standing.random_fixed_cost
-    cost = standing.amount(name)
-    over, under = cost.less(base), cost.less(random)
-    text = (
-        f"{name} costs {compared(over, base)} than staying with {standing.best_arm}, without knowing it beforehand, "
-        f"and {compared(under, random)} than a random fixed choice."
-    )
-    numbers = {**cost.named(f"cost_of_{name}"), "best_arm_cost": base, "random_arm_cost": random}
-    return [Sentence(text, over.decided and under.decided, numbers)]
+    beside = _beside_fixed(standing, name)
+    return [replace(beside, text=f"{name} costs {beside}.")]
 
 
 def about_hindsight(standing: Standing) -> Sentence:
     """What could switching have been worth at all? These numbers are exact."""
-    base, plan = standing.fixed_cost(standing.best_arm), standing.plan_cost
+    base, plan = standing.best_arm_cost, standing.plan_cost
     saved, switches = base - plan, standing.references.plan_switches
     numbers = {"best_arm_cost": base, "best_plan_cost": plan, "best_plan_switches": float(switches)}
     numbers |= {f"plan_within_{m}_cost": cost for m, cost in standing.references.limited.items()}

@@ -130,7 +130,7 @@ def replay(
             if given:
                 rule = "is not for --logged: a log has one arm per round, and only fixed arms can be evaluated from it"
                 raise InvalidParameter(option, rule, given)
-        form = CsvFormat.of(separator, decimal, thousands=thousands, encoding=encoding, empty=names(empty))
+        form = CsvFormat(separator, decimal, thousands=thousands, encoding=encoding, empty=names(empty))
         found = evaluate_log(record, of_log, costs, worth, form)
         print(found)
         if out is not None:

@@ -8,17 +8,15 @@ from typing import Any
 from holdfast.checks import one_of
 from holdfast.data.csv_format import PLAIN, CsvFormat
 from holdfast.data.traces import read_frame
-from holdfast.errors import InvalidParameter
+from holdfast.errors import InvalidParameter, parameter_named
 from holdfast.extras import pl
 from holdfast.layouts import Array
 
 
 def read_costs(source: Path | pl.DataFrame, arms: list[str], form: CsvFormat = PLAIN) -> Array:
     """The table in the order of the arms; the first column names the arm that is left."""
-    try:
+    with parameter_named(lambda _: "switching_cost"):
         frame = read_frame(source, numbers=arms, form=form)
-    except InvalidParameter as error:
-        raise InvalidParameter("switching_cost", error.rule, error.value) from None
     left = frame.columns[0]
     names = [str(name) for name in frame[left].to_list()]
     rule = "must have a column for each arm, and before them one with the arms that are left"

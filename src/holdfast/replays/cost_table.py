@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -118,6 +118,11 @@ class Standing:
         """The arm that lost most; the first of equals."""
         return max(self.references.fixed_arms, key=self.references.fixed_arms.__getitem__)
 
+    @property
+    def best_arm_cost(self) -> float:
+        """Staying with the best arm."""
+        return self.fixed_cost(self.best_arm)
+
     def fixed_cost(self, arm: str) -> float:
         """Staying with one arm: its losses and the first play."""
         return self.references.fixed_arms[arm] + self.first_play
@@ -151,7 +156,7 @@ class Standing:
     def marks(self) -> dict[str, float]:
         """Everything a policy is measured against, by name."""
         return {
-            "best_arm": self.fixed_cost(self.best_arm),
+            "best_arm": self.best_arm_cost,
             "worst_arm": self.fixed_cost(self.worst_arm),
             "random_arm": self.random_fixed_cost,
             "best_plan": self.plan_cost,
@@ -200,7 +205,7 @@ def exact(switching_cost: float) -> str:
     return repr(float(switching_cost)).removesuffix(".0")
 
 
-def stretches(rounds: int, parts: Sequence[int] = (1, 2, 4)) -> dict[str, tuple[int, int]]:
+def stretches(rounds: int) -> dict[str, tuple[int, int]]:
     """The whole trace, its halves and its quarters: first round from 0, and the one after the last.
 
     A trace of fewer rounds than parts is not divided so far.
@@ -208,13 +213,9 @@ def stretches(rounds: int, parts: Sequence[int] = (1, 2, 4)) -> dict[str, tuple[
     >>> stretches(10)["quarter 2"]
     (2, 5)
     """
-    names = {1: "whole", 2: "half", 4: "quarter"}
-    found = {}
-    for count in parts:
-        if count > rounds:
-            continue
-        cuts = [rounds * i // count for i in range(count + 1)]
-        for number, (first, stop) in enumerate(pairwise(cuts), start=1):
-            label = names.get(count, f"1/{count}")
-            found[label if count == 1 else f"{label} {number}"] = (first, stop)
+    found = {"whole": (0, rounds)}
+    for count, name in ((2, "half"), (4, "quarter")):
+        if count <= rounds:
+            cuts = [rounds * i // count for i in range(count + 1)]
+            found |= {f"{name} {number}": ends for number, ends in enumerate(pairwise(cuts), start=1)}
     return found

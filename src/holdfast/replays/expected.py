@@ -73,7 +73,7 @@ def _composed(kernels: Kernels, values: tuple[str, ...]) -> Kernel:
     ) -> int:
         """The rounds of `losses`, the first being number `first`; `at` is the next forecast that becomes known.
 
-        `counted` are the same losses as they add up, where the policy hears others.
+        `losses` are as the policy hears them, `counted` the same as they add up.
         """
         rows = as_rows(vectors, 1)
         seen = view_params(params)
@@ -119,23 +119,19 @@ def expected_game(
     losses: NDArray[Any],
     marks: Any,
     *,
-    counted: NDArray[Any] | None = None,
     closed: NDArray[np.bool_] | None = None,
     forecasts: Forecasts | None = None,
     only: Sequence[int] | None = None,
     seed: int = 0,
     name: str | None = None,
 ) -> ExpectedGame:
-    """The expected cost of one game, exactly; the arms are those of replication 0 under `seed`.
+    """The expected cost of one game, exactly; the arms are those of replication 0 under `seed` and `name`.
 
     Parameters
     ----------
-    policy
-        What is played.
-    losses
-        A row per round and a column per arm, in the policy's units.
-    counted
-        The losses as they add up, where the policy hears others.
+    policy, losses
+        What is played, on a row per round and a column per arm. Losses add up as they are; the policy hears them
+        clipped to its units.
     marks
         Rounds, counted from 1 and rising, up to which losses and switches are added up. The last one ends the game.
     closed
@@ -158,7 +154,7 @@ def expected_game(
     params = packed_parameters(policy, settings)
     block, stream = np.zeros(kernels.block_layout.n_numbers), started(policy_key(seed, name or policy.label), 0)
     horizon = policy.forecast_rounds if forecasts is not None else 0
-    given = Forecasts.none(K) if forecasts is None else forecasts
+    given = Forecasts.of([], [], np.zeros((0, K))) if forecasts is None else forecasts
     newest = np.full(len(losses) + horizon if horizon else 0, -1, dtype=np.int64)
     within = given.rounds < len(newest)
     issued = np.clip((given.losses[within] - low) / policy.unit, -1e6, 1e6)
@@ -170,9 +166,10 @@ def expected_game(
     for number, end in enumerate(ends):
         while first < end:
             stop = min(end, first + ROWS_AT_ONCE)
-            heard, paid = (
-                np.ascontiguousarray((np.asarray(some[first:stop], dtype=np.float64) - low) / policy.unit)
-                for some in (losses, losses if counted is None else counted)
+            piece = losses[first:stop]
+            heard, counted = (
+                np.ascontiguousarray((np.asarray(some, dtype=np.float64) - low) / policy.unit)
+                for some in (np.clip(piece, *policy.units), piece)
             )
             at = play(
                 params,
@@ -182,7 +179,7 @@ def expected_game(
                 stream,
                 block,
                 heard,
-                paid,
+                counted,
                 first,
                 known,
                 at,

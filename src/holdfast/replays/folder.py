@@ -2,7 +2,15 @@
 
     DIR/record.json         what is being replayed: `resume` continues only the same replay
     DIR/pieces/L-P.parquet  policy P at the L-th λ, both counted from 1
-    DIR/replay.json …       what `holdfast.replays.outputs` writes once all pieces are there
+
+and once all pieces are there
+
+    DIR/report.html         everything, on a page that needs nothing else
+    DIR/replay.json         all numbers and sentences
+    DIR/replay.parquet      a row for each λ, stretch and policy
+    DIR/plans.parquet       the best plans
+    DIR/pictures/           each picture as PNG and SVG
+    DIR/files.json          the names and checksums of these files
 
 Each piece says in its provenance which it is. A piece that is damaged, or holds something else, is played again.
 """
@@ -12,23 +20,30 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import holdfast
-from holdfast.environments import LossTable
 from holdfast.files import reported
 from holdfast.replays.cost_table import exact
-from holdfast.replays.games import COLUMNS, Piece, PieceRunner
+from holdfast.replays.games import COLUMNS, WHOLE, Piece, PieceRunner
+from holdfast.replays.pages import page_of
+from holdfast.replays.pictures import rendered_pictures
+from holdfast.result_files import parquet_bytes
 from holdfast.results import Result
 from holdfast.runs.folder import TABLE, begin, check_resumable, earlier_record, read_piece
+from holdfast.runs.outputs import Outputs
 from holdfast.runs.record import checksum, plain
+
+if TYPE_CHECKING:
+    from holdfast.replays.result import Replay
 
 FORMAT, VERSION = "holdfast.replay", 2
 RECORD, PIECES = "record.json", "pieces"
 
 
-def described(table: LossTable, pieces: list[Piece], runner: PieceRunner, fingerprint: str) -> dict[str, Any]:
+def described(pieces: list[Piece], runner: PieceRunner, fingerprint: str) -> dict[str, Any]:
     """What the numbers of a replay depend on: the record of its folder."""
+    table = runner.parts[WHOLE].table
     written = {
         "trace": fingerprint,
         "rounds": table.rounds,
@@ -96,3 +111,24 @@ class ReplayFolder:
     def _identity(self, piece: Piece) -> str:
         same = {name: value for name, value in self.record.items() if name not in ("cells", "holdfast")}
         return checksum([same, piece.switching_cost, piece.settings()])
+
+
+def data_of(replay: Replay, suffix: str) -> bytes:
+    """The bytes of one file."""
+    if suffix == ".json":
+        return replay.json().encode()
+    if suffix == ".html":
+        return page_of(replay).encode()
+    return parquet_bytes(replay.frame)
+
+
+def write_outputs(replay: Replay, folder: Path) -> None:
+    """Write every file into a claimed folder; users' files are left alone."""
+    files = {
+        "replay.json": data_of(replay, ".json"),
+        "replay.parquet": data_of(replay, ".parquet"),
+        "plans.parquet": parquet_bytes(replay.plans_frame()),
+        **{f"pictures/{name}": data for name, data in rendered_pictures(replay).items()},
+        "report.html": data_of(replay, ".html"),
+    }
+    Outputs(folder, "a replay").write(files)

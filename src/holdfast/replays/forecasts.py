@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from holdfast.data.csv_format import PLAIN, CsvFormat
 from holdfast.data.traces import Trace, read_frame
-from holdfast.errors import InvalidParameter
+from holdfast.errors import InvalidParameter, parameter_named
 from holdfast.extras import pl
 from holdfast.layouts import Array
 
@@ -41,11 +41,6 @@ class Forecasts:
         keep = keep[np.argsort(when[keep], kind="stable")]
         return cls(when[keep], what[keep], table[keep])
 
-    @classmethod
-    def none(cls, n_arms: int) -> Self:
-        """Nothing was forecast."""
-        return cls.of([], [], np.zeros((0, n_arms)))
-
     def part(self, first: int, stop: int) -> Forecasts:
         """What is known in the rounds from `first` on, counted from there; earlier forecasts that still hold too."""
         known = self.known_at < stop
@@ -54,11 +49,9 @@ class Forecasts:
 
 def read_forecasts(source: Any, trace: Trace, form: CsvFormat = PLAIN, *, negative: bool = False) -> Forecasts:
     """The forecasts in a file or a data frame, for the rounds and arms of a trace; `negative` if they are rewards."""
-    try:
-        arms = list(trace.arms or map(str, range(trace.shape[1])))
+    arms = trace.arm_names
+    with parameter_named(lambda _: "forecasts"):
         frame = read_frame(source, numbers=arms, form=form)
-    except InvalidParameter as error:
-        raise InvalidParameter("forecasts", error.rule, error.value) from None
     for name in (ISSUED, ROUND, *arms):
         if name not in frame.columns:
             rule = f"must have the columns {ISSUED}, {ROUND} and one for each arm; there is no {name!r}"

@@ -13,16 +13,14 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast.checks import whole_number
 from holdfast.environments import LossTable
 from holdfast.errors import InvalidParameter
 from holdfast.extras import pl
-from holdfast.layouts import Array
 from holdfast.paths import (
     FixedArm,
     FoundSeason,
@@ -43,10 +41,8 @@ from holdfast.replays.cost_table import GameTotals
 from holdfast.replays.expected import ExpectedGame, expected_game
 from holdfast.replays.forecasts import Forecasts
 from holdfast.results import SCHEMA, Result
-from holdfast.rng import check_seed
 from holdfast.runs.record import plain
 from holdfast.simulation.backends import Backend
-from holdfast.simulation.checkpoints import checkpoint_rounds
 from holdfast.simulation.costs import Costs
 from holdfast.simulation.run import fitted, simulate
 from holdfast.simulation.tasks import Task, arms_played
@@ -80,7 +76,21 @@ WITH_BOUND = (AdaptiveHedgeSwitch, AdaptiveTsallisSwitch, TsallisSwitch)
 """Policies whose regret has a proven bound for any losses."""
 
 PolicyLike = str | Mapping[str, Any] | Policy
-Stretches = Mapping[str, LossTable]
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """A part of the record: what its rounds lost, and what else was known of them."""
+
+    table: LossTable
+    losses: NDArray[Any]
+    """The same as they were given, a row per round."""
+    closed: NDArray[np.bool_] | None
+    """True where an arm was not available."""
+    forecasts: Forecasts | None
+
+
+Stretches = Mapping[str, Stretch]
 
 
 @dataclass(frozen=True)
@@ -114,21 +124,10 @@ def all_losses(period: Any, forecasts: bool) -> list[dict[str, Any]]:
 def pieces_of(
     given: object, costs: Sequence[float], stretches: Stretches, *, pairs: CostTable | None, defaults: Sequence[Any]
 ) -> list[Piece]:
-    """Every policy at every λ, checked.
+    """Every policy at every λ, checked; `defaults` where none are given.
 
-    Parameters
-    ----------
-    given
-        Policies: one by its id or table has λ, the arms, the rounds and the units filled in; an object is played as it
-        is, at every λ.
-    costs
-        Each λ.
-    stretches
-        The tables that they are to play.
-    pairs
-        The cost of each pair of arms, which policies get that take it; the others get λ, its largest entry.
-    defaults
-        The policies where none are given.
+    A policy by its id or table has λ, the arms, the rounds and the units filled in; with a cost for each pair of arms
+    it gets those, if it takes them, or else λ, the largest. An object is played as it is, at every λ.
     """
     entries = list(defaults) if given is None else _entries(given)
     pieces = []
@@ -163,32 +162,27 @@ def _renamed(name: str, entry: Any) -> Any:
 
 
 def _piece(place: str, entry: Any, lam: float, stretches: Stretches, pairs: CostTable | None) -> Piece:
+    label, given = entry[:2] if isinstance(entry, tuple) else (None, entry)
+    if isinstance(given, Mapping):
+        given = dict(given)
+        if pairs is not None and issubclass(find_policy(given.get("policy"))[0], AdaptiveHedgeSwitch):
+            given.setdefault("switching_cost", pairs)
     policies: dict[str, Policy] = {}
-    name = ""
-    code: dict[str, str] = {}
-    for stretch, table in stretches.items():
-        given = entry[1] if isinstance(entry, tuple) else entry
+    name, code = "", dict[str, str]()
+    for stretch, part in stretches.items():
+        table = part.table
         if isinstance(given, Policy):
-            name = entry[0] if isinstance(entry, tuple) else given.label
+            name = given.label if label is None else label
             try:
                 policies[stretch] = fitted(given, table, table.rounds)
             except InvalidParameter as error:
                 raise InvalidParameter(f"{error.parameter} of {name}", error.rule, error.value) from None
         else:
-            table_of = dict(given) if isinstance(given, Mapping) else given
-            if pairs is not None and isinstance(table_of, dict) and _takes_pairs(table_of):
-                table_of.setdefault("switching_cost", pairs)
-            name, policies[stretch], code = study_policy(
-                place, table_of, table, table.rounds, Costs.of(lam), Path.cwd()
-            )
+            name, policies[stretch], code = study_policy(place, given, table, table.rounds, Costs.of(lam), Path.cwd())
     return Piece(lam, name, policies, code)
 
 
-def _takes_pairs(entry: Mapping[str, Any]) -> bool:
-    return issubclass(find_policy(entry.get("policy"))[0], AdaptiveHedgeSwitch)
-
-
-def is_exact(policy: Policy) -> bool:
+def is_exact(policy: Policy) -> TypeGuard[AdaptiveHedgeSwitch]:
     """Whether its expected cost is computed instead of sampled."""
     return isinstance(policy, AdaptiveHedgeSwitch) and policy.announces is None
 
@@ -206,24 +200,10 @@ def totals_of(policy: Policy, last: pl.DataFrame, pairs: CostTable | None) -> Ga
 
 
 @dataclass(frozen=True)
-class Stretch:
-    """A part of the record: what its rounds lost, and what else was known of them."""
-
-    table: LossTable
-    losses: NDArray[Any]
-    """The same as they were given, a row per round."""
-    heard: NDArray[Any]
-    """What policies hear of them: the same, or clipped."""
-    closed: NDArray[np.bool_] | None
-    """True where an arm was not available."""
-    forecasts: Forecasts | None
-
-
-@dataclass(frozen=True)
 class PieceRunner:
     """How pieces are played."""
 
-    parts: Mapping[str, Stretch]
+    parts: Stretches
     replications: int
     seed: int
     marks: tuple[int, ...]
@@ -233,26 +213,6 @@ class PieceRunner:
     """What a switch costs from each arm to each other, where that is not the same."""
     drawn: dict[tuple[str, float], NDArray[np.int32]] = field(default_factory=dict, compare=False)
     """The arms that were drawn while expected costs were computed, by policy and λ."""
-
-    @classmethod
-    def of(
-        cls,
-        parts: Mapping[str, Stretch],
-        replications: object,
-        seed: object,
-        points: int,
-        backend: Backend,
-        pairs: CostTable | None,
-    ) -> PieceRunner:
-        """Checked: intervals need two replications."""
-        count = whole_number("replications", replications, least=2, most=2**32)
-        marks = checkpoint_rounds(points, parts[WHOLE].table.rounds)
-        return cls(parts, count, check_seed(seed), marks, backend, pairs)
-
-    @property
-    def stretches(self) -> Stretches:
-        """The table of each stretch."""
-        return {name: part.table for name, part in self.parts.items()}
 
     @property
     def rows(self) -> int:
@@ -300,7 +260,7 @@ class PieceRunner:
             if name == WHOLE:
                 self.drawn[piece.name, piece.switching_cost] = game.arms
             table = self.parts[name].table
-            return _rows(piece.name, self._marks(name), table, game.losses, game.switches, game.paid)
+            return _rows(piece.name, self._marks(name), table, game)
 
         with ThreadPoolExecutor() as pool:  # the kernels let go of the interpreter
             return dict(zip(self.parts, pool.map(rows, self.parts), strict=True))
@@ -308,16 +268,14 @@ class PieceRunner:
     def _expected(
         self, policy: Policy, name: str, marks: Sequence[int], label: str, only: Sequence[int] | None = None
     ) -> ExpectedGame:
-        assert isinstance(policy, AdaptiveHedgeSwitch)
+        assert is_exact(policy)
         part = self.parts[name]
-        given = part.forecasts if policy.forecast_rounds else None
         return expected_game(
             policy,
-            part.heard,
+            part.losses,
             marks,
-            counted=part.losses,
             closed=part.closed,
-            forecasts=given,
+            forecasts=part.forecasts,
             only=only,
             seed=self.seed,
             name=label,
@@ -325,8 +283,8 @@ class PieceRunner:
 
     def looking_ahead(self, pieces: Sequence[Piece]) -> dict[str, float]:
         """What a mixture of the default paths costs on the whole trace with more and more kinds of them."""
-        mixed = [piece.policy for piece in pieces if is_exact(piece.policy)]
-        known = [policy for policy in mixed if isinstance(policy, AdaptiveHedgeSwitch) and policy.paths is None]
+        policies = [piece.policy for piece in pieces]
+        known = [policy for policy in policies if is_exact(policy) and policy.paths is None]
         if not known:
             return {}
         policy = max(known, key=lambda one: one.forecast_rounds)
@@ -356,21 +314,19 @@ class PieceRunner:
         return held
 
 
-def _rows(
-    name: str, marks: Sequence[int], table: LossTable, losses: Array, switches: Array, paid: Array
-) -> pl.DataFrame:
+def _rows(name: str, marks: Sequence[int], table: LossTable, game: ExpectedGame) -> pl.DataFrame:
     """Rows of one game as `simulate` has them."""
-    regret = losses - np.array([table.expected(0, mark).min() for mark in marks])
+    regret = game.losses - np.array([table.expected(0, mark).min() for mark in marks])
     return pl.DataFrame(
         {
             "policy": [name] * len(marks),
             "replication": [0] * len(marks),
             "round": list(marks),
             "pseudo_regret": regret,
-            "switches": switches.astype(np.float64),
-            "regret_with_switching": regret + paid,
-            "total_loss": losses,
-            "total_cost": losses + paid,
+            "switches": game.switches,
+            "regret_with_switching": regret + game.paid,
+            "total_loss": game.losses,
+            "total_cost": game.losses + game.paid,
         },
         schema=dict(SCHEMA | {"switches": pl.Float64}),
     )

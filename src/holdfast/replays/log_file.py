@@ -14,7 +14,7 @@ import holdfast
 from holdfast.checks import real_number
 from holdfast.data.csv_format import PLAIN, CsvFormat
 from holdfast.data.log_file import read_log_columns
-from holdfast.errors import HoldfastError, InvalidParameter, printable
+from holdfast.errors import HoldfastError, InvalidParameter, parameter_named, printable
 from holdfast.extras import pl
 from holdfast.files import claimed
 from holdfast.number_format import five_digits, number
@@ -34,15 +34,13 @@ ESTIMATORS = {
 }
 RANDOM = "a random arm"
 EACH_ROUND = "a draw each round"
-
-
 NO_SWITCHES = "A log of conversations: there is no switch between two of them, so λ = 0."
 
 
 def read_log(
     source: Any, columns: Mapping[str, str | None], missing: float | None = None, form: CsvFormat = PLAIN
-) -> LoggedData:
-    """The log in a file or data frame.
+) -> tuple[LoggedData, bool]:
+    """The log in a file or data frame, and whether it is of conversations only.
 
     Parameters
     ----------
@@ -61,23 +59,19 @@ def read_log(
     Where a log says what became of each loss (`status`), rounds that an operator chose are left out, and so are all
     from the first block on whose losses may still come: the late ones may be the expensive ones.
     """
-    return _logged_data(read_log_columns(source, columns, form), missing)
-
-
-def _logged_data(read: dict[str, Any], missing: float | None) -> LoggedData:
-    if read["status"] is not None:
-        read = _known_rounds(read, missing)
+    read = read_log_columns(source, columns, form)
+    has_status = read["status"] is not None
+    if has_status:
+        read |= _known_rounds(read, missing)
     elif missing is not None:
         raise InvalidParameter("missing", "is for logs with a column 'status', which this one has not", missing)
-    try:
-        replaced = read["status"] is not None
-        return LoggedData(read["arm"], read["loss"], read["probability"], blocks=read["block"], replaced=replaced)
-    except InvalidParameter as error:
-        raise InvalidParameter(f"log: {error.parameter}", error.rule, error.value) from None
+    with parameter_named(lambda parameter: f"log: {parameter}"):
+        log = LoggedData(read["arm"], read["loss"], read["probability"], blocks=read["block"], replaced=has_status)
+    return log, read["conversations"]
 
 
 def _known_rounds(read: dict[str, Any], missing: float | None) -> dict[str, Any]:
-    """The rounds whose losses are final and were drawn, with what counted for each."""
+    """The columns of the rounds whose losses are final and were drawn, with what counted for each."""
     status, losses = read["status"], np.array(read["loss"], dtype=np.float64)
     absent = (status == "missing") | (status == "late")
     if missing is not None:
@@ -96,8 +90,7 @@ def _known_rounds(read: dict[str, Any], missing: float | None) -> dict[str, Any]
             rule += "; settle what will not come with a patience: router.change(patience='auto')"
             raise InvalidParameter("log", rule, f"row {first + 1} of {len(losses)}")
     kept = np.flatnonzero(~np.isin(status[:final], ("forced", "rule")))
-    cut = {name: column[kept] for name, column in {**read, "loss": losses}.items() if isinstance(column, np.ndarray)}
-    return {**read, **cut}
+    return {name: column[kept] for name, column in {**read, "loss": losses}.items() if isinstance(column, np.ndarray)}
 
 
 @dataclass(frozen=True, repr=False)
@@ -181,7 +174,7 @@ class LogEvaluation:
 
     def __repr__(self) -> str:
         parts = [textwrap.fill(printable(self._head()), WIDTH)]
-        parts += [aligned(self._table(lam), WIDTH) for lam in self.switching_costs]
+        parts += [aligned(self._table(lam)) for lam in self.switching_costs]
         lines = [*(f"* {note}" for note in self.notes), *self._refusals()]
         parts += [textwrap.fill(printable(line), WIDTH, subsequent_indent="  ") for line in lines]
         return "\n\n".join(parts)
@@ -207,18 +200,12 @@ def evaluate_log(
 ) -> LogEvaluation:
     """Every arm held for ever, a random one, and a uniform draw in each round; refused where the log cannot tell.
 
-    Parameters
-    ----------
-    source, columns, missing, form
-        As in `read_log`.
-    switching_costs
-        The values of λ. A log of conversations has none but 0.
+    A log of conversations has no λ but 0. The other parameters are those of `read_log`.
     """
     costs = tuple(real_number("switching_cost", cost, least=0) for cost in switching_costs)
-    read = read_log_columns(source, columns, form)
-    log = _logged_data(read, missing)
+    log, conversations = read_log(source, columns, missing, form)
     notes: tuple[str, ...] = ()
-    if read["conversations"] and any(costs):
+    if conversations and any(costs):
         costs, notes = (0.0,), (NO_SWITCHES,)
     asked: dict[str, Any] = {f"only {arm}": lambda arm=arm: log.of_arm(arm) for arm in log.arm_names}
     asked |= {RANDOM: log.of_random_hold, EACH_ROUND: lambda: log.of_mixture([1.0 / log.n_arms] * log.n_arms)}

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from holdfast.number_format import counted, number
 from holdfast.replays.advice import Sentence
 from holdfast.replays.cost_table import Standing
-from holdfast.replays.games import WHOLE
 from holdfast.replays.pictures import cost_by_lambda, running_cost, tradeoff, which_arm
 from holdfast.replays.terminal import cost_rows, over
 from holdfast.report.html_parts import (
@@ -59,8 +58,7 @@ def page_of(replay: Replay) -> str:
     """The page as text."""
     said = replay.recommendation
     action, *rest = re.split("(, because |: )", str(said), maxsplit=1)
-    words = element("b", action), *rest
-    answer = element("p", *([] if said.decided else [mark("partial", "")]), *words, class_="answer")
+    answer = element("p", *_marked(said), element("b", action), *rest, class_="answer")
     several = len(replay.switching_costs) > 1
 
     def running(lam: float) -> list[Html]:
@@ -117,7 +115,7 @@ def _opening(replay: Replay) -> list[Html]:
 
 def _bars(standing: Standing) -> Html:
     """By how much each policy costs more or less than the best arm."""
-    base = standing.fixed_cost(standing.best_arm)
+    base = standing.best_arm_cost
     scale = 100.0 / base if base > 0 else 1.0
     groups: dict[str, list[Bar]] = {}
     for sees, words in SEES.items():
@@ -137,12 +135,13 @@ def _bars(standing: Standing) -> Html:
 
 
 def _sentences(replay: Replay, lam: float) -> Html:
-    return listed([_said(sentence) for sentence in replay.advice_by_cost[lam]], "conclusions")
+    said = replay.advice_by_cost[lam]
+    return listed([joined(*_marked(one), one.text) for one in said], "conclusions")
 
 
-def _said(sentence: Sentence) -> Html:
-    text = joined(sentence.text)
-    return text if sentence.decided else joined(mark("partial", ""), text)
+def _marked(sentence: Sentence) -> list[Html]:
+    """A mark before a sentence that the intervals do not decide."""
+    return [] if sentence.decided else [mark("partial", "")]
 
 
 def _table(replay: Replay, lam: float) -> Html:
@@ -164,19 +163,19 @@ def _tradeoff(replay: Replay) -> Section:
 
 
 def _stability(replay: Replay) -> list[Html]:
-    names = [name for name in dict.fromkeys(name for _, name in replay.standings) if name != WHOLE]
+    names = dict.fromkeys(name for _, name in replay.standings)
     columns = [Column("part"), Column("best arm"), Column("cheapest policy", minor=True)]
     columns += [Column(policy, numeric=True) for policy in replay.policies]
 
     def shown(lam: float) -> list[Html]:
-        rows = [_stretch(name, replay.standings[lam, name], list(replay.policies)) for name in (WHOLE, *names)]
+        rows = [_stretch(name, replay.standings[lam, name], list(replay.policies)) for name in names]
         return [table(columns, rows)]
 
     return [_caption(STABILITY), _by_cost(replay, shown)]
 
 
 def _stretch(name: str, standing: Standing, policies: Sequence[str]) -> list[str]:
-    base = standing.fixed_cost(standing.best_arm)
+    base = standing.best_arm_cost
     decided = not standing.rivals()
     cheapest = standing.ranking()[0] if decided else f"{standing.ranking()[0]}, not decided"
     overs = [over(standing.amount(policy).mean, base) for policy in policies]

@@ -24,7 +24,7 @@ OTHERS = "other arms"
 MOST_TICKS = 3
 
 
-def rendered_pictures(replay: Replay, kinds: tuple[str, ...] = ("png", "svg"), dpi: int = 110) -> dict[str, bytes]:
+def rendered_pictures(replay: Replay) -> dict[str, bytes]:
     """Every picture as the bytes of files: name with suffix -> data."""
     charts: dict[str, tuple[LineChart | Ribbon, str]] = {
         "cost": (cost_by_lambda(replay), "Cost against λ"),
@@ -37,7 +37,7 @@ def rendered_pictures(replay: Replay, kinds: tuple[str, ...] = ("png", "svg"), d
     return {
         f"{name}.{kind}": data
         for name, (chart, title) in charts.items()
-        for kind, data in rendered(chart, kinds, title=title, dpi=dpi).items()
+        for kind, data in rendered(chart, ("png", "svg"), title=title, dpi=110).items()
     }
 
 
@@ -61,7 +61,7 @@ def cost_by_lambda(replay: Replay) -> LineChart:
     """Total cost against λ, and by how much it is above the best fixed arm."""
     costs = np.array(sorted(replay.switching_costs))
     standings = [replay.standing(lam) for lam in costs]
-    base = np.array([standing.fixed_cost(standing.best_arm) for standing in standings])
+    base = np.array([standing.best_arm_cost for standing in standings])
     joined = len(costs) > 1
 
     def lines(relative: bool) -> tuple[Line, ...]:

@@ -6,6 +6,7 @@ play counts as a switch, so staying with one arm throughout has one switch and c
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,8 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from holdfast.checks import real_number, whole_number
 from holdfast.errors import InvalidParameter
 from holdfast.policies.switching_costs import CostTable, checked_costs
-from holdfast.replays.dynamic_program import NO_LAYER, Programme, add_up, memory_needed
-from holdfast.replays.pair_plans import cheapest_arms, switching_paid
+from holdfast.replays.dynamic_program import NO_LAYER, Programme, add_up, cheapest_arms, memory_needed
 from holdfast.report.notebook import view
 
 LARGEST_LOSS = 1e100
@@ -76,17 +76,16 @@ class Hindsight:
     """The best plan of all for each switching cost asked for."""
     least_losses: NDArray[np.float64]
     """The least losses of a plan with at most 1, 2, … switches, whatever they cost: the frontier."""
-    limited: dict[int, Plan]
-    """For some of these limits, the plan with the least losses; its `switching_cost` is 0."""
 
     def cost_within(self, limit: int, switching_cost: float) -> float:
         """The least cost of a plan with at most `limit` switches."""
-        s = self._best_count(limit, switching_cost)
-        return float(self.least_losses[s - 1]) + switching_cost * s
+        losses = self.least_losses[:limit]
+        return float((losses + switching_cost * np.arange(1, len(losses) + 1)).min())
 
-    def _best_count(self, limit: int, switching_cost: float) -> int:
-        counts = np.arange(1, min(limit, len(self.least_losses)) + 1)
-        return int(np.argmin(self.least_losses[: len(counts)] + switching_cost * counts)) + 1
+
+def switching_paid(arms: NDArray[Any], costs: NDArray[np.float64]) -> float:
+    """What the switches of a plan cost by a table of costs, rounded once."""
+    return math.fsum(costs[arms[:-1], arms[1:]].tolist())
 
 
 def best_plan(losses: ArrayLike, switching_cost: float | ArrayLike, max_switches: int | None = None) -> Plan:
@@ -138,26 +137,22 @@ def best_plan(losses: ArrayLike, switching_cost: float | ArrayLike, max_switches
     return _plan(table, counted.arms([best])[0], lam)
 
 
-def hindsight(losses: ArrayLike, switching_costs: Sequence[float], limits: Sequence[int] = ()) -> Hindsight:
-    """The best plan for each switching cost, and the frontier up to the largest of `limits`, all in one pass.
+def hindsight(losses: ArrayLike, switching_costs: Sequence[float], most: int = 0) -> Hindsight:
+    """The best plan for each switching cost, and the frontier up to `most` switches, all in one pass.
 
-    >>> found = hindsight([[0.0, 1.0], [1.0, 0.0], [0.0, 1.0]], [0.0, 1.0], limits=[3])
+    >>> found = hindsight([[0.0, 1.0], [1.0, 0.0], [0.0, 1.0]], [0.0, 1.0], most=3)
     >>> [plan.switches for plan in found.free], found.least_losses.tolist()
     ([3, 1], [1.0, 1.0, 0.0])
     >>> found.cost_within(3, switching_cost=1.0)
     2.0
     """
     table = checked_losses(losses)
-    costs = [real_number("switching_costs", cost, least=0, most=LARGEST_LOSS) for cost in switching_costs]
-    wanted = [whole_number("limits", limit, least=1) for limit in limits]
-    most = max(wanted, default=0)
     _check_memory(table, most)
     enters, prices = _counting_layers(most)  # layer s − 1 counts to s
-    layers = Programme(table, [*enters, *range(most, most + len(costs))], [*prices, *costs])
-    rows = layers.arms([*range(most, most + len(costs)), *(limit - 1 for limit in wanted)])
-    free = tuple(_plan(table, arms, cost) for arms, cost in zip(rows, costs, strict=False))
-    limited = {limit: _plan(table, arms, 0.0) for arms, limit in zip(rows[len(costs) :], wanted, strict=True)}
-    return Hindsight(free, layers.least[:most], limited)
+    free = range(most, most + len(switching_costs))
+    layers = Programme(table, [*enters, *free], [*prices, *switching_costs])
+    plans = tuple(_plan(table, *found) for found in zip(layers.arms(free), switching_costs, strict=True))
+    return Hindsight(plans, layers.least[:most])
 
 
 def _check_memory(table: NDArray[Any], layers: int) -> None:

@@ -50,7 +50,7 @@ def recommendation(
     standing: Standing, parts: Mapping[str, Sequence[Standing]], sees: Sequence[str] = ("all", "own")
 ) -> Recommendation:
     """What to do at one λ, by the whole record and its halves and quarters, with policies that see so much."""
-    arm, base = standing.best_arm, standing.fixed_cost(standing.best_arm)
+    arm, base = standing.best_arm, standing.best_arm_cost
     least = NOTABLE * abs(base)
     names = standing.ranking(*sees)
     same, of = _same_arm(standing, parts)
@@ -62,7 +62,7 @@ def recommendation(
         )
     name = names[0]
     excess = standing.amount(name, among=len(names)).less(base)
-    numbers = {"excess": excess.mean, "excess_low": excess.low, "excess_high": excess.high, "best_arm_cost": base}
+    numbers = {**excess.named("excess"), "best_arm_cost": base}
     decided = excess.high < -least or excess.low >= -least
     if excess.mean >= -least and (same == of or not _learnt(standing, name)):
         saves = "nothing that was played costs less" if excess.mean >= 0 else "nothing that was played saves 1 %"

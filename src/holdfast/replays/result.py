@@ -23,8 +23,7 @@ from holdfast.policies.switching_costs import CostTable
 from holdfast.replays.advice import Sentence, advice
 from holdfast.replays.cost_table import Standing
 from holdfast.replays.games import WHOLE
-from holdfast.replays.pair_plans import switching_paid
-from holdfast.replays.plans import Plan
+from holdfast.replays.plans import Plan, switching_paid
 from holdfast.replays.recommendation import Recommendation, joint_recommendation, recommendation
 from holdfast.results import Result
 
@@ -148,16 +147,10 @@ class Replay:
     def frame(self) -> pl.DataFrame:
         """One row for each λ, stretch and policy: cost, losses and switches with intervals, and each excess."""
         rows = [
-            {"stretch": stretch, **row}
-            for (_, stretch), standing in sorted(self.standings.items(), key=self._as_given)
-            for row in standing.rows()
+            {"stretch": stretch, **row} for (_, stretch), standing in self.standings.items() for row in standing.rows()
         ]
         frame = pl.DataFrame(rows, infer_schema_length=None)
         return frame.select("switching_cost", "stretch", "policy", pl.exclude("switching_cost", "stretch", "policy"))
-
-    def _as_given(self, item: tuple[tuple[float, str], Standing]) -> tuple[int, int]:
-        (lam, stretch), _ = item
-        return self.switching_costs.index(lam), list(dict.fromkeys(name for _, name in self.standings)).index(stretch)
 
     @cached_property
     def advice_by_cost(self) -> dict[float, list[Sentence]]:
@@ -249,7 +242,7 @@ class Replay:
         A file is whole or absent. A folder may have other files in it; those that a replay would replace and that none
         wrote are not touched, but named in an error.
         """
-        from holdfast.replays.outputs import data_of, write_outputs
+        from holdfast.replays.folder import data_of, write_outputs
 
         target = Path(path)
         if target.suffix.lower() in (".json", ".parquet", ".html"):

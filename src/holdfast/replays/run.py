@@ -12,20 +12,20 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from holdfast.checks import number_range, one_of, real_number
+from holdfast.checks import number_range, one_of, real_number, whole_number
 from holdfast.data.csv_format import CsvFormat
 from holdfast.data.records import Fill, Missing, Records, read_records
 from holdfast.data.traces import Trace
 from holdfast.environments import LossTable
 from holdfast.environments.environment import UNIT_RANGE
-from holdfast.errors import InvalidParameter
+from holdfast.errors import InvalidParameter, parameter_named
 from holdfast.extras import need, pl
 from holdfast.files import claimed
 from holdfast.policies.switching_costs import CostTable, checked_costs
 from holdfast.replays.clipped_table import ClippedTable, clipping_note, outlier_note
 from holdfast.replays.cost_file import read_costs
 from holdfast.replays.cost_table import References, Standing, stretches
-from holdfast.replays.folder import ReplayFolder, described
+from holdfast.replays.folder import ReplayFolder, described, write_outputs
 from holdfast.replays.forecasts import Forecasts, read_forecasts
 from holdfast.replays.games import (
     OWN_LOSS,
@@ -39,11 +39,12 @@ from holdfast.replays.games import (
     pieces_of,
     totals_of,
 )
-from holdfast.replays.outputs import write_outputs
 from holdfast.replays.plans import LARGEST_LOSS, Plan, best_plan, hindsight
 from holdfast.replays.result import Held, Replay, Running
 from holdfast.results import Result
+from holdfast.rng import check_seed
 from holdfast.simulation.backends import Backend, Reporting, find_backend
+from holdfast.simulation.checkpoints import checkpoint_rounds
 from holdfast.simulation.progress import progress_bar
 from holdfast.statistics import checked_confidence
 
@@ -162,27 +163,13 @@ def replay(
     share = checked_confidence(confidence)
     one_of("sees", sees, ("all", "own"))
     chosen = find_backend(backend, workers=workers, scheduler=scheduler)
-    try:
-        records = read_records(
-            losses,
-            index=index,
-            arms=arms,
-            long=long,
-            separator=separator,
-            decimal=decimal,
-            thousands=thousands,
-            encoding=encoding,
-            empty=empty,
-            fill=fill,
-            missing=missing,
-        )
+    form = CsvFormat(separator, decimal, thousands=thousands, encoding=encoding, empty=empty)
+    with parameter_named(lambda name: "losses" if name == "source" else name):
+        records = read_records(losses, index=index, arms=arms, long=long, form=form, fill=fill, missing=missing)
         trace, table, notes = _losses(records, units, rescale, clip, rewards)
-    except InvalidParameter as error:
-        raise _of_losses(error) from None
     if table.n_arms < 2:
         raise InvalidParameter("losses", "must have at least two arms, or there is nothing to decide", table.n_arms)
-    form = CsvFormat.of(separator, decimal, thousands=thousands, encoding=encoding, empty=empty)
-    costs, pairs = _costs(switching_cost, table, notes, form)
+    costs, pairs = _costs(switching_cost, trace.arm_names, table.unit, notes, form)
     if rescale:
         low, high = table.units
         shares = ", ".join(f"{lam / (high - low):.2g}" for lam in costs)
@@ -193,12 +180,13 @@ def replay(
     given = None if forecasts is None else read_forecasts(forecasts, trace, form, negative=rewards)
     if given is not None and clip is not None:
         given = replace(given, losses=np.clip(given.losses, *table.units))
-    cuts = stretches(table.rounds)
-    heard = trace.table if clip is None else np.clip(trace.table, *table.units)
-    parts = {name: _part(table, trace, heard, records.closed, given, *ends) for name, ends in cuts.items()}
-    runner = PieceRunner.of(parts, replications, seed, POINTS, chosen, pairs)
+    cuts = stretches(table.rounds).items()
+    parts = {name: _part(table, trace, records.closed, given, *ends) for name, ends in cuts}
+    count = whole_number("replications", replications, least=2, most=2**32)  # intervals need two
+    marks = checkpoint_rounds(POINTS, table.rounds)
+    runner = PieceRunner(parts, count, check_seed(seed), marks, chosen, pairs)
     in_sight = all_losses(period, given is not None) if sees == "all" else []
-    pieces = pieces_of(policies, costs, runner.stretches, pairs=pairs, defaults=[*in_sight, *OWN_LOSS])
+    pieces = pieces_of(policies, costs, parts, pairs=pairs, defaults=[*in_sight, *OWN_LOSS])
     if given is not None and not any(getattr(piece.policy, "forecast_rounds", 0) for piece in pieces):
         rule = "are used by AdaptiveHedgeSwitch only; play hedge-switch, or leave them out"
         raise InvalidParameter("forecasts", rule, [piece.name for piece in pieces])
@@ -208,12 +196,12 @@ def replay(
         if out is not None:
             need("matplotlib")
             place = stack.enter_context(claimed(out, "replaying"))
-            record = described(table, pieces, runner, _fingerprint(table, runner))
+            record = described(pieces, runner, _fingerprint(runner))
             folder = ReplayFolder.admitted(place, record, resume)
             folder.begin()
         games = stack.enter_context(progress_bar(progress, sum(_games(piece, runner) for piece in pieces), "games"))
         result = _played(pieces, runner, folder, stack, games, say)
-        made = _assembled(trace, table, cuts, costs, pieces, runner, result, share)
+        made = _assembled(trace, costs, pieces, runner, result, share)
         made = replace(made, unit=unit, notes=tuple(notes))
         if folder is not None:
             write_outputs(made, folder.path)
@@ -229,15 +217,15 @@ def _losses(
 ) -> tuple[Trace, LossTable, list[str]]:
     """Losses within their units, the highest where an arm was not available; rewards with their sign turned."""
     trace, notes = records.trace, [note[0].upper() + note[1:] + "." for note in records.notes]
+    known = trace if records.closed is None else replace(trace, table=_known(trace.table))
+    lowest, highest = _units(known, units, rescale, clip)
     if records.closed is not None:
-        lowest, highest = _units(replace(trace, table=_known(trace.table)), units, rescale, clip)
         worst = lowest if rewards else highest
-        trace = replace(trace, table=np.where(records.closed, worst, trace.table))
+        trace = replace(trace, table=np.where(records.closed, np.float64(worst), trace.table))  # not rounded to float32
         notes.append(
             f"An arm that was not available counts {worst:g} in that round, the worst there is, for fixed arms, plans "
             "and policies that see their own arm only; hedge-switch knows and plays another."
         )
-    lowest, highest = _units(trace, units, rescale, clip)
     if clip is not None:
         lowest, highest = number_range("clip", clip)
     if rewards:
@@ -249,8 +237,8 @@ def _losses(
         notes.append(clipping_note(trace.table, ends, rewards=rewards))
         return trace, ClippedTable.of(trace, ends, records.index), notes
     table = LossTable.of(trace, ends, records.index)
-    known = trace.table if records.closed is None else trace.table[~records.closed]
-    outliers = outlier_note(known, ends, rewards=rewards)
+    available = trace.table if records.closed is None else trace.table[~records.closed]
+    outliers = outlier_note(available, ends, rewards=rewards)
     return trace, table, notes if outliers is None else [*notes, outliers]
 
 
@@ -265,7 +253,6 @@ def _known(table: NDArray[Any]) -> NDArray[Any]:
 def _part(
     table: LossTable,
     trace: Trace,
-    heard: NDArray[Any],
     closed: NDArray[np.bool_] | None,
     given: Forecasts | None,
     first: int,
@@ -275,12 +262,7 @@ def _part(
     if closed is not None:
         shut = closed[first:stop] & ~closed[first:stop].all(axis=1, keepdims=True)  # one must be played
     known = None if given is None else given.part(first, stop)
-    return Stretch(table.part(first, stop), trace.table[first:stop], heard[first:stop], shut, known)
-
-
-def _of_losses(error: InvalidParameter) -> InvalidParameter:
-    parameter = "losses" if error.parameter == "source" else error.parameter
-    return InvalidParameter(parameter, error.rule, error.value)
+    return Stretch(table.part(first, stop), trace.table[first:stop], shut, known)
 
 
 def _units(
@@ -306,19 +288,14 @@ def _units(
     return number_range("losses", (lowest, highest))
 
 
-def _arms(table: LossTable) -> list[str]:
-    return list(table.arms or map(str, range(table.n_arms)))
-
-
 def _costs(
-    given: Any, table: LossTable, notes: list[str], form: CsvFormat
+    given: Any, arms: list[str], unit: float, notes: list[str], form: CsvFormat
 ) -> tuple[tuple[float, ...], CostTable | None]:
     """The switching costs as given, each once; of a table its largest entry, and the table."""
     if isinstance(given, (Path, pl.DataFrame)) or (isinstance(given, str) and Path(given).suffix):
-        given = read_costs(given if isinstance(given, pl.DataFrame) else Path(given), _arms(table), form)
+        given = read_costs(given if isinstance(given, pl.DataFrame) else Path(given), arms, form)
     if not isinstance(given, str) and np.ndim(given) == 2:
-        most = LARGEST_LOSS * (table.units[1] - table.units[0])
-        pairs, detour = checked_costs(given, table.n_arms, most)
+        pairs, detour = checked_costs(given, len(arms), LARGEST_LOSS * unit)
         largest = max(max(row) for row in pairs)
         notes.append(
             f"A switch costs from {min(c for i, row in enumerate(pairs) for j, c in enumerate(row) if i != j):g} to "
@@ -326,7 +303,7 @@ def _costs(
             f"given the largest, {largest:g}, and pay what the table says."
         )
         if detour is not None:
-            a, b, c = (_arms(table)[arm] for arm in detour)
+            a, b, c = (arms[arm] for arm in detour)
             notes.append(f"Switching from {a} to {c} costs more than by way of {b}: the cheapest ways were used.")
         return (largest,), pairs
     several = list(given) if isinstance(given, (Sequence, np.ndarray)) and not isinstance(given, str) else [given]
@@ -336,10 +313,11 @@ def _costs(
     return costs, None
 
 
-def _fingerprint(table: LossTable, runner: PieceRunner) -> str:
+def _fingerprint(runner: PieceRunner) -> str:
     """The same for the same losses, forecasts and costs, whatever file they came from."""
     digest = hashlib.sha256()
     whole = runner.parts[WHOLE]
+    table = whole.table
     if whole.forecasts is not None:
         for part in (whole.forecasts.known_at, whole.forecasts.rounds, whole.forecasts.losses):
             digest.update(np.ascontiguousarray(part).data)
@@ -399,8 +377,6 @@ def _played(
 
 def _assembled(
     trace: Trace,
-    table: LossTable,
-    cuts: Mapping[str, tuple[int, int]],
     costs: Sequence[float],
     pieces: Sequence[Piece],
     runner: PieceRunner,
@@ -408,7 +384,7 @@ def _assembled(
     confidence: float,
 ) -> Replay:
     """The replay of these games, measured against what can be known without playing."""
-    arms = tuple(_arms(table))
+    arms, table = tuple(trace.arm_names), runner.parts[WHOLE].table
     last = result.frame.filter(pl.col("round") == pl.col("round").max().over("stretch"))
     policy_of = {(piece.switching_cost, piece.name): piece.policy for piece in pieces}
     played = {
@@ -419,11 +395,11 @@ def _assembled(
     standings: dict[tuple[float, str], Standing] = {}
     plans: dict[float, Plan] = {}
     frontier = np.empty(0)
-    for stretch, (first, stop) in cuts.items():
+    for stretch, part in runner.parts.items():
         whole = stretch == WHOLE
-        found = hindsight(trace.table[first:stop], costs, LIMITS if whole else ())
-        free = found.free if runner.pairs is None else (best_plan(trace.table[first:stop], runner.pairs),)
-        fixed = dict(zip(arms, table.part(first, stop).expected(0, stop - first).tolist(), strict=True))
+        found = hindsight(part.losses, costs, max(LIMITS) if whole else 0)
+        free = found.free if runner.pairs is None else (best_plan(part.losses, runner.pairs),)
+        fixed = dict(zip(arms, part.table.expected(0, part.table.rounds).tolist(), strict=True))
         if whole:
             plans, frontier = dict(zip(costs, free, strict=True)), found.least_losses
         for lam, plan in zip(costs, free, strict=True):
@@ -451,7 +427,7 @@ def _assembled(
         seed=runner.seed,
         confidence=confidence,
         result=result,
-        standings=standings,
+        standings={(lam, stretch): standings[lam, stretch] for lam in costs for stretch in runner.parts},
         plans=plans,
         least_losses=frontier,
         held=held,

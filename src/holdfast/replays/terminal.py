@@ -24,7 +24,7 @@ def as_text(replay: Replay) -> str:
     """All of it."""
     parts = [textwrap.fill(printable(_head(replay)), WIDTH)]
     for lam in replay.switching_costs:
-        parts.append(aligned(_table(replay.standings[lam, WHOLE]), WIDTH))
+        parts.append(aligned(_table(replay.standings[lam, WHOLE])))
         parts.append(_filled(_said(replay, lam)))
     if replay.notes:
         parts.append(_filled([f"* {note}" for note in replay.notes]))
@@ -67,7 +67,7 @@ def _table(standing: Standing) -> list[list[str]]:
 
 def cost_rows(standing: Standing) -> list[list[str]]:
     """Name, cost, losses, switches, excess over the best arm and over the best plan: of policies, fixed arms, plans."""
-    base, plan, references = standing.fixed_cost(standing.best_arm), standing.plan_cost, standing.references
+    base, plan, references = standing.best_arm_cost, standing.plan_cost, standing.references
     rows = []
     for name in standing.ranking():
         cost, played = standing.amount(name), standing.played[name]
@@ -86,10 +86,10 @@ def cost_rows(standing: Standing) -> list[list[str]]:
     return rows + [[name, five_digits(v), *cells, over(v, base), over(v, plan)] for name, v, *cells in known]
 
 
-def aligned(rows: Sequence[Sequence[str]], width: int) -> str:
+def aligned(rows: Sequence[Sequence[str]]) -> str:
     """Columns with two spaces between them, the first to the left; its words go on below where there is no room."""
     others = [max(terminal_columns(row[i]) for row in rows) for i in range(1, len(rows[0]))]
-    room = max(12, width - sum(others) - 2 * len(others))
+    room = max(12, WIDTH - sum(others) - 2 * len(others))
     firsts = [_wrapped(printable(row[0]), room) for row in rows]
     first = max(terminal_columns(part) for parts in firsts for part in parts)
     lines = []

@@ -8,7 +8,7 @@ from typing import Any
 from holdfast.checks import one_of
 from holdfast.environments import Environment, LossTable
 from holdfast.environments.registry import ENVIRONMENTS, find_environment, make_environment
-from holdfast.errors import HoldfastError, InvalidParameter
+from holdfast.errors import HoldfastError, InvalidParameter, parameter_named
 from holdfast.files import sha256
 from holdfast.studies.user_classes import code_of, fields_of, import_from, is_own
 
@@ -26,10 +26,8 @@ def study_environment(
     if not is_own(kind):
         one_of("environment.kind", kind, ENVIRONMENTS)
     import_from(folder)
-    try:
+    with parameter_named(lambda _: "environment.kind"):
         follows = "horizon" in fields_of(find_environment(kind)) and "horizon" not in given
-    except InvalidParameter as error:
-        raise InvalidParameter("environment.kind", error.rule, error.value) from None
     key = repr((given, horizon if follows else None))
     if key not in made:
         values = {name: value for name, value in given.items() if name != "kind"}
@@ -37,10 +35,8 @@ def study_environment(
             raise HoldfastError("horizon must be given, unless the environment is a loss table")
         if follows:
             values["horizon"] = horizon
-        try:
+        with parameter_named(lambda parameter: f"environment.{parameter}"):
             made[key] = _table(values, folder) if kind == LossTable.id else _named(kind, values)
-        except InvalidParameter as error:
-            raise InvalidParameter(f"environment.{error.parameter}", error.rule, error.value) from None
     environment, source = made[key]
     return environment, dict(source)
 

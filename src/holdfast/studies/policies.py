@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.environments import Environment
-from holdfast.errors import HoldfastError, InvalidParameter
+from holdfast.errors import HoldfastError, InvalidParameter, parameter_named
 from holdfast.policies import Policy
 from holdfast.policies.registry import POLICIES, find_policy, make_policy
 from holdfast.simulation.costs import Costs
@@ -31,10 +31,8 @@ def study_policy(
         raise HoldfastError(f"{place}.policy must be given: one of {', '.join(map(repr, POLICIES))}")
     name = given["policy"]
     import_from(folder)
-    try:
+    with parameter_named(lambda _: f"{place}.policy"):
         kind, _ = find_policy(name)
-    except InvalidParameter as error:
-        raise InvalidParameter(f"{place}.policy", error.rule, error.value) from None
     study = {
         "n_arms": environment.n_arms,
         "horizon": horizon,
@@ -46,8 +44,6 @@ def study_policy(
             if study[parameter] is None:
                 raise HoldfastError(f"{place}.{parameter} must be given, because the study's is a sequence")
             given[parameter] = study[parameter]
-    try:
+    with parameter_named(lambda parameter: f"{place}.{parameter}"):
         policy = fitted(make_policy(given), environment, horizon)
-    except InvalidParameter as error:
-        raise InvalidParameter(f"{place}.{error.parameter}", error.rule, error.value) from None
     return label or policy.label, policy, code_of(kind) if is_own(name) else {}
