@@ -82,6 +82,8 @@ def test_the_track_is_played_shown_and_written(tmp_path) -> None:
     assert "in_sight" not in json.loads(own.document.read_text())
     with pytest.raises(hf.InvalidParameter, match="sees must be"):
         run_arena(tmp_path / "none", sees="some", **SMALL)
+    with pytest.raises(hf.InvalidParameter, match="replications must be"):
+        run_arena(tmp_path / "none", sees="all", **(SMALL | {"replications": 0}))
     refused = CliRunner().invoke(app, ["arena", "--out", str(tmp_path / "none"), "--sees", "none"])
     assert isinstance(refused.exception, hf.HoldfastError)
     assert not (tmp_path / "none").exists()

@@ -43,7 +43,8 @@ def defaults(
 ) -> tuple[int, int, object]:
     """Replications, rounds and environments, where they are not given."""
     worlds = [*WORLDS, *(["traces"] if traces else [])] if environments is None else environments
-    return replications or REPLICATIONS, horizon or HORIZON, worlds
+    runs = REPLICATIONS if replications is None else replications
+    return runs, HORIZON if horizon is None else horizon, worlds
 
 
 def compared(
