@@ -43,6 +43,7 @@ from holdfast.decisions.models import (
     Seen,
     new_token,
 )
+from holdfast.decisions.outcomes import AllLosses, Outcome
 from holdfast.decisions.settings import WINDOW, stand_in_for
 from holdfast.decisions.setup import Setup, State, parts_of
 from holdfast.errors import (
@@ -505,31 +506,35 @@ def _end_idle(view: View, clock: float) -> None:
 # ---- tell
 
 
-Report = tuple[str, int, int, float]
-"""A loss that somebody reports: id, block, round, loss."""
+Report = tuple[str, int, int, float | Outcome | AllLosses]
+"""What somebody reports of a round: id, block, round, its loss or what becomes one."""
 
 Answers = list[Receipt | HoldfastError]
 
 
-def tell(view: View, again: bool, *, reports: Sequence[Report], now: float) -> Answers:
-    """Record losses, one after the other: for each a receipt, or why it was refused."""
+def tell(view: View, again: bool, *, reports: Sequence[Report | HoldfastError], now: float) -> Answers:
+    """Record losses, one after the other: for each a receipt, or why it was refused, as some were before."""
     view.may_forget = FORGET_AT_ONCE + 2 * len(reports)
     clock = max(now, view.head.clock)
     if not view.setup.follows_lateness:  # which the losses change: looked at by asks only, their order does not matter
         settle_due(view, clock)
-    return [_tell_one(view, report, clock) for report in reports]
+    return [one if isinstance(one, HoldfastError) else _tell_one(view, one, clock) for one in reports]
 
 
 def _tell_one(view: View, report: Report, clock: float) -> Receipt | HoldfastError:
-    id, number, round, loss = report
+    id, number, round, outcome = report
     head, block = view.head, view.blocks.get(number)
+    try:
+        loss = outcome if isinstance(outcome, float) else _loss_of(view, block, number, round, outcome)
+    except InvalidParameter as wrong:
+        return wrong
     if block is None:
         return _not_there(head, id, number)
     low, high = view.setup.bounds if block.bound is None else (0.0, block.bound)
     handed = head.handed if number == head.current else block.rounds
     counts = block.settled_order is None and round < handed and low <= loss <= high
     if not counts or (number, round) in view.losses:
-        return _repeated_or_refused(view, report, handed, clock)
+        return _repeated_or_refused(view, id, Loss(number, round, loss, clock, 1), handed)
     if view.setup.sees_all and view.setup.plays(block):
         refusal = _learn_all(view, block, view.seen.get((number, round)), clock)
         if refusal is not None:
@@ -542,6 +547,14 @@ def _tell_one(view: View, report: Report, clock: float) -> Receipt | HoldfastErr
     elif block.live and not block.learnt and block.told == block.rounds:
         _learn_early(view, block)
     return Receipt(id, True)
+
+
+def _loss_of(view: View, block: Block | None, number: int, round: int, outcome: Outcome | AllLosses) -> float:
+    """The loss that an outcome comes to."""
+    if isinstance(outcome, Outcome):
+        return outcome.loss(view.setup, block)
+    loss, view.seen[number, round] = outcome.by_arm(view.setup, block, round)
+    return loss
 
 
 def _record(view: View, block: Block, loss: Loss) -> None:
@@ -640,9 +653,9 @@ def _not_there(head: Head, id: str, number: int) -> HoldfastError:
     return UnknownDecision(id, NOT_HANDED_OUT)
 
 
-def _repeated_or_refused(view: View, report: Report, handed: int, clock: float) -> Receipt | HoldfastError:
-    """The answer to a loss that does not count."""
-    id, number, round, loss = report
+def _repeated_or_refused(view: View, id: str, told: Loss, handed: int) -> Receipt | HoldfastError:
+    """The answer to a loss that does not count; one that comes late is kept."""
+    number, round, loss = told.block, told.round, told.loss
     block = view.blocks[number]
     low, high = view.setup.bounds_of(block)
     before = view.losses.get((number, round))
@@ -657,7 +670,7 @@ def _repeated_or_refused(view: View, report: Report, handed: int, clock: float) 
     if before is not None and not before.late:
         return _other_losses(view, id, number, round) or Receipt(id, False)
     if before is None:
-        _record(view, block, Loss(number, round, loss, clock, 1))
+        _record(view, block, told)
         view.change(block._replace(late=block.late + 1))
     if block.settled_at is None:
         raise BadStore(f"the store is damaged: block {number} has a late loss and is not settled")

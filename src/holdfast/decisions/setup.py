@@ -53,9 +53,9 @@ class Setup:
             raise BadStore(f"the store is damaged: game {self.game.name!r} has no arm {arm}")
         return self.names[arm]
 
-    def bounds_of(self, block: Block) -> tuple[float, float]:
-        """The range of its losses."""
-        return self.bounds if block.bound is None else (0.0, block.bound)
+    def bounds_of(self, block: Block | None) -> tuple[float, float]:
+        """The range of its losses; of a block that is not known, that of the game."""
+        return self.bounds if block is None or block.bound is None else (0.0, block.bound)
 
     def decisions(self, block: Block, rounds: range, at: float) -> list[Decision]:
         """Rounds of a block that were handed out together."""
