@@ -20,6 +20,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache
+from itertools import compress
+from operator import ne
 from threading import local
 from typing import Any, ClassVar, NamedTuple, get_type_hints
 
@@ -102,17 +104,17 @@ def row_of(kind: Any, values: Sequence[Any]) -> Any:
             if not isinstance(value, stored.get(name, hint)) or isinstance(value, bool):
                 raise BadStore(f"the store is damaged: {name} of a {kind.__name__} is {value!r}")
         _seen_types[kind].add(types)
-    row = kind._make(values)
     if kind not in SUMS:
-        return row
-    text = getattr(row, SUMS[kind])
+        return kind._make(values)
+    place = kind._fields.index(SUMS[kind])
+    text = values[place]
     try:
-        parts = json.loads(text)
-        math.fsum(parts)
-        if not all(type(part) is float and math.isfinite(part) for part in parts):
+        parts = tuple(json.loads(text))
+        if not {float}.issuperset(map(type, parts)) or not math.isfinite(math.fsum(parts)):
             raise ValueError(text)
     except (ValueError, TypeError, RecursionError):
         raise BadStore(f"the store is damaged: a sum of losses cannot be read ({text[:40]!r})") from None
+    row = kind._make([*values[:place], parts, *values[place + 1 :]])
     if kind is Head:
         possible = (
             0 <= row.handed <= row.rounds <= MOST_COUNT
@@ -137,7 +139,7 @@ def row_of(kind: Any, values: Sequence[Any]) -> Any:
     if not possible:
         where = "a game" if kind is Head else f"block {row.number}"
         raise BadStore(f"the store is damaged: the counts or times of {where} are impossible")
-    return row._replace(**{SUMS[kind]: tuple(parts)})
+    return row
 
 
 class Transaction(ABC):
@@ -270,15 +272,16 @@ class Transaction(ABC):
         Rows are changed in the columns that differ: a server reads and plans all that it is sent, each time.
         """
         game = self.game
-        pairs = [(block, self._stored[block.number]) for block in events.changed.values()]
-        differ = [i for i in range(len(Block._fields)) if any(new[i] != old[i] for new, old in pairs)]
-        if differ:  # first: a conversation that ends makes room for the next one with its key
-            sets = ", ".join(f"{Block._fields[i]} = ?" for i in differ)
-            rows = [(*(block[i] for i in differ), game, block.number) for block, _ in pairs]
-            self.write(f"UPDATE holdfast_blocks SET {sets} WHERE game = ? AND number = ?", rows)
-        if events.begun:
-            self.write(insert(Block), [(game, *b) for b in events.begun.values()])
+        changed = events.changed.values()
+        columns: dict[str, None] = {}
+        for block in changed:
+            columns |= dict.fromkeys(compress(Block._fields, map(ne, self._stored[block.number], block)))
+        if columns:  # first: a conversation that ends makes room for the next one with its key
+            rows = [(*(getattr(block, name) for name in columns), game, block.number) for block in changed]
+            sets = " = ?, ".join(columns)
+            self.write(f"UPDATE holdfast_blocks SET {sets} = ? WHERE game = ? AND number = ?", rows)
         for kind, added in (
+            (Block, events.begun.values()),
             (Ask, events.asks),
             (Loss, events.losses),
             (Seen, events.seen),
@@ -302,9 +305,9 @@ class Transaction(ABC):
         if state is not None:
             row = (head.state_version, state, game)
             self.write("UPDATE holdfast_states SET version = ?, data = ? WHERE game = ?", [row])
-        new = {name: value for name, value, old in zip(Head._fields, head, self.head, strict=True) if value != old}
-        sets = ", ".join(f"{name} = ?" for name in new)
-        self.write(f"UPDATE holdfast_heads SET {sets} WHERE game = ?", [(*new.values(), game)])
+        differ = list(map(ne, self.head, head))
+        sets = " = ?, ".join(compress(Head._fields, differ))
+        self.write(f"UPDATE holdfast_heads SET {sets} = ? WHERE game = ?", [(*compress(head, differ), game)])
 
 
 GAME = f"SELECT {', '.join(Game._fields)} FROM holdfast_games"
