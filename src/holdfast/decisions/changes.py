@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from holdfast.checks import address_of, real_number
 from holdfast.decisions.codec import Arm, availability_text, changed_game, setup_of, undamaged
-from holdfast.decisions.core import View, arm_of, expire, settle
+from holdfast.decisions.core import View, arm_of, earliest, expire, settle
 from holdfast.decisions.ids import checked_arm
 from holdfast.decisions.models import Change, Game, new_token
 from holdfast.decisions.settings import Settings
@@ -231,11 +231,10 @@ def _retire(view: View, arm: int) -> None:
     head = view.head
     if head.arm != arm or head.handed == head.rounds:
         return
-    due = view.setup.settings.due(head.clock, head.asked) if view.setup.has_patience else None
+    due = view.setup.due(head.clock, head.asked)
     block = view.block(head.current)._replace(rounds=head.handed, due=due)
     view.change(block)
-    next_due = head.next_due if due is None else min(due, due if head.next_due is None else head.next_due)
-    view.head = head._replace(rounds=head.handed, next_due=next_due)
+    view.head = head._replace(rounds=head.handed, next_due=earliest(due, head.next_due))
     if block.told == block.rounds:
         view.setup = _without(view.setup, arm)
         settle(view, block, head.clock)

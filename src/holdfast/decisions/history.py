@@ -279,7 +279,7 @@ def _units(blocks: Iterable[Block], setup: Setup) -> Iterator[tuple[float, bool,
         by = [arm for arm, _ in players_of(block, block.rounds)]
         if block.forced != BY_RULE:
             by, last = [last, *by] if last is not None else by, by[-1] if by else last
-        size = float(block_numbers(setup.policy, setup.game.name, block)["rounds"])  # fewer, where its arm was retired
+        size = float(block_numbers(setup, block)["rounds"])  # fewer, where its arm was retired
         yield block.began, block.forced == BY_RULE, size, loss + price * sum(a != b for a, b in pairwise(by)) / size
 
 

@@ -672,9 +672,7 @@ def probabilities_of(transaction: Transaction, setup: Setup) -> Array:
     current = transaction.blocks("number", head.current)
     waiting = setup.policy.waits_for_losses and any(block.settled_order is None for block in current)
     if current and not current[0].forced and (head.handed < head.rounds or waiting):
-        learner.block[:] = block_values(setup.policy, setup.game.name, current[0])
-        if current[0].arm in setup.active:
-            learner.block[0] = setup.active.index(current[0].arm)
+        learner.block[:] = block_values(setup, current[0])
         return learner.probabilities()
     return next_probabilities(transaction, setup)
 

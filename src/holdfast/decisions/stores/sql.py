@@ -298,10 +298,9 @@ class Transaction(ABC):
         if events.removed:
             self.write("DELETE FROM holdfast_blocks WHERE game = ? AND number = ?", [(game, n) for n in events.removed])
         if events.game is not None:
-            columns = ("policy", "arms", "settings", "availability", "settings_version")
-            sets = ", ".join(f"{name} = ?" for name in columns)
-            values = [getattr(events.game, name) for name in columns]
-            self.write(f"UPDATE holdfast_games SET {sets} WHERE id = ?", [(*values, game)])
+            names = ("policy", "arms", "settings", "availability", "settings_version")
+            values = [getattr(events.game, name) for name in names]
+            self.write(f"UPDATE holdfast_games SET {' = ?, '.join(names)} = ? WHERE id = ?", [(*values, game)])
         if state is not None:
             row = (head.state_version, state, game)
             self.write("UPDATE holdfast_states SET version = ?, data = ? WHERE game = ?", [row])
