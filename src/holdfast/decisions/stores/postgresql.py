@@ -14,10 +14,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from json import dumps
 from math import isfinite
+from threading import RLock
 from typing import Any
 
 from holdfast.decisions.stores.address import parse_address
-from holdfast.decisions.stores.forks import STORE, close_before_forks, lock_across_forks
+from holdfast.decisions.stores.forks import STORE, take_part_in_forks
 from holdfast.decisions.stores.schema import SCHEMA_TABLE, check_schema, migration_from
 from holdfast.decisions.stores.sql import ConnectionLost, Store, Transaction, nested
 from holdfast.errors import BadStore, MissingExtra, StoreError
@@ -156,11 +157,11 @@ class PostgresStore(Store):
             "autocommit": True,
             "prepare_threshold": None,  # prepared statements do not survive a pooler
         }
-        self._lock = lock_across_forks(STORE)
+        self._lock: Any = RLock()
         self._pool: ConnectionPool[psycopg.Connection[Any]] | None = None
         self._failure: psycopg.Error | None = None
         self._failed_at = 0.0
-        close_before_forks(self)
+        take_part_in_forks(STORE, self)
 
     def __del__(self) -> None:
         with suppress(Exception):  # whatever state the interpreter is in

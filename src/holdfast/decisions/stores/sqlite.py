@@ -22,11 +22,12 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from json import dumps
 from pathlib import Path
+from threading import RLock
 from typing import Any
 from urllib.parse import quote
 
 from holdfast.decisions.stores.address import Address, parse_address
-from holdfast.decisions.stores.forks import STORE, close_before_forks, lock_across_forks
+from holdfast.decisions.stores.forks import STORE, take_part_in_forks
 from holdfast.decisions.stores.schema import SCHEMA_TABLE, check_schema, migration_from
 from holdfast.decisions.stores.sql import ConnectionLost, Store, Transaction, nested
 from holdfast.errors import BadStore, InvalidParameter, StoreError
@@ -105,7 +106,7 @@ class SqliteStore(Store):
         address = parse_address(url)
         super().__init__(address.shown)
         self.place = None if address.kind == "memory" else _place(address)
-        self._lock = lock_across_forks(STORE)
+        self._lock: Any = RLock()
         self._connection: sqlite3.Connection | None = None
         self._guard: int | None = None  # an open file, locked so that nobody deletes the log
         self._file: tuple[int, int] | None = None  # which one it was when it was first opened
@@ -114,8 +115,7 @@ class SqliteStore(Store):
         self._what = ""  # what happened to the file, where it is stale
         self._stamp: tuple[int, int] | None = None  # when the file was last written, by whom ever
         self._written: dict[int, int] = {}  # revisions in the file itself, without its log
-        if self.place is not None:
-            close_before_forks(self)
+        take_part_in_forks(STORE, self)
 
     def __del__(self) -> None:
         with suppress(Exception):  # whatever state the interpreter is in
