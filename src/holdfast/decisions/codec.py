@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from holdfast.decisions.ids import Ids, checked_arm
-from holdfast.decisions.models import Block, Game, Head, new_token
+from holdfast.decisions.models import MOST_COUNT, Block, Game, Head, new_token
 from holdfast.decisions.settings import AUTO, MISSING, Settings
 from holdfast.decisions.setup import ArmSums, Setup, State
 from holdfast.errors import BadSavedState, BadStore, HoldfastError
@@ -20,8 +20,6 @@ from holdfast.layouts import Array
 from holdfast.players.document import described, named_numbers, policy_of
 from holdfast.players.game import Game as Learner
 from holdfast.policies.policy import Policy
-
-MOST_COUNT = 2**53
 
 Arm = tuple[str | None, bool, int]
 """Name, whether it is retired, and the block after which it came back."""

@@ -25,11 +25,12 @@ from operator import ne
 from threading import local
 from typing import Any, ClassVar, NamedTuple, get_type_hints
 
-from holdfast.decisions.models import MOST_TIME, Ask, Block, Change, Events, Game, Head, Loss, Seen
+from holdfast.decisions.models import MOST_COUNT, MOST_TIME, Ask, Block, Change, Events, Game, Head, Loss, Seen
 from holdfast.decisions.stores.schema import SCHEMA_TABLE
 from holdfast.errors import BadStore, StoreError
 
 TABLES: dict[type, str] = {
+    Game: "holdfast_games",
     Head: "holdfast_heads",
     Block: "holdfast_blocks",
     Ask: "holdfast_asks",
@@ -40,8 +41,6 @@ TABLES: dict[type, str] = {
 
 SUMS: dict[type, str] = {Head: "paid", Block: "losses"}
 """Columns with the parts of a sum, as JSON."""
-
-MOST_COUNT = 2**53
 
 # SQLite has no statistics here and would read a whole history: it is told which index to use
 BLOCKS = {
@@ -78,11 +77,15 @@ class Fresh(NamedTuple):
     """One in play, where the game comes from elsewhere."""
 
 
+def columns_of(kind: Any, alias: str) -> str:
+    """The columns of a row, in a query that gives its table another name."""
+    return ", ".join(f"{alias}.{name}" for name in kind._fields)
+
+
 @cache
-def select(kind: Any, alias: str = "") -> str:
+def select(kind: Any) -> str:
     """The beginning of a query for rows."""
-    prefix = f"{alias}." if alias else ""
-    return f"SELECT {', '.join(prefix + name for name in kind._fields)} FROM {TABLES[kind]} {alias} "
+    return f"SELECT {', '.join(kind._fields)} FROM {TABLES[kind]} "
 
 
 @cache
@@ -191,10 +194,11 @@ class Transaction(ABC):
 
     def read_game(self) -> Game:
         """The game's own row."""
-        found = self.fetch(f"{GAME} WHERE id = ?", self.game)
+        found = self.fetch(select(Game) + "WHERE id = ?", self.game)
         if not found:
             raise BadStore(f"game number {self.game} is gone from the store")
-        return row_of_game(found[0])
+        game: Game = row_of(Game, found[0])
+        return game
 
     def state_text(self) -> str:
         """What was learnt, as text."""
@@ -229,9 +233,9 @@ class Transaction(ABC):
 
     def of_open_blocks(self, kind: Any, first: int, last: int) -> list[Any]:
         """All asks, or all losses, of the blocks from `first` to `last` that are not settled, in order."""
-        columns, within = ", ".join(f"x.{name}" for name in kind._fields), "first" if kind is Ask else "round"
+        within = "first" if kind is Ask else "round"
         found = self.fetch(
-            f"SELECT {columns} FROM holdfast_blocks b {self.words['open']} CROSS JOIN {TABLES[kind]} x "
+            f"SELECT {columns_of(kind, 'x')} FROM holdfast_blocks b {self.words['open']} CROSS JOIN {TABLES[kind]} x "
             f"WHERE b.game = ? AND b.settled_order IS NULL AND b.number BETWEEN ? AND ? "
             f"AND x.game = b.game AND x.block = b.number ORDER BY x.block, x.{within}",
             self.game,
@@ -242,11 +246,9 @@ class Transaction(ABC):
 
     def asked(self, request: str) -> list[tuple[Ask, Block]]:
         """What was handed out under a request, in order, by one query."""
-        ours, theirs = (
-            ", ".join(f"{alias}.{name}" for name in kind._fields) for alias, kind in (("a", Ask), ("b", Block))
-        )
         found = self.fetch(
-            f"SELECT {ours}, {theirs} FROM holdfast_asks a {self.words['requests']} JOIN holdfast_blocks b "
+            f"SELECT {columns_of(Ask, 'a')}, {columns_of(Block, 'b')} "
+            f"FROM holdfast_asks a {self.words['requests']} JOIN holdfast_blocks b "
             "ON b.game = a.game AND b.number = a.block WHERE a.game = ? AND a.request = ? ORDER BY a.block, a.first",
             self.game,
             request,
@@ -309,15 +311,6 @@ class Transaction(ABC):
         self.write(f"UPDATE holdfast_heads SET {sets} = ? WHERE game = ?", [(*compress(head, differ), game)])
 
 
-GAME = f"SELECT {', '.join(Game._fields)} FROM holdfast_games"
-
-
-def row_of_game(values: Sequence[Any]) -> Game:
-    """A game's row that was read."""
-    game: Game = row_of(Game, values)
-    return game
-
-
 def _marks(values: Sequence[Any]) -> str:
     return ", ".join("?" * len(values))
 
@@ -332,12 +325,11 @@ def _queries_about(game: int, rounds: Rounds) -> tuple[list[Any], list[Any]]:
     numbers = list(dict.fromkeys(block for block, _ in rounds))
     among = select(Block) + "WHERE game = ? AND number IN"
     blocks = [(f"{among} ({_marks(some)})", (game, *some)) for some in _chunks(numbers)]
-    columns = ", ".join(f"l.{name}" for name in Loss._fields)
     losses = []
     for some in _chunks(rounds):
         sql = (
-            f"SELECT {columns} FROM (VALUES {', '.join(['(?, ?)'] * len(some))}) AS w CROSS JOIN holdfast_losses AS l "
-            "WHERE l.game = ? AND l.block = w.column1 AND l.round = w.column2"
+            f"SELECT {columns_of(Loss, 'l')} FROM (VALUES {', '.join(['(?, ?)'] * len(some))}) AS w "
+            "CROSS JOIN holdfast_losses AS l WHERE l.game = ? AND l.block = w.column1 AND l.round = w.column2"
         )
         losses.append((sql, [number for place in some for number in place] + [game]))
     return blocks, losses
@@ -433,9 +425,9 @@ class Store(ABC):
     def delete(self, game: int) -> None:
         """Remove a game and all its rows."""
         with self._transaction(game, writing=True, deadline=time.monotonic() + 60.0) as transaction:
-            for table in (*TABLES.values(), "holdfast_states"):
-                transaction.write(f"DELETE FROM {table} WHERE game = ?", [(game,)])
-            transaction.write("DELETE FROM holdfast_games WHERE id = ?", [(game,)])
+            for table in ("holdfast_states", *TABLES.values()):
+                key = "id" if table == TABLES[Game] else "game"
+                transaction.write(f"DELETE FROM {table} WHERE {key} = ?", [(game,)])
 
 
 def nested(url: str) -> StoreError:
@@ -444,8 +436,8 @@ def nested(url: str) -> StoreError:
 
 
 def _named(transaction: Transaction, name: str) -> Game | None:
-    found = transaction.fetch(f"{GAME} WHERE name = ?", name)
-    return row_of_game(found[0]) if found else None
+    found = [row_of(Game, values) for values in transaction.fetch(select(Game) + "WHERE name = ?", name)]
+    return found[0] if found else None
 
 
 def _created(transaction: Transaction, fresh: Fresh) -> Game:
