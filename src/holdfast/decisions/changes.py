@@ -140,9 +140,7 @@ def change(view: View, again: bool, *, wanted: Wish, now: float) -> HoldfastErro
         _restart_patience(view, settings)
     if policy != before.policy:
         _change_policy(view, after)
-    view.setup = after
-    view.events.game = after.game
-    view.head = view.head._replace(settings_version=after.game.settings_version)
+    view.go_on_with(after)
     view.events.changes.append(Change(view.head.clock, "settings", _detail(before, after), wanted.reason))
     return None
 
@@ -176,9 +174,7 @@ def stand(
         return None
     text = availability_text(sorted(paused.items()), pin)
     game = setup.game._replace(availability=text, settings_version=new_token())
-    view.setup = replace(setup, game=game, paused=tuple(sorted(paused.items())), pin=pin)
-    view.events.game = game
-    view.head = view.head._replace(settings_version=game.settings_version)
+    view.go_on_with(replace(setup, game=game, paused=tuple(sorted(paused.items())), pin=pin))
     detail = json.dumps({"arm": arm, "until": None if until == math.inf else until})
     view.events.changes.append(Change(clock, kind, detail, reason))
     return None

@@ -131,6 +131,11 @@ class View:
         changed = self.events.begun if block.number in self.events.begun else self.events.changed
         changed[block.number] = block
 
+    def go_on_with(self, setup: Setup) -> None:
+        """Other settings, by the row of the game in `setup`."""
+        self.setup, self.events.game = setup, setup.game
+        self.head = self.head._replace(settings_version=setup.game.settings_version)
+
     def oldest_settled(self, most: int) -> Block | None:
         """The next block, in settlement order, whose single losses are still kept; at most so many are read at once."""
         if not self._settled:
@@ -776,8 +781,7 @@ def compact(view: View, again: bool, *, keep: int, most: int) -> int:
         # those that stay were late: no fair sample of what a policy and a rule have cost
         settings = replace(setup.settings, held_since=last)
         game = setup.game._replace(settings=json.dumps(settings.plain()), settings_version=new_token())
-        view.setup, view.events.game = replace(setup, game=game, settings=settings), game
-        view.head = view.head._replace(settings_version=game.settings_version)
+        view.go_on_with(replace(setup, game=game, settings=settings))
     forgotten = view.head.forgotten
     rounds = sum(b.rounds for b in blocks if b.settled_order is not None and b.settled_order > forgotten)
     view.events.removed += [block.number for block in blocks]

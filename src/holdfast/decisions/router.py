@@ -445,9 +445,7 @@ class Router:
     @property
     def arm(self) -> int | str | None:
         """The arm of the current block."""
-        return self._arm(self._head())
-
-    def _arm(self, head: Head) -> int | str | None:
+        head = self._head()
         return None if head.arm < 0 else self._executor.setup.name_of(head.arm)
 
     def _head(self) -> Head:

@@ -19,7 +19,7 @@ from typing import Any
 
 from holdfast.decisions.stores.address import parse_address
 from holdfast.decisions.stores.forks import STORE, take_part_in_forks
-from holdfast.decisions.stores.schema import SCHEMA_TABLE, check_schema, migration_from
+from holdfast.decisions.stores.schema import check_schema, migration_from
 from holdfast.decisions.stores.sql import ConnectionLost, Store, Transaction, nested
 from holdfast.errors import BadStore, MissingExtra, StoreError
 
@@ -217,9 +217,7 @@ class PostgresStore(Store):
     def _statements(self, connection: psycopg.Connection[Any]) -> list[str]:
         query = "SELECT tablename FROM pg_tables WHERE schemaname = ANY(current_schemas(false)) AND tablename LIKE %s"
         tables = [name for (name,) in connection.execute(query, ("holdfast%",)).fetchall()]
-        found = connection.execute(f"SELECT version FROM {SCHEMA_TABLE}").fetchall() if SCHEMA_TABLE in tables else []
-        statements = list(migration_from(check_schema(self.url, tables, [value for (value,) in found]), WORDS))
-        return statements if len(statements) > 1 else []
+        return list(migration_from(check_schema(self.url, tables, connection), WORDS))
 
     # ---- transactions
 

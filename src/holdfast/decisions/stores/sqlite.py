@@ -200,7 +200,7 @@ class SqliteStore(Store):
     def _create_tables(self, connection: sqlite3.Connection) -> None:
         version = self._version(connection)
         statements = list(migration_from(version, WORDS))
-        if len(statements) == 1:  # nothing but the version itself
+        if not statements:
             return
         connection.execute("BEGIN IMMEDIATE")
         try:
@@ -214,8 +214,7 @@ class SqliteStore(Store):
 
     def _version(self, connection: sqlite3.Connection) -> int:
         tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-        found = connection.execute(f"SELECT version FROM {SCHEMA_TABLE}").fetchall() if SCHEMA_TABLE in tables else []
-        version = check_schema(self.url, tables, [value for (value,) in found])
+        version = check_schema(self.url, tables, connection)
         if not version and tables:
             raise BadStore(f"{self.url} is a database of something else: it has the table {tables[0]!r}")
         return version
