@@ -77,7 +77,7 @@ def heard_twice(right):
     def settle(view, block, clock):
         right(view, block, clock)
         if block.number % 5 == 0:
-            values = core.block_values(view.setup.policy, "game", block)
+            values = core.block_values(view.setup, block)
             view.state().learner.observe(values, float(block.told), float(block.rounds))
 
     return settle

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from holdfast.checks import address_of, real_number
 from holdfast.decisions.codec import Arm, availability_text, changed_game, setup_of, undamaged
-from holdfast.decisions.core import View, arm_of, expire, settle
+from holdfast.decisions.core import View, arm_of, earliest, expire, settle
 from holdfast.decisions.ids import checked_arm
 from holdfast.decisions.models import Change, Game, new_token
 from holdfast.decisions.settings import Settings
@@ -140,9 +140,7 @@ def change(view: View, again: bool, *, wanted: Wish, now: float) -> HoldfastErro
         _restart_patience(view, settings)
     if policy != before.policy:
         _change_policy(view, after)
-    view.setup = after
-    view.events.game = after.game
-    view.head = view.head._replace(settings_version=after.game.settings_version)
+    view.go_on_with(after)
     view.events.changes.append(Change(view.head.clock, "settings", _detail(before, after), wanted.reason))
     return None
 
@@ -176,9 +174,7 @@ def stand(
         return None
     text = availability_text(sorted(paused.items()), pin)
     game = setup.game._replace(availability=text, settings_version=new_token())
-    view.setup = replace(setup, game=game, paused=tuple(sorted(paused.items())), pin=pin)
-    view.events.game = game
-    view.head = view.head._replace(settings_version=game.settings_version)
+    view.go_on_with(replace(setup, game=game, paused=tuple(sorted(paused.items())), pin=pin))
     detail = json.dumps({"arm": arm, "until": None if until == math.inf else until})
     view.events.changes.append(Change(clock, kind, detail, reason))
     return None
@@ -231,11 +227,10 @@ def _retire(view: View, arm: int) -> None:
     head = view.head
     if head.arm != arm or head.handed == head.rounds:
         return
-    due = view.setup.settings.due(head.clock, head.asked) if view.setup.has_patience else None
+    due = view.setup.due(head.clock, head.asked)
     block = view.block(head.current)._replace(rounds=head.handed, due=due)
     view.change(block)
-    next_due = head.next_due if due is None else min(due, due if head.next_due is None else head.next_due)
-    view.head = head._replace(rounds=head.handed, next_due=next_due)
+    view.head = head._replace(rounds=head.handed, next_due=earliest(due, head.next_due))
     if block.told == block.rounds:
         view.setup = _without(view.setup, arm)
         settle(view, block, head.clock)

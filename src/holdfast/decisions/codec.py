@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from holdfast.decisions.ids import Ids, checked_arm
-from holdfast.decisions.models import Block, Game, Head, new_token
+from holdfast.decisions.models import MOST_COUNT, Block, Game, Head, new_token
 from holdfast.decisions.settings import AUTO, MISSING, Settings
 from holdfast.decisions.setup import ArmSums, Setup, State
 from holdfast.errors import BadSavedState, BadStore, HoldfastError
@@ -20,8 +20,6 @@ from holdfast.layouts import Array
 from holdfast.players.document import described, named_numbers, policy_of
 from holdfast.players.game import Game as Learner
 from holdfast.policies.policy import Policy
-
-MOST_COUNT = 2**53
 
 Arm = tuple[str | None, bool, int]
 """Name, whether it is retired, and the block after which it came back."""
@@ -79,20 +77,21 @@ def policy_from(text: str, given: Policy | None, allow: Iterable[str | type[Poli
 
 def block_text(setup: Setup, values: Sequence[float]) -> str:
     """What is kept of a block: its numbers by name."""
-    return finite_json("a block", dict(zip(setup.block_names, values, strict=True)))
+    return finite_json("a block", dict(zip(setup.block_layout.names, values, strict=True)))
 
 
-def block_numbers(policy: Policy, game: str, block: Block) -> dict[str, Any]:
+def block_numbers(setup: Setup, block: Block) -> dict[str, Any]:
     """The numbers of a block by name."""
-    with undamaged(f"block {block.number} of game {game!r}"):
-        return named_numbers(json.loads(block.data), policy.kernels.block_layout, 0, "block")
+    with undamaged(f"block {block.number} of game {setup.game.name!r}"):
+        return named_numbers(json.loads(block.data), setup.block_layout, 0, "block")
 
 
-def block_values(policy: Policy, game: str, block: Block) -> Array:
-    """A block as the policy's kernels take it."""
-    layout = policy.kernels.block_layout
-    values = np.zeros(layout.n_numbers)
-    layout.restore(block_numbers(policy, game, block), values, np.zeros(0))
+def block_values(setup: Setup, block: Block) -> Array:
+    """A block as the policy's kernels take it, by today's arms."""
+    values = np.zeros(setup.block_layout.n_numbers)
+    setup.block_layout.restore(block_numbers(setup, block), values, np.zeros(0))
+    if block.arm in setup.active:
+        values[0] = setup.active.index(block.arm)
     return values
 
 
@@ -171,7 +170,7 @@ def setup_of(game: Game, given: Policy | None, allow: Iterable[str | type[Policy
         has_patience=settings.waits_in(policy) is not None,
         follows_lateness=settings.patience == AUTO,
         state_layout=policy.state_layout,
-        block_names=policy.kernels.block_layout.names,
+        block_layout=policy.kernels.block_layout,
     )
 
 
@@ -219,11 +218,7 @@ def state_text(setup: Setup, state: State) -> str:
 def state_from(setup: Setup, head: Head, text: str, current: Block | None) -> State:
     """The state that a store describes; `current` is the block of the head, if it is open."""
     whole = len(setup.active) == len(setup.names)  # else the block may have been drawn among other arms
-    block = (
-        block_numbers(setup.policy, setup.game.name, current)
-        if current is not None and whole and not current.forced
-        else None
-    )
+    block = block_numbers(setup, current) if current is not None and whole and not current.forced else None
     with undamaged(f"the state of game {setup.game.name!r}"):
         content: Any = json.loads(text)
         learner = _learner_from(content, setup.policy, head.drawn, block, strict=whole)

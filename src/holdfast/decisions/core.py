@@ -43,6 +43,7 @@ from holdfast.decisions.models import (
     Seen,
     new_token,
 )
+from holdfast.decisions.outcomes import AllLosses, Outcome
 from holdfast.decisions.settings import WINDOW, stand_in_for
 from holdfast.decisions.setup import Setup, State, parts_of
 from holdfast.errors import (
@@ -58,6 +59,7 @@ from holdfast.errors import (
     nearest,
 )
 from holdfast.layouts import Array
+from holdfast.players.game import Game as Learner
 from holdfast.players.losses import announced_value, exact_sum, normalised_total, outside_range
 
 FORGET_AT_ONCE = 64
@@ -109,6 +111,10 @@ class View:
             self.learnt = self.load()
         return self.learnt
 
+    def learner(self) -> Learner:
+        """What has learnt, to be looked at."""
+        return (self.learnt or self.load()).learner
+
     def block(self, number: int) -> Block:
         """A block that must be there."""
         found = self.blocks.get(number)
@@ -124,6 +130,11 @@ class View:
         self.blocks[block.number] = block
         changed = self.events.begun if block.number in self.events.begun else self.events.changed
         changed[block.number] = block
+
+    def go_on_with(self, setup: Setup) -> None:
+        """Other settings, by the row of the game in `setup`."""
+        self.setup, self.events.game = setup, setup.game
+        self.head = self.head._replace(settings_version=setup.game.settings_version)
 
     def oldest_settled(self, most: int) -> Block | None:
         """The next block, in settlement order, whose single losses are still kept; at most so many are read at once."""
@@ -167,41 +178,34 @@ def ask(
             return InvalidParameter("request", f"{same}: of {n} there are {len(before)}", request)
         return before
     setup, head = view.setup, view.head
-    value = 0.0, setup.bounds
-    if announced or (setup.announces is not None and n > head.rounds - head.handed):
-        try:
-            value = announced_value(setup.policy, {"switching_cost": None, "loss_bound": None, **announced})
-        except InvalidParameter as refusal:
-            return refusal
-    ruled: int | None = None
-    if setup.settings.holdback or fallback is not None:
-        try:
-            if fallback is not None:
-                arm_of("fallback", setup, fallback)
-            if rule is None and setup.settings.holdback:
-                raise InvalidParameter("rule", "must be given, since there is a holdback: what your rule chooses", None)
-            ruled = arm_of("rule", setup, rule) if setup.settings.holdback else None
-        except InvalidParameter as refusal:
-            return refusal
-    view.may_forget = FORGET_AT_ONCE + 2 * n
     clock = max(now, head.clock)
-    down: frozenset[int] = frozenset()
-    if setup.paused or available is not None:
-        try:
+    value, bounds, ruled, down = 0.0, setup.bounds, None, frozenset[int]()
+    try:
+        if announced or (setup.announces is not None and n > head.rounds - head.handed):
+            value, bounds = announced_value(setup.policy, {"switching_cost": None, "loss_bound": None, **announced})
+        if fallback is not None:
+            arm_of("fallback", setup, fallback)
+        if setup.settings.holdback:
+            if rule is None:
+                raise InvalidParameter("rule", "must be given, since there is a holdback: what your rule chooses", None)
+            ruled = arm_of("rule", setup, rule)
+        if setup.paused or available is not None:
             down = _down(setup, clock, available)
-        except (InvalidParameter, OutOfTurn) as refusal:
-            return refusal
+    except (InvalidParameter, OutOfTurn) as refusal:
+        return refusal
+    view.may_forget = FORGET_AT_ONCE + 2 * n
     settle_due(view, clock, n)
     if head.next_idle is not None:
         _end_idle(view, clock)
-    call = Handing(clock, request, announced.get("switching_cost"), down, ruled, head.asked + n)
+    bound = None if bounds == setup.bounds else bounds[1]
+    call = Handing(clock, request, announced.get("switching_cost"), value, bound, down, ruled, head.asked + n)
     if forecast is not None and not setup.sees_all:
         left_out = f"must be left out: {setup.policy.label} does not see the losses of all arms"
         return InvalidParameter("forecast", left_out, forecast)
     if setup.pin is not None and setup.pin[1] > clock and setup.pin[0] not in down:
-        return _hand_out_pinned(view, setup.pin[0], n, call, value[1])
+        return _hand_out_pinned(view, setup.pin[0], n, call)
     if key is not None:
-        return _go_on(view, key, n, call, value)
+        return _go_on(view, key, n, call)
     given: list[Decision] = []
     while len(given) < n:
         head = view.head
@@ -215,7 +219,7 @@ def ask(
                     look_ahead(setup, view.state().learner, forecast, down)
                 except InvalidParameter as refusal:
                     return refusal
-            for block in _begin(view, n - len(given), call, value):
+            for block in _begin(view, n - len(given), call):
                 _enter(view, block)
                 given += _hand_out(view, n - len(given), call)
     if not given:
@@ -234,38 +238,33 @@ def asked_before(view: View, request: str) -> list[Decision]:
     return [d for ask, b in found for d in decisions(b, range(ask.first, ask.first + ask.rounds), ask.at)]
 
 
-def _begin(view: View, n: int, call: Handing, announced: tuple[float, tuple[float, float]]) -> list[Block]:
+def _begin(view: View, n: int, call: Handing) -> list[Block]:
     """New blocks with `n` rounds together; or one, where the next one depends on it or may be the rule's."""
-    setup, head, (value, bounds) = view.setup, view.head, announced
+    setup, head = view.setup, view.head
     if setup.settings.holdback and (held := _held_back(view, call)) is not None:
         return [held]
     left = 1.0 if setup.policy.waits_for_losses or setup.settings.holdback else float(n)
-    drawn = view.state().learner.begin_some(value, left).tolist()
-    bound = None if bounds == setup.bounds else bounds[1]
+    drawn = view.state().learner.begin_some(call.announced, left).tolist()
     blocks, first = [], head.asked
     for number, values in enumerate(drawn, head.block + 1):
-        arm, rounds, probability = values[:3]
+        arm, rounds, probability = setup.active[int(values[0])], int(values[1]), values[2]
         data = block_text(setup, values)
-        block = Block(number, None, setup.active[int(arm)], int(rounds), probability, call.clock, bound, 0, data, first)
-        first += block.rounds
-        view.blocks[number] = view.events.begun[number] = block
-        blocks.append(block)
+        blocks.append(Block(number, None, arm, rounds, probability, call.clock, call.bound, 0, data, first))
+        first += rounds
     return blocks
 
 
 def _held_back(view: View, call: Handing, key: str | None = None) -> Block | None:
     """The next block, where it is the rule's. The policy does not hear of it: its draw is recorded and taken back."""
     setup, number = view.setup, view.head.block + 1
-    learner = (view.learnt or view.load()).learner
+    learner = view.learner()
     if call.rule is None or chance(learner.stream, number) >= setup.settings.holdback:
         return None
     values = learner.copy().begin_some(0.0, 1.0)[0].tolist()
     values[0] = float(setup.active[int(values[0])])
     rounds, data = int(values[1]) if key is None else 0, block_text(setup, values)
     live = int(key is not None)
-    block = Block(number, key, call.rule, rounds, 1.0, call.clock, None, BY_RULE, data, view.head.asked, live=live)
-    view.blocks[number] = view.events.begun[number] = block
-    return block
+    return Block(number, key, call.rule, rounds, 1.0, call.clock, None, BY_RULE, data, view.head.asked, live=live)
 
 
 def chance(stream: NDArray[np.uint64], number: int) -> float:
@@ -281,14 +280,14 @@ def _is_open(view: View, number: int) -> bool:
 
 
 def _enter(view: View, block: Block) -> None:
-    """Make a block the policy's current one."""
-    number, arm, rounds = block.number, block.arm, block.rounds
+    """Make a new block the policy's current one."""
+    view.blocks[block.number] = view.events.begun[block.number] = block
     view.head = view.head._replace(
-        block=number,
+        block=block.number,
         drawn=view.head.drawn + (not block.forced),
-        current=number,
-        arm=arm,
-        rounds=rounds,
+        current=block.number,
+        arm=block.arm,
+        rounds=block.rounds,
         handed=0,
         probability=block.probability,
     )
@@ -301,6 +300,10 @@ class Handing(NamedTuple):
     request: str
     cost: float | None
     """Of a switch, where it was announced."""
+    announced: float
+    """What the policy is told when a block begins."""
+    bound: float | None
+    """The highest loss of blocks that begin, where it was announced."""
     down: frozenset[int]
     """Arms that are not available."""
     rule: int | None
@@ -324,14 +327,18 @@ def _hand_out(view: View, n: int, call: Handing) -> list[Decision]:
     view.events.asks.append(Ask(number, rounds.start, len(rounds), call.clock, call.request))
     if setup.has_patience and rounds.stop == head.rounds:
         due = setup.settings.due(call.clock, call.asked)
-        if due is not None:
-            view.change(view.block(number)._replace(due=due))
-            next_due = due if next_due is None else min(due, next_due)
+        view.change(view.block(number)._replace(due=due))
+        next_due = earliest(due, next_due)
     if arm != head.last_arm:
         head = _switched(view, arm, call.cost)
     view.head = head._replace(handed=rounds.stop, last_arm=arm, asked=asked, clock=call.clock, next_due=next_due)
     name, id_of = setup.names[arm], setup.ids.id_of
     return [Decision(id_of(number, round), name, probability, number, call.clock) for round in rounds]
+
+
+def earliest(*times: float | None) -> float | None:
+    """The first of some times, of which some may never come."""
+    return min((time for time in times if time is not None), default=None)
 
 
 def _switched(view: View, arm: int, announced: float | None) -> Head:
@@ -344,19 +351,17 @@ def _switched(view: View, arm: int, announced: float | None) -> Head:
     return head._replace(switches=head.switches + 1, paid=paid)
 
 
-def _hand_out_pinned(view: View, arm: int, n: int, call: Handing, bounds: tuple[float, float]) -> list[Decision]:
+def _hand_out_pinned(view: View, arm: int, n: int, call: Handing) -> list[Decision]:
     """Rounds of an arm that an operator chose, as a block of their own; the policy's block goes on afterwards."""
     head, setup = view.head, view.setup
-    number, asked, next_due = head.block + 1, head.asked + n, head.next_due
-    due = setup.settings.due(call.clock, asked) if setup.has_patience else None
-    if due is not None:
-        next_due = due if next_due is None else min(due, next_due)
-    bound = None if bounds == setup.bounds else bounds[1]
-    block = Block(number, None, arm, n, 1.0, call.clock, bound, PINNED, "{}", head.asked, due=due)
+    number, asked = head.block + 1, head.asked + n
+    due = setup.due(call.clock, asked)
+    block = Block(number, None, arm, n, 1.0, call.clock, call.bound, PINNED, "{}", head.asked, due=due)
     view.blocks[number] = view.events.begun[number] = block
     view.events.asks.append(Ask(number, 0, n, call.clock, call.request))
     if arm != head.last_arm:
         head = _switched(view, arm, call.cost)
+    next_due = earliest(due, head.next_due)
     view.head = head._replace(block=number, last_arm=arm, asked=asked, clock=call.clock, next_due=next_due)
     return setup.decisions(block, range(n), call.clock)
 
@@ -388,7 +393,7 @@ def arm_of(parameter: str, setup: Setup, name: object) -> int:
 def _who_plays(view: View, block: Block, rule: int, down: frozenset[int]) -> tuple[int, float]:
     """The arm that plays a round of a block, and the probability of that."""
     if block.forced and rule in down:  # what the policy would play rather, if it were its turn
-        learner = (view.learnt or view.load()).learner.copy()
+        learner = view.learner().copy()
         learner.begin()
         rule = view.setup.active[learner.next_best(_mask(view.setup, down))]
     if block.forced:
@@ -412,10 +417,8 @@ def _mask(setup: Setup, down: frozenset[int]) -> NDArray[np.bool_]:
 
 def _next_best(view: View, block: Block, down: frozenset[int]) -> tuple[int, float]:
     """The arm that is played while some are down, and the probability of that: docs/availability.md."""
-    setup = view.setup
-    learner = (view.learnt or view.load()).learner
-    learner.block[:] = block_values(setup.policy, setup.game.name, block)
-    learner.block[0] = setup.active.index(block.arm)
+    setup, learner = view.setup, view.learner()
+    learner.block[:] = block_values(setup, block)
     mask = _mask(setup, down)
     best, p = learner.next_best(mask), learner.probabilities()
     instead = setup.active[best]
@@ -426,9 +429,7 @@ def _next_best(view: View, block: Block, down: frozenset[int]) -> tuple[int, flo
 # ---- conversations
 
 
-def _go_on(
-    view: View, key: str, n: int, call: Handing, announced: tuple[float, tuple[float, float]]
-) -> list[Decision] | HoldfastError:
+def _go_on(view: View, key: str, n: int, call: Handing) -> list[Decision] | HoldfastError:
     """Rounds of a conversation: the first draws its arm, as a block that lasts until the conversation ends."""
     setup, head = view.setup, view.head
     if setup.policy.waits_for_losses:
@@ -438,13 +439,12 @@ def _go_on(
         end_conversation(view, block, call.clock)
         block, head = None, view.head
     if block is None and setup.settings.holdback and (block := _held_back(view, call, key)) is not None:
+        view.events.begun[block.number] = block
         head = head._replace(block=block.number)
     if block is None:
-        value, bounds = announced
-        values = view.state().learner.begin_some(value, 1.0)[0].tolist()
-        bound = None if bounds == setup.bounds else bounds[1]
+        values = view.state().learner.begin_some(call.announced, 1.0)[0].tolist()
         number, arm, data = head.block + 1, setup.active[int(values[0])], block_text(setup, values)
-        block = Block(number, key, arm, 0, values[2], call.clock, bound, 0, data, head.asked, live=1)
+        block = Block(number, key, arm, 0, values[2], call.clock, call.bound, 0, data, head.asked, live=1)
         view.events.begun[number] = block
         head = head._replace(block=number, drawn=head.drawn + 1)
     rounds, played = range(block.rounds, block.rounds + n), block.played
@@ -476,12 +476,10 @@ def end(view: View, again: bool, *, key: str, now: float) -> bool:
 
 def end_conversation(view: View, block: Block, clock: float) -> None:
     """No more rounds: it is learnt from when its losses are in, or patience has run out."""
-    head, setup = view.head, view.setup
-    due = setup.settings.due(clock, head.asked) if setup.has_patience else None
+    head, due = view.head, view.setup.due(clock, view.head.asked)
     block = block._replace(live=0, due=due)
     view.change(block)
-    if due is not None:
-        view.head = head._replace(next_due=due if head.next_due is None else min(due, head.next_due))
+    view.head = head._replace(next_due=earliest(due, head.next_due))
     if block.told == block.rounds:
         settle(view, block, clock)
 
@@ -505,31 +503,35 @@ def _end_idle(view: View, clock: float) -> None:
 # ---- tell
 
 
-Report = tuple[str, int, int, float]
-"""A loss that somebody reports: id, block, round, loss."""
+Report = tuple[str, int, int, float | Outcome | AllLosses]
+"""What somebody reports of a round: id, block, round, its loss or what becomes one."""
 
 Answers = list[Receipt | HoldfastError]
 
 
-def tell(view: View, again: bool, *, reports: Sequence[Report], now: float) -> Answers:
-    """Record losses, one after the other: for each a receipt, or why it was refused."""
+def tell(view: View, again: bool, *, reports: Sequence[Report | HoldfastError], now: float) -> Answers:
+    """Record losses, one after the other: for each a receipt, or why it was refused, as some were before."""
     view.may_forget = FORGET_AT_ONCE + 2 * len(reports)
     clock = max(now, view.head.clock)
     if not view.setup.follows_lateness:  # which the losses change: looked at by asks only, their order does not matter
         settle_due(view, clock)
-    return [_tell_one(view, report, clock) for report in reports]
+    return [one if isinstance(one, HoldfastError) else _tell_one(view, one, clock) for one in reports]
 
 
 def _tell_one(view: View, report: Report, clock: float) -> Receipt | HoldfastError:
-    id, number, round, loss = report
+    id, number, round, outcome = report
     head, block = view.head, view.blocks.get(number)
+    try:
+        loss = outcome if isinstance(outcome, float) else _loss_of(view, block, number, round, outcome)
+    except InvalidParameter as wrong:
+        return wrong
     if block is None:
         return _not_there(head, id, number)
     low, high = view.setup.bounds if block.bound is None else (0.0, block.bound)
     handed = head.handed if number == head.current else block.rounds
     counts = block.settled_order is None and round < handed and low <= loss <= high
     if not counts or (number, round) in view.losses:
-        return _repeated_or_refused(view, report, handed, clock)
+        return _repeated_or_refused(view, id, Loss(number, round, loss, clock, 1), handed)
     if view.setup.sees_all and view.setup.plays(block):
         refusal = _learn_all(view, block, view.seen.get((number, round)), clock)
         if refusal is not None:
@@ -542,6 +544,14 @@ def _tell_one(view: View, report: Report, clock: float) -> Receipt | HoldfastErr
     elif block.live and not block.learnt and block.told == block.rounds:
         _learn_early(view, block)
     return Receipt(id, True)
+
+
+def _loss_of(view: View, block: Block | None, number: int, round: int, outcome: Outcome | AllLosses) -> float:
+    """The loss that an outcome comes to."""
+    if isinstance(outcome, Outcome):
+        return outcome.loss(view.setup, block)
+    loss, view.seen[number, round] = outcome.by_arm(view.setup, block, round)
+    return loss
 
 
 def _record(view: View, block: Block, loss: Loss) -> None:
@@ -563,8 +573,7 @@ def _learn_all(view: View, block: Block, losses: Mapping[int, float] | None, clo
         rule = f"must be those of all arms for {setup.policy.label}: tell(id, losses=...)"
         return InvalidParameter("loss", rule, "one loss")
     if not block.forced:
-        values = block_values(setup.policy, setup.game.name, block)
-        return learn(setup, view.state().learner, values, losses or {})
+        return learn(setup, view.state().learner, block_values(setup, block), losses or {})
     waits = head.current != block.number and _is_open(view, head.current)
     if losses is None or setup.announces is not None or waits:
         return None
@@ -626,7 +635,6 @@ def observe(
     number, order, arm = head.block + 1, head.settled + 1, setup.active[int(values[0])]
     block = Block(number, None, arm, 0, float(values[2]), clock, None, 0, data, head.asked)
     block = block._replace(settled_order=order, settled_at=clock, total=0.0)
-    view.blocks[number] = view.events.begun[number] = block
     view.events.asks.append(Ask(number, 0, 0, clock, request))
     view.events.seen.append(Seen(number, 0, at, json.dumps(by_arm)))
     _enter(view, block)
@@ -640,9 +648,9 @@ def _not_there(head: Head, id: str, number: int) -> HoldfastError:
     return UnknownDecision(id, NOT_HANDED_OUT)
 
 
-def _repeated_or_refused(view: View, report: Report, handed: int, clock: float) -> Receipt | HoldfastError:
-    """The answer to a loss that does not count."""
-    id, number, round, loss = report
+def _repeated_or_refused(view: View, id: str, told: Loss, handed: int) -> Receipt | HoldfastError:
+    """The answer to a loss that does not count; one that comes late is kept."""
+    number, round, loss = told.block, told.round, told.loss
     block = view.blocks[number]
     low, high = view.setup.bounds_of(block)
     before = view.losses.get((number, round))
@@ -657,7 +665,7 @@ def _repeated_or_refused(view: View, report: Report, handed: int, clock: float) 
     if before is not None and not before.late:
         return _other_losses(view, id, number, round) or Receipt(id, False)
     if before is None:
-        _record(view, block, Loss(number, round, loss, clock, 1))
+        _record(view, block, told)
         view.change(block._replace(late=block.late + 1))
     if block.settled_at is None:
         raise BadStore(f"the store is damaged: block {number} has a late loss and is not settled")
@@ -717,7 +725,7 @@ def settle(view: View, block: Block, clock: float) -> None:
         if not setup.sees_all:
             _observe(view, block, pieces, rounds)
         elif missing:  # else it has observed the losses of all arms
-            learn(setup, state.learner, _values(setup, block), last_known(setup, state.learner))
+            learn(setup, state.learner, block_values(setup, block), last_known(setup, state.learner))
     for arm, part in parts_of(block, block.rounds, lambda: _losses_of(view, block.number)).items():
         state.arms[arm].add(part, block)
     head = view.head
@@ -727,18 +735,11 @@ def settle(view: View, block: Block, clock: float) -> None:
     _forget(view)
 
 
-def _values(setup: Setup, block: Block) -> Array:
-    """A block as the policy's kernels take it, by today's arms."""
-    values = block_values(setup.policy, setup.game.name, block)
-    values[0] = setup.active.index(block.arm)
-    return values
-
-
 def _observe(view: View, block: Block, pieces: Sequence[float], rounds: int) -> None:
     """Let the policy learn what so many rounds of a block lost, unless it has."""
     if block.learnt:
         return
-    setup, values = view.setup, _values(view.setup, block)
+    setup, values = view.setup, block_values(view.setup, block)
     total, weight = normalised_total(setup.policy, setup.bounds_of(block), pieces, float(rounds)), float(rounds)
     if block.key is not None:  # a conversation: the mean of its losses, for each round that the policy drew
         total, weight = total / rounds * values[1], values[1]
@@ -780,8 +781,7 @@ def compact(view: View, again: bool, *, keep: int, most: int) -> int:
         # those that stay were late: no fair sample of what a policy and a rule have cost
         settings = replace(setup.settings, held_since=last)
         game = setup.game._replace(settings=json.dumps(settings.plain()), settings_version=new_token())
-        view.setup, view.events.game = replace(setup, game=game, settings=settings), game
-        view.head = view.head._replace(settings_version=game.settings_version)
+        view.go_on_with(replace(setup, game=game, settings=settings))
     forgotten = view.head.forgotten
     rounds = sum(b.rounds for b in blocks if b.settled_order is not None and b.settled_order > forgotten)
     view.events.removed += [block.number for block in blocks]

@@ -18,13 +18,13 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from secrets import token_hex
-from threading import Condition, Event, Thread
+from threading import Condition, Event, RLock, Thread
 from typing import Any, NamedTuple, TypeVar
 
 from holdfast.decisions.codec import setup_of, state_from, state_text
 from holdfast.decisions.core import View
 from holdfast.decisions.setup import Setup, State
-from holdfast.decisions.stores.forks import ROUTER, drop_waiting_in_children, lock_across_forks
+from holdfast.decisions.stores.forks import ROUTER, take_part_in_forks
 from holdfast.decisions.stores.sql import ConnectionLost, Rounds, Store, Transaction, nested
 from holdfast.errors import BadStore, StoreError
 from holdfast.policies.policy import Policy
@@ -80,12 +80,12 @@ class Executor:
     def __init__(self, store: Store, setup: Setup, given: Policy | None, retry: float, timeout: float) -> None:
         self.store, self.setup = store, setup
         self._given, self._retry, self._timeout = given, retry, timeout
-        self._lock = lock_across_forks(ROUTER)
+        self._lock: Any = RLock()
         self._queue: deque[Waiting] = deque()
         self._known: tuple[str, State] | None = None
         self._revision = 0
         self._for_thread, self._has_thread = Condition(), False
-        drop_waiting_in_children(self)
+        take_part_in_forks(ROUTER, self)
 
     def drop_waiting(self) -> None:
         """Forget the calls that wait, and the thread that makes them: the parent has both."""

@@ -106,7 +106,7 @@ def fleet_from_store(url: str | Store, names: Sequence[str], *, policy: Policy |
         if setup.policy != fleet.policy:
             raise InvalidParameter("names", f"must be games of one policy, {fleet.policy}", name)
         if blocks:
-            game.block[:] = block_values(setup.policy, name, blocks[0])
+            game.block[:] = block_values(setup, blocks[0])
         arm = blocks[0].arm if blocks else head.arm
         game.block[0] = setup.active.index(arm) if arm in setup.active else 0
         game.begun = head.drawn

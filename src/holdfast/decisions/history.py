@@ -19,10 +19,10 @@ from holdfast.checks import whole_number
 from holdfast.decisions.codec import block_numbers, undamaged
 from holdfast.decisions.core import compact
 from holdfast.decisions.executor import Call, Executor, stored_state
-from holdfast.decisions.models import BY_RULE, PINNED, Block, Head, Loss
+from holdfast.decisions.models import BY_RULE, MOST_COUNT, PINNED, Block, Head, Loss
 from holdfast.decisions.settings import long_wait, named_as_given
 from holdfast.decisions.setup import ArmSums, Part, Setup, parts_of, players_of
-from holdfast.decisions.stores.sql import MOST_COUNT, Transaction
+from holdfast.decisions.stores.sql import Transaction
 from holdfast.errors import BadStore, InvalidParameter, printable
 from holdfast.extras import pl
 from holdfast.files import whole_file
@@ -279,7 +279,7 @@ def _units(blocks: Iterable[Block], setup: Setup) -> Iterator[tuple[float, bool,
         by = [arm for arm, _ in players_of(block, block.rounds)]
         if block.forced != BY_RULE:
             by, last = [last, *by] if last is not None else by, by[-1] if by else last
-        size = float(block_numbers(setup.policy, setup.game.name, block)["rounds"])  # fewer, where its arm was retired
+        size = float(block_numbers(setup, block)["rounds"])  # fewer, where its arm was retired
         yield block.began, block.forced == BY_RULE, size, loss + price * sum(a != b for a, b in pairwise(by)) / size
 
 

@@ -18,6 +18,8 @@ import secrets
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+MOST_COUNT = 2**53
+
 MOST_TIME = 1e11
 """Seconds since 1970 in the year 5138; a clock beyond it counts milliseconds or nanoseconds."""
 

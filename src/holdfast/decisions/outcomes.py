@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from math import isfinite
 from typing import Any, NamedTuple
 
 from holdfast.checks import real_number
 from holdfast.decisions.all_losses import losses_by_arm
-from holdfast.decisions.core import Answers, View, tell
+from holdfast.decisions.models import Block
 from holdfast.decisions.setup import Setup, players_of
-from holdfast.errors import HoldfastError, InvalidParameter
+from holdfast.errors import InvalidParameter
 from holdfast.players.losses import outside_range
 
 
@@ -21,10 +21,10 @@ class Outcome(NamedTuple):
     error: bool
     measures: Mapping[str, float]
 
-    def loss(self, setup: Setup, bounds: tuple[float, float]) -> float:
-        """The loss of a round whose losses have these bounds."""
-        low, high = bounds
+    def loss(self, setup: Setup, block: Block | None) -> float:
+        """The loss of a round of this block, by the scale that the game has by now."""
         if self.reward is not None:
+            low, high = bounds = setup.bounds_of(block)
             if not low <= self.reward <= high:
                 raise outside_range("reward", bounds, 1, self.reward)
             return low + high - self.reward
@@ -41,14 +41,12 @@ class AllLosses(NamedTuple):
 
     losses: Any
 
-    def by_arm(self, view: View, block: int, round: int) -> tuple[float, dict[int, float]]:
-        """The loss of the arm that was played, and those of all arms by number."""
-        setup, known = view.setup, view.blocks.get(block)
-        bounds = setup.bounds if known is None else setup.bounds_of(known)
-        found = losses_by_arm(setup, self.losses, bounds)
-        if known is None:
+    def by_arm(self, setup: Setup, block: Block | None, round: int) -> tuple[float, dict[int, float]]:
+        """The loss of the arm that played this round of a block, and those of all arms by number."""
+        found = losses_by_arm(setup, self.losses, setup.bounds_of(block))
+        if block is None:
             return 0.0, found
-        arm = players_of(known, round + 1)[round][0]
+        arm = players_of(block, round + 1)[round][0]
         if arm not in found:
             raise InvalidParameter("losses", "must have that of the arm that was played", setup.name_of(arm))
         return found[arm], found
@@ -71,34 +69,3 @@ def outcome_of(
     if loss is None and given:
         return Outcome(None, error, measures)
     return loss if type(loss) is float and isfinite(loss) else real_number("loss", loss)
-
-
-Reported = tuple[str, int, int, float | Outcome | AllLosses]
-"""An outcome that somebody reports: id, block, round, outcome."""
-
-
-def tell_outcomes(view: View, again: bool, *, reports: Sequence[Reported], now: float) -> Answers:
-    """`tell`, where some outcomes are not losses: they become losses by the scale that the game has by now."""
-    losses = []
-    refused: dict[int, HoldfastError] = {}
-    for number, (id, block, round, outcome) in enumerate(reports):
-        try:
-            if isinstance(outcome, Outcome):
-                known = view.blocks.get(block)
-                bounds = view.setup.bounds if known is None else view.setup.bounds_of(known)
-                losses.append((id, block, round, outcome.loss(view.setup, bounds)))
-            elif isinstance(outcome, AllLosses):
-                own, view.seen[block, round] = outcome.by_arm(view, block, round)
-                losses.append((id, block, round, own))
-            else:
-                losses.append((id, block, round, outcome))
-        except InvalidParameter as refusal:
-            refused[number] = refusal
-    return with_refused(tell(view, again, reports=losses, now=now), refused)
-
-
-def with_refused(answers: Answers, refused: Mapping[int, HoldfastError]) -> Answers:
-    """All answers in order: some were refused before, by their place in the whole."""
-    for number, reason in refused.items():
-        answers.insert(number, reason)
-    return answers

@@ -15,13 +15,13 @@ import numpy as np
 
 from holdfast.checks import one_of, whole_number
 from holdfast.decisions.changes import Wish, change
-from holdfast.decisions.core import Answers, ask, end, expire, observe, tell
+from holdfast.decisions.core import Answers, Report, ask, end, expire, observe, tell
 from holdfast.decisions.errors_json import error_from_json
 from holdfast.decisions.executor import Call, Executor
 from holdfast.decisions.history import ArmTotals, History, Totals, frame_of
 from holdfast.decisions.ids import NOT_RECORDED, RULE, UNRECORDED
 from holdfast.decisions.models import Block, Decision, Head, Receipt
-from holdfast.decisions.outcomes import AllLosses, Outcome, tell_outcomes
+from holdfast.decisions.outcomes import AllLosses, Outcome
 from holdfast.decisions.router import Router
 from holdfast.decisions.settings import Settings
 from holdfast.errors import (
@@ -66,6 +66,10 @@ def _error(problem: Problem) -> HoldfastError:
         return error_from_json({"message": problem.content["detail"], **problem.content})
     except (TypeError, KeyError):
         return HoldfastError(str(problem))
+
+
+def _receipt(answer: Any) -> Receipt | HoldfastError:
+    return _error(answer) if isinstance(answer, Problem) else Receipt(*answer)
 
 
 class _AnyIds:
@@ -144,9 +148,10 @@ class RemoteExecutor:
                 body[name] = _plain(asked[name])
         return [Decision(*one) for one in self.game.decide(body, seconds)]
 
-    def _tell(self, seconds: float | None, *, reports: list[tuple[str, int, int, Any]], now: float) -> Answers:
-        found = self.game.tell_each([(id, _outcome(value)) for id, _, _, value in reports], seconds)
-        return [_error(one) if isinstance(one, Problem) else Receipt(*one) for one in found]
+    def _tell(self, seconds: float | None, *, reports: list[Report | HoldfastError], now: float) -> Answers:
+        sent = [(one[0], _outcome(one[3])) for one in reports if not isinstance(one, HoldfastError)]
+        found = iter(self.game.tell_each(sent, seconds))
+        return [one if isinstance(one, HoldfastError) else _receipt(next(found)) for one in reports]
 
     def _observe(self, seconds: float | None, **seen: Any) -> None:
         body = {"losses": _plain(seen["losses"]), "request": seen["request"], **seen["announced"]}
@@ -167,7 +172,6 @@ class RemoteExecutor:
         ask: _ask,
         observe: _observe,
         tell: _tell,
-        tell_outcomes: _tell,
         end: _end,
         expire: _settle,
         change: _change,

@@ -14,12 +14,12 @@ from typing import Any, NamedTuple, NoReturn, TypedDict, Unpack, cast, overload
 from holdfast.checks import one_of, real_number, whole_number
 from holdfast.decisions.changes import Wish, change, stand, wish
 from holdfast.decisions.codec import block_values
-from holdfast.decisions.core import Answers, ask, end, expire, observe, tell
+from holdfast.decisions.core import Answers, Report, ask, end, expire, observe, tell
 from holdfast.decisions.executor import Call, Executor, stored_state
 from holdfast.decisions.history import History
 from holdfast.decisions.ids import UNRECORDED, checked_name, new_request
 from holdfast.decisions.models import MOST_TIME, Ask, Block, Decision, Head, Loss, Receipt
-from holdfast.decisions.outcomes import Reported, outcome_of, tell_outcomes, with_refused
+from holdfast.decisions.outcomes import outcome_of
 from holdfast.decisions.settings import given_settings
 from holdfast.decisions.setup import Setup
 from holdfast.decisions.stores import Store
@@ -321,9 +321,9 @@ class Router:
         """
         pairs, one = reported_pairs(id, loss, outcome)
         seconds = None if deadline is None else _checked_deadline(deadline)
-        call, refused = self.tell_call(pairs)
-        answers: Answers = [] if call is None else self._executor.execute(call, seconds)
-        return receipts_of(with_refused(answers, refused) if refused else answers, one)
+        call = self.tell_call(pairs)
+        answers: Answers = self._executor.execute(call, seconds) if isinstance(call, Call) else call
+        return receipts_of(answers, one)
 
     @overload
     async def atell(
@@ -345,29 +345,26 @@ class Router:
         """
         pairs, one = reported_pairs(id, loss, outcome)
         seconds = None if deadline is None else _checked_deadline(deadline)
-        call, refused = self.tell_call(pairs)
-        answers: Answers = [] if call is None else await self._executor.execute_async(call, seconds)
-        return receipts_of(with_refused(answers, refused) if refused else answers, one)
+        call = self.tell_call(pairs)
+        answers: Answers = await self._executor.execute_async(call, seconds) if isinstance(call, Call) else call
+        return receipts_of(answers, one)
 
-    def tell_call(self, reported: list[tuple[Any, Any]]) -> tuple[Call | None, dict[int, HoldfastError]]:
-        """A report of losses, for the executor, and by place those that are refused without asking the store."""
-        reports: list[Reported] = []
-        refused: dict[int, HoldfastError] = {}
-        parse, plain = self._executor.setup.ids.parse, True
-        for number, (name, value) in enumerate(reported):
+    def tell_call(self, reported: list[tuple[Any, Any]]) -> Call | Answers:
+        """A report of losses, for the executor; or the answers, where all are refused without asking the store."""
+        reports: list[Report | HoldfastError] = []
+        rounds, refused = [], Answers()
+        parse = self._executor.setup.ids.parse
+        for name, value in reported:
             try:
                 place = parse(name)
                 if type(value) is not float or not isfinite(value):
                     value = outcome_of(**value) if isinstance(value, Mapping) else outcome_of(value)
-                    plain = False
                 reports.append((name, *place, value))
+                rounds.append(place)
             except HoldfastError as error:
-                refused[number] = error
-        if not reports:
-            return None, refused
-        rounds = [(block, round) for _, block, round, _ in reports]
-        rule: Callable[..., Answers] = tell if plain else tell_outcomes
-        return Call(partial(rule, reports=reports, now=checked_time(self._clock)), rounds), refused
+                reports.append(error)
+                refused.append(error)
+        return Call(partial(tell, reports=reports, now=checked_time(self._clock)), rounds) if rounds else refused
 
     def observe(
         self,
@@ -448,9 +445,7 @@ class Router:
     @property
     def arm(self) -> int | str | None:
         """The arm of the current block."""
-        return self._arm(self._head())
-
-    def _arm(self, head: Head) -> int | str | None:
+        head = self._head()
         return None if head.arm < 0 else self._executor.setup.name_of(head.arm)
 
     def _head(self) -> Head:
@@ -675,9 +670,7 @@ def probabilities_of(transaction: Transaction, setup: Setup) -> Array:
     current = transaction.blocks("number", head.current)
     waiting = setup.policy.waits_for_losses and any(block.settled_order is None for block in current)
     if current and not current[0].forced and (head.handed < head.rounds or waiting):
-        learner.block[:] = block_values(setup.policy, setup.game.name, current[0])
-        if current[0].arm in setup.active:
-            learner.block[0] = setup.active.index(current[0].arm)
+        learner.block[:] = block_values(setup, current[0])
         return learner.probabilities()
     return next_probabilities(transaction, setup)
 

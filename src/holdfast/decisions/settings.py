@@ -175,16 +175,11 @@ def written_patience(text: str) -> int | timedelta | str:
     """
     if text in (AUTO, FOREVER):
         return text
-    match = re.fullmatch(r"([0-9]+)|([0-9.]+)([smhd])", text)
     try:
-        if match and match[1]:
-            return int(match[1])
-        if match:
-            return timedelta(**{UNITS[match[3]]: float(match[2])})
+        return int(text) if re.fullmatch("[0-9]+", text) else _length(text)
     except (ValueError, OverflowError):
-        pass
-    rule = "must be rounds, such as 50, a time, such as 30s, 10m, 2h or 1d, auto or forever"
-    raise InvalidParameter("patience", rule, text)
+        rule = "must be rounds, such as 50, a time, such as 30s, 10m, 2h or 1d, auto or forever"
+        raise InvalidParameter("patience", rule, text) from None
 
 
 def written_time(parameter: str, text: str) -> timedelta | datetime:
@@ -193,12 +188,18 @@ def written_time(parameter: str, text: str) -> timedelta | datetime:
     >>> written_time("until", "10m"), written_time("until", "2026-03-01T12:00:00+00:00").year
     (datetime.timedelta(seconds=600), 2026)
     """
-    match = re.fullmatch(r"([0-9.]+)([smhd])", text)
     try:
-        return timedelta(**{UNITS[match[2]]: float(match[1])}) if match else datetime.fromisoformat(text)
+        return _length(text) if text[-1:] in UNITS else datetime.fromisoformat(text)
     except (ValueError, OverflowError):
         rule = "must be a time such as 2026-03-01T12:00, or how long: 30s, 10m, 2h, 1d"
         raise InvalidParameter(parameter, rule, text) from None
+
+
+def _length(text: str) -> timedelta:
+    """A length of time, such as 1.5h; a ValueError for what is none."""
+    if not re.fullmatch(r"[0-9.]+[smhd]", text):
+        raise ValueError(text)
+    return timedelta(**{UNITS[text[-1]]: float(text[:-1])})
 
 
 def _checked_patience(patience: object) -> dict[str, Any]:

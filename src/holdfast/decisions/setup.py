@@ -42,10 +42,11 @@ class Setup:
     sees_all: bool
     """Whether the policy is told the losses of all arms."""
     has_patience: bool
+    """Whether blocks are settled without losses that do not come."""
     follows_lateness: bool
     """Whether patience depends on the lateness seen."""
     state_layout: Layout
-    block_names: tuple[str, ...]
+    block_layout: Layout
 
     def name_of(self, arm: int) -> int | str:
         """The name of an arm, or its number where arms have none."""
@@ -53,9 +54,9 @@ class Setup:
             raise BadStore(f"the store is damaged: game {self.game.name!r} has no arm {arm}")
         return self.names[arm]
 
-    def bounds_of(self, block: Block) -> tuple[float, float]:
-        """The range of its losses."""
-        return self.bounds if block.bound is None else (0.0, block.bound)
+    def bounds_of(self, block: Block | None) -> tuple[float, float]:
+        """The range of its losses; of a block that is not known, that of the game."""
+        return self.bounds if block is None or block.bound is None else (0.0, block.bound)
 
     def decisions(self, block: Block, rounds: range, at: float) -> list[Decision]:
         """Rounds of a block that were handed out together."""
@@ -64,6 +65,10 @@ class Setup:
             return [Decision(id_of(number, round), name, probability, number, at) for round in rounds]
         by = players_of(block, rounds.stop)
         return [Decision(id_of(number, r), self.name_of(by[r][0]), by[r][1], number, at) for r in rounds]
+
+    def due(self, clock: float, asked: int) -> float | None:
+        """When a block runs out of patience whose last round was handed out by the call that ends now."""
+        return self.settings.due(clock, asked) if self.has_patience else None
 
     def learns_from(self, block: Block) -> bool:
         """Whether the policy drew it, and plays its arm still."""

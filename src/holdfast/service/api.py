@@ -20,7 +20,6 @@ from holdfast.decisions.executor import Call
 from holdfast.decisions.history import History, Totals, changes_of, totals_of
 from holdfast.decisions.ids import checked_name
 from holdfast.decisions.models import Decision
-from holdfast.decisions.outcomes import with_refused
 from holdfast.decisions.router import FIRST, open_decisions_of
 from holdfast.decisions.settings import given_settings, written_patience, written_time
 from holdfast.decisions.setup import Setup
@@ -294,8 +293,8 @@ async def open_decisions(service: Service, request: Request, client: Token) -> R
 
 async def _tell(service: Service, name: str, pairs: list[tuple[Any, Any]]) -> list[Any]:
     async def tell(game: Game) -> list[Any]:
-        call, refused = game.router.tell_call([(id, _by_arm(game.router, value, "losses")) for id, value in pairs])
-        return with_refused([] if call is None else await game.make(call), refused)
+        call = game.router.tell_call([(id, _by_arm(game.router, value, "losses")) for id, value in pairs])
+        return await game.make(call) if isinstance(call, Call) else call
 
     found: list[Any] = await service.games.with_game(name, tell)
     for one in found:

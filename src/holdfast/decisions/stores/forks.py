@@ -13,41 +13,29 @@ from typing import Any
 from weakref import WeakSet
 
 ROUTER, STORE = range(2)
-"""In this order they are taken: a router's lock is held while a store's is waited for."""
+"""In this order their locks are taken: a router's is held while a store's is waited for."""
 
-_locks: tuple[WeakSet[Any], ...] = (WeakSet(), WeakSet())
-_stores: WeakSet[Any] = WeakSet()
-_queues: WeakSet[Any] = WeakSet()
+_members: tuple[WeakSet[Any], WeakSet[Any]] = (WeakSet(), WeakSet())
 _registering = RLock()
 _held: list[Any] = []
 
 
-def lock_across_forks(rank: int) -> Any:
-    """A reentrant lock that is free in a child, whoever used it before the fork."""
-    lock = RLock()
+def take_part_in_forks(rank: int, member: Any) -> None:
+    """Let each fork wait for `member._lock`, which is then free in the child, whoever used it before.
+
+    A store is closed before a fork; whoever uses it next, in the parent or the child, opens it anew. A router drops the
+    calls that wait in the child: its parent's threads wait for them, and make them.
+    """
     with _registering:
-        _locks[rank].add(lock)
-    return lock
-
-
-def close_before_forks(store: Any) -> None:
-    """Close a store before each fork; whoever uses it next, in the parent or the child, opens it anew."""
-    with _registering:
-        _stores.add(store)
-
-
-def drop_waiting_in_children(executor: Any) -> None:
-    """Empty a queue of calls in each child: its parent's threads wait for them, and make them."""
-    with _registering:
-        _queues.add(executor)
+        _members[rank].add(member)
 
 
 def _take_all() -> None:
     _registering.acquire()
-    for lock in [lock for locks in _locks for lock in locks]:
-        lock.acquire()
-        _held.append(lock)
-    for store in list(_stores):
+    for member in [*_members[ROUTER], *_members[STORE]]:
+        member._lock.acquire()
+        _held.append(member._lock)
+    for store in list(_members[STORE]):
         store.close()
 
 
@@ -58,7 +46,7 @@ def _free_all() -> None:
 
 
 def _begin_child() -> None:
-    for executor in list(_queues):
+    for executor in list(_members[ROUTER]):
         executor.drop_waiting()
     _free_all()
 

@@ -14,17 +14,19 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from json import dumps
 from math import isfinite
+from threading import RLock
 from typing import Any
 
 from holdfast.decisions.stores.address import parse_address
-from holdfast.decisions.stores.forks import STORE, close_before_forks, lock_across_forks
-from holdfast.decisions.stores.schema import SCHEMA_TABLE, check_schema, migration_from
+from holdfast.decisions.stores.forks import STORE, take_part_in_forks
+from holdfast.decisions.stores.schema import check_schema, migration_from
 from holdfast.decisions.stores.sql import ConnectionLost, Store, Transaction, nested
 from holdfast.errors import BadStore, MissingExtra, StoreError
 
 try:
     import psycopg
     from psycopg import errors as failures
+    from psycopg.sql import quote
     from psycopg_pool import ConnectionPool, PoolTimeout
 except ImportError as error:
     raise MissingExtra("a store in PostgreSQL needs the extra 'store': pip install 'holdfast[store]'") from error
@@ -86,24 +88,6 @@ BEGIN = (
 LOOK = ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",)
 
 
-REMEMBERED = 50
-"""Values up to which psycopg remembers how it read a statement; it reads longer ones anew each time, slowly."""
-
-
-def with_numbers(text: str, values: Sequence[Any]) -> tuple[str, list[Any]]:
-    """A statement with its numbers written into it, and the values that are left.
-
-    >>> with_numbers("VALUES (?, ?, ?)", [1, "a", 0.5])
-    ('VALUES (1, ?, 0.5)', ['a'])
-    """
-    parts, left = text.split("?"), []
-    for i, value in enumerate(values):
-        is_number = type(value) is int or (type(value) is float and isfinite(value))
-        parts[i] += repr(value) if is_number else "?"
-        left += [] if is_number else [value]
-    return "".join(parts), left
-
-
 class PostgresTransaction(Transaction):
     """A transaction on a connection. What is written waits until something is read, or the end."""
 
@@ -112,40 +96,46 @@ class PostgresTransaction(Transaction):
     def __init__(self, connection: psycopg.Connection[Any], game: int) -> None:
         self.game = game
         self._cursor = psycopg.ClientCursor(connection)
-        self._waiting: list[tuple[str, Sequence[Any]]] = []
+        self._connection = connection
+        self._waiting: list[str] = []
 
     def begin(self, writing: bool, lock_timeout: float) -> None:
         """Begin, with the next message."""
-        self._waiting += [(sql, ()) for sql in (BEGIN if writing else LOOK)]
-        self._waiting.append(("SET LOCAL lock_timeout = ?", (f"{max(int(lock_timeout * 1000), 1)}ms",)))
+        self._waiting += [*(BEGIN if writing else LOOK), f"SET LOCAL lock_timeout = {max(int(lock_timeout * 1000), 1)}"]
 
     def fetch_each(self, queries: Sequence[tuple[str, Sequence[Any]]]) -> list[list[tuple[Any, ...]]]:
         """Write what waits and read what several queries find, in one message."""
         written, self._waiting = self._waiting, []
-        statements = [*written, *queries]
-        text, values = "; ".join(sql for sql, _ in statements), [value for _, some in statements for value in some]
-        if len(values) > REMEMBERED:
-            text, values = with_numbers(text, values)
-        self._cursor.execute(text.replace("?", "%s"), values)
+        self._cursor.execute("; ".join([*written, *(self._bound(sql, values) for sql, values in queries)]))
         found = []
-        for number in range(len(statements) if queries else 0):
+        for number in range(len(written) + len(queries) if queries else 0):
             if number >= len(written):
                 found.append(self._cursor.fetchall())
             self._cursor.nextset()
         return found
 
+    def _bound(self, sql: str, values: Sequence[Any]) -> str:
+        """A statement with its values in it: psycopg would read its text first, each time."""
+        *parts, end = sql.split("?")
+        return "".join([part + self._literal(value) for part, value in zip(parts, values, strict=True)]) + end
+
+    def _literal(self, value: Any) -> str:
+        if type(value) is int or (type(value) is float and isfinite(value)):
+            return repr(value)
+        if type(value) is tuple:  # of numbers: there is nothing to escape
+            return f"'{dumps(value)}'"
+        return "NULL" if value is None else quote(value, self._connection)
+
     def write(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
         """One statement for each row of values, tuples as JSON, later."""
-        rows = [[dumps(v) if type(v) is tuple else v for v in row] for row in rows]
         if sql.endswith("VALUES "):
-            group = f"({', '.join('?' * len(rows[0]))})"
-            self._waiting.append((sql + ", ".join([group] * len(rows)), [value for row in rows for value in row]))
+            self._waiting.append(sql + ", ".join([f"({', '.join(map(self._literal, row))})" for row in rows]))
         else:
-            self._waiting += [(sql, row) for row in rows]
+            self._waiting += [self._bound(sql, row) for row in rows]
 
     def commit(self) -> None:
         """Write what waits, for good."""
-        self._waiting.append(("COMMIT", ()))
+        self._waiting.append("COMMIT")
         self.fetch_each([])
 
 
@@ -167,11 +157,11 @@ class PostgresStore(Store):
             "autocommit": True,
             "prepare_threshold": None,  # prepared statements do not survive a pooler
         }
-        self._lock = lock_across_forks(STORE)
+        self._lock: Any = RLock()
         self._pool: ConnectionPool[psycopg.Connection[Any]] | None = None
         self._failure: psycopg.Error | None = None
         self._failed_at = 0.0
-        close_before_forks(self)
+        take_part_in_forks(STORE, self)
 
     def __del__(self) -> None:
         with suppress(Exception):  # whatever state the interpreter is in
@@ -227,9 +217,7 @@ class PostgresStore(Store):
     def _statements(self, connection: psycopg.Connection[Any]) -> list[str]:
         query = "SELECT tablename FROM pg_tables WHERE schemaname = ANY(current_schemas(false)) AND tablename LIKE %s"
         tables = [name for (name,) in connection.execute(query, ("holdfast%",)).fetchall()]
-        found = connection.execute(f"SELECT version FROM {SCHEMA_TABLE}").fetchall() if SCHEMA_TABLE in tables else []
-        statements = list(migration_from(check_schema(self.url, tables, [value for (value,) in found]), WORDS))
-        return statements if len(statements) > 1 else []
+        return list(migration_from(check_schema(self.url, tables, connection), WORDS))
 
     # ---- transactions
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from holdfast.errors import BadStore
@@ -61,15 +61,15 @@ MIGRATIONS: tuple[Sequence[str], ...] = (SCHEMA,)
 """The version of a store is the number of these that it has had. One that was released is never changed."""
 
 
-def check_schema(url: str, tables: Iterable[str], versions: Sequence[Any]) -> int:
+def check_schema(url: str, tables: Collection[str], connection: Any) -> int:
     """The version of a store with these tables, 0 where there are none; an error for one that cannot be used."""
-    known = set(tables)
-    if OLD_TABLE in known:
+    if OLD_TABLE in tables:
         raise BadStore(
             f"{url} was written by Holdfast 0.3.0, whose stores this version does not read: use another file or schema"
         )
-    if SCHEMA_TABLE not in known:
+    if SCHEMA_TABLE not in tables:
         return 0
+    versions = [version for (version,) in connection.execute(f"SELECT version FROM {SCHEMA_TABLE}").fetchall()]
     if len(versions) != 1 or type(versions[0]) is not int or versions[0] < 1:
         raise BadStore(f"{url} is damaged: its table {SCHEMA_TABLE!r} must have one version")
     if versions[0] > len(MIGRATIONS):
@@ -77,11 +77,13 @@ def check_schema(url: str, tables: Iterable[str], versions: Sequence[Any]) -> in
             f"{url} must be a store that this version of Holdfast can read, up to schema {len(MIGRATIONS)}; "
             f"this one has schema {versions[0]}: a newer Holdfast wrote it"
         )
-    return versions[0]
+    return int(versions[0])
 
 
 def migration_from(version: int, words: dict[str, str]) -> Iterator[str]:
-    """Statements that bring a store up to date."""
+    """Statements that bring a store up to date; none where it is."""
+    if version == len(MIGRATIONS):
+        return
     if version == 0:
         yield f"CREATE TABLE {SCHEMA_TABLE} (version BIGINT NOT NULL)"
         yield f"INSERT INTO {SCHEMA_TABLE} (version) VALUES (0)"

@@ -20,14 +20,17 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache
+from itertools import compress
+from operator import ne
 from threading import local
 from typing import Any, ClassVar, NamedTuple, get_type_hints
 
-from holdfast.decisions.models import MOST_TIME, Ask, Block, Change, Events, Game, Head, Loss, Seen
+from holdfast.decisions.models import MOST_COUNT, MOST_TIME, Ask, Block, Change, Events, Game, Head, Loss, Seen
 from holdfast.decisions.stores.schema import SCHEMA_TABLE
 from holdfast.errors import BadStore, StoreError
 
 TABLES: dict[type, str] = {
+    Game: "holdfast_games",
     Head: "holdfast_heads",
     Block: "holdfast_blocks",
     Ask: "holdfast_asks",
@@ -38,8 +41,6 @@ TABLES: dict[type, str] = {
 
 SUMS: dict[type, str] = {Head: "paid", Block: "losses"}
 """Columns with the parts of a sum, as JSON."""
-
-MOST_COUNT = 2**53
 
 # SQLite has no statistics here and would read a whole history: it is told which index to use
 BLOCKS = {
@@ -76,11 +77,15 @@ class Fresh(NamedTuple):
     """One in play, where the game comes from elsewhere."""
 
 
+def columns_of(kind: Any, alias: str) -> str:
+    """The columns of a row, in a query that gives its table another name."""
+    return ", ".join(f"{alias}.{name}" for name in kind._fields)
+
+
 @cache
-def select(kind: Any, alias: str = "") -> str:
+def select(kind: Any) -> str:
     """The beginning of a query for rows."""
-    prefix = f"{alias}." if alias else ""
-    return f"SELECT {', '.join(prefix + name for name in kind._fields)} FROM {TABLES[kind]} {alias} "
+    return f"SELECT {', '.join(kind._fields)} FROM {TABLES[kind]} "
 
 
 @cache
@@ -102,17 +107,17 @@ def row_of(kind: Any, values: Sequence[Any]) -> Any:
             if not isinstance(value, stored.get(name, hint)) or isinstance(value, bool):
                 raise BadStore(f"the store is damaged: {name} of a {kind.__name__} is {value!r}")
         _seen_types[kind].add(types)
-    row = kind._make(values)
     if kind not in SUMS:
-        return row
-    text = getattr(row, SUMS[kind])
+        return kind._make(values)
+    place = kind._fields.index(SUMS[kind])
+    text = values[place]
     try:
-        parts = json.loads(text)
-        math.fsum(parts)
-        if not all(type(part) is float and math.isfinite(part) for part in parts):
+        parts = tuple(json.loads(text))
+        if not {float}.issuperset(map(type, parts)) or not math.isfinite(math.fsum(parts)):
             raise ValueError(text)
     except (ValueError, TypeError, RecursionError):
         raise BadStore(f"the store is damaged: a sum of losses cannot be read ({text[:40]!r})") from None
+    row = kind._make([*values[:place], parts, *values[place + 1 :]])
     if kind is Head:
         possible = (
             0 <= row.handed <= row.rounds <= MOST_COUNT
@@ -137,7 +142,7 @@ def row_of(kind: Any, values: Sequence[Any]) -> Any:
     if not possible:
         where = "a game" if kind is Head else f"block {row.number}"
         raise BadStore(f"the store is damaged: the counts or times of {where} are impossible")
-    return row._replace(**{SUMS[kind]: tuple(parts)})
+    return row
 
 
 class Transaction(ABC):
@@ -189,10 +194,11 @@ class Transaction(ABC):
 
     def read_game(self) -> Game:
         """The game's own row."""
-        found = self.fetch(f"{GAME} WHERE id = ?", self.game)
+        found = self.fetch(select(Game) + "WHERE id = ?", self.game)
         if not found:
             raise BadStore(f"game number {self.game} is gone from the store")
-        return row_of_game(found[0])
+        game: Game = row_of(Game, found[0])
+        return game
 
     def state_text(self) -> str:
         """What was learnt, as text."""
@@ -227,9 +233,9 @@ class Transaction(ABC):
 
     def of_open_blocks(self, kind: Any, first: int, last: int) -> list[Any]:
         """All asks, or all losses, of the blocks from `first` to `last` that are not settled, in order."""
-        columns, within = ", ".join(f"x.{name}" for name in kind._fields), "first" if kind is Ask else "round"
+        within = "first" if kind is Ask else "round"
         found = self.fetch(
-            f"SELECT {columns} FROM holdfast_blocks b {self.words['open']} CROSS JOIN {TABLES[kind]} x "
+            f"SELECT {columns_of(kind, 'x')} FROM holdfast_blocks b {self.words['open']} CROSS JOIN {TABLES[kind]} x "
             f"WHERE b.game = ? AND b.settled_order IS NULL AND b.number BETWEEN ? AND ? "
             f"AND x.game = b.game AND x.block = b.number ORDER BY x.block, x.{within}",
             self.game,
@@ -240,11 +246,9 @@ class Transaction(ABC):
 
     def asked(self, request: str) -> list[tuple[Ask, Block]]:
         """What was handed out under a request, in order, by one query."""
-        ours, theirs = (
-            ", ".join(f"{alias}.{name}" for name in kind._fields) for alias, kind in (("a", Ask), ("b", Block))
-        )
         found = self.fetch(
-            f"SELECT {ours}, {theirs} FROM holdfast_asks a {self.words['requests']} JOIN holdfast_blocks b "
+            f"SELECT {columns_of(Ask, 'a')}, {columns_of(Block, 'b')} "
+            f"FROM holdfast_asks a {self.words['requests']} JOIN holdfast_blocks b "
             "ON b.game = a.game AND b.number = a.block WHERE a.game = ? AND a.request = ? ORDER BY a.block, a.first",
             self.game,
             request,
@@ -270,15 +274,16 @@ class Transaction(ABC):
         Rows are changed in the columns that differ: a server reads and plans all that it is sent, each time.
         """
         game = self.game
-        pairs = [(block, self._stored[block.number]) for block in events.changed.values()]
-        differ = [i for i in range(len(Block._fields)) if any(new[i] != old[i] for new, old in pairs)]
-        if differ:  # first: a conversation that ends makes room for the next one with its key
-            sets = ", ".join(f"{Block._fields[i]} = ?" for i in differ)
-            rows = [(*(block[i] for i in differ), game, block.number) for block, _ in pairs]
-            self.write(f"UPDATE holdfast_blocks SET {sets} WHERE game = ? AND number = ?", rows)
-        if events.begun:
-            self.write(insert(Block), [(game, *b) for b in events.begun.values()])
+        changed = events.changed.values()
+        columns: dict[str, None] = {}
+        for block in changed:
+            columns |= dict.fromkeys(compress(Block._fields, map(ne, self._stored[block.number], block)))
+        if columns:  # first: a conversation that ends makes room for the next one with its key
+            rows = [(*(getattr(block, name) for name in columns), game, block.number) for block in changed]
+            sets = " = ?, ".join(columns)
+            self.write(f"UPDATE holdfast_blocks SET {sets} = ? WHERE game = ? AND number = ?", rows)
         for kind, added in (
+            (Block, events.begun.values()),
             (Ask, events.asks),
             (Loss, events.losses),
             (Seen, events.seen),
@@ -295,25 +300,15 @@ class Transaction(ABC):
         if events.removed:
             self.write("DELETE FROM holdfast_blocks WHERE game = ? AND number = ?", [(game, n) for n in events.removed])
         if events.game is not None:
-            columns = ("policy", "arms", "settings", "availability", "settings_version")
-            sets = ", ".join(f"{name} = ?" for name in columns)
-            values = [getattr(events.game, name) for name in columns]
-            self.write(f"UPDATE holdfast_games SET {sets} WHERE id = ?", [(*values, game)])
+            names = ("policy", "arms", "settings", "availability", "settings_version")
+            values = [getattr(events.game, name) for name in names]
+            self.write(f"UPDATE holdfast_games SET {' = ?, '.join(names)} = ? WHERE id = ?", [(*values, game)])
         if state is not None:
             row = (head.state_version, state, game)
             self.write("UPDATE holdfast_states SET version = ?, data = ? WHERE game = ?", [row])
-        new = {name: value for name, value, old in zip(Head._fields, head, self.head, strict=True) if value != old}
-        sets = ", ".join(f"{name} = ?" for name in new)
-        self.write(f"UPDATE holdfast_heads SET {sets} WHERE game = ?", [(*new.values(), game)])
-
-
-GAME = f"SELECT {', '.join(Game._fields)} FROM holdfast_games"
-
-
-def row_of_game(values: Sequence[Any]) -> Game:
-    """A game's row that was read."""
-    game: Game = row_of(Game, values)
-    return game
+        differ = list(map(ne, self.head, head))
+        sets = " = ?, ".join(compress(Head._fields, differ))
+        self.write(f"UPDATE holdfast_heads SET {sets} = ? WHERE game = ?", [(*compress(head, differ), game)])
 
 
 def _marks(values: Sequence[Any]) -> str:
@@ -330,12 +325,11 @@ def _queries_about(game: int, rounds: Rounds) -> tuple[list[Any], list[Any]]:
     numbers = list(dict.fromkeys(block for block, _ in rounds))
     among = select(Block) + "WHERE game = ? AND number IN"
     blocks = [(f"{among} ({_marks(some)})", (game, *some)) for some in _chunks(numbers)]
-    columns = ", ".join(f"l.{name}" for name in Loss._fields)
     losses = []
     for some in _chunks(rounds):
         sql = (
-            f"SELECT {columns} FROM (VALUES {', '.join(['(?, ?)'] * len(some))}) AS w CROSS JOIN holdfast_losses AS l "
-            "WHERE l.game = ? AND l.block = w.column1 AND l.round = w.column2"
+            f"SELECT {columns_of(Loss, 'l')} FROM (VALUES {', '.join(['(?, ?)'] * len(some))}) AS w "
+            "CROSS JOIN holdfast_losses AS l WHERE l.game = ? AND l.block = w.column1 AND l.round = w.column2"
         )
         losses.append((sql, [number for place in some for number in place] + [game]))
     return blocks, losses
@@ -431,9 +425,9 @@ class Store(ABC):
     def delete(self, game: int) -> None:
         """Remove a game and all its rows."""
         with self._transaction(game, writing=True, deadline=time.monotonic() + 60.0) as transaction:
-            for table in (*TABLES.values(), "holdfast_states"):
-                transaction.write(f"DELETE FROM {table} WHERE game = ?", [(game,)])
-            transaction.write("DELETE FROM holdfast_games WHERE id = ?", [(game,)])
+            for table in ("holdfast_states", *TABLES.values()):
+                key = "id" if table == TABLES[Game] else "game"
+                transaction.write(f"DELETE FROM {table} WHERE {key} = ?", [(game,)])
 
 
 def nested(url: str) -> StoreError:
@@ -442,8 +436,8 @@ def nested(url: str) -> StoreError:
 
 
 def _named(transaction: Transaction, name: str) -> Game | None:
-    found = transaction.fetch(f"{GAME} WHERE name = ?", name)
-    return row_of_game(found[0]) if found else None
+    found = [row_of(Game, values) for values in transaction.fetch(select(Game) + "WHERE name = ?", name)]
+    return found[0] if found else None
 
 
 def _created(transaction: Transaction, fresh: Fresh) -> Game:

@@ -22,11 +22,12 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from json import dumps
 from pathlib import Path
+from threading import RLock
 from typing import Any
 from urllib.parse import quote
 
 from holdfast.decisions.stores.address import Address, parse_address
-from holdfast.decisions.stores.forks import STORE, close_before_forks, lock_across_forks
+from holdfast.decisions.stores.forks import STORE, take_part_in_forks
 from holdfast.decisions.stores.schema import SCHEMA_TABLE, check_schema, migration_from
 from holdfast.decisions.stores.sql import ConnectionLost, Store, Transaction, nested
 from holdfast.errors import BadStore, InvalidParameter, StoreError
@@ -105,7 +106,7 @@ class SqliteStore(Store):
         address = parse_address(url)
         super().__init__(address.shown)
         self.place = None if address.kind == "memory" else _place(address)
-        self._lock = lock_across_forks(STORE)
+        self._lock: Any = RLock()
         self._connection: sqlite3.Connection | None = None
         self._guard: int | None = None  # an open file, locked so that nobody deletes the log
         self._file: tuple[int, int] | None = None  # which one it was when it was first opened
@@ -114,8 +115,7 @@ class SqliteStore(Store):
         self._what = ""  # what happened to the file, where it is stale
         self._stamp: tuple[int, int] | None = None  # when the file was last written, by whom ever
         self._written: dict[int, int] = {}  # revisions in the file itself, without its log
-        if self.place is not None:
-            close_before_forks(self)
+        take_part_in_forks(STORE, self)
 
     def __del__(self) -> None:
         with suppress(Exception):  # whatever state the interpreter is in
@@ -200,7 +200,7 @@ class SqliteStore(Store):
     def _create_tables(self, connection: sqlite3.Connection) -> None:
         version = self._version(connection)
         statements = list(migration_from(version, WORDS))
-        if len(statements) == 1:  # nothing but the version itself
+        if not statements:
             return
         connection.execute("BEGIN IMMEDIATE")
         try:
@@ -214,8 +214,7 @@ class SqliteStore(Store):
 
     def _version(self, connection: sqlite3.Connection) -> int:
         tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-        found = connection.execute(f"SELECT version FROM {SCHEMA_TABLE}").fetchall() if SCHEMA_TABLE in tables else []
-        version = check_schema(self.url, tables, [value for (value,) in found])
+        version = check_schema(self.url, tables, connection)
         if not version and tables:
             raise BadStore(f"{self.url} is a database of something else: it has the table {tables[0]!r}")
         return version
