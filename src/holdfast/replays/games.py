@@ -49,7 +49,7 @@ from holdfast.simulation.backends import Backend
 from holdfast.simulation.checkpoints import checkpoint_rounds
 from holdfast.simulation.costs import Costs
 from holdfast.simulation.run import fitted, simulate
-from holdfast.simulation.tasks import Task, arms_played
+from holdfast.simulation.tasks import Task, run_task
 from holdfast.studies.policies import study_policy
 
 WHOLE = "whole"
@@ -352,8 +352,9 @@ class PieceRunner:
         game = Task(
             piece.name, piece.policy, table, table.rounds, costs, (table.rounds,), self.seed, replication, count=1
         )
-        held: NDArray[np.int32] = arms_played(game)[0]
-        return held
+        played = run_task(game, with_arms=True)
+        assert played is not None  # nothing stops it
+        return played.arms[0]
 
 
 def _rows(
