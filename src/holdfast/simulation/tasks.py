@@ -143,7 +143,7 @@ def _empty_record(task: Task, count: int, rounds: int = 0) -> Record:
 
 
 def _play(task: Task, width: int, first: int, costs: Array, stop: NDArray[np.uint8], record: Record) -> int:
-    parts, K = task.parts(), task.policy.n_arms
+    parts, K = task.parts()._replace(with_arms=record.arms.shape[1] > 0), task.policy.n_arms
     vectors = aligned_zeros(vector_rows(parts.policy, K) * width)
     games = compose_games(parts, width)
     return int(games(task.rules(costs), first, vectors, K, stop, record))
