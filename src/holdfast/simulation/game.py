@@ -8,10 +8,9 @@ both do the same arithmetic game by game, so they give the same bits. Threads an
 from __future__ import annotations
 
 import math
-from functools import cache
 from typing import Any, NamedTuple
 
-from holdfast._numba.compile import frozen, kernel
+from holdfast._numba.compile import composed, kernel
 from holdfast._numba.rows import as_rows, local_rows, local_words
 from holdfast.layouts import Scalar, layout_of
 from holdfast.policies.policy import Kernel, Kernels
@@ -195,24 +194,9 @@ def vector_rows(kernels: Kernels, n_arms: int) -> int:
     return kernels.state_layout.vector_rows(n_arms) + (n_arms if kernels.sees == "all" else 0)
 
 
+@composed
 def compose_play(parts: Parts) -> Kernel:
     """The game of a few replications, as many as `scratch` has columns."""
-    return _composed_play(parts, frozen_in(parts))
-
-
-def compose_games(parts: Parts, width: int) -> Kernel:
-    """The games of a run of replications, `width` at a time."""
-    return _composed_games(parts, width, frozen_in(parts))
-
-
-def frozen_in(parts: Parts) -> tuple[str, ...]:
-    """What tells apart two compilations of the same kernels: a value that a user's kernel reads may change."""
-    kernels = (parts.policy.choose, parts.policy.observe, parts.total, parts.gap, parts.ahead)
-    return tuple(frozen(part) for part in kernels if part is not None)
-
-
-@cache
-def _composed_play(parts: Parts, values: tuple[str, ...]) -> Kernel:
     choose, gap, with_arms = parts.policy.choose, parts.gap, parts.with_arms
     ahead = nothing_ahead if parts.ahead is None else parts.ahead
     hear = _hear_all(parts) if parts.policy.sees == "all" else _hear_own(parts)
@@ -285,9 +269,10 @@ def _composed_play(parts: Parts, values: tuple[str, ...]) -> Kernel:
     return play
 
 
-@cache
-def _composed_games(parts: Parts, width: int, values: tuple[str, ...]) -> Kernel:
-    play = _composed_play(parts, values)
+@composed
+def compose_games(parts: Parts, width: int) -> Kernel:
+    """The games of a run of replications, `width` at a time."""
+    play = compose_play(parts)
     n_numbers, n_block = parts.policy.state_layout.n_numbers, parts.policy.block_layout.n_numbers
     n_tally = TALLY.n_numbers
 
