@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from holdfast.checks import one_of, real_number, whole_number
+from holdfast.checks import real_number
 from holdfast.errors import InvalidParameter, OutOfTurn
 from holdfast.layouts import Array
 from holdfast.players.losses import announced_value, outside_range
-from holdfast.players.player import Player
+from holdfast.players.player import Player, number_of
 from holdfast.policies.policy import Policy
 
 
@@ -154,13 +154,6 @@ class AllLossesPlayer(Player, sees="all"):
 def _are_flags(values: list[Any]) -> bool:
     """Whether these are True and False, or rows of them, and not names or numbers of arms."""
     return bool(values) and all(isinstance(v, (bool, np.bool_, list, tuple, np.ndarray)) for v in values)
-
-
-def number_of(policy: Policy, arm: object) -> int:
-    """The number of an arm."""
-    if policy.arms is None:
-        return whole_number("arm", arm, least=0, most=policy.n_arms - 1)
-    return policy.arms.index(one_of("arm", arm, policy.arms))
 
 
 def checked_forecast(policy: Policy, state: Any, forecast: Any) -> Array:
