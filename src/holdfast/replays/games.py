@@ -354,7 +354,8 @@ class PieceRunner:
         )
         played = run_task(game, with_arms=True)
         assert played is not None  # nothing stops it
-        return played.arms[0]
+        held: NDArray[np.int32] = played.arms[0]
+        return held
 
 
 def _rows(

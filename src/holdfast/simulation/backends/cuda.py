@@ -101,8 +101,8 @@ def run_on_gpu(task: Task) -> Played:
     launch = compose_launch(compose_play(task.parts()), task.policy.kernels, task.policy.n_arms)
     grid = -(-task.count // THREADS_PER_BLOCK)
     shape = (task.count, len(task.checkpoints))
-    kept = [cuda.device_array(shape, kind) for kind in (np.float64, np.int64, np.float64)]
-    record = Record(*kept, arms=cuda.device_array((task.count, 0), np.int32))
+    excess, switches, paid = (cuda.device_array(shape, kind) for kind in (np.float64, np.int64, np.float64))
+    record = Record(excess, switches, paid, arms=cuda.device_array((task.count, 0), np.int32))
     blocks = cuda.device_array(task.count, np.int64)
     stop = cuda.to_device(np.zeros(1, dtype=np.uint8))
     costs = task.costs.table()
@@ -113,7 +113,8 @@ def run_on_gpu(task: Task) -> Played:
         played = blocks.copy_to_host()
         check_played(task, int(played.min()))
         if played.min() != COSTS_EXHAUSTED:
-            return Played(task, *(column.copy_to_host() for column in record), int(played.sum()))
+            excess, switches, paid, arms = (column.copy_to_host() for column in record)
+            return Played(task, excess, switches, paid, arms, int(played.sum()))
         costs = task.costs.longer(costs)
 
 
