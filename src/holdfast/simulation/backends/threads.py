@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
-from typing import ClassVar, cast
+from threading import Thread
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -55,22 +55,38 @@ class Threads(Backend):
         stop = np.zeros(1, dtype=np.uint8)
         pieces = [piece for task in tasks for piece in split(task, workers)]
         warm_up(pieces)
-        finished: SimpleQueue[Future[Played | None]] = SimpleQueue()
-        with ThreadPoolExecutor(workers) as pool:
-            try:
-                for piece in pieces:
-                    pool.submit(run_task, piece, stop).add_done_callback(finished.put)
-                for _ in pieces:
-                    played = _next(finished).result()
-                    if played is not None:
-                        done(played)
-            finally:
-                stop[0] = 1
-                pool.shutdown(cancel_futures=True)
+        left: SimpleQueue[Task | None] = SimpleQueue()
+        results: SimpleQueue[Played | BaseException | None] = SimpleQueue()
+        threads = [Thread(target=_play_what_is_left, args=(left, results, stop)) for _ in pieces[:workers]]
+        for piece in [*pieces, *(None for _ in threads)]:
+            left.put(piece)
+        try:
+            for thread in threads:
+                thread.start()
+            for _ in pieces:
+                played = _next_result(results)
+                if isinstance(played, BaseException):
+                    raise played
+                if played is not None:
+                    done(played)
+        finally:
+            stop[0] = 1
+            for thread in threads:
+                if thread.ident is not None:
+                    thread.join()
 
 
-def _next(finished: SimpleQueue[Future[Played | None]]) -> Future[Played | None]:
-    """What is finished next. Once polars is loaded, an interrupt does not end a wait without a limit."""
+def _next_result(results: SimpleQueue[Any]) -> Any:
+    """The next result. Once polars is loaded, an interrupt does not end a wait without a limit."""
     while True:
         with suppress(Empty):
-            return finished.get(timeout=0.1)
+            return results.get(timeout=0.1)
+
+
+def _play_what_is_left(left: SimpleQueue[Task | None], results: SimpleQueue[Any], stop: Any) -> None:
+    """What a thread does until it finds None. Bare threads and two queues start and end quicker than a pool."""
+    try:
+        for piece in iter(left.get, None):
+            results.put(None if stop[0] else run_task(piece, stop))
+    except BaseException as error:
+        results.put(error)
