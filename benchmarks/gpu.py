@@ -61,7 +61,7 @@ def on_cpu(task: Task) -> Played:
     pieces: list[Played] = []
     Threads().run([task], pieces.append)
     pieces.sort(key=lambda piece: piece.task.first)
-    arrays = (np.concatenate([getattr(p, name) for p in pieces]) for name in ("excess", "switches", "paid"))
+    arrays = (np.concatenate([getattr(p, name) for p in pieces]) for name in ("excess", "switches", "paid", "arms"))
     return Played(task, *arrays, blocks=sum(p.blocks for p in pieces))
 
 

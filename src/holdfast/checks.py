@@ -77,6 +77,17 @@ def real(*, least: float | None = None, above: float | None = None, most: float 
     return {CHECK: partial(real_number, least=least, above=above, most=most)}
 
 
+def flag() -> dict[str, Any]:
+    """The same for True or False."""
+    return {CHECK: _true_or_false}
+
+
+def _true_or_false(parameter: str, value: object) -> bool:
+    if not isinstance(value, (bool, np.bool_)):
+        raise InvalidParameter(parameter, "must be True or False", value)
+    return bool(value)
+
+
 def check_fields(made: Any) -> None:
     """Check the fields of a frozen dataclass, while it is being made, that say in their metadata what they must be."""
     for one in fields(made):

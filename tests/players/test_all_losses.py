@@ -190,6 +190,7 @@ def test_wrong_losses_are_refused_and_nothing_changes(losses: object, said: str)
         ({"available": []}, "at least one arm"),
         ({"available": [False, False, False]}, "at least one arm"),
         ({"available": [True, False]}, "True and False for each of the 3 arms"),
+        ({"available": [[True, True, False], [True]]}, "True and False for each of the 3 arms"),
         ({"available": ["west"]}, "must be one of"),
         ({"available": 3}, "True and False for each of the 3 arms"),
         ({"forecast": [[0.1, 0.2]]}, "3 columns"),

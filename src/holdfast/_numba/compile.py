@@ -9,7 +9,8 @@ No ``fastmath``: the same game must give the same bits in every process, whateve
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import cache, wraps
 from typing import Any, TypeVar, cast
 from weakref import WeakKeyDictionary
 
@@ -65,6 +66,31 @@ def frozen(kernel: Callable[..., Any]) -> str:
             _COMPILED_WITH[part] = now
             cast(Any, part).recompile()
     return _frozen(getattr(kernel, "py_func", kernel))
+
+
+def composed(compose: F) -> F:
+    """For a function that makes kernels out of those in its arguments, on their own or in tuples.
+
+    What it made is kept for as long as they read the same values: what a user's kernel reads may change.
+    """
+
+    @cache
+    def kept(values: tuple[str, ...], *parts: Any) -> Any:
+        return compose(*parts)
+
+    @wraps(compose)
+    def made(*parts: Any) -> Any:
+        return kept(tuple(map(frozen, _kernels_in(parts))), *parts)
+
+    return cast(F, made)
+
+
+def _kernels_in(parts: tuple[Any, ...]) -> Iterator[Any]:
+    for part in parts:
+        if isinstance(part, tuple):
+            yield from _kernels_in(part)
+        elif callable(part) and not isinstance(part, type):
+            yield part
 
 
 _COMPILED_WITH: WeakKeyDictionary[Any, str] = WeakKeyDictionary()

@@ -55,6 +55,10 @@ class Environment(ABC):
     def __post_init__(self) -> None:
         check_fields(self)
 
+    def _set(self, name: str, value: object) -> None:
+        """Put a checked value into this frozen object, while it is being made."""
+        object.__setattr__(self, name, value)
+
     @property
     @abstractmethod
     def n_arms(self) -> int:

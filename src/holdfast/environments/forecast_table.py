@@ -95,13 +95,13 @@ class ForecastTable(Environment):
             if found.ndim != 2 or found.shape[1] != K or len(found) == 0 or not np.isfinite(found).all():
                 raise InvalidParameter(f"forecast of round {number}", f"must be rows of {K} finite numbers", given)
             rows[number] = np.clip((found - low) / self.unit, -1e6, 1e6)
-        object.__setattr__(self, "forecasts", rows)
+        self._set("forecasts", rows)
         if self.available is not None:
             flags = np.array(self.available)
             if flags.dtype != bool or flags.shape != (T, K) or not flags.any(axis=1).all():
                 rule = f"must be {T} rows of {K} True and False, at least one True in each"
                 raise InvalidParameter("available", rule, self.available)
-            object.__setattr__(self, "available", flags)
+            self._set("available", flags)
 
     @property
     def closes_arms(self) -> bool:

@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from holdfast.checks import real, real_number, whole, whole_number
+from holdfast.checks import flag, real, real_number, whole, whole_number
 from holdfast.environments.environment import LAST_ROUND
-from holdfast.environments.piecewise import Piecewise
+from holdfast.environments.phases import Phased
 from holdfast.errors import InvalidParameter
 from holdfast.layouts import Array
 from holdfast.rng import Stream
@@ -21,26 +21,21 @@ from holdfast.rng import Stream
 MOST_PHASES = 10**7
 """Phases of one environment that are kept in memory."""
 
+HALF = real(least=0, most=0.5)
+
 
 @dataclass(frozen=True)
-class HardCase(Piecewise):
+class HardCase(Phased):
     """A piecewise constant world that a rule lays out over a horizon."""
 
     n_arms: int = field(default=0, metadata=whole(least=2))
     """The number of arms K."""
     horizon: int = field(default=0, metadata=whole(least=1, most=LAST_ROUND))
     """T: the rounds that the rule is laid out over. After them the last phase continues."""
-    noise: bool = field(default=True, kw_only=True)
+    noise: bool = field(default=True, kw_only=True, metadata=flag())
     """Whether losses are 0 or 1, or equal their means."""
-    gap: float = field(default=0.2, kw_only=True)
+    gap: float = field(default=0.2, kw_only=True, metadata=HALF)
     """Δ, by how much arms differ."""
-
-    def _check(self, name: str, value: object) -> None:
-        """Put a checked value into this frozen object, while it is being made."""
-        object.__setattr__(self, name, value)
-
-    def _check_gap(self, most: float = 0.5) -> None:
-        self._check("gap", real_number("gap", self.gap, least=0, most=most))
 
     def _check_phases(self, name: str, count: float) -> None:
         if count > MOST_PHASES:
@@ -91,10 +86,9 @@ class Corrupted(HardCase):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._check("corrupted", whole_number("corrupted", self.corrupted, least=0, most=self.horizon))
-        self._check_gap()
+        self._set("corrupted", whole_number("corrupted", self.corrupted, least=0, most=self.horizon))
         most = min(max(self.corrupted, 1), MOST_PHASES // 2)
-        self._check("stretches", whole_number("stretches", self.stretches, least=1, most=most))
+        self._set("stretches", whole_number("stretches", self.stretches, least=1, most=most))
 
     @cached_property
     def layout(self) -> tuple[Array, Array]:
@@ -137,8 +131,7 @@ class Drifting(HardCase):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._check_gap()
-        self._check("steps", whole_number("steps", self.steps, least=2, most=min(self.horizon, MOST_PHASES)))
+        self._set("steps", whole_number("steps", self.steps, least=2, most=min(self.horizon, MOST_PHASES)))
 
     @cached_property
     def layout(self) -> tuple[Array, Array]:
@@ -182,7 +175,7 @@ class Seasonal(HardCase):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._check_gap(most=0.5 - self.swing)
+        self._set("gap", real_number("gap", self.gap, least=0, most=0.5 - self.swing))
         self._check_phases("period", 24 * self.horizon / self.period)
 
     @cached_property
@@ -223,9 +216,8 @@ class ChangingBest(HardCase):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._check_gap()
         most = min(self.horizon, MOST_PHASES) - 1
-        self._check("changes", whole_number("changes", self.changes, least=0, most=most))
+        self._set("changes", whole_number("changes", self.changes, least=0, most=most))
 
     @cached_property
     def layout(self) -> tuple[Array, Array]:
@@ -260,13 +252,12 @@ class UnseenTurn(HardCase):
 
     id: ClassVar[str] = "unseen-turn"
 
-    gap: float = field(default=0.1, kw_only=True)
+    gap: float = field(default=0.1, kw_only=True, metadata=HALF)
     drop: float = field(default=0.3, kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._check_gap()
-        self._check("drop", real_number("drop", self.drop, above=self.gap, most=0.5))
+        self._set("drop", real_number("drop", self.drop, above=self.gap, most=0.5))
 
     @cached_property
     def layout(self) -> tuple[Array, Array]:
@@ -307,13 +298,12 @@ class JumpingLevels(HardCase):
     id: ClassVar[str] = "jumping-levels"
 
     stretch: int = field(default=500, kw_only=True, metadata=whole(least=1))
-    gap: float = field(default=0.1, kw_only=True)
+    gap: float = field(default=0.1, kw_only=True, metadata=HALF)
     seed: int = field(default=0, kw_only=True, metadata=whole(least=0))
-    noise: bool = field(default=False, kw_only=True)
+    noise: bool = field(default=False, kw_only=True, metadata=flag())
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._check_gap()
         self._check_phases("stretch", self.horizon / self.stretch)
 
     @cached_property

@@ -108,8 +108,8 @@ class LossTable(Environment):
         for name, value in (("units", units), ("index", self.index), ("arms", arms)):
             if value != getattr(held, name):
                 raise InvalidParameter(name, "cannot be changed once a table is read; make another LossTable", value)
-            object.__setattr__(self, name, value)
-        object.__setattr__(self, "source", held)
+            self._set(name, value)
+        self._set("source", held)
 
     @property
     def sums(self) -> Array:

@@ -93,10 +93,16 @@ def gap(tables: Any, places: Any, start: float, stop: float, gaps: Any) -> None:
 
 
 class Phased(Environment):
-    """Means that are constant within phases."""
+    """Means that are constant within phases.
+
+    A block takes one draw for each phase that it meets; without noise, none.
+    """
 
     total_kernel: ClassVar[Callable[..., Any]] = staticmethod(total)
     gap_kernel: ClassVar[Callable[..., Any]] = staticmethod(gap)
+
+    noise: bool = True
+    """Whether losses are 0 or 1 with these means, or the means themselves."""
 
     @property
     @abstractmethod
@@ -120,9 +126,12 @@ class Phased(Environment):
 
     @cached_property
     def tables(self) -> Tables:
-        """Phase starts with an end that is never reached, means, gaps to the reference arm, and binomial tables."""
+        """Phase starts with an end that is never reached, means, gaps to the reference arm, and binomial tables.
+
+        Without noise every phase is certain.
+        """
         ends = np.append(self.starts, float(LAST_ROUND))
-        return ends, self.means, self.gaps, *binomial_tables(self.means)
+        return ends, self.means, self.gaps, *binomial_tables(self.means if self.noise else np.zeros_like(self.means))
 
     @cached_property
     def gaps(self) -> Array:
@@ -160,7 +169,7 @@ class Bernoulli(Phased):
     mean_losses: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "mean_losses", _checked_means(self.mean_losses))
+        self._set("mean_losses", _checked_means(self.mean_losses))
 
     @classmethod
     def with_gap(
@@ -254,7 +263,7 @@ class ConstrainedBernoulli(Phased):
         super().__post_init__()
         arms, best_arms, gap = _checked_gap(self.n_arms, self.best_arms, self.gap)
         for name, value in (("n_arms", arms), ("best_arms", best_arms), ("gap", gap)):
-            object.__setattr__(self, name, value)
+            self._set(name, value)
         one_of("phases", self.phases, ("index", "spacing"))
 
     @cached_property

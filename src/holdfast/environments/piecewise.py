@@ -1,4 +1,4 @@
-"""Means that stay for a while and then change, with noise or without: any number of phases, given or by a rule."""
+"""Means that stay for a while and then change, with noise or without: any number of phases, given one by one."""
 
 from __future__ import annotations
 
@@ -9,38 +9,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from holdfast.checks import whole_number
-from holdfast.environments.binomial_table import binomial_tables
-from holdfast.environments.environment import LAST_ROUND, Tables
+from holdfast.checks import flag, whole_number
+from holdfast.environments.environment import LAST_ROUND
 from holdfast.environments.phases import Phased
 from holdfast.errors import InvalidParameter
 from holdfast.layouts import Array
 
 
-class Piecewise(Phased):
-    """Phases with Bernoulli losses, or with losses that equal their means.
-
-    A block takes one draw for each phase that it meets; without noise, none.
-    """
-
-    noise: bool
-    """Whether losses are 0 or 1 with these means, or the means themselves."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not isinstance(self.noise, (bool, np.bool_)):
-            raise InvalidParameter("noise", "must be True or False", self.noise)
-        object.__setattr__(self, "noise", bool(self.noise))
-
-    @cached_property
-    def tables(self) -> Tables:
-        """As of any phases; without noise every phase is certain."""
-        ends = np.append(self.starts, float(LAST_ROUND))
-        return ends, self.means, self.gaps, *binomial_tables(self.means if self.noise else np.zeros_like(self.means))
-
-
 @dataclass(frozen=True)
-class PiecewiseConstant(Piecewise):
+class PiecewiseConstant(Phased):
     """Phases given one by one: where each starts, and the mean loss of every arm in it. The last has no end.
 
     Parameters
@@ -64,12 +41,12 @@ class PiecewiseConstant(Piecewise):
 
     phase_starts: Sequence[int] = ()
     phase_means: Sequence[Sequence[float]] = ()
-    noise: bool = field(default=True, kw_only=True)
+    noise: bool = field(default=True, kw_only=True, metadata=flag())
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "phase_starts", checked_starts("phase_starts", self.phase_starts))
-        object.__setattr__(self, "phase_means", checked_means("phase_means", self.phase_means))
+        self._set("phase_starts", _checked_starts("phase_starts", self.phase_starts))
+        self._set("phase_means", _checked_means("phase_means", self.phase_means))
         if len(self.phase_starts) != len(self.phase_means):
             rule = f"must have a row for each of the {len(self.phase_starts)} phases"
             raise InvalidParameter("phase_means", rule, f"{len(self.phase_means)} rows")
@@ -80,7 +57,7 @@ class PiecewiseConstant(Piecewise):
         return np.array(self.phase_starts, dtype=np.float64), np.array(self.phase_means, dtype=np.float64)
 
 
-def checked_starts(name: str, starts: Any) -> tuple[int, ...]:
+def _checked_starts(name: str, starts: Any) -> tuple[int, ...]:
     """Rounds in which phases start."""
     if isinstance(starts, (str, bytes)) or not isinstance(starts, (Sequence, np.ndarray)) or len(starts) == 0:
         raise InvalidParameter(name, "must be a list of rounds that begins with 0", starts)
@@ -93,7 +70,7 @@ def checked_starts(name: str, starts: Any) -> tuple[int, ...]:
     return checked
 
 
-def checked_means(name: str, means: Any) -> tuple[tuple[float, ...], ...]:
+def _checked_means(name: str, means: Any) -> tuple[tuple[float, ...], ...]:
     """Rows of probabilities, all of one length."""
     rule = "must be a table of numbers from 0 to 1 with a row per phase and a column per arm"
     try:

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from holdfast.checks import one_of
-from holdfast.environments.piecewise import Piecewise, checked_means, checked_starts
+from holdfast.environments.phases import Phased
 from holdfast.layouts import Array
 
 
@@ -28,7 +28,7 @@ def found_worlds() -> dict[str, dict[str, Any]]:
 
 
 @dataclass(frozen=True)
-class Found(Piecewise):
+class Found(Phased):
     """A world that a search found to be bad for a policy, by its name.
 
     `horizon` and `switching_cost` are those of the search: measure it with them, and with fresh seeds.
@@ -51,7 +51,7 @@ class Found(Piecewise):
 
     def __post_init__(self) -> None:
         one_of("name", self.name, found_worlds())
-        object.__setattr__(self, "noise", found_worlds()[self.name]["noise"])
+        self._set("noise", found_worlds()[self.name]["noise"])
         super().__post_init__()
 
     @property
@@ -68,5 +68,4 @@ class Found(Piecewise):
     def layout(self) -> tuple[Array, Array]:
         """As the search found it."""
         world = found_worlds()[self.name]
-        starts = np.array(checked_starts("starts", world["starts"]), dtype=np.float64)
-        return starts, np.array(checked_means("means", world["means"]))
+        return np.array(world["starts"], dtype=np.float64), np.array(world["means"], dtype=np.float64)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from holdfast.checks import one_of, real_number, whole_number
+from holdfast.checks import real_number
 from holdfast.errors import InvalidParameter, OutOfTurn
 from holdfast.layouts import Array
 from holdfast.players.losses import announced_value, outside_range
-from holdfast.players.player import Player
+from holdfast.players.player import Player, number_of
 from holdfast.policies.policy import Policy
 
 
@@ -134,14 +134,14 @@ class AllLossesPlayer(Player, sees="all"):
         """1 where an arm is not available, a row for each round."""
         K = self.policy.n_arms
         most = max(len(getattr(self._state, "closed", ())) // K, 1)
-        listed = list(available) if isinstance(available, (list, tuple, set, frozenset)) else available
-        flags = np.array(listed if not isinstance(listed, list) or _are_flags(listed) else [], dtype=object)
-        if flags.size == 0 and isinstance(listed, list):
-            row = np.ones(K)
-            row[[number_of(self.policy, arm) for arm in listed]] = 0.0
-            closed = row.reshape(1, K)
+        if isinstance(available, (list, tuple, set, frozenset)) and not _are_flags(available):
+            closed = np.ones((1, K))
+            closed[0, [number_of(self.policy, arm) for arm in available]] = 0.0
         else:
-            table = np.atleast_2d(np.asarray(available))
+            try:
+                table = np.atleast_2d(np.asarray(available))
+            except ValueError:  # rows of different lengths
+                table = np.empty(0)
             if table.dtype != bool or table.ndim != 2 or table.shape[1] != K:
                 rule = f"must be arms, or True and False for each of the {K} arms"
                 raise InvalidParameter("available", rule, available)
@@ -151,16 +151,9 @@ class AllLossesPlayer(Player, sees="all"):
         return np.asarray(closed[:most], dtype=np.float64)
 
 
-def _are_flags(values: list[Any]) -> bool:
+def _are_flags(values: Collection[Any]) -> bool:
     """Whether these are True and False, or rows of them, and not names or numbers of arms."""
-    return bool(values) and all(isinstance(v, (bool, np.bool_, list, tuple, np.ndarray)) for v in values)
-
-
-def number_of(policy: Policy, arm: object) -> int:
-    """The number of an arm."""
-    if policy.arms is None:
-        return whole_number("arm", arm, least=0, most=policy.n_arms - 1)
-    return policy.arms.index(one_of("arm", arm, policy.arms))
+    return len(values) > 0 and all(isinstance(v, (bool, np.bool_, list, tuple, np.ndarray)) for v in values)
 
 
 def checked_forecast(policy: Policy, state: Any, forecast: Any) -> Array:

@@ -7,12 +7,11 @@ Python.
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from holdfast._numba.compile import frozen, kernel
+from holdfast._numba.compile import composed, kernel
 from holdfast.players.game import keeps_rules, one_game
 from holdfast.players.losses import add_exactly, rounded_sum
 from holdfast.policies.policy import Kernel, Kernels, Policy
@@ -68,8 +67,9 @@ def start_streams(key: Any, first: int, streams: Any) -> None:
         start_stream(key, first + g, streams[g])
 
 
-@cache
-def _composed(kernels: Kernels, values: tuple[str, ...]) -> tuple[Kernel, Kernel]:
+@composed
+def loops(kernels: Kernels) -> tuple[Kernel, Kernel]:
+    """``ask_all`` and ``tell_all`` for a policy's kernels."""
     choose, _, observe = one_game(kernels)
 
     @kernel
@@ -128,9 +128,3 @@ def _composed(kernels: Kernels, values: tuple[str, ...]) -> tuple[Kernel, Kernel
         return DONE
 
     return ask_all, tell_all
-
-
-def loops(kernels: Kernels) -> tuple[Kernel, Kernel]:
-    """``ask_all`` and ``tell_all`` for a policy's kernels."""
-    parts = (kernels.choose, kernels.observe)
-    return _composed(kernels, tuple(frozen(part) for part in parts))

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from functools import cache
 from typing import Any
 
 import numpy as np
 
-from holdfast._numba.compile import frozen, kernel
+from holdfast._numba.compile import composed, kernel
 from holdfast._numba.rows import as_rows, local_rows
 from holdfast.checks import whole_number
 from holdfast.errors import HoldfastError, InvalidParameter
@@ -40,8 +39,14 @@ def keeps_rules(block: Any, K: int) -> bool:
     return bool(0.0 <= arm < K and 1.0 <= rounds <= LONGEST and arm == int(arm) and rounds == int(rounds))
 
 
-@cache
-def _composed(kernels: Kernels, values: tuple[str, ...]) -> tuple[Kernel, Kernel, Kernel]:
+@composed
+def one_game(kernels: Kernels) -> tuple[Kernel, Kernel, Kernel]:
+    """The kernels over flat arrays, as online play calls them:
+
+    ``choose(params, numbers, vectors, K, announced, stream, block)``, ``choose_some``, the same for several blocks, and
+    ``observe(params, numbers, vectors, K, block, total, rounds)``, or, where the losses of all arms are seen,
+    ``observe(params, numbers, vectors, K, block, losses, low, unit, stale)``.
+    """
     choose, observe, *_ = kernels
     view_state, view_block = kernels.state_layout.view, kernels.block_layout.view
     view_params = kernels.params_layout.view
@@ -106,17 +111,6 @@ def _composed(kernels: Kernels, values: tuple[str, ...]) -> tuple[Kernel, Kernel
         return 0
 
     return choose_alone, choose_some, observe_all if kernels.sees == "all" else observe_alone
-
-
-def one_game(kernels: Kernels) -> tuple[Kernel, Kernel, Kernel]:
-    """The kernels over flat arrays, as online play calls them:
-
-    ``choose(params, numbers, vectors, K, announced, stream, block)``, ``choose_some``, the same for several blocks, and
-    ``observe(params, numbers, vectors, K, block, total, rounds)``, or, where the losses of all arms are seen,
-    ``observe(params, numbers, vectors, K, block, losses, low, unit, stale)``.
-    """
-    parts = (kernels.choose, kernels.observe)
-    return _composed(kernels, tuple(frozen(part) for part in parts))
 
 
 class Game:

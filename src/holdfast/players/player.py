@@ -184,15 +184,11 @@ class Player:
 
     def _unavailable(self, available: Sequence[int | str]) -> Mask | None:
         """Which arms are not available, if any; or an error."""
-        names, K = self.policy.arms, self.policy.n_arms
         if isinstance(available, (str, bytes)) or not isinstance(available, Collection) or len(available) == 0:
             raise InvalidParameter("available", "must be a list of arms, at least one", available)
-        out = np.ones(K, dtype=bool)
+        out = np.ones(self.policy.n_arms, dtype=bool)
         for arm in available:
-            if names is None:
-                out[whole_number("available", arm, least=0, most=K - 1)] = False
-            else:
-                out[names.index(one_of("available", arm, names))] = False
+            out[number_of(self.policy, arm, "available")] = False
         return out if out.any() else None
 
     def tell(
@@ -340,3 +336,10 @@ class Player:
             player._arm = arm if policy.arms is None else policy.arms[arm]
         rehearse(game, saved)
         return player
+
+
+def number_of(policy: Policy, arm: object, parameter: str = "arm") -> int:
+    """The number of an arm, which is given as `parameter`."""
+    if policy.arms is None:
+        return whole_number(parameter, arm, least=0, most=policy.n_arms - 1)
+    return policy.arms.index(one_of(parameter, arm, policy.arms))

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast._numba.compile import frozen, kernel
+from holdfast._numba.compile import composed, kernel
 from holdfast._numba.rows import as_rows
 from holdfast.layouts import Array
 from holdfast.players.game import policy_key
@@ -47,8 +46,8 @@ class _Known(NamedTuple):
     newest: Any  # the newest forecast of each round so far, −1 for none
 
 
-@cache
-def _composed(kernels: Kernels, values: tuple[str, ...]) -> Kernel:
+@composed
+def _composed(kernels: Kernels) -> Kernel:
     choose, observe, *_ = kernels
     view_state, view_block = kernels.state_layout.view, kernels.block_layout.view
     view_params = kernels.params_layout.view
@@ -144,7 +143,7 @@ def expected_game(
         The stream of the arms that are drawn; it changes no cost.
     """
     kernels, K, (low, _) = policy.kernels, policy.n_arms, policy.units
-    play = _composed(kernels, (frozen(kernels.choose), frozen(kernels.observe)))
+    play = _composed(kernels)
     settings = policy.parameters()
     numbers, vectors = np.zeros(policy.state_layout.n_numbers), np.zeros(policy.state_layout.vector_rows(K))
     if only is not None:  # a path that has cost so much never has any weight

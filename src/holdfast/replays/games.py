@@ -45,7 +45,7 @@ from holdfast.runs.record import plain
 from holdfast.simulation.backends import Backend
 from holdfast.simulation.costs import Costs
 from holdfast.simulation.run import fitted, simulate
-from holdfast.simulation.tasks import Task, arms_played
+from holdfast.simulation.tasks import Task, run_task
 from holdfast.studies.policies import study_policy
 
 WHOLE = "whole"
@@ -310,7 +310,9 @@ class PieceRunner:
         game = Task(
             piece.name, piece.policy, table, table.rounds, costs, (table.rounds,), self.seed, replication, count=1
         )
-        held: NDArray[np.int32] = arms_played(game)[0]
+        played = run_task(game, with_arms=True)
+        assert played is not None  # nothing stops it
+        held: NDArray[np.int32] = played.arms[0]
         return held
 
 

@@ -8,10 +8,9 @@ both do the same arithmetic game by game, so they give the same bits. Threads an
 from __future__ import annotations
 
 import math
-from functools import cache
 from typing import Any, NamedTuple
 
-from holdfast._numba.compile import frozen, kernel
+from holdfast._numba.compile import composed, kernel
 from holdfast._numba.rows import as_rows, local_rows, local_words
 from holdfast.layouts import Scalar, layout_of
 from holdfast.policies.policy import Kernel, Kernels, Policy
@@ -62,56 +61,13 @@ class Scratch(NamedTuple):
 
 
 class Record(NamedTuple):
-    """At each checkpoint of each game: the expected excess loss, the switches and what they cost."""
-
-    excess: Any
-    switches: Any
-    paid: Any
-
-
-class ArmRecord(NamedTuple):
-    """The same, and the arm of each round of each game."""
+    """What is kept of each game, a row each. At each checkpoint: the expected excess loss, the switches, their cost."""
 
     excess: Any
     switches: Any
     paid: Any
     arms: Any
-
-
-class Recording(NamedTuple):
-    """What is recorded: a kernel that takes some games of a record, and one that is called for each block."""
-
-    games: Kernel
-    block: Kernel
-
-
-@kernel
-def some_games(record: Any, these: Any) -> Record:
-    """These games of a `Record`."""
-    return Record(record.excess[these], record.switches[these], record.paid[these])
-
-
-@kernel
-def some_games_with_arms(record: Any, these: Any) -> ArmRecord:
-    """These games of an `ArmRecord`."""
-    return ArmRecord(record.excess[these], record.switches[these], record.paid[these], record.arms[these])
-
-
-@kernel
-def no_block(record: Any, arms: Any, start: float, stop: float) -> None:
-    """Record nothing of a block."""
-
-
-@kernel
-def block_arms(record: Any, arms: Any, start: float, stop: float) -> None:
-    """Record the arm of each round of a block."""
-    for g in range(record.arms.shape[0]):
-        for t in range(int(start), int(stop)):
-            record.arms[g, t] = int(arms[g])
-
-
-CHECKPOINTS_ONLY = Recording(some_games, no_block)
-WITH_ARMS = Recording(some_games_with_arms, block_arms)
+    """The arm of each round; no columns where they are not wanted."""
 
 
 class Parts(NamedTuple):
@@ -120,9 +76,10 @@ class Parts(NamedTuple):
     policy: Kernels
     total: Kernel
     gap: Kernel
-    recording: Recording = CHECKPOINTS_ONLY
     ahead: Kernel | None = None
     """What is known of a round before it."""
+    with_arms: bool = False
+    """Whether the arm of each round is recorded. A constant of the machine code: looked up, it costs a game 3 %."""
 
 
 class Tally(NamedTuple):
@@ -156,6 +113,14 @@ def begin_games(rules: Any, first: int, scratch: Any) -> None:
             scratch.block[i, g] = 0.0
         for i in range(scratch.tally.shape[0]):
             scratch.tally[i, g] = 0.0
+
+
+@kernel
+def record_arms(arms: Any, held: Any, start: float, stop: float) -> None:
+    """The arm that each game holds from round `start` to `stop`."""
+    for g in range(arms.shape[0]):
+        for t in range(int(start), int(stop)):
+            arms[g, t] = int(held[g])
 
 
 @kernel
@@ -228,25 +193,10 @@ def vector_rows(policy: Policy) -> int:
     return policy.state_layout.vector_rows(policy.n_arms) + (policy.n_arms if policy.sees == "all" else 0)
 
 
+@composed
 def compose_play(parts: Parts) -> Kernel:
     """The game of a few replications, as many as `scratch` has columns."""
-    return _composed_play(parts, frozen_in(parts))
-
-
-def compose_games(parts: Parts, width: int) -> Kernel:
-    """The games of a run of replications, `width` at a time."""
-    return _composed_games(parts, width, frozen_in(parts))
-
-
-def frozen_in(parts: Parts) -> tuple[str, ...]:
-    """What tells apart two compilations of the same kernels: a value that a user's kernel reads may change."""
-    kernels = (parts.policy.choose, parts.policy.observe, parts.total, parts.gap, parts.ahead)
-    return tuple(frozen(part) for part in kernels if part is not None)
-
-
-@cache
-def _composed_play(parts: Parts, values: tuple[str, ...]) -> Kernel:
-    choose, gap, record_block = parts.policy.choose, parts.gap, parts.recording.block
+    choose, gap, with_arms = parts.policy.choose, parts.gap, parts.with_arms
     ahead = nothing_ahead if parts.ahead is None else parts.ahead
     hear = _hear_all(parts) if parts.policy.sees == "all" else _hear_own(parts)
     view_params = parts.policy.params_layout.view
@@ -297,7 +247,8 @@ def _composed_play(parts: Parts, values: tuple[str, ...]) -> Kernel:
             if wrong > 0 or not 1.0 <= rounds <= LONGEST or rounds != math.floor(rounds):
                 return AGAINST_THE_RULES
             end = min(t + rounds, horizon)
-            record_block(record, block.arm, t, end)
+            if with_arms:
+                record_arms(record.arms, block.arm, t, end)
             while mark < marks and checkpoints[mark] <= end:
                 gap(tables, tally.place, t, checkpoints[mark], tally.block_excess)
                 for g in range(record.excess.shape[0]):
@@ -317,9 +268,10 @@ def _composed_play(parts: Parts, values: tuple[str, ...]) -> Kernel:
     return play
 
 
-@cache
-def _composed_games(parts: Parts, width: int, values: tuple[str, ...]) -> Kernel:
-    play, some = _composed_play(parts, values), parts.recording.games
+@composed
+def compose_games(parts: Parts, width: int) -> Kernel:
+    """The games of a run of replications, `width` at a time."""
+    play = compose_play(parts)
     n_numbers, n_block = parts.policy.state_layout.n_numbers, parts.policy.block_layout.n_numbers
     n_tally = TALLY.n_numbers
 
@@ -340,7 +292,7 @@ def _composed_games(parts: Parts, width: int, values: tuple[str, ...]) -> Kernel
         blocks = 0
         for row in range(0, record.excess.shape[0], width):
             these = slice(row, row + width)
-            own = some(record, these)
+            own = Record(record.excess[these], record.switches[these], record.paid[these], record.arms[these])
             played: int = play(rules, first + row, scratch, K, stop, own)
             if played < 0:
                 return played

@@ -18,16 +18,12 @@ from holdfast.rng import stream_key
 from holdfast.simulation.costs import Costs
 from holdfast.simulation.game import (
     AGAINST_THE_RULES,
-    CHECKPOINTS_ONLY,
     COSTS_EXHAUSTED,
     NO_LOSS,
     SIDE_BY_SIDE,
     STOPPED,
-    WITH_ARMS,
-    ArmRecord,
     Parts,
     Record,
-    Recording,
     Rules,
     compose_games,
     vector_rows,
@@ -100,12 +96,14 @@ class Played:
     excess: Array
     switches: NDArray[np.int64]
     paid: Array
+    arms: NDArray[np.int32]
+    """The arm of each round, where it was asked for."""
     blocks: int
 
 
-def run_task(task: Task, stop: NDArray[np.uint8] | None = None) -> Played | None:
+def run_task(task: Task, stop: NDArray[np.uint8] | None = None, *, with_arms: bool = False) -> Played | None:
     """Play a task on this thread; None when `stop` was set before its end."""
-    record = _empty_record(task, task.count)
+    record = _empty_record(task, task.count, task.horizon if with_arms else 0)
     signal = np.zeros(1, dtype=np.uint8) if stop is None else stop
     costs = task.costs.table()
     done = blocks = 0
@@ -132,17 +130,6 @@ def check_played(task: Task, played: int) -> None:
         )
 
 
-def arms_played(task: Task) -> NDArray[np.int32]:
-    """The arm of each round of each replication, one row each."""
-    arms = np.zeros((task.count, task.horizon), dtype=np.int32)
-    record = ArmRecord(*_empty_record(task, task.count), arms)
-    signal, costs = np.zeros(1, dtype=np.uint8), task.costs.table()
-    while (played := _play(task, 1, task.first, costs, signal, record, WITH_ARMS)) == COSTS_EXHAUSTED:
-        costs = task.costs.longer(costs)
-    check_played(task, played)
-    return arms
-
-
 def warm_up(tasks: Iterable[Task]) -> None:
     """Compile, or load from the disk, what `tasks` need, before threads ask for it all at once."""
     needed = {(task.parts(), width): task for task in tasks for _, width in task.rows()}
@@ -150,21 +137,13 @@ def warm_up(tasks: Iterable[Task]) -> None:
         _play(task, width, 0, task.costs.table(), np.zeros(1, dtype=np.uint8), _empty_record(task, 0))
 
 
-def _empty_record(task: Task, count: int) -> Record:
-    shape = (count, len(task.checkpoints))
-    return Record(np.zeros(shape), np.zeros(shape, dtype=np.int64), np.zeros(shape))
+def _empty_record(task: Task, count: int, rounds: int = 0) -> Record:
+    shape, arms = (count, len(task.checkpoints)), np.zeros((count, rounds), dtype=np.int32)
+    return Record(np.zeros(shape), np.zeros(shape, dtype=np.int64), np.zeros(shape), arms)
 
 
-def _play(
-    task: Task,
-    width: int,
-    first: int,
-    costs: Array,
-    stop: NDArray[np.uint8],
-    record: Record | ArmRecord,
-    recording: Recording = CHECKPOINTS_ONLY,
-) -> int:
-    parts, K = task.parts()._replace(recording=recording), task.policy.n_arms
+def _play(task: Task, width: int, first: int, costs: Array, stop: NDArray[np.uint8], record: Record) -> int:
+    parts, K = task.parts()._replace(with_arms=record.arms.shape[1] > 0), task.policy.n_arms
     vectors = aligned_zeros(vector_rows(task.policy) * width)
     games = compose_games(parts, width)
     return int(games(task.rules(costs), first, vectors, K, stop, record))

@@ -75,7 +75,12 @@ def compose_launch(play: Kernel, policy: Kernels, n_arms: int, n_vectors: int) -
                 cuda.local.array((n_block, 1), np.float64),
                 cuda.local.array((n_tally, 1), np.float64),
             )
-            own = Record(record.excess[row : row + 1], record.switches[row : row + 1], record.paid[row : row + 1])
+            own = Record(
+                record.excess[row : row + 1],
+                record.switches[row : row + 1],
+                record.paid[row : row + 1],
+                record.arms[row : row + 1],
+            )
             blocks[row] = play(rules, first + row, scratch, n_arms, stop, own)
 
     return launch
@@ -96,7 +101,8 @@ def run_on_gpu(task: Task) -> Played:
     launch = compose_launch(compose_play(task.parts()), task.policy.kernels, task.policy.n_arms, n_vectors)
     grid = -(-task.count // THREADS_PER_BLOCK)
     shape = (task.count, len(task.checkpoints))
-    record = Record(*(cuda.device_array(shape, kind) for kind in (np.float64, np.int64, np.float64)))
+    excess, switches, paid = (cuda.device_array(shape, kind) for kind in (np.float64, np.int64, np.float64))
+    record = Record(excess, switches, paid, arms=cuda.device_array((task.count, 0), np.int32))
     blocks = cuda.device_array(task.count, np.int64)
     stop = cuda.to_device(np.zeros(1, dtype=np.uint8))
     costs = task.costs.table()
@@ -107,8 +113,8 @@ def run_on_gpu(task: Task) -> Played:
         played = blocks.copy_to_host()
         check_played(task, int(played.min()))
         if played.min() != COSTS_EXHAUSTED:
-            excess, switches, paid = (column.copy_to_host() for column in record)
-            return Played(task, excess, switches, paid, int(played.sum()))
+            excess, switches, paid, arms = (column.copy_to_host() for column in record)
+            return Played(task, excess, switches, paid, arms, int(played.sum()))
         costs = task.costs.longer(costs)
 
 
