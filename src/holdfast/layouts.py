@@ -125,9 +125,11 @@ class Layout:
 
     def rows(self, kind: Kind) -> int:
         """How many rows a kind takes, or how many for each arm."""
-        if kind.several is None:
-            return 1
-        return self.sizes[kind.several] if isinstance(kind.several, str) else kind.several
+        if not isinstance(kind.several, str):
+            return 1 if kind.several is None else kind.several
+        if kind.several not in self.sizes:
+            raise TypeError(f"{self.record.__name__} leaves {kind.several!r} open: give it by Layout.of_size")
+        return self.sizes[kind.several]
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -206,16 +208,20 @@ class Layout:
         """The record of one game, as plain arrays that share its memory."""
         return self.record(*self._parts(numbers.reshape(-1), vectors.reshape(-1)))
 
+    def places(self, n_arms: int) -> list[slice]:
+        """The rows of each name, of `vectors` or of `numbers`."""
+        begin, found = [0, 0], []
+        for kind in self.kinds.values():
+            end = begin[kind.in_vectors] + self.rows(kind) * (n_arms if kind.per_arm else 1)
+            found.append(slice(begin[kind.in_vectors], end))
+            begin[kind.in_vectors] = end
+        return found
+
     def _parts(self, numbers: Any, vectors: Any) -> list[Any]:
         """The part of each name, of arrays or lists."""
         K = (len(vectors) - self.n_more) // self.n_vectors if self.n_vectors else 0
-        begin, parts = [0, 0], []
-        for kind in self.kinds.values():
-            where = kind.in_vectors
-            end = begin[where] + self.rows(kind) * (K if kind.per_arm else 1)
-            parts.append((vectors if where else numbers)[begin[where] : end])
-            begin[where] = end
-        return parts
+        kinds = zip(self.kinds.values(), self.places(K), strict=True)
+        return [vectors[rows] if kind.in_vectors else numbers[rows] for kind, rows in kinds]
 
 
 @cache

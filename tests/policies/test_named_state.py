@@ -2,13 +2,25 @@
 
 import json
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 import pytest
 
 import holdfast as hf
-from holdfast.kernels import COMPILED, Kernels, PerArm, Scalar, Scratch, ScratchPerArm, kernel, next_uniform
+from holdfast.kernels import (
+    COMPILED,
+    Array,
+    Kernels,
+    PerArm,
+    Scalar,
+    Scratch,
+    ScratchPerArm,
+    kernel,
+    next_uniform,
+    several,
+)
 
 pytestmark = pytest.mark.plain
 
@@ -184,3 +196,136 @@ def test_a_name_costs_no_memory_that_is_not_declared():
     kernels = WidePolicy(5).kernels
     assert (kernels.state_layout.n_numbers, kernels.state_layout.n_vectors) == (19, 5)
     assert (kernels.block_layout.n_numbers, kernels.block_layout.n_vectors) == (4, 0)
+
+
+# ---- several numbers under one name
+
+
+class RingState(NamedTuple):
+    """The last losses: three of all arms, and a number of each arm that the policy says."""
+
+    ring: several(PerArm, "window")  # type: ignore[valid-type]
+    n: Scalar
+    last: several(Scalar, 3)  # type: ignore[valid-type]
+    times: several(Scalar, "window")  # type: ignore[valid-type]
+    sums: ScratchPerArm
+
+
+class RingBlock(NamedTuple):
+    """A plain block."""
+
+    arm: Scalar
+    rounds: Scalar
+    probability: Scalar
+
+
+class RingParams(NamedTuple):
+    """What `several` leaves open."""
+
+    sizes: Array
+
+
+@kernel
+def choose_by_ring(params, state, announced, streams, block):
+    """The arm whose last losses are least, of several the first."""
+    K, arm = state.sums.shape[0], 0
+    for i in range(K):
+        state.sums[i, 0] = 0.0
+        for j in range(state.ring.shape[0] // K):
+            state.sums[i, 0] += state.ring[j * K + i, 0]
+        arm = i if state.sums[i, 0] < state.sums[arm, 0] else arm
+    state.n[0] += 1.0
+    block.arm[0], block.rounds[0], block.probability[0] = arm, 1.0, 1.0
+
+
+@kernel
+def observe_in_ring(params, state, block, totals, rounds):
+    """The oldest of each goes."""
+    K, arm, window = state.sums.shape[0], int(block.arm[0]), state.times.shape[0]
+    for j in range(window - 1, 0, -1):
+        state.ring[j * K + arm, 0] = state.ring[(j - 1) * K + arm, 0]
+        state.times[j, 0] = state.times[j - 1, 0]
+    state.ring[arm, 0], state.times[0, 0] = totals[0], state.n[0]
+    state.last[2, 0], state.last[1, 0], state.last[0, 0] = state.last[1, 0], state.last[0, 0], totals[0]
+
+
+@dataclass(frozen=True)
+class RingPolicy(hf.Policy):
+    """Plays the arm that was good lately."""
+
+    id: ClassVar[str] = "ring"
+    kernels: ClassVar[Kernels] = Kernels(choose_by_ring, observe_in_ring, RingState, RingBlock, params=RingParams)
+    window: int = 2
+
+    @property
+    def state_layout(self):
+        return self.kernels.state_layout.of_size({"window": self.window})
+
+    def parameters(self):
+        return RingParams(np.array([self.window]))
+
+    def probabilities(self, params, state, block):
+        return np.eye(self.n_arms)[int(block.arm[0])]
+
+
+def rings_of(window, rounds):
+    """The same in plain lists: arms, and the numbers at the end."""
+    ring, last, times, arms = [[0.0] * window for _ in range(3)], [0.0] * 3, [0.0] * window, []
+    for t in range(rounds):
+        arms.append(min(range(3), key=lambda i: sum(ring[i])))
+        loss = loss_of(t, arms[-1])
+        ring[arms[-1]] = [loss, *ring[arms[-1]][:-1]]
+        last, times = [loss, *last[:-1]], [t + 1.0, *times[:-1]]
+    by_age = [ring[i][j] for j in range(window) for i in range(3)]
+    return arms, {"ring": by_age, "n": float(rounds), "last": last, "times": times}
+
+
+@pytest.mark.parametrize("window", [1, 2, 5])
+def test_several_numbers_under_one_name(window):
+    policy = RingPolicy(3, window=window)
+    arms, state = rings_of(window, 40)
+    player = policy.player(seed=1)
+    for t, arm in enumerate(arms):
+        assert player.ask() == arm
+        player.tell(loss_of(t, arm))
+        if t == 20:
+            player = hf.Player.load(player.save(), policy=policy)
+    assert json.loads(player.save())["player"]["state"] == state
+
+
+def test_several_numbers_in_a_fleet(tmp_path):
+    """Two sizes of one machine code, saved and loaded in the middle."""
+    for window in (2, 5):
+        policy = RingPolicy(3, window=window)
+        arms, state = rings_of(window, 20)
+        fleet = hf.Fleet(policy, 4, seed=1)
+        for t, arm in enumerate(arms):
+            assert fleet.ask().arms.tolist() == [arm] * 4
+            fleet.tell(np.full(4, loss_of(t, arm)))
+            if t == 10:
+                fleet.save(tmp_path / "fleet.npz")
+                fleet = hf.Fleet.load(tmp_path / "fleet.npz", policy=policy)
+        fleet.save(tmp_path / "fleet.npz")
+        with np.load(tmp_path / "fleet.npz") as saved:
+            assert {name: saved[f"state/{name}"][2].tolist() for name in state} == state
+
+
+def test_a_size_that_nobody_gives_is_named():
+    class Forgetful(RingPolicy):
+        state_layout = hf.Policy.state_layout
+
+    with pytest.raises(TypeError, match="RingState leaves 'window' open"):
+        Forgetful(3).player()
+
+
+@pytest.mark.slow
+def test_several_numbers_are_simulated_as_they_are_played():
+    rounds = 60
+    losses = np.array([[loss_of(t, arm) for arm in range(3)] for t in range(rounds)])
+    for window in (1, 5):
+        arms, _ = rings_of(window, rounds)
+        result = hf.simulate(
+            RingPolicy(3, window=window), hf.LossTable(losses), switching_cost=1.0, replications=2, seed=4
+        )
+        switches = 1 + sum(a != b for a, b in pairwise(arms))
+        assert result.frame.filter(round=rounds)["switches"].to_list() == [switches] * 2

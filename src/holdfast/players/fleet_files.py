@@ -61,7 +61,7 @@ def _arrays(policy: Policy, games: Games) -> Arrays:
     kernels, K = policy.kernels, policy.n_arms
     arrays: Arrays = {"streams": games.streams, "parts": games.parts}
     arrays |= {name: getattr(games, name) for name in COUNTS}
-    state = _by_name(kernels.state_layout, games.numbers, games.vectors, K)
+    state = _by_name(policy.state_layout, games.numbers, games.vectors, K)
     block = _by_name(kernels.block_layout, games.blocks, games.vectors[:, :0], K)
     named = {"state": state, "block": block}
     return arrays | {f"{what}/{name}": array for what, found in named.items() for name, array in found.items()}
@@ -69,16 +69,11 @@ def _arrays(policy: Policy, games: Games) -> Arrays:
 
 def _by_name(layout: Layout, numbers: Any, vectors: Any, K: int) -> Arrays:
     """A view of each saved number of a state or a block."""
-    found, row, vector = {}, 0, 0
-    for name, kind in layout.kinds.items():
-        if kind.per_arm:
-            values = vectors[:, vector * K : (vector + 1) * K]
-            vector += 1
-        else:
-            values = numbers[:, row]
-            row += 1
+    found = {}
+    for (name, kind), rows in zip(layout.kinds.items(), layout.places(K), strict=True):
         if kind.saved:
-            found[name] = values
+            alone = not kind.per_arm and kind.several is None
+            found[name] = (vectors if kind.in_vectors else numbers)[:, rows.start if alone else rows]
     return found
 
 
@@ -160,7 +155,7 @@ def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> NDArray[Any]:
 
 def _check(policy: Policy, games: Games, spilled: dict[int, list[float]]) -> None:
     """An error for numbers that no fleet can have reached."""
-    K, n, layouts = policy.n_arms, len(games.left), policy.kernels
+    K, n, block_layout = policy.n_arms, len(games.left), policy.kernels.block_layout
     arms, rounds = games.blocks[:, 0], games.blocks[:, 1]
     apart = np.zeros(n, dtype=bool)
     apart[list(spilled)] = True
@@ -177,11 +172,11 @@ def _check(policy: Policy, games: Games, spilled: dict[int, list[float]]) -> Non
     }
     for rule, holds in rules.items():
         must_be(bool(holds), rule)
-    state = _by_name(layouts.state_layout, games.numbers, games.vectors, K)
-    block = _by_name(layouts.block_layout, games.blocks, games.vectors[:, :0], K)
+    state = _by_name(policy.state_layout, games.numbers, games.vectors, K)
+    block = _by_name(block_layout, games.blocks, games.vectors[:, :0], K)
     for what, layout, values, holds in (
-        ("state", layouts.state_layout, state, games.begun > 0),
-        ("block", layouts.block_layout, block, games.left > 0),
+        ("state", policy.state_layout, state, games.begun > 0),
+        ("block", block_layout, block, games.left > 0),
     ):
         broken = layout.broken_rule({name: numbers[holds] for name, numbers in values.items()}, K)
         must_be(broken is None, f"{what}: {broken}")

@@ -47,11 +47,11 @@ class Games(NamedTuple):
     @classmethod
     def zeros(cls, policy: Policy, n: int) -> Self:
         """`n` games that have not begun."""
-        state, block = policy.kernels.state_layout, policy.kernels.block_layout
+        state, block = policy.state_layout, policy.kernels.block_layout
         counts = {name: np.zeros(n, dtype=np.int64) for name in ("left", "begun", "rounds", "switches")}
         return cls(
             numbers=np.zeros((n, state.n_numbers)),
-            vectors=np.zeros((n, state.n_vectors * policy.n_arms)),
+            vectors=np.zeros((n, state.vector_rows(policy.n_arms))),
             streams=np.zeros((n, STATE_SIZE), dtype=np.uint64),
             blocks=np.zeros((n, block.n_numbers)),
             parts=np.zeros((n, PARTS)),
