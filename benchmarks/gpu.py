@@ -51,6 +51,8 @@ def games() -> list[tuple[str, hf.Policy, hf.Environment, Costs]]:
         hf.BaSE(K, horizon=HORIZON, grid="arithmetic", order="random"),
     ]
     rows = [(f"{p.label} on {name}", p, e, one) for name, e in environments.items() for p in policies]
+    mixtures = [hf.AdaptiveHedgeSwitch(K, switching_cost=1.0), hf.AdaptiveHedgeSwitch(K, switching_cost=1.0, period=24)]
+    rows += [(f"{p.label}, period {p.period}, on table", p, environments["table"], one) for p in mixtures]
     announced = [hf.VaryingTsallisSwitch(K), hf.AdaptiveTsallisSwitch(K, switching_cost="announced")]
     growing, world = Costs.of(Power(0.5)), environments["bernoulli"]
     rows += [(f"{p.label} on bernoulli, announced", p, world, growing) for p in announced]
