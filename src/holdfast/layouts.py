@@ -43,6 +43,11 @@ class Kind(NamedTuple):
     """So many numbers, or so many for each arm; by name if the machine code is the same for any; None for one."""
 
     @property
+    def rows(self) -> int:
+        """How many rows it takes, or how many for each arm, where that is not left open."""
+        return 1 if self.several is None else int(self.several)
+
+    @property
     def in_vectors(self) -> bool:
         """Whether it lies in `vectors`: all do whose size depends on the game."""
         return self.per_arm or isinstance(self.several, str)
@@ -123,13 +128,19 @@ class Layout:
         """The layout of a game with these sizes."""
         return replace(self, sizes=sizes)
 
-    def rows(self, kind: Kind) -> int:
-        """How many rows a kind takes, or how many for each arm."""
-        if not isinstance(kind.several, str):
-            return 1 if kind.several is None else kind.several
-        if kind.several not in self.sizes:
-            raise TypeError(f"{self.record.__name__} leaves {kind.several!r} open: give it by Layout.of_size")
-        return self.sizes[kind.several]
+    @cached_property
+    def extents(self) -> list[tuple[bool, int, int]]:
+        """Of each name: whether it lies in `vectors`, its rows for each arm, and its rows that belong to no arm."""
+        found = []
+        for kind in self.kinds.values():
+            if not isinstance(kind.several, str):
+                count = kind.rows
+            elif kind.several in self.sizes:
+                count = self.sizes[kind.several]
+            else:
+                raise TypeError(f"{self.record.__name__} leaves {kind.several!r} open: give it by Layout.of_size")
+            found.append((kind.in_vectors, count if kind.per_arm else 0, 0 if kind.per_arm else count))
+        return found
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -139,12 +150,12 @@ class Layout:
     @cached_property
     def n_numbers(self) -> int:
         """Rows of `numbers`."""
-        return sum(self.rows(kind) for kind in self.kinds.values() if not kind.in_vectors)
+        return sum(kind.rows for kind in self.kinds.values() if not kind.in_vectors)
 
     @cached_property
     def n_vectors(self) -> int:
         """Rows of `vectors` for each arm."""
-        return sum(self.rows(kind) for kind in self.kinds.values() if kind.per_arm)
+        return sum(per_arm for _, per_arm, _ in self.extents)
 
     @cached_property
     def saved_kinds(self) -> Mapping[str, Kind]:
@@ -154,7 +165,7 @@ class Layout:
     @cached_property
     def n_more(self) -> int:
         """Rows of `vectors` that belong to no arm."""
-        return sum(self.rows(kind) for kind in self.kinds.values() if kind.in_vectors and not kind.per_arm)
+        return sum(rows for in_vectors, _, rows in self.extents if in_vectors)
 
     def vector_rows(self, n_arms: int) -> int:
         """Rows of `vectors`."""
@@ -171,7 +182,7 @@ class Layout:
                 parts.append(f"vectors[{begin}:{rows[1]} * K{more}]")
                 continue
             first = rows[kind.per_arm]
-            rows[kind.per_arm] = last = first + self.rows(kind)
+            rows[kind.per_arm] = last = first + kind.rows
             if kind.per_arm:
                 parts.append(f"vectors[{first} * K{more}:{last} * K{more}]")
             else:
@@ -211,17 +222,17 @@ class Layout:
     def places(self, n_arms: int) -> list[slice]:
         """The rows of each name, of `vectors` or of `numbers`."""
         begin, found = [0, 0], []
-        for kind in self.kinds.values():
-            end = begin[kind.in_vectors] + self.rows(kind) * (n_arms if kind.per_arm else 1)
-            found.append(slice(begin[kind.in_vectors], end))
-            begin[kind.in_vectors] = end
+        for in_vectors, per_arm, rows in self.extents:
+            end = begin[in_vectors] + per_arm * n_arms + rows
+            found.append(slice(begin[in_vectors], end))
+            begin[in_vectors] = end
         return found
 
     def _parts(self, numbers: Any, vectors: Any) -> list[Any]:
         """The part of each name, of arrays or lists."""
         K = (len(vectors) - self.n_more) // self.n_vectors if self.n_vectors else 0
-        kinds = zip(self.kinds.values(), self.places(K), strict=True)
-        return [vectors[rows] if kind.in_vectors else numbers[rows] for kind, rows in kinds]
+        extents = zip(self.extents, self.places(K), strict=True)
+        return [vectors[rows] if in_vectors else numbers[rows] for (in_vectors, _, _), rows in extents]
 
 
 @cache

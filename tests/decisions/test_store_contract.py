@@ -7,7 +7,6 @@ from datetime import timedelta
 
 import pytest
 from games import POLICIES, SWITCH, arms_of, loss_of, play, snapshot
-from places import fresh_schema
 
 import holdfast as hf
 from holdfast.decisions.errors_json import error_from_json, error_to_json
@@ -310,19 +309,3 @@ def test_patience_is_no_number_of_seconds(place):
 def test_a_request_has_a_name_that_every_store_can_keep(place, request_name):
     with pytest.raises(hf.InvalidParameter, match="request must be a name of 1 to 200 printable characters"):
         place.open(policy=SWITCH).ask(request=request_name)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("encoding", ["UTF8", "LATIN1"])
-def test_a_server_gets_words_as_they_are(postgres, encoding):
-    """They are written into statements: quotes, backslashes, what stands for values, and the connection's encoding."""
-    words = "é' \\ ? %s %% $1 -- ; \""
-    url = f"{fresh_schema(postgres)}&client_encoding={encoding}"
-    with hf.open(url, words, hf.Exp3(arms=[words, "b"]), seed=1) as router:
-        decisions = router.ask(5, request=words)
-        router.tell({decision.id: 0.1 for decision in decisions})
-        assert router.ask(5, request=words) == decisions
-        assert router.store.names() == [words]
-    with hf.open(url, words) as router:
-        assert router.policy.arms == (words, "b")
-        assert router.history.totals.told == 5

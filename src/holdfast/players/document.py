@@ -209,11 +209,13 @@ def named_numbers(values: Any, layout: Layout, n_arms: int, what: str) -> dict[s
     names = layout.saved_kinds
     must_be(isinstance(values, dict) and values.keys() == names.keys(), f"{what} must have {', '.join(names)}")
     checked: dict[str, Any] = {}
-    for name, kind in names.items():
+    for (name, kind), rows in zip(layout.kinds.items(), layout.places(n_arms), strict=True):
+        if not kind.saved:
+            continue
         if not kind.per_arm and kind.several is None:
             checked[name] = real_number(name, values[name])
             continue
-        size = layout.rows(kind) * (n_arms if kind.per_arm else 1)
+        size = rows.stop - rows.start
         needed = "a number per arm" if size == n_arms else f"{size} numbers"
         must_be(isinstance(values[name], list) and len(values[name]) == size, f"{name} must have {needed}")
         numbers = np.array([real_number(name, value) for value in values[name]])
