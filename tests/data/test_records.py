@@ -49,6 +49,7 @@ def test_a_german_file(read):
     ("change", "options", "message"),
     [
         ({}, {"index": "Stunde"}, "not semicolons; save it so, or replay it with separator=';' and decimal=','"),
+        ({}, {"index": "Stunde", "thousands": ","}, "not semicolons; save it so, or replay it with separator=';'"),
         ({}, {**GERMAN, "decimal": "."}, "line 2 of t.csv, column 'Nord'; write .* or replay it with decimal=','"),
         (
             {7: "01.01.2026 06:00;k.A.;0,5"},

@@ -7,7 +7,7 @@ import pytest
 from places import Place
 
 import holdfast as hf
-from holdfast.errors import AlreadyTold, InvalidParameter, OutOfTurn
+from holdfast.errors import AlreadyTold, InvalidParameter, OutOfTurn, SomeRefused
 
 ARMS = ["north", "south", "west"]
 LOSSES = np.random.default_rng(5).random((60, 3)).round(3).tolist()
@@ -73,6 +73,17 @@ def test_another_switching_cost_is_as_if_it_were_announced(place: Place):
     assert router.certificate == player.certificate
     with pytest.raises(InvalidParameter, match="arms cannot be added to a game of hedge-switch, nor retired"):
         router.change(retire_arms=["west"])
+
+
+def test_other_losses_of_arms_that_were_not_played_are_noticed_in_the_same_call(place: Place):
+    router = place.open("twice", POLICY, seed=3)
+    decision = router.ask()
+    others = [0.9 if arm != decision.arm else loss for arm, loss in zip(ARMS, LOSSES[0], strict=True)]
+    with pytest.raises(SomeRefused, match="was told before"):
+        router.tell([(decision.id, {"losses": LOSSES[0]}), (decision.id, {"losses": others})])
+    assert not router.tell(decision.id, losses=LOSSES[0]).new
+    with pytest.raises(AlreadyTold):
+        router.tell(decision.id, losses=others)
 
 
 def test_what_is_refused_changes_nothing(place: Place):

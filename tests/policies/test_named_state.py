@@ -310,6 +310,15 @@ def test_several_numbers_in_a_fleet(tmp_path):
             assert {name: saved[f"state/{name}"][2].tolist() for name in state} == state
 
 
+def test_arms_are_counted_in_several_numbers_for_each():
+    """The state of three arms is not that of two."""
+    for policy in (RingPolicy(2), RingPolicy(2, window=5)):
+        _, state = rings_of(policy.window, 4)
+        with pytest.raises(hf.InvalidParameter, match="arms cannot be added to a game of ring, nor retired"):
+            policy.carried_over(state, [0, 1])
+    assert RingPolicy(3).carried_over(rings_of(2, 4)[1], [0, 1, 2]) == rings_of(2, 4)[1]
+
+
 def test_a_size_that_nobody_gives_is_named():
     class Forgetful(RingPolicy):
         state_layout = hf.Policy.state_layout

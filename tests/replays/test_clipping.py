@@ -122,3 +122,13 @@ def test_the_command(tmp_path):
     assert "* Policies hear losses clipped to 0 to 200" in run.stdout
     run = command_here(*common, "--clip", "200")
     assert (run.returncode, run.stderr[:50]) == (2, "holdfast: --clip must be two numbers LO,HI, such a")
+
+
+def test_a_record_of_short_numbers_is_clipped_to_any():
+    """0.8 as a short number is more than 0.8."""
+    record = RNG.random((40, 3)).astype(np.float32)
+    options = {"switching_cost": 0.3, "replications": 2}
+    short, long = (
+        hf.replay(one, ["adaptive"], clip=(0.1, 0.8), **options) for one in (record, record.astype(np.float64))
+    )
+    assert short.standing(0.3).costs["adaptive"].tolist() == long.standing(0.3).costs["adaptive"].tolist()

@@ -96,7 +96,9 @@ def wrong_beginning(file: Path, is_free: Callable[[str], bool], form: CsvFormat)
         complaints.append(_separator(form, mark, comma, first))
         if mark == form.decimal:
             raise refusal(complaints)
-        seems = replace(seems, separator=mark, decimal="," if comma else form.decimal)
+        decimal = "," if comma else form.decimal
+        thousands = None if form.thousands == decimal else form.thousands
+        seems = replace(seems, separator=mark, decimal=decimal, thousands=thousands)
     if complaints:
         names = [name.strip() for name in next(csv.reader([first], delimiter=seems.separator))]
         complaints += _of_rounds(file, names, [name for name in names if is_free(name)], seems, "replace")

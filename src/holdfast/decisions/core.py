@@ -675,7 +675,8 @@ def _repeated_or_refused(view: View, id: str, told: Loss, handed: int) -> Receip
 def _other_losses(view: View, id: str, number: int, round: int) -> AlreadyTold | None:
     """An error where other losses of the other arms are recorded."""
     given = view.seen.get((number, round), {})
-    stored = [seen for seen in view.reads.seen(number, number) if seen.round == round] if given else []
+    known = [*view.reads.seen(number, number), *view.events.seen] if given else []
+    stored = [seen for seen in known if (seen.block, seen.round) == (number, round)]
     with undamaged(f"the losses of block {number}"):
         recorded = {int(arm): float(loss) for seen in stored for arm, loss in json.loads(seen.losses).items()}
     pairs = [(recorded[arm], loss) for arm, loss in given.items() if arm in recorded and recorded[arm] != loss]

@@ -334,8 +334,9 @@ class Policy(metaclass=FormerNames):
         have changed, the state stays as it is, unless a policy says otherwise; whether arms can come and go, and what a
         new one begins with, each policy says for itself.
         """
-        kinds = self.state_layout.saved_kinds.items()
-        before = [len(state[name]) for name, kind in kinds if kind.per_arm and kind.several is None]
+        layout = self.state_layout
+        rows = {name: per_arm for name, (_, per_arm, _) in zip(layout.names, layout.extents, strict=True) if per_arm}
+        before = [len(state[name]) // rows[name] for name in layout.saved_kinds if name in rows]
         if list(kept) != list(range(max([self.n_arms, *before]))):
             rule = f"cannot be added to a game of {self.label}, nor retired"
             raise InvalidParameter("arms", rule, None if self.arms is None else list(self.arms))

@@ -63,7 +63,7 @@ class ClippedTable(LossTable):
     def of(cls, trace: Trace, units: tuple[float, float] = (0.0, 1.0), index: str | None = None) -> Self:
         """The table of these losses, heard within `units`."""
         recorded = prefix_sums(trace, units, checked=False)
-        known = prefix_sums(replace(trace, table=np.clip(trace.table, *units)), units)
+        known = prefix_sums(replace(trace, table=np.clip(trace.table.astype(np.float64), *units)), units)
         held = ClippedSums(trace.source, recorded, trace.arms, trace.labels, units, index, known)
         return cls(held, units=units, index=index, arms=trace.arms)
 
