@@ -138,7 +138,7 @@ class Layout:
             elif kind.several in self.sizes:
                 count = self.sizes[kind.several]
             else:
-                raise TypeError(f"{self.record.__name__} leaves {kind.several!r} open: give it by Layout.of_size")
+                raise TypeError(f"{self.record.__name__} leaves the size {kind.several!r} open: say it in state_layout")
             found.append((kind.in_vectors, count if kind.per_arm else 0, 0 if kind.per_arm else count))
         return found
 

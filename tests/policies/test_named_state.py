@@ -323,7 +323,7 @@ def test_a_size_that_nobody_gives_is_named():
     class Forgetful(RingPolicy):
         state_layout = hf.Policy.state_layout
 
-    with pytest.raises(TypeError, match="RingState leaves 'window' open"):
+    with pytest.raises(TypeError, match="RingState leaves the size 'window' open: say it in state_layout"):
         Forgetful(3).player()
 
 
