@@ -6,6 +6,7 @@ import threading
 import time
 from functools import partial
 
+import psycopg
 import pytest
 from games import SWITCH, arms_of, play
 from places import fresh_schema
@@ -13,6 +14,7 @@ from places import fresh_schema
 import holdfast as hf
 from holdfast.decisions import core
 from holdfast.decisions.executor import Call
+from holdfast.decisions.stores.postgresql import PREPARED
 from holdfast.decisions.stores.sqlite import SqliteStore
 
 
@@ -214,6 +216,21 @@ def test_commits_are_durable_whatever_the_server_says(postgres):
         shown = [transaction.fetch(f"SHOW {name}")[0][0] for name in ("synchronous_commit", "lock_timeout")]
     assert shown[0] == "on"
     assert shown[1] != "0"
+
+
+def test_prepared_statements_keep_to_the_indexes(postgres):
+    """A plan that is kept must not be one for the few rows that the tables had at first."""
+    url = fresh_schema(postgres)
+    router = hf.open(url, "game", SWITCH, seed=1, patience="forever")
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("VACUUM ANALYZE")
+    for _ in range(20):  # a server keeps a plan after the fifth time
+        router.tell(router.ask().id, 0.5)
+    with router.store.transaction(1, writing=True) as transaction:
+        for name, values in zip(PREPARED.values(), ("1", "1, 1", "1, 1, 1"), strict=True):
+            plan = transaction.fetch(f"EXPLAIN EXECUTE {name} ({values})")
+            assert "Index Scan" in str(plan)
+            assert "game = $1" in str(plan)  # it is the kept one
 
 
 def test_a_request_of_many_blocks_is_found_by_one_query(place, monkeypatch):

@@ -14,6 +14,7 @@ from pooler import PROGRAM, Pooler
 
 import holdfast as hf
 from holdfast.decisions.stores import store_at
+from holdfast.decisions.stores.postgresql import PostgresStore, PostgresTransaction
 
 
 @pytest.fixture
@@ -60,6 +61,36 @@ def test_a_locked_game_is_waited_for_as_long_as_is_wanted(behind):
             router.ask()
         assert time.monotonic() - begun < 20
     assert router.ask().block == 1
+
+
+def test_prepared_statements_that_a_pooler_loses(behind):
+    """Each transaction may get another connection to the server, on which nothing was prepared. Nobody notices."""
+    _, url = behind
+    router = hf.open(url, "game", SWITCH, seed=1, patience="forever", retry=0)
+    store = router.store
+    assert isinstance(store, PostgresStore)
+    first = router.ask()
+    assert store._prepared
+    with psycopg.connect(url) as one, psycopg.connect(url) as other:  # both of the pooler's connections, at once
+        one.execute("DEALLOCATE ALL")
+        other.execute("DEALLOCATE ALL")
+    given = [router.ask() for _ in range(3)]
+    router.tell([(decision.id, 0.5) for decision in given])
+    assert not store._prepared
+    assert router.open_decisions == [first]
+
+
+def test_statements_lost_within_a_transaction(behind):
+    """What was read is still locked: nothing after the first message may need them."""
+    _, url = behind
+    router = hf.open(url, "game", SWITCH, seed=1, patience="forever")
+    asked = router.ask()
+    with router.store.transaction(1, writing=True) as transaction:
+        assert isinstance(transaction, PostgresTransaction)
+        transaction._connection.execute("DEALLOCATE ALL")
+        locked = transaction.fetch("SELECT pg_current_xact_id()")
+        assert [block.number for block in transaction.blocks("number", asked.block)] == [asked.block]
+        assert transaction.fetch("SELECT pg_current_xact_id()") == locked
 
 
 def test_more_threads_than_connections(behind):

@@ -2,7 +2,8 @@
 
 Every change locks the row of the game's head, so that one writer at a time sees the game as it is. What a change reads
 first is one message, and what it writes is one message with the commit: two round trips. All that the promises need is
-set inside the transaction (``SET LOCAL``), so that poolers such as PgBouncer do not matter.
+set inside the transaction (``SET LOCAL``), so that poolers such as PgBouncer do not matter. What is read first is
+prepared, which saves the server half of its work; behind a pooler that loses prepared statements it is sent as text.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from hashlib import sha256
 from json import dumps
 from math import isfinite
 from threading import RLock
@@ -20,7 +22,16 @@ from typing import Any
 from holdfast.decisions.stores.address import parse_address
 from holdfast.decisions.stores.forks import STORE, take_part_in_forks
 from holdfast.decisions.stores.schema import check_schema, migration_from
-from holdfast.decisions.stores.sql import ConnectionLost, Store, Transaction, nested
+from holdfast.decisions.stores.sql import (
+    FOR_UPDATE,
+    HEAD,
+    ONE_BLOCK,
+    ONE_LOSS,
+    ConnectionLost,
+    Store,
+    Transaction,
+    nested,
+)
 from holdfast.errors import BadStore, MissingExtra, StoreError
 
 try:
@@ -84,8 +95,14 @@ BEGIN = (
     "BEGIN ISOLATION LEVEL READ COMMITTED",
     "SET LOCAL synchronous_commit = 'on'",
     "SET LOCAL idle_in_transaction_session_timeout = '60s'",
+    "SET LOCAL enable_seqscan = off",  # the plan of a prepared statement is kept: not one for tables with few rows
 )
 LOOK = ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",)
+
+# Named by their text: behind a pooler another version's statements may be on the same connection
+PREPARED = {
+    sql: f"holdfast_{sha256(sql.encode()).hexdigest()[:16]}" for sql in (HEAD + FOR_UPDATE, ONE_BLOCK, ONE_LOSS)
+}
 
 
 class PostgresTransaction(Transaction):
@@ -93,8 +110,9 @@ class PostgresTransaction(Transaction):
 
     words = WORDS
 
-    def __init__(self, connection: psycopg.Connection[Any], game: int) -> None:
+    def __init__(self, connection: psycopg.Connection[Any], game: int, prepared: dict[str, str]) -> None:
         self.game = game
+        self._prepared = prepared
         self._cursor = psycopg.ClientCursor(connection)
         self._connection = connection
         self._waiting: list[str] = []
@@ -106,7 +124,13 @@ class PostgresTransaction(Transaction):
     def fetch_each(self, queries: Sequence[tuple[str, Sequence[Any]]]) -> list[list[tuple[Any, ...]]]:
         """Write what waits and read what several queries find, in one message."""
         written, self._waiting = self._waiting, []
-        self._cursor.execute("; ".join([*written, *(self._bound(sql, values) for sql, values in queries)]))
+        try:
+            self._send(written, queries)
+        except failures.InvalidSqlStatementName:  # a pooler has lost them: this message begins the transaction anew
+            self._prepared.clear()
+            self._cursor.execute("ROLLBACK")
+            self._send(written, queries)
+        self._prepared = {}  # a later message could not be sent again: what came before it would be lost
         found = []
         for number in range(len(written) + len(queries) if queries else 0):
             if number >= len(written):
@@ -114,8 +138,13 @@ class PostgresTransaction(Transaction):
             self._cursor.nextset()
         return found
 
+    def _send(self, written: Sequence[str], queries: Sequence[tuple[str, Sequence[Any]]]) -> None:
+        self._cursor.execute("; ".join([*written, *(self._bound(sql, values) for sql, values in queries)]))
+
     def _bound(self, sql: str, values: Sequence[Any]) -> str:
         """A statement with its values in it: psycopg would read its text first, each time."""
+        if name := self._prepared.get(sql):
+            return f"EXECUTE {name} ({', '.join(map(self._literal, values))})"
         *parts, end = sql.split("?")
         return "".join([part + self._literal(value) for part, value in zip(parts, values, strict=True)]) + end
 
@@ -155,8 +184,9 @@ class PostgresStore(Store):
             **DEFAULTS,
             **address.conninfo,
             "autocommit": True,
-            "prepare_threshold": None,  # prepared statements do not survive a pooler
+            "prepare_threshold": None,  # the names that psycopg gives are not safe behind a pooler
         }
+        self._prepared = dict(PREPARED)
         self._lock: Any = RLock()
         self._pool: ConnectionPool[psycopg.Connection[Any]] | None = None
         self._failure: psycopg.Error | None = None
@@ -193,6 +223,7 @@ class PostgresStore(Store):
                     raise
                 self._pool = ConnectionPool(
                     kwargs=self._parameters,
+                    configure=_prepare,
                     min_size=0,
                     max_size=MOST_CONNECTIONS,
                     open=True,
@@ -230,7 +261,7 @@ class PostgresStore(Store):
         try:
             pool = self._connections(deadline)
             connection = pool.getconn(timeout=min(max(deadline - time.monotonic(), 0.05), CONNECT))
-            transaction = PostgresTransaction(connection, game)
+            transaction = PostgresTransaction(connection, game, self._prepared)
             transaction.begin(writing, deadline - time.monotonic())
             yield transaction
             transaction.commit()
@@ -265,6 +296,13 @@ class PostgresStore(Store):
             self.close()  # other connections may have met with the same: the next call begins with new ones
             return ConnectionLost(f"{self.url} cannot be reached ({text})")
         return StoreError(f"{self.url}: {text}; nothing was changed")
+
+
+def _prepare(connection: psycopg.Connection[Any]) -> None:
+    """Prepare what is read first. Where that fails, it is sent as text."""
+    for sql, name in PREPARED.items():
+        with suppress(psycopg.Error):
+            connection.execute(f"PREPARE {name} AS " + sql.replace("?", "{}").format("$1", "$2", "$3"))
 
 
 def connection_key(url: str) -> tuple[Any, ...]:

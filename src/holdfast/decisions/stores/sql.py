@@ -94,6 +94,12 @@ def insert(kind: Any) -> str:
     return f"INSERT INTO {TABLES[kind]} (game, {', '.join(kind._fields)}) VALUES "
 
 
+HEAD = select(Head) + "WHERE game = ?"
+FOR_UPDATE = " FOR UPDATE"
+ONE_BLOCK = select(Block) + "WHERE game = ? AND number = ?"
+ONE_LOSS = select(Loss) + "WHERE game = ? AND block = ? AND round = ?"
+"""What a call reads first, each time."""
+
 _seen_types: dict[Any, set[tuple[type, ...]]] = {}
 
 
@@ -173,12 +179,11 @@ class Transaction(ABC):
 
     def start(self, rounds: Rounds, lock: str = "") -> None:
         """Read the head, and the blocks and losses of some rounds, together."""
-        queries: list[tuple[str, Sequence[Any]]] = [(f"{select(Head)} WHERE game = ?{lock}", (self.game,))]
+        queries: list[tuple[str, Sequence[Any]]] = [(HEAD + lock, (self.game,))]
         parts = 0
         if len(rounds) == 1:
             block, round = rounds[0]
-            queries.append((select(Block) + "WHERE game = ? AND number = ?", (self.game, block)))
-            queries.append((select(Loss) + "WHERE game = ? AND block = ? AND round = ?", (self.game, block, round)))
+            queries += [(ONE_BLOCK, (self.game, block)), (ONE_LOSS, (self.game, block, round))]
             parts = 1
         elif rounds:
             blocks, losses = _queries_about(self.game, rounds)
@@ -381,7 +386,7 @@ class Store(ABC):
         """
         until = time.monotonic() + 60.0 if deadline is None else deadline
         with self._transaction(game, writing=writing, deadline=until) as transaction:
-            transaction.start(rounds, " FOR UPDATE" if writing and self.locks_rows else "")
+            transaction.start(rounds, FOR_UPDATE if writing and self.locks_rows else "")
             yield transaction
 
     locks_rows = False
