@@ -33,7 +33,7 @@ from holdfast.checks import cores
 from holdfast.evidence.adaptive_claims import OWN, ratios
 from holdfast.evidence.growth import GAMES, LongGame, decades, late
 from holdfast.evidence.measures import growth
-from holdfast.policies import Policy
+from holdfast.policies.policy import Policy
 from holdfast.statistics import interval
 
 ORDER = (

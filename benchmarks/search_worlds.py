@@ -24,7 +24,7 @@ import numpy as np
 import holdfast as hf
 from holdfast.bounds import theorem_1
 from holdfast.environments.searched_worlds import found_worlds
-from holdfast.policies import make_policy
+from holdfast.policies.registry import find_policy, make_policy
 from holdfast.regret import pseudo_regret
 from holdfast.simulation.backends import find_backend
 from holdfast.simulation.costs import Costs
@@ -89,7 +89,7 @@ class Candidate:
         """What the policy costs in each replication, as a share of the bound."""
         world = hf.PiecewiseConstant(self.starts, self.means, noise=self.noise)
         settings = {"policy": policy, "n_arms": self.n_arms, "horizon": self.horizon, "switching_cost": self.cost}
-        known = fields_of(hf.policies.POLICIES[policy][0])
+        known = fields_of(find_policy(policy)[0])
         player = make_policy({name: value for name, value in settings.items() if name == "policy" or name in known})
         return (
             costs_of({policy: player}, world, self.cost, replications, seed, (self.horizon,))[policy][:, 0] / self.bound

@@ -46,37 +46,34 @@ from holdfast.errors import (
     UnknownGame as UnknownGame,
 )
 from holdfast.players import AllLossesPlayer as AllLossesPlayer, Player as Player
-from holdfast.policies import (
-    AdaptiveHedgeSwitch as AdaptiveHedgeSwitch,
-    AdaptiveTsallisSwitch as AdaptiveTsallisSwitch,
-    AmirTsallis as AmirTsallis,
-    AnytimeAmirTsallis as AnytimeAmirTsallis,
-    BaSE as BaSE,
-    BatchedElimination as BatchedElimination,
-    BatchedThompson as BatchedThompson,
-    BlockExp3 as BlockExp3,
-    Exp3 as Exp3,
-    FixedShare as FixedShare,
-    FollowLazyLeader as FollowLazyLeader,
-    FollowTheLeader as FollowTheLeader,
-    ForecastPlan as ForecastPlan,
-    HoldForever as HoldForever,
-    LazyExp3 as LazyExp3,
-    LazyHedge as LazyHedge,
-    Policy as Policy,
-    RandomWalkPerturbation as RandomWalkPerturbation,
-    ShrinkingDartboard as ShrinkingDartboard,
-    StabilityPenaltyBiasMatching as StabilityPenaltyBiasMatching,
-    StabilityPenaltyMatching as StabilityPenaltyMatching,
-    ThompsonSampling as ThompsonSampling,
-    Threshold as Threshold,
-    TsallisInf as TsallisInf,
+from holdfast.policies.adaptive import AdaptiveTsallisSwitch as AdaptiveTsallisSwitch
+from holdfast.policies.amir import AmirTsallis as AmirTsallis, AnytimeAmirTsallis as AnytimeAmirTsallis
+from holdfast.policies.batched_elimination import BatchedElimination as BatchedElimination
+from holdfast.policies.elimination import BaSE as BaSE
+from holdfast.policies.exp3 import BlockExp3 as BlockExp3, Exp3 as Exp3
+from holdfast.policies.fixed_share import FixedShare as FixedShare
+from holdfast.policies.forecast_plan import ForecastPlan as ForecastPlan
+from holdfast.policies.hedge_switch import AdaptiveHedgeSwitch as AdaptiveHedgeSwitch
+from holdfast.policies.hold_forever import HoldForever as HoldForever
+from holdfast.policies.lazy_exp3 import LazyExp3 as LazyExp3
+from holdfast.policies.lazy_hedge import LazyHedge as LazyHedge
+from holdfast.policies.lazy_leader import FollowLazyLeader as FollowLazyLeader
+from holdfast.policies.policy import Policy as Policy
+from holdfast.policies.random_walk import RandomWalkPerturbation as RandomWalkPerturbation
+from holdfast.policies.shrinking_dartboard import ShrinkingDartboard as ShrinkingDartboard
+from holdfast.policies.spb import StabilityPenaltyBiasMatching as StabilityPenaltyBiasMatching
+from holdfast.policies.spm import StabilityPenaltyMatching as StabilityPenaltyMatching
+from holdfast.policies.thompson import ThompsonSampling as ThompsonSampling
+from holdfast.policies.threshold import Threshold as Threshold
+from holdfast.policies.ts2 import BatchedThompson as BatchedThompson
+from holdfast.policies.tsallis_inf import TsallisInf as TsallisInf
+from holdfast.policies.tsallis_switch import (
     TsallisSwitch as TsallisSwitch,
-    Ucb1 as Ucb1,
-    Ucb2 as Ucb2,
     VaryingTsallisSwitch as VaryingTsallisSwitch,
-    WorkFunctionAlone as WorkFunctionAlone,
 )
+from holdfast.policies.ucb import FollowTheLeader as FollowTheLeader, Ucb1 as Ucb1
+from holdfast.policies.ucb2 import Ucb2 as Ucb2
+from holdfast.policies.work_function import WorkFunctionAlone as WorkFunctionAlone
 from holdfast.replays.off_policy import LoggedData as LoggedData
 from holdfast.replays.plans import Plan as Plan, best_plan as best_plan
 from holdfast.replays.result import Replay as Replay

@@ -1,4 +1,4 @@
-"""Names of 0.3.0 that have changed. Each works for one more release, with a DeprecationWarning."""
+"""Names that have changed since 0.3.0. Each works for one more release, with a DeprecationWarning."""
 
 from __future__ import annotations
 
@@ -8,11 +8,20 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
+POLICIES = """
+    AdaptiveHedgeSwitch AdaptiveTsallisSwitch AmirTsallis AnytimeAmirTsallis BaSE BatchedElimination
+    BatchedThompson BlockExp3 Exp3 FixedShare FollowLazyLeader FollowTheLeader ForecastPlan HoldForever LazyExp3
+    LazyHedge Policy RandomWalkPerturbation ShrinkingDartboard StabilityPenaltyBiasMatching
+    StabilityPenaltyMatching ThompsonSampling Threshold TsallisInf TsallisSwitch Ucb1 Ucb2 VaryingTsallisSwitch
+    WorkFunctionAlone
+"""
 NAMES = {
     "holdfast.UnknownPlayer": "holdfast.UnknownGame",
     "holdfast.decisions.Fleet": "holdfast.Fleet",
     "holdfast.errors.UnknownPlayer": "holdfast.errors.UnknownGame",
     "holdfast.kernels.uniform_abreast": "holdfast.kernels.next_uniform",
+    "holdfast.policies.make_policy": "holdfast.policies.registry.make_policy",
+    **{f"holdfast.policies.{name}": f"holdfast.{name}" for name in POLICIES.split()},
 }
 MODULES = {
     "holdfast.adaptive_claims": "holdfast.evidence.adaptive_claims",

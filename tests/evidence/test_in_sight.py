@@ -14,7 +14,7 @@ from holdfast.evidence.in_sight import WORLDS, compared, defaults, overall
 from holdfast.evidence.run import run_arena
 from holdfast.evidence.terminal import summary
 from holdfast.evidence.worlds import hard_worlds, paper_worlds
-from holdfast.policies import POLICIES, make_policy
+from holdfast.policies.registry import find_policy, make_policy
 
 SMALL = {
     "policies": ["threshold", "lazy-hedge"],
@@ -29,7 +29,7 @@ def test_each_policy_plays_in_the_track_of_what_it_sees() -> None:
     needed = {"n_arms": 2, "switching_cost": 1.0, "horizon": 100}
     for entries, sees in ((ENTRIES, "own"), (IN_SIGHT, "all")):
         for entry in entries.values():
-            kind, implied = POLICIES[entry["policy"]]
+            kind, implied = find_policy(entry["policy"])
             known = kind.__dataclass_fields__
             settings = {name: value for name, value in needed.items() if name in known and name not in implied}
             assert make_policy({**settings, **entry}).sees == sees

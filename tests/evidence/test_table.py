@@ -15,7 +15,7 @@ from holdfast.bounds import theorem_1
 from holdfast.evidence.contestants import ENTRIES, IN_SIGHT
 from holdfast.evidence.measures import FLOOR, FLOORS, growth, ratio
 from holdfast.evidence.worlds import World, hard_worlds, paper_worlds, searched_worlds
-from holdfast.policies import POLICIES as REGISTERED
+from holdfast.policies.registry import POLICIES as REGISTERED
 from holdfast.statistics import quantile
 
 

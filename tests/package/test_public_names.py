@@ -52,7 +52,7 @@ def test_a_name_that_is_not_there_is_an_attribute_error():
 
 
 @pytest.mark.plain
-@pytest.mark.parametrize("package", ["environments", "kernels", "players", "policies"])
+@pytest.mark.parametrize("package", ["environments", "kernels", "players"])
 def test_all_of_a_package_is_sorted_and_there(package):
     """Constants first."""
     module = importlib.import_module(f"holdfast.{package}")
@@ -91,6 +91,13 @@ def test_importing_and_playing_load_nothing_heavy(program):
     assert "holdfast" in loaded
     assert sorted(m for m in loaded if m.startswith(HEAVY) and m.split(".")[0] != "numba") == []
     assert not any(m == "numba.cuda" or m.startswith("numba.cuda.") for m in loaded)
+
+
+def test_a_policy_is_loaded_alone():
+    """With a player of it, saved and loaded by its id."""
+    loaded = loaded_by("import holdfast as hf\nhf.Player.load(hf.Exp3(2).player().save())")
+    assert "holdfast.policies.exp3" in loaded
+    assert not any(m.startswith(("holdfast.policies.adaptive", "holdfast.policies.hedge")) for m in loaded)
 
 
 def test_importing_alone_does_not_load_the_compiler():

@@ -12,7 +12,7 @@ from every_policy import FEW_PATHS
 
 import holdfast as hf
 from holdfast.paths import FixedArm, Path, PathKernels, WorkFunction, default_paths
-from holdfast.policies import make_policy
+from holdfast.policies.registry import make_policy
 
 NAMES = ["north", "south", "east"]
 TABLE = [[0, 1, 2], [1, 0, 1.5], [2, 1.5, 0]]

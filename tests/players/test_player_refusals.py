@@ -21,7 +21,7 @@ from holdfast import (
     TsallisSwitch,
     VaryingTsallisSwitch,
 )
-from holdfast.policies import make_policy
+from holdfast.policies.registry import make_policy
 
 every_policy = pytest.mark.parametrize("name", CASES)
 

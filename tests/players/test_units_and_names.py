@@ -9,7 +9,7 @@ from online_play import play_online
 
 import holdfast as hf
 from holdfast.errors import InvalidParameter
-from holdfast.policies import make_policy
+from holdfast.policies.registry import make_policy
 
 T, K = 300, 3
 SHARES = np.random.default_rng(4).integers(0, 65, (T, K)) / 64

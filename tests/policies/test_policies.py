@@ -15,7 +15,7 @@ from statistics_of_samples import SEED, assert_distribution
 import holdfast as hf
 from holdfast import BaSE, Exp3, InvalidParameter, Stream, TsallisInf, TsallisSwitch, VaryingTsallisSwitch
 from holdfast.kernels import COMPILED
-from holdfast.policies import POLICIES, make_policy
+from holdfast.policies.registry import POLICIES, make_policy
 
 WITH_ORACLE = [name for name, case in CASES.items() if case.oracle]
 ROUNDS_TO_PLAY = HORIZON if COMPILED else 400

@@ -11,7 +11,7 @@ import pytest
 from statistics_of_samples import assert_mean
 
 import holdfast as hf
-from holdfast.policies import POLICIES, make_policy
+from holdfast.policies.registry import find_policy, make_policy
 
 RNG = np.random.default_rng(5)
 ROUNDS, ARMS = 150, 3
@@ -161,7 +161,7 @@ DRAW_NOTHING = ["ucb1", "ucb2", "follow-the-leader", "base-arithmetic", "base-ge
 
 @pytest.mark.parametrize("name", [*DRAW_NOTHING, "batched-elimination"])
 def test_deterministic_policies_play_the_same_whatever_the_seed(name):
-    given = {"horizon": 500} if "horizon" in inspect.signature(POLICIES[name][0]).parameters else {}
+    given = {"horizon": 500} if "horizon" in inspect.signature(find_policy(name)[0]).parameters else {}
     policy = make_policy({"policy": name, "n_arms": ARMS, **given})
     assert policy.deterministic
     arms = [game(policy, LOSSES, seed, replication).tolist() for seed, replication in ((1, 0), (2, 5), (3, 1))]

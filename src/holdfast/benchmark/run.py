@@ -24,7 +24,7 @@ from holdfast.benchmark.suite import CONFIDENCE, QUICK, REPLICATIONS, SEED, TRAC
 from holdfast.checks import one_of
 from holdfast.errors import BadSavedState, InvalidParameter, parameter_named
 from holdfast.layouts import Array
-from holdfast.policies import Policy
+from holdfast.policies.policy import Policy
 from holdfast.policies.registry import entry_of
 from holdfast.runs.record import document
 from holdfast.simulation.costs import Costs

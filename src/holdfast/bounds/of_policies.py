@@ -7,7 +7,11 @@ from functools import partial
 from typing import NamedTuple
 
 from holdfast.bounds import adaptive_policy, fixed, ranges
-from holdfast.policies import AdaptiveTsallisSwitch, Exp3, Policy, TsallisInf, TsallisSwitch
+from holdfast.policies.adaptive import AdaptiveTsallisSwitch
+from holdfast.policies.exp3 import Exp3
+from holdfast.policies.policy import Policy
+from holdfast.policies.tsallis_inf import TsallisInf
+from holdfast.policies.tsallis_switch import TsallisSwitch
 
 REGRET, COST = "pseudo_regret", "regret_with_switching"
 

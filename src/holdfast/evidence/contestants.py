@@ -12,8 +12,8 @@ from typing import Any
 from holdfast.environments import Environment
 from holdfast.errors import InvalidParameter, nearest
 from holdfast.evidence.worlds import World, name_list
-from holdfast.policies import POLICIES, Policy
-from holdfast.policies.policy import Feedback
+from holdfast.policies.policy import Feedback, Policy
+from holdfast.policies.registry import POLICIES
 from holdfast.results import Result
 from holdfast.simulation import Backend, simulate
 from holdfast.simulation.costs import Costs

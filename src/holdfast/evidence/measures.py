@@ -25,7 +25,7 @@ from holdfast.evidence.contestants import PAPER, knows_horizon
 from holdfast.evidence.worlds import World
 from holdfast.extras import pl
 from holdfast.layouts import Array
-from holdfast.policies import Policy
+from holdfast.policies.policy import Policy
 from holdfast.results import Result
 from holdfast.statistics import interval, quantile
 from holdfast.verdicts.ledger import curve_of

@@ -19,7 +19,8 @@ from holdfast.evidence.in_sight import WORLDS
 from holdfast.evidence.worlds import World, laid_out
 from holdfast.layouts import Array
 from holdfast.number_format import three_digits
-from holdfast.policies import AdaptiveHedgeSwitch, WorkFunctionAlone
+from holdfast.policies.hedge_switch import AdaptiveHedgeSwitch
+from holdfast.policies.work_function import WorkFunctionAlone
 from holdfast.replays.plans import best_plan
 from holdfast.simulation import Backend, simulate
 from holdfast.verdicts.comparisons import Computed, Less, Question

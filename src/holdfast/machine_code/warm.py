@@ -11,7 +11,7 @@ from holdfast.environments import Bernoulli
 from holdfast.extras import installed
 from holdfast.players import AllLossesPlayer
 from holdfast.policies.policy import Policy
-from holdfast.policies.registry import POLICIES, make_policy
+from holdfast.policies.registry import POLICIES, find_policy, make_policy
 
 SIMULATED = ("adaptive", "tsallis-switch", "tsallis-inf", "exp3")
 """The policies whose simulation is compiled by default."""
@@ -61,7 +61,7 @@ def warm(
 
 
 def _any(name: str) -> Policy:
-    kind, _ = POLICIES[name]
+    kind, _ = find_policy(name)
     known = {field.name for field in fields(kind) if field.init}
     return make_policy({"policy": name} | {key: value for key, value in NEEDED.items() if key in known})
 

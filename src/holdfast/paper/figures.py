@@ -12,16 +12,12 @@ from collections.abc import Mapping, Sequence
 from holdfast.checks import one_of
 from holdfast.environments import Bernoulli, ConstrainedBernoulli, Environment, Reversal
 from holdfast.paper.games import CHECKPOINTS, Figure, Match, Matches, Row
-from holdfast.policies import (
-    BaSE,
-    BlockExp3,
-    Exp3,
-    Policy,
-    TsallisInf,
-    TsallisSwitch,
-    VaryingTsallisSwitch,
-    make_policy,
-)
+from holdfast.policies.elimination import BaSE
+from holdfast.policies.exp3 import BlockExp3, Exp3
+from holdfast.policies.policy import Policy
+from holdfast.policies.registry import make_policy
+from holdfast.policies.tsallis_inf import TsallisInf
+from holdfast.policies.tsallis_switch import TsallisSwitch, VaryingTsallisSwitch
 from holdfast.simulation import Power
 from holdfast.verdicts.settings import RunSettings
 

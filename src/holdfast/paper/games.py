@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from holdfast.environments import Environment
-from holdfast.policies import Policy
+from holdfast.policies.policy import Policy
 from holdfast.simulation import Power
 from holdfast.verdicts.settings import RunSettings
 

@@ -10,72 +10,49 @@ from typing import Any
 
 from holdfast.checks import class_at, made, one_of
 from holdfast.errors import InvalidParameter
-from holdfast.policies.adaptive import AdaptiveTsallisSwitch
-from holdfast.policies.amir import AmirTsallis, AnytimeAmirTsallis
-from holdfast.policies.batched_elimination import BatchedElimination
-from holdfast.policies.elimination import BaSE
-from holdfast.policies.exp3 import BlockExp3, Exp3
-from holdfast.policies.fixed_share import FixedShare
-from holdfast.policies.forecast_plan import ForecastPlan
-from holdfast.policies.hedge_switch import AdaptiveHedgeSwitch
-from holdfast.policies.hold_forever import HoldForever
-from holdfast.policies.lazy_exp3 import LazyExp3
-from holdfast.policies.lazy_hedge import LazyHedge
-from holdfast.policies.lazy_leader import FollowLazyLeader
 from holdfast.policies.policy import RENAMED, Policy
-from holdfast.policies.random_walk import RandomWalkPerturbation
-from holdfast.policies.shrinking_dartboard import ShrinkingDartboard
-from holdfast.policies.spb import StabilityPenaltyBiasMatching
-from holdfast.policies.spm import StabilityPenaltyMatching
-from holdfast.policies.thompson import ThompsonSampling
-from holdfast.policies.threshold import Threshold
-from holdfast.policies.ts2 import BatchedThompson
-from holdfast.policies.tsallis_inf import TsallisInf
-from holdfast.policies.tsallis_switch import TsallisSwitch, VaryingTsallisSwitch
-from holdfast.policies.ucb import FollowTheLeader, Ucb1
-from holdfast.policies.ucb2 import Ucb2
-from holdfast.policies.work_function import WorkFunctionAlone
 
-POLICIES: Mapping[str, tuple[type[Policy], Mapping[str, Any]]] = {
-    "adaptive": (AdaptiveTsallisSwitch, {}),
-    "hedge-switch": (AdaptiveHedgeSwitch, {}),
-    "tsallis-switch": (TsallisSwitch, {}),
-    "tsallis-switch-varying": (VaryingTsallisSwitch, {}),
-    "tsallis-inf": (TsallisInf, {}),
-    "exp3": (Exp3, {}),
-    "exp3-blocks": (BlockExp3, {}),
-    "base-arithmetic": (BaSE, {"grid": "arithmetic"}),
-    "base-geometric": (BaSE, {"grid": "geometric"}),
-    "base-minimax": (BaSE, {"grid": "minimax"}),
-    "ucb1": (Ucb1, {}),
-    "follow-the-leader": (FollowTheLeader, {}),
-    "thompson": (ThompsonSampling, {}),
-    "ucb2": (Ucb2, {}),
-    "ts2": (BatchedThompson, {}),
-    "batched-elimination": (BatchedElimination, {}),
-    "lazy-exp3": (LazyExp3, {}),
-    "amir": (AmirTsallis, {}),
-    "amir-anytime": (AnytimeAmirTsallis, {}),
-    "spb-blocks": (StabilityPenaltyBiasMatching, {}),
-    "spm": (StabilityPenaltyMatching, {}),
-    "hold-forever": (HoldForever, {}),
-    "lazy-hedge": (LazyHedge, {}),
-    "shrinking-dartboard": (ShrinkingDartboard, {}),
-    "lazy-leader": (FollowLazyLeader, {}),
-    "random-walk": (RandomWalkPerturbation, {}),
-    "work-function": (WorkFunctionAlone, {}),
-    "fixed-share": (FixedShare, {}),
-    "threshold": (Threshold, {}),
-    "forecast-plan": (ForecastPlan, {}),
+POLICIES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    "adaptive": ("adaptive:AdaptiveTsallisSwitch", {}),
+    "hedge-switch": ("hedge_switch:AdaptiveHedgeSwitch", {}),
+    "tsallis-switch": ("tsallis_switch:TsallisSwitch", {}),
+    "tsallis-switch-varying": ("tsallis_switch:VaryingTsallisSwitch", {}),
+    "tsallis-inf": ("tsallis_inf:TsallisInf", {}),
+    "exp3": ("exp3:Exp3", {}),
+    "exp3-blocks": ("exp3:BlockExp3", {}),
+    "base-arithmetic": ("elimination:BaSE", {"grid": "arithmetic"}),
+    "base-geometric": ("elimination:BaSE", {"grid": "geometric"}),
+    "base-minimax": ("elimination:BaSE", {"grid": "minimax"}),
+    "ucb1": ("ucb:Ucb1", {}),
+    "follow-the-leader": ("ucb:FollowTheLeader", {}),
+    "thompson": ("thompson:ThompsonSampling", {}),
+    "ucb2": ("ucb2:Ucb2", {}),
+    "ts2": ("ts2:BatchedThompson", {}),
+    "batched-elimination": ("batched_elimination:BatchedElimination", {}),
+    "lazy-exp3": ("lazy_exp3:LazyExp3", {}),
+    "amir": ("amir:AmirTsallis", {}),
+    "amir-anytime": ("amir:AnytimeAmirTsallis", {}),
+    "spb-blocks": ("spb:StabilityPenaltyBiasMatching", {}),
+    "spm": ("spm:StabilityPenaltyMatching", {}),
+    "hold-forever": ("hold_forever:HoldForever", {}),
+    "lazy-hedge": ("lazy_hedge:LazyHedge", {}),
+    "shrinking-dartboard": ("shrinking_dartboard:ShrinkingDartboard", {}),
+    "lazy-leader": ("lazy_leader:FollowLazyLeader", {}),
+    "random-walk": ("random_walk:RandomWalkPerturbation", {}),
+    "work-function": ("work_function:WorkFunctionAlone", {}),
+    "fixed-share": ("fixed_share:FixedShare", {}),
+    "threshold": ("threshold:Threshold", {}),
+    "forecast-plan": ("forecast_plan:ForecastPlan", {}),
 }
-"""Each policy id with the class that plays it and the options it stands for."""
+"""Each policy id with the module and class that play it, loaded at their first use, and the options it stands for."""
 
 
 def find_policy(name: object) -> tuple[type[Policy], Mapping[str, Any]]:
     """The class with this id, or the one that ``"module:Class"`` names, and the options the name stands for."""
     if isinstance(name, str) and ":" in name:
         return class_at("policy", name, Policy), {}  # type: ignore[type-abstract]  # only compared with
-    return POLICIES[one_of("policy", name, POLICIES)]
+    where, implied = POLICIES[one_of("policy", name, POLICIES)]
+    return class_at("policy", f"{__package__}.{where}", Policy), implied  # type: ignore[type-abstract]
 
 
 def allowed_policy(name: object, allow: Iterable[str | type[Policy]] = ()) -> tuple[type[Policy], Mapping[str, Any]]:

@@ -30,10 +30,10 @@ from holdfast.paths import (
     Smoothed,
     WorkFunction,
 )
-from holdfast.policies import Policy
 from holdfast.policies.adaptive import AdaptiveTsallisSwitch
 from holdfast.policies.hedge_switch import AdaptiveHedgeSwitch
 from holdfast.policies.hold_forever import HoldForever
+from holdfast.policies.policy import Policy
 from holdfast.policies.registry import entry_of, find_policy
 from holdfast.policies.switching_costs import CostTable
 from holdfast.policies.tsallis_switch import TsallisSwitch

@@ -26,7 +26,8 @@ from holdfast.decisions.models import BY_RULE, Block
 from holdfast.decisions.setup import Setup, players_of
 from holdfast.decisions.stores.sql import Transaction
 from holdfast.layouts import Array
-from holdfast.policies import AdaptiveHedgeSwitch, Policy
+from holdfast.policies.hedge_switch import AdaptiveHedgeSwitch
+from holdfast.policies.policy import Policy
 
 POINTS = 1024
 """Stretches of a game."""

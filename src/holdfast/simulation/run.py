@@ -16,8 +16,7 @@ from holdfast.environments import Environment
 from holdfast.environments.environment import LAST_ROUND, UNIT_RANGE
 from holdfast.errors import BackendLost, HoldfastError, InvalidParameter
 from holdfast.layouts import Array
-from holdfast.policies import Policy
-from holdfast.policies.policy import packed_parameters
+from holdfast.policies.policy import Policy, packed_parameters
 from holdfast.regret import pseudo_regret, total_loss
 from holdfast.results import Result, rows
 from holdfast.rng import check_seed

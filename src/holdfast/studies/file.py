@@ -37,7 +37,7 @@ from holdfast.environments import Environment
 from holdfast.environments.environment import LAST_ROUND
 from holdfast.errors import HoldfastError, InvalidParameter, nearest
 from holdfast.files import reason
-from holdfast.policies import Policy
+from holdfast.policies.policy import Policy
 from holdfast.rng import check_seed
 from holdfast.runs.record import plain
 from holdfast.simulation.checkpoints import checkpoint_rounds

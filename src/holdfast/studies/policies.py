@@ -7,7 +7,7 @@ from typing import Any
 
 from holdfast.environments import Environment
 from holdfast.errors import HoldfastError, InvalidParameter, parameter_named
-from holdfast.policies import Policy
+from holdfast.policies.policy import Policy
 from holdfast.policies.registry import POLICIES, find_policy, make_policy
 from holdfast.simulation.costs import Costs
 from holdfast.simulation.run import fitted
