@@ -218,6 +218,23 @@ def test_commits_are_durable_whatever_the_server_says(postgres):
     assert shown[1] != "0"
 
 
+def test_preparing_does_not_wait_for_locks(postgres):
+    """Whoever alters a table keeps it to himself: the call says so, as on a connection that was there before."""
+    url = fresh_schema(postgres)
+    router = hf.open(url, "game", SWITCH, seed=1, timeout=0.3)
+    router.close()
+    with psycopg.connect(url) as other:
+        other.execute("LOCK TABLE holdfast_losses")
+        router.ask()
+        router.close()
+        other.execute("LOCK TABLE holdfast_heads")
+        begun = time.monotonic()
+        with pytest.raises(hf.StoreError, match="kept the game locked for too long"):
+            router.ask()
+        assert time.monotonic() - begun < 8
+    router.tell(router.ask().id, 0.5)
+
+
 def test_prepared_statements_keep_to_the_indexes(postgres):
     """A plan that is kept must not be one for the few rows that the tables had at first."""
     url = fresh_schema(postgres)

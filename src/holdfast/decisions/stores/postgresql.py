@@ -299,10 +299,11 @@ class PostgresStore(Store):
 
 
 def _prepare(connection: psycopg.Connection[Any]) -> None:
-    """Prepare what is read first. Where that fails, it is sent as text."""
-    for sql, name in PREPARED.items():
-        with suppress(psycopg.Error):
-            connection.execute(f"PREPARE {name} AS " + sql.replace("?", "{}").format("$1", "$2", "$3"))
+    """Prepare what is read first, in one message. Where that fails, or waits for a lock, it is sent as text."""
+    texts = {name: sql.replace("?", "{}").format("$1", "$2", "$3") for sql, name in PREPARED.items()}
+    statements = [f"PREPARE {name} AS {text}" for name, text in texts.items()]
+    with suppress(psycopg.Error):
+        connection.execute("; ".join(["SET LOCAL lock_timeout = '50ms'", *statements]))
 
 
 def connection_key(url: str) -> tuple[Any, ...]:
