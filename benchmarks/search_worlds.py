@@ -24,7 +24,7 @@ import numpy as np
 import holdfast as hf
 from holdfast.bounds import theorem_1
 from holdfast.environments.searched_worlds import found_worlds
-from holdfast.policies.registry import find_policy, make_policy
+from holdfast.policies.registry import POLICIES, find_policy, make_policy
 from holdfast.regret import pseudo_regret
 from holdfast.simulation.backends import find_backend
 from holdfast.simulation.costs import Costs
@@ -215,7 +215,7 @@ def search(policy: str, seconds: float, seed: int, where: Where, start: list[Can
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--policy", default="adaptive", choices=list(hf.policies.POLICIES))
+    parser.add_argument("--policy", default="adaptive", choices=list(POLICIES))
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument(

@@ -27,7 +27,8 @@ def main() -> None:
             saves[f"{name} @ {rounds}"] = {"saved": saved, "block": block, "round": rounds, "arms": arms}
     lines = (f"{json.dumps(name)}: {json.dumps(save)}" for name, save in saves.items())
     file = TESTS / "saves" / f"{holdfast.__version__}.json"
-    file.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+    with file.open("x", encoding="utf-8") as saved_by_release:  # what a release has saved is never changed
+        saved_by_release.write("{\n" + ",\n".join(lines) + "\n}\n")
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import re
 import tomllib
 import warnings
 from collections.abc import Iterable, Mapping
+from importlib import import_module
 from typing import Any
 
 from holdfast.checks import class_at, made, one_of
@@ -52,7 +53,8 @@ def find_policy(name: object) -> tuple[type[Policy], Mapping[str, Any]]:
     if isinstance(name, str) and ":" in name:
         return class_at("policy", name, Policy), {}  # type: ignore[type-abstract]  # only compared with
     where, implied = POLICIES[one_of("policy", name, POLICIES)]
-    return class_at("policy", f"{__package__}.{where}", Policy), implied  # type: ignore[type-abstract]
+    module, _, kind = where.partition(":")
+    return getattr(import_module(f"{__package__}.{module}"), kind), implied
 
 
 def allowed_policy(name: object, allow: Iterable[str | type[Policy]] = ()) -> tuple[type[Policy], Mapping[str, Any]]:

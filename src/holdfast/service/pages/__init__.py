@@ -17,8 +17,8 @@ from holdfast.service.pages.changes import change, show_changes
 from holdfast.service.pages.comparison import show_comparison
 from holdfast.service.pages.game import show_game
 from holdfast.service.pages.game_list import show_list
-from holdfast.service.pages.login import login, logout, show_login
 from holdfast.service.pages.parts import asset, page
+from holdfast.service.pages.sign_in import login, logout, show_login
 from holdfast.service.problems import status_of, words_of
 
 
