@@ -13,7 +13,7 @@ import copy
 import json
 import math
 import sqlite3
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
@@ -547,7 +547,8 @@ class Checker:
             one = math.fsum(told) / len(told) if told else usual
             stand_in = one if self.settings.missing == "mean" else self.settings.missing
             told = [*told, left * stand_in]
-            self.stood_in += Fraction(left * stand_in)
+            missing = Counter(arm for round, (arm, _) in enumerate(players) if round not in block.losses)
+            self.stood_in += sum(Fraction(count * stand_in) for count in missing.values())  # added up by arm
         must(row.stand_in == stand_in, f"{row.stand_in} counts for a missing loss of block {row.number}: {stand_in}")
         self.settled += 1
         block.order = self.settled

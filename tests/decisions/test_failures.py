@@ -225,14 +225,40 @@ def test_preparing_does_not_wait_for_locks(postgres):
     router.close()
     with psycopg.connect(url) as other:
         other.execute("LOCK TABLE holdfast_losses")
-        router.ask()
-        router.close()
-        other.execute("LOCK TABLE holdfast_heads")
         begun = time.monotonic()
         with pytest.raises(hf.StoreError, match="kept the game locked for too long"):
             router.ask()
         assert time.monotonic() - begun < 8
     router.tell(router.ask().id, 0.5)
+
+
+def test_columns_altered_while_statements_are_prepared(postgres):
+    url = fresh_schema(postgres)
+    router = hf.open(url, "game", SWITCH, seed=1, patience="forever", retry=0)
+    for _ in range(10):
+        router.tell(router.ask().id, 0.5)
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("ALTER TABLE holdfast_blocks ALTER COLUMN key TYPE varchar(300)")
+    router.tell(router.ask().id, 0.5)
+    assert router.rounds == 11
+
+
+def test_what_is_said_of_other_statements_is_an_error(postgres):
+    """A trigger may have statements of its own. What was to be written is not sent again without its transaction."""
+    url = fresh_schema(postgres)
+    router = hf.open(url, "game", SWITCH, seed=1, patience="forever", retry=0)
+    asked = router.ask()
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(
+            "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS "
+            "$$ BEGIN RAISE EXCEPTION 'no' USING ERRCODE = '26000'; END $$"
+        )
+        connection.execute("CREATE TRIGGER refuse BEFORE UPDATE ON holdfast_heads EXECUTE FUNCTION refuse()")
+        with pytest.raises(hf.StoreError, match="no"):
+            router.tell(asked.id, 0.5)
+        connection.execute("DROP TRIGGER refuse ON holdfast_heads")
+    assert router.open_decisions == [asked]
+    assert router.tell(asked.id, 0.5).new
 
 
 def test_prepared_statements_keep_to_the_indexes(postgres):

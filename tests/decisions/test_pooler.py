@@ -70,13 +70,13 @@ def test_prepared_statements_that_a_pooler_loses(behind):
     store = router.store
     assert isinstance(store, PostgresStore)
     first = router.ask()
-    assert store._prepared
+    assert not store._preparation.spoilt
     with psycopg.connect(url) as one, psycopg.connect(url) as other:  # both of the pooler's connections, at once
         one.execute("DEALLOCATE ALL")
         other.execute("DEALLOCATE ALL")
     given = [router.ask() for _ in range(3)]
     router.tell([(decision.id, 0.5) for decision in given])
-    assert not store._prepared
+    assert store._preparation.spoilt
     assert router.open_decisions == [first]
 
 

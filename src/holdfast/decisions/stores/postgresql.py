@@ -3,7 +3,7 @@
 Every change locks the row of the game's head, so that one writer at a time sees the game as it is. What a change reads
 first is one message, and what it writes is one message with the commit: two round trips. All that the promises need is
 set inside the transaction (``SET LOCAL``), so that poolers such as PgBouncer do not matter. What is read first is
-prepared, which saves the server half of its work; behind a pooler that loses prepared statements it is sent as text.
+prepared, which saves the server half of its work; where a pooler loses prepared statements it is sent as text.
 """
 
 from __future__ import annotations
@@ -11,13 +11,15 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from hashlib import sha256
 from json import dumps
 from math import isfinite
 from threading import RLock
 from typing import Any
+from weakref import WeakSet
 
 from holdfast.decisions.stores.address import parse_address
 from holdfast.decisions.stores.forks import STORE, take_part_in_forks
@@ -28,6 +30,7 @@ from holdfast.decisions.stores.sql import (
     ONE_BLOCK,
     ONE_LOSS,
     ConnectionLost,
+    Rounds,
     Store,
     Transaction,
     nested,
@@ -95,7 +98,6 @@ BEGIN = (
     "BEGIN ISOLATION LEVEL READ COMMITTED",
     "SET LOCAL synchronous_commit = 'on'",
     "SET LOCAL idle_in_transaction_session_timeout = '60s'",
-    "SET LOCAL enable_seqscan = off",  # the plan of a prepared statement is kept: not one for tables with few rows
 )
 LOOK = ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",)
 
@@ -103,6 +105,19 @@ LOOK = ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",)
 PREPARED = {
     sql: f"holdfast_{sha256(sql.encode()).hexdigest()[:16]}" for sql in (HEAD + FOR_UPDATE, ONE_BLOCK, ONE_LOSS)
 }
+PREPARE = [f"PREPARE {name} AS " + sql.replace("?", "{}").format("$1", "$2", "$3") for sql, name in PREPARED.items()]
+KEPT = "SET LOCAL enable_seqscan = off"
+"""A server keeps the plans of prepared statements: none that was made for tables with few rows."""
+SPOILT = (failures.InvalidSqlStatementName, failures.DuplicatePreparedStatement, failures.FeatureNotSupported)
+"""What a server says of a prepared statement that a pooler has lost or left behind, or whose columns were altered."""
+
+
+@dataclass
+class Preparation:
+    """Which connections have the prepared statements, and whether they were found spoilt."""
+
+    connections: WeakSet[psycopg.Connection[Any]] = field(default_factory=WeakSet)
+    spoilt: bool = False
 
 
 class PostgresTransaction(Transaction):
@@ -110,9 +125,10 @@ class PostgresTransaction(Transaction):
 
     words = WORDS
 
-    def __init__(self, connection: psycopg.Connection[Any], game: int, prepared: dict[str, str]) -> None:
+    def __init__(self, connection: psycopg.Connection[Any], game: int, preparation: Preparation) -> None:
         self.game = game
-        self._prepared = prepared
+        self._preparation = preparation
+        self._names: Mapping[str, str] = {}  # of prepared statements, for the first message
         self._cursor = psycopg.ClientCursor(connection)
         self._connection = connection
         self._waiting: list[str] = []
@@ -121,16 +137,29 @@ class PostgresTransaction(Transaction):
         """Begin, with the next message."""
         self._waiting += [*(BEGIN if writing else LOOK), f"SET LOCAL lock_timeout = {max(int(lock_timeout * 1000), 1)}"]
 
+    def start(self, rounds: Rounds, lock: str = "") -> None:
+        """Read what a call begins with, by prepared statements; as text for good once they are found spoilt."""
+        if not lock or self._preparation.spoilt:
+            super().start(rounds, lock)
+            return
+        begun = self._waiting
+        prepared = self._connection in self._preparation.connections
+        self._preparation.connections.add(self._connection)  # whether or not all goes well: they outlive a transaction
+        self._waiting = [*begun, KEPT, *([] if prepared else PREPARE)]
+        self._names = PREPARED
+        try:
+            super().start(rounds, lock)
+        except SPOILT:  # nothing was changed yet
+            self._preparation.spoilt = True
+            self._cursor.execute("ROLLBACK")
+            self._waiting, self._names = begun, {}
+            super().start(rounds, lock)
+        self._names = {}
+
     def fetch_each(self, queries: Sequence[tuple[str, Sequence[Any]]]) -> list[list[tuple[Any, ...]]]:
         """Write what waits and read what several queries find, in one message."""
         written, self._waiting = self._waiting, []
-        try:
-            self._send(written, queries)
-        except failures.InvalidSqlStatementName:  # a pooler has lost them: this message begins the transaction anew
-            self._prepared.clear()
-            self._cursor.execute("ROLLBACK")
-            self._send(written, queries)
-        self._prepared = {}  # a later message could not be sent again: what came before it would be lost
+        self._cursor.execute("; ".join([*written, *(self._bound(sql, values) for sql, values in queries)]))
         found = []
         for number in range(len(written) + len(queries) if queries else 0):
             if number >= len(written):
@@ -138,12 +167,9 @@ class PostgresTransaction(Transaction):
             self._cursor.nextset()
         return found
 
-    def _send(self, written: Sequence[str], queries: Sequence[tuple[str, Sequence[Any]]]) -> None:
-        self._cursor.execute("; ".join([*written, *(self._bound(sql, values) for sql, values in queries)]))
-
     def _bound(self, sql: str, values: Sequence[Any]) -> str:
         """A statement with its values in it: psycopg would read its text first, each time."""
-        if name := self._prepared.get(sql):
+        if name := self._names.get(sql):
             return f"EXECUTE {name} ({', '.join(map(self._literal, values))})"
         *parts, end = sql.split("?")
         return "".join([part + self._literal(value) for part, value in zip(parts, values, strict=True)]) + end
@@ -186,7 +212,7 @@ class PostgresStore(Store):
             "autocommit": True,
             "prepare_threshold": None,  # the names that psycopg gives are not safe behind a pooler
         }
-        self._prepared = dict(PREPARED)
+        self._preparation = Preparation()
         self._lock: Any = RLock()
         self._pool: ConnectionPool[psycopg.Connection[Any]] | None = None
         self._failure: psycopg.Error | None = None
@@ -223,7 +249,6 @@ class PostgresStore(Store):
                     raise
                 self._pool = ConnectionPool(
                     kwargs=self._parameters,
-                    configure=_prepare,
                     min_size=0,
                     max_size=MOST_CONNECTIONS,
                     open=True,
@@ -261,7 +286,7 @@ class PostgresStore(Store):
         try:
             pool = self._connections(deadline)
             connection = pool.getconn(timeout=min(max(deadline - time.monotonic(), 0.05), CONNECT))
-            transaction = PostgresTransaction(connection, game, self._prepared)
+            transaction = PostgresTransaction(connection, game, self._preparation)
             transaction.begin(writing, deadline - time.monotonic())
             yield transaction
             transaction.commit()
@@ -296,14 +321,6 @@ class PostgresStore(Store):
             self.close()  # other connections may have met with the same: the next call begins with new ones
             return ConnectionLost(f"{self.url} cannot be reached ({text})")
         return StoreError(f"{self.url}: {text}; nothing was changed")
-
-
-def _prepare(connection: psycopg.Connection[Any]) -> None:
-    """Prepare what is read first, in one message. Where that fails, or waits for a lock, it is sent as text."""
-    texts = {name: sql.replace("?", "{}").format("$1", "$2", "$3") for sql, name in PREPARED.items()}
-    statements = [f"PREPARE {name} AS {text}" for name, text in texts.items()]
-    with suppress(psycopg.Error):
-        connection.execute("; ".join(["SET LOCAL lock_timeout = '50ms'", *statements]))
 
 
 def connection_key(url: str) -> tuple[Any, ...]:
