@@ -5,6 +5,7 @@ import sqlite3
 import threading
 import time
 from functools import partial
+from typing import Any
 
 import psycopg
 import pytest
@@ -230,6 +231,28 @@ def test_preparing_does_not_wait_for_locks(postgres):
             router.ask()
         assert time.monotonic() - begun < 8
     router.tell(router.ask().id, 0.5)
+
+
+def test_what_was_written_during_a_wait_is_seen(postgres):
+    """All reads of a message see what was committed while its first one waited for the lock."""
+    url = fresh_schema(postgres)
+    router = hf.open(url, "game", SWITCH, seed=1, patience="forever")
+    for _ in range(10):
+        router.tell(router.ask().id, 0.5)
+    asked = router.ask()
+    round = int(asked.id.split("-")[2])
+    with psycopg.connect(url, autocommit=True) as looking, psycopg.connect(url) as other:
+        other.execute("SELECT * FROM holdfast_heads FOR UPDATE")
+        waiting = threading.Thread(target=lambda: found.append(in_threads(1, lambda _: router.tell(asked.id, 0.9))))
+        found: list[Any] = []
+        waiting.start()
+        while not looking.execute("SELECT * FROM pg_locks WHERE NOT granted").fetchall():
+            time.sleep(0.01)
+        other.execute("INSERT INTO holdfast_losses VALUES (1, %s, %s, 0.25, 1, 0)", (asked.block, round))
+        other.commit()
+        waiting.join(timeout=60)
+    (((told,), _),) = found
+    assert isinstance(told, hf.AlreadyTold)
 
 
 def test_columns_altered_while_statements_are_prepared(postgres):
