@@ -9,7 +9,7 @@ import holdfast as hf
 pytestmark = pytest.mark.slow
 
 SETTING = """
-K, T = 3, 60
+K, T = 3, 90
 pairs = [[0, 1, 2], [1, 0, 1.5], [2, 1.5, 0]]
 policies = [
     hf.AdaptiveHedgeSwitch(K, switching_cost=0.5), hf.AdaptiveHedgeSwitch(K, switching_cost=0.5, period=(5, 7)),
@@ -18,7 +18,7 @@ policies = [
     hf.RandomWalkPerturbation(K), hf.WorkFunctionAlone(K, switching_cost=0.5), hf.Threshold(K, switching_cost=0.5),
     hf.ForecastPlan(K, switching_cost=0.5, period=6),
 ]
-world = hf.PiecewiseConstant([0, 20, 40], [[0.1, 0.5, 0.9], [0.9, 0.1, 0.5], [0.5, 0.9, 0.1]], shuffled=True)
+world = hf.PiecewiseConstant([0, 30, 60], [[0.1, 0.5, 0.9], [0.9, 0.1, 0.5], [0.5, 0.9, 0.1]], shuffled=True)
 games = [(policy, world, Costs.of(0.5)) for policy in policies]
 games += [(hf.AdaptiveHedgeSwitch(K, switching_cost=pairs, period=(), forecast_rounds=0), world, Costs.of(pairs))]
 games += [(hf.AdaptiveHedgeSwitch(K, switching_cost="announced", period=()), world, Costs.of(Power(0.3)))]
