@@ -5,9 +5,7 @@ import sqlite3
 import threading
 import time
 from functools import partial
-from typing import Any
 
-import psycopg
 import pytest
 from games import SWITCH, arms_of, play
 from places import fresh_schema
@@ -15,7 +13,6 @@ from places import fresh_schema
 import holdfast as hf
 from holdfast.decisions import core
 from holdfast.decisions.executor import Call
-from holdfast.decisions.stores.postgresql import PREPARED
 from holdfast.decisions.stores.sqlite import SqliteStore
 
 
@@ -217,86 +214,6 @@ def test_commits_are_durable_whatever_the_server_says(postgres):
         shown = [transaction.fetch(f"SHOW {name}")[0][0] for name in ("synchronous_commit", "lock_timeout")]
     assert shown[0] == "on"
     assert shown[1] != "0"
-
-
-def test_preparing_does_not_wait_for_locks(postgres):
-    """Whoever alters a table keeps it to himself: the call says so, as on a connection that was there before."""
-    url = fresh_schema(postgres)
-    router = hf.open(url, "game", SWITCH, seed=1, timeout=0.3)
-    router.close()
-    with psycopg.connect(url) as other:
-        other.execute("LOCK TABLE holdfast_losses")
-        begun = time.monotonic()
-        with pytest.raises(hf.StoreError, match="kept the game locked for too long"):
-            router.ask()
-        assert time.monotonic() - begun < 8
-    router.tell(router.ask().id, 0.5)
-
-
-def test_what_was_written_during_a_wait_is_seen(postgres):
-    """All reads of a message see what was committed while its first one waited for the lock."""
-    url = fresh_schema(postgres)
-    router = hf.open(url, "game", SWITCH, seed=1, patience="forever")
-    for _ in range(10):
-        router.tell(router.ask().id, 0.5)
-    asked = router.ask()
-    round = int(asked.id.split("-")[2])
-    with psycopg.connect(url, autocommit=True) as looking, psycopg.connect(url) as other:
-        other.execute("SELECT * FROM holdfast_heads FOR UPDATE")
-        waiting = threading.Thread(target=lambda: found.append(in_threads(1, lambda _: router.tell(asked.id, 0.9))))
-        found: list[Any] = []
-        waiting.start()
-        while not looking.execute("SELECT * FROM pg_locks WHERE NOT granted").fetchall():
-            time.sleep(0.01)
-        other.execute("INSERT INTO holdfast_losses VALUES (1, %s, %s, 0.25, 1, 0)", (asked.block, round))
-        other.commit()
-        waiting.join(timeout=60)
-    (((told,), _),) = found
-    assert isinstance(told, hf.AlreadyTold)
-
-
-def test_columns_altered_while_statements_are_prepared(postgres):
-    url = fresh_schema(postgres)
-    router = hf.open(url, "game", SWITCH, seed=1, patience="forever", retry=0)
-    for _ in range(10):
-        router.tell(router.ask().id, 0.5)
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute("ALTER TABLE holdfast_blocks ALTER COLUMN key TYPE varchar(300)")
-    router.tell(router.ask().id, 0.5)
-    assert router.rounds == 11
-
-
-def test_what_is_said_of_other_statements_is_an_error(postgres):
-    """A trigger may have statements of its own. What was to be written is not sent again without its transaction."""
-    url = fresh_schema(postgres)
-    router = hf.open(url, "game", SWITCH, seed=1, patience="forever", retry=0)
-    asked = router.ask()
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(
-            "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS "
-            "$$ BEGIN RAISE EXCEPTION 'no' USING ERRCODE = '26000'; END $$"
-        )
-        connection.execute("CREATE TRIGGER refuse BEFORE UPDATE ON holdfast_heads EXECUTE FUNCTION refuse()")
-        with pytest.raises(hf.StoreError, match="no"):
-            router.tell(asked.id, 0.5)
-        connection.execute("DROP TRIGGER refuse ON holdfast_heads")
-    assert router.open_decisions == [asked]
-    assert router.tell(asked.id, 0.5).new
-
-
-def test_prepared_statements_keep_to_the_indexes(postgres):
-    """A plan that is kept must not be one for the few rows that the tables had at first."""
-    url = fresh_schema(postgres)
-    router = hf.open(url, "game", SWITCH, seed=1, patience="forever")
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute("VACUUM ANALYZE")
-    for _ in range(20):  # a server keeps a plan after the fifth time
-        router.tell(router.ask().id, 0.5)
-    with router.store.transaction(1, writing=True) as transaction:
-        for name, values in zip(PREPARED.values(), ("1", "1, 1", "1, 1, 1"), strict=True):
-            plan = transaction.fetch(f"EXPLAIN EXECUTE {name} ({values})")
-            assert "Index Scan" in str(plan)
-            assert "game = $1" in str(plan)  # it is the kept one
 
 
 def test_a_request_of_many_blocks_is_found_by_one_query(place, monkeypatch):

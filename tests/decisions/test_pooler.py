@@ -70,14 +70,27 @@ def test_prepared_statements_that_a_pooler_loses(behind):
     store = router.store
     assert isinstance(store, PostgresStore)
     first = router.ask()
-    assert not store._preparation.spoilt
+    assert store._preparation.usable
     with psycopg.connect(url) as one, psycopg.connect(url) as other:  # both of the pooler's connections, at once
         one.execute("DEALLOCATE ALL")
         other.execute("DEALLOCATE ALL")
     given = [router.ask() for _ in range(3)]
     router.tell([(decision.id, 0.5) for decision in given])
-    assert store._preparation.spoilt
+    assert not store._preparation.usable
     assert router.open_decisions == [first]
+
+
+def test_prepared_statements_that_a_pooler_has_already(behind):
+    """A process that ends leaves them on the pooler's connection, for the next one to find."""
+    _, url = behind
+    router = hf.open(url, "game", SWITCH, seed=1, patience="forever", retry=0)
+    store = router.store
+    assert isinstance(store, PostgresStore)
+    first = router.ask()
+    router.close()
+    router.tell(first.id, 0.5)  # on another connection to the pooler
+    assert not store._preparation.usable
+    assert router.open_decisions == []
 
 
 def test_statements_lost_within_a_transaction(behind):

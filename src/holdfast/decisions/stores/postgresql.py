@@ -106,18 +106,18 @@ PREPARED = {
     sql: f"holdfast_{sha256(sql.encode()).hexdigest()[:16]}" for sql in (HEAD + FOR_UPDATE, ONE_BLOCK, ONE_LOSS)
 }
 PREPARE = [f"PREPARE {name} AS " + sql.replace("?", "{}").format("$1", "$2", "$3") for sql, name in PREPARED.items()]
-KEPT = "SET LOCAL enable_seqscan = off"
+BY_INDEX = "SET LOCAL enable_seqscan = off"
 """A server keeps the plans of prepared statements: none that was made for tables with few rows."""
-SPOILT = (failures.InvalidSqlStatementName, failures.DuplicatePreparedStatement, failures.FeatureNotSupported)
+UNUSABLE = (failures.InvalidSqlStatementName, failures.DuplicatePreparedStatement, failures.FeatureNotSupported)
 """What a server says of a prepared statement that a pooler has lost or left behind, or whose columns were altered."""
 
 
 @dataclass
 class Preparation:
-    """Which connections have the prepared statements, and whether they were found spoilt."""
+    """Which connections have the prepared statements, and whether these can be used at all."""
 
     connections: WeakSet[psycopg.Connection[Any]] = field(default_factory=WeakSet)
-    spoilt: bool = False
+    usable: bool = True
 
 
 class PostgresTransaction(Transaction):
@@ -138,19 +138,19 @@ class PostgresTransaction(Transaction):
         self._waiting += [*(BEGIN if writing else LOOK), f"SET LOCAL lock_timeout = {max(int(lock_timeout * 1000), 1)}"]
 
     def start(self, rounds: Rounds, lock: str = "") -> None:
-        """Read what a call begins with, by prepared statements; as text for good once they are found spoilt."""
-        if not lock or self._preparation.spoilt:
+        """Read what a call begins with, by prepared statements; as text once they could not be used."""
+        if not (lock and self._preparation.usable):
             super().start(rounds, lock)
             return
         begun = self._waiting
         prepared = self._connection in self._preparation.connections
         self._preparation.connections.add(self._connection)  # whether or not all goes well: they outlive a transaction
-        self._waiting = [*begun, KEPT, *([] if prepared else PREPARE)]
+        self._waiting = [*begun, BY_INDEX, *([] if prepared else PREPARE)]
         self._names = PREPARED
         try:
             super().start(rounds, lock)
-        except SPOILT:  # nothing was changed yet
-            self._preparation.spoilt = True
+        except UNUSABLE:  # nothing was changed yet
+            self._preparation.usable = False
             self._cursor.execute("ROLLBACK")
             self._waiting, self._names = begun, {}
             super().start(rounds, lock)
