@@ -164,18 +164,13 @@ def claims(
     print("\n".join(adaptive_claims.lines(verdicts)))
 
 
-def bench() -> None:
-    """Speed is measured in the repository: make bench."""
-    raise HoldfastError("the benchmarks are in the repository, not in the package: run make bench there")
-
-
 app.add_typer(store, name="store")
-store_commands.add_to(store, old_forms=app)
+store_commands.add_to(store)
 service_commands.add_to(app, token)
 app.add_typer(token, name="token")
 replay_commands.add_to(app)
 app.add_typer(study, name="study")
-study_commands.add_to(study, old_forms=app)
+study_commands.add_to(study)
 arena_commands.add_to(app)
 app.add_typer(benchmark, name="benchmark")
 benchmark_commands.add_to(benchmark)
@@ -183,7 +178,6 @@ machine_code_commands.add_to(app)
 paper_commands.add_to(app)
 for command in (bounds, claims):
     app.command(cls=Command)(command)
-app.command(hidden=True)(bench)
 
 
 class PipeSafeStdout:

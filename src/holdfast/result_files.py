@@ -24,8 +24,8 @@ SCHEMA = KEYS | {name: pl.Int64 if name == "switches" else pl.Float64 for name i
 MAY_BE_EXPECTED = {"switches": pl.Float64}
 """Where expected costs were computed instead of sampled, switches are means."""
 
-PROVENANCE, CHECKSUM, FORMAT, VERSION = "holdfast", "holdfast.checksum", "holdfast.format", 2
-"""Keys of a parquet file's metadata, and the version of the format: 1, before 0.3.0, had no checksum."""
+PROVENANCE, CHECKSUM, FORMAT, VERSION = "holdfast", "holdfast.checksum", "holdfast.format", 1
+"""Keys of a parquet file's metadata, and the version of the format."""
 SIGNED = b"holdfast:sha256="
 UNSIGNED = SIGNED + b"0" * 64
 SIGNATURE = re.compile(SIGNED + rb"([0-9a-f]{64})")
@@ -95,9 +95,9 @@ def _from_parquet(data: bytes) -> tuple[pl.DataFrame, dict[str, Any]]:
         raise BadSavedState("is damaged: its provenance is no table of settings")
     version = metadata.get(FORMAT, str(VERSION))
     if version != str(VERSION):
-        raise BadSavedState(f"has format {version}; this version of Holdfast reads up to {VERSION}")
+        raise BadSavedState(f"has format {version}; this version of Holdfast reads {VERSION}")
     if not signatures:
-        raise BadSavedState("is damaged, or was written before 0.3.0: it has no checksum")
+        raise BadSavedState("is damaged: it has no checksum")
     return frame, provenance
 
 

@@ -235,7 +235,7 @@ class Result:
 
     @classmethod
     def read(cls, path: str | Path) -> Result:
-        """Read what `write` wrote, since 0.3.0. A damaged file is refused."""
+        """Read what `write` wrote. A damaged file is refused."""
         return cls(*read_result(path))
 
     @classmethod

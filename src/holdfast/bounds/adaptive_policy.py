@@ -7,9 +7,8 @@ The constants have the names and defaults of the policy's own keywords. Its othe
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +17,7 @@ from holdfast.bounds import inputs
 from holdfast.bounds.inputs import Gaps
 from holdfast.bounds.varying import COUNTABLE, Costs, cost_chunks
 from holdfast.checks import check_fields, real, real_number
+from holdfast.errors import InvalidParameter
 
 
 @dataclass(frozen=True)
@@ -198,7 +198,6 @@ def adaptive_constrained(
     gaps: Gaps,
     switching_cost: float = 0.0,
     constants: Guarantee = DEFAULT,
-    longest_step_up: float | None = None,
 ) -> float:
     """Theorem C, fixed gaps and one best arm i*: c + D(1 + ln 2T) Σ_{i≠i*} 1/Δ_i.
 
@@ -216,13 +215,7 @@ def adaptive_constrained(
         λ, what one switch costs.
     constants
         The policy's constants; those it has by default.
-    longest_step_up
-        Deprecated: J, now one of the constants.
     """
-    if longest_step_up is not None:
-        said = "longest_step_up is one of the constants: constants=Guarantee(longest_step_up=...)"
-        warnings.warn(said, DeprecationWarning, stacklevel=2)
-        constants = replace(constants, longest_step_up=longest_step_up)
     K, T, lam = inputs.arms(n_arms, least=2), float(inputs.rounds(horizon)), inputs.cost(switching_cost)
     a, nu, J = constants.longest_step_down, constants.least_noise, constants.longest_step_up
     real_number("longest_step_down", a, least=1, most=1.5)
@@ -261,7 +254,7 @@ def adaptive_varying(*, n_arms: int, costs: Costs, horizon: float, constants: Gu
     n_arms, horizon
         K arms, T rounds.
     costs
-        λ_1, λ_2, …, by the round. Deprecated: fewer than T, by the block; the highest is then taken for the rest.
+        λ_1, λ_2, …, by the round.
     constants
         The policy's constants; those it has by default.
     """
@@ -275,8 +268,5 @@ def adaptive_varying(*, n_arms: int, costs: Costs, horizon: float, constants: Gu
         if rounds == T:
             break
     if rounds < T:
-        # A block that is the n-th begins at round n or later, so costs by the block may stand for costs by the round.
-        said = f"costs must have one for each of the {T} rounds; for the {T - rounds:.0f} missing the highest is taken"
-        warnings.warn(said, DeprecationWarning, stacklevel=2)
-        total += (T - rounds) * math.sqrt(highest)
+        raise InvalidParameter("costs", f"must have one for each of the {T} rounds", costs)
     return _theorem_B(K, (math.sqrt(K) * total) ** (2 / 3), highest, float(T), constants)

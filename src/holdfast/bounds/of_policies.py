@@ -46,7 +46,7 @@ def proved_cost(policy: Policy, cost: float) -> Proved | None:
 
 def _proved_of_adaptive(policy: AdaptiveTsallisSwitch, cost: float) -> Proved | None:
     """Theorem B is proved for the λ the policy was made for, and for lengths up to Λ/(2√K)."""
-    as_proved = policy.growth == "logarithmic" and policy.longest_length <= 0.5 and policy.n_arms >= 2
+    as_proved = policy.longest_length <= 0.5 and policy.n_arms >= 2
     if not as_proved or cost != policy.switching_cost:
         return None
     names = ("longest_step_down", "calm", "floor_budget", "cap_budget", "switch_weight", "least_noise")

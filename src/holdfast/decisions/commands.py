@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from holdfast.checks import written_range
-from holdfast.command_line import LIST, RANGE, Command, add_old_form, names
+from holdfast.command_line import LIST, RANGE, Command, names
 from holdfast.decisions import copies, open as open_game, open_many
 from holdfast.decisions.router import Router
 from holdfast.decisions.settings import written_patience, written_time
@@ -50,8 +50,8 @@ Until = Annotated[str | None, typer.Option(help="When it ends: 2026-03-01T12:00,
 Reason = Annotated[str | None, typer.Option(help="Why; kept in the history.")]
 
 
-def add_to(app: typer.Typer, old_forms: typer.Typer) -> None:
-    """Make the verbs known to a command, and the older ones to another."""
+def add_to(app: typer.Typer) -> None:
+    """Make the verbs known to a command."""
     negative_numbers = {"ignore_unknown_options": True}  # -0.5 is a loss, not an option
     verbs: dict[str, Callable[..., None]] = {
         "ask": ask,
@@ -74,9 +74,6 @@ def add_to(app: typer.Typer, old_forms: typer.Typer) -> None:
     for name, verb in verbs.items():
         settings = negative_numbers if verb is tell else None
         app.command(name, cls=Command, context_settings=settings)(verb)
-    for old, new in {"ask": "ask", "tell": "tell", "players": "list", "player": "show", "export": "export"}.items():
-        settings = negative_numbers if new == "tell" else None
-        add_old_form(old_forms, old, f"store {new}", verbs[new], context_settings=settings)
 
 
 def ask(
@@ -109,13 +106,12 @@ def ask(
     ] = None,
     as_json: AsJson = False,
     allow: Allow = None,
-    loss_range: Annotated[str | None, typer.Option(hidden=True)] = None,
 ) -> None:
     """Ask which arm to play: prints the decision's id and arm."""
     settings = {
         "arms": names(arms) or None,
         "switching_cost": switching_cost,
-        "units": _units("--units", units) or _units("--loss-range", loss_range),
+        "units": _units("--units", units),
     }
     options = _options(patience, missing, remember, scale, holdback)
     begun = None

@@ -109,7 +109,7 @@ class RemoteExecutor:
         while more:
             page = self.send("GET", path if cursor is None else f"{path}&cursor={cursor}")
             yield from page[what]
-            cursor = page.get("next")  # servers of 0.4.0 give all changes at once
+            cursor = page["next"]
             more = cursor is not None
 
     @property
@@ -404,8 +404,8 @@ def _changes(wanted: Wish) -> dict[str, Any]:
     """Changes as a request has them."""
     content = {
         "switching_cost": wanted.switching_cost,
-        "add": list(wanted.add_arms),
-        "retire": list(wanted.retire_arms),
+        "add_arms": list(wanted.add_arms),
+        "retire_arms": list(wanted.retire_arms),
         "reason": wanted.reason,
         **_written(wanted.settings),
     }

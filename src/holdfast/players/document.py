@@ -1,6 +1,6 @@
 """A saved game: a JSON document with named numbers, a version and a check sum; every number is checked on the way in.
 
-    {"format": "holdfast.player", "version": 3, "check": "…", "player": {
+    {"format": "holdfast.player", "version": 1, "check": "…", "player": {
         "policy": {…}, "functions": […],            what is played
         "state": {"n": 7, "C": […], …},             the policy's own numbers by name
         "block": {"arm": 1, "rounds": 3, …} | null, the block in play
@@ -27,14 +27,13 @@ from holdfast.checks import LARGEST, real_number, whole_number
 from holdfast.errors import BadSavedState, HoldfastError, InvalidParameter
 from holdfast.layouts import Layout
 from holdfast.players.game import Game
-from holdfast.players.upgrades import UPGRADES
 from holdfast.policies.policy import Policy, must_be
 from holdfast.policies.registry import allowed_policy, find_policy, make_policy
 from holdfast.rng import STATE_SIZE
 from holdfast.schedules import LONGEST
 
 FORMAT = "holdfast.player"
-VERSION = 3
+VERSION = 1
 
 
 def sealed(content: Mapping[str, Any]) -> str:
@@ -48,7 +47,7 @@ def check_sum(content: Mapping[str, Any]) -> str:
 
 
 def opened(data: object) -> dict[str, Any]:
-    """The content of a document of this or an earlier version, after every check that needs no policy."""
+    """The content of a document, after every check that needs no policy."""
     if not isinstance(data, (str, bytes)):
         raise BadSavedState(f"saved player data must be the text that save() returned; got {type(data).__name__}")
     try:
@@ -58,16 +57,13 @@ def opened(data: object) -> dict[str, Any]:
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise BadSavedState(f"saved player data must have the format {FORMAT!r}; this is something else")
     version = document.get("version")
-    if type(version) is not int or not 1 <= version <= VERSION:
+    if type(version) is not int or version != VERSION:
         raise BadSavedState(
-            f"saved player data must be of version 1 to {VERSION}; got version {version!r}"
-            + ("; a newer Holdfast wrote it" if isinstance(version, int) and version > VERSION else "")
+            f"saved player data must be of version {VERSION}; another Holdfast wrote this: got version {version!r}"
         )
     content = document.get("player")
     if not isinstance(content, dict) or document.get("check") != check_sum(content):
         raise BadSavedState("saved player data is damaged: its contents do not match its check sum")
-    for upgrade in UPGRADES[version - 1 :]:
-        content = upgrade(content)
     return content
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -358,31 +357,6 @@ class Fleet:
         fleet = cls.__new__(cls)
         fleet._set_up(*read_fleet(file, policy, allow), workers)
         return fleet
-
-    def to_store(self, url: Any, name: Callable[[int], str]) -> None:
-        """The former name of `holdfast.fleet_to_store`."""
-        from holdfast.decisions.fleets import fleet_to_store  # points up: for one more release
-
-        warnings.warn("use holdfast.fleet_to_store(fleet, url, name)", DeprecationWarning, stacklevel=2)
-        fleet_to_store(self, url, name)
-
-    @classmethod
-    def from_store(cls, url: Any, names: Sequence[str], *, policy: Policy | None = None) -> Fleet:
-        """The former name of `holdfast.fleet_from_store`.
-
-        Parameters
-        ----------
-        url
-            The store.
-        names
-            The players.
-        policy
-            Their policy; needed where it has functions for a schedule.
-        """
-        from holdfast.decisions.fleets import fleet_from_store  # points up: for one more release
-
-        warnings.warn("use holdfast.fleet_from_store(url, names)", DeprecationWarning, stacklevel=2)
-        return fleet_from_store(url, names, policy=policy)
 
 
 def _numbers(values: ArrayLike) -> bool:

@@ -22,13 +22,11 @@ from holdfast.files import whole_file
 from holdfast.layouts import Layout
 from holdfast.players.document import described, policy_of
 from holdfast.players.fleet_kernels import PARTS, SPILLED, Games
-from holdfast.players.upgrades import from_version_2
 from holdfast.policies.policy import Policy, must_be
 from holdfast.schedules import LONGEST
 
 FORMAT = "holdfast.fleet"
-VERSION = 2
-"""Version 1 (Holdfast 0.3.0) called `units` `loss_range`."""
+VERSION = 1
 
 CHECKED_ONE_BY_ONE = 100_000
 """Games up to which each is checked as a saved player is; beyond, only the ranges of single numbers."""
@@ -112,12 +110,10 @@ def _read(
     must_be(stored and sum(entry.file_size for entry in entries.values()) <= size, "it must not be compressed")
     about = json.loads(str(_array(archive, entries.pop("about"))))
     version = about["version"]
-    if about["format"] != FORMAT or version not in (1, VERSION):
-        raise BadSavedState(f"a saved fleet must be {FORMAT} of version 1 to {VERSION}; got {version!r}")
+    if about["format"] != FORMAT or version != VERSION:
+        raise BadSavedState(f"a saved fleet must be {FORMAT} of version {VERSION}; got {version!r}")
     check = about.pop("check")
     digest = _header_digest(about)
-    if version == 1:
-        about = from_version_2(about)
     policy = policy_of(about, policy, allow)
     n = about["n"]
     one = _arrays(policy, Games.zeros(policy, 1))

@@ -193,8 +193,7 @@ class Elimination(WithHorizon):
         must_be(block["arm"] == active[(turn - 1) % len(active)], "the arm must be the one whose turn it is")
         must_be(block["rounds"] == (1 if by_turns else state["share"]), "rounds must be the share of the arm")
         left = len(active) - (turn - 1) % len(active) if self.order == "random" else 1
-        known = (1.0, 1.0 / left)  # up to 0.3.0 it was 1
-        must_be(block["probability"] in known, "probability must be 1 in the arms left")
+        must_be(block["probability"] == 1.0 / left, "probability must be 1 in the arms left")
 
 
 @dataclass(frozen=True)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 import tomllib
-import warnings
 from collections.abc import Iterable, Mapping
 from importlib import import_module
 from typing import Any
 
 from holdfast.checks import class_at, made, one_of
 from holdfast.errors import InvalidParameter
-from holdfast.policies.policy import RENAMED, Policy
+from holdfast.policies.policy import Policy
 
 POLICIES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "adaptive": ("adaptive:AdaptiveTsallisSwitch", {}),
@@ -102,9 +101,6 @@ def make_policy(settings: Mapping[str, Any], allow: Iterable[str | type[Policy]]
         raise InvalidParameter("settings", 'must be a mapping such as {"policy": "exp3", "n_arms": 8}', settings)
     values = dict(settings)
     name = values.pop("policy", None)
-    if "loss_range" in values:
-        warnings.warn(RENAMED, DeprecationWarning, stacklevel=2)
-        values["units"] = values.pop("loss_range")
     kind, implied = find_policy(name) if allow is None else allowed_policy(name, allow)
     return made(kind, str(name), {**values, **implied})
 

@@ -37,7 +37,7 @@ from holdfast.runs.record import checksum, plain
 if TYPE_CHECKING:
     from holdfast.replays.result import Replay
 
-FORMAT, VERSION = "holdfast.replay", 2
+FORMAT, VERSION = "holdfast.replay", 1
 RECORD, PIECES = "record.json", "pieces"
 
 

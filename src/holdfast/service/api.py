@@ -176,14 +176,7 @@ async def change_game(service: Service, client: Token, name: str, body: Changes)
     signed = " ".join(filter(None, [reason, f"(token {client.id})" if client.id else None])) or None
     kinds = {kind: getattr(body, kind) for kind in ("pause", "resume", "pin", "unpin")}
     stands = {kind: arm for kind, arm in kinds.items() if arm is not None}
-    for short, long in (("add", "add_arms"), ("retire", "retire_arms")):
-        if getattr(body, short) and getattr(body, long):
-            raise InvalidParameter(short, f"is another name of {long}: give one of them", getattr(body, short))
-    arms = {
-        "switching_cost": body.switching_cost,
-        "add_arms": body.add_arms or body.add,
-        "retire_arms": body.retire_arms or body.retire,
-    }
+    arms = {"switching_cost": body.switching_cost, "add_arms": body.add_arms, "retire_arms": body.retire_arms}
     settings = _settings(body)
     others = [what for what, value in {**arms, **settings}.items() if value not in (None, (), [])]
     others += [] if body.wanted is None else ["wanted"]

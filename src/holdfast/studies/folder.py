@@ -28,7 +28,7 @@ from holdfast.runs.record import checksum, plain, read_record
 from holdfast.studies.file import Cell, Study
 from holdfast.studies.grid import FILE_NAME
 
-FORMAT, VERSION = "holdfast.study", 2
+FORMAT, VERSION = "holdfast.study", 1
 RECORD, PARTS, SUMMARY = "study.json", "parts", "summary.csv"
 KINDS = {bool: pl.Boolean, int: pl.Int64, float: pl.Float64, str: pl.String}
 

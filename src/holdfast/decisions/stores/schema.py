@@ -1,15 +1,14 @@
-"""The tables of a store, and how one of an earlier version gets what it lacks."""
+"""The tables of a store."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection
 from typing import Any
 
 from holdfast.errors import BadStore
 
 SCHEMA_TABLE = "holdfast_schema"
-OLD_TABLE = "holdfast_players"
-"""Only stores of Holdfast 0.3.0 have it."""
+VERSION = 1
 
 # {serial}: a number given by the store, never twice; {float}: 64 bits; {compact}: rows in the order of their key;
 # {hot}: room for a row that changes often
@@ -57,37 +56,25 @@ SCHEMA = (
     "CREATE INDEX holdfast_changes_game ON holdfast_changes (game, id)",
 )
 
-MIGRATIONS: tuple[Sequence[str], ...] = (SCHEMA,)
-"""The version of a store is the number of these that it has had. One that was released is never changed."""
 
-
-def check_schema(url: str, tables: Collection[str], connection: Any) -> int:
-    """The version of a store with these tables, 0 where there are none; an error for one that cannot be used."""
-    if OLD_TABLE in tables:
-        raise BadStore(
-            f"{url} was written by Holdfast 0.3.0, whose stores this version does not read: use another file or schema"
-        )
+def has_tables(url: str, tables: Collection[str], connection: Any) -> bool:
+    """Whether a database with these tables is a store; an error for one that cannot be used."""
     if SCHEMA_TABLE not in tables:
-        return 0
+        return False
     versions = [version for (version,) in connection.execute(f"SELECT version FROM {SCHEMA_TABLE}").fetchall()]
     if len(versions) != 1 or type(versions[0]) is not int or versions[0] < 1:
         raise BadStore(f"{url} is damaged: its table {SCHEMA_TABLE!r} must have one version")
-    if versions[0] > len(MIGRATIONS):
+    if versions[0] != VERSION:
         raise BadStore(
-            f"{url} must be a store that this version of Holdfast can read, up to schema {len(MIGRATIONS)}; "
-            f"this one has schema {versions[0]}: a newer Holdfast wrote it"
+            f"{url} must be a store of schema {VERSION}; another Holdfast wrote this one, schema {versions[0]}"
         )
-    return int(versions[0])
+    return True
 
 
-def migration_from(version: int, words: dict[str, str]) -> Iterator[str]:
-    """Statements that bring a store up to date; none where it is."""
-    if version == len(MIGRATIONS):
-        return
-    if version == 0:
-        yield f"CREATE TABLE {SCHEMA_TABLE} (version BIGINT NOT NULL)"
-        yield f"INSERT INTO {SCHEMA_TABLE} (version) VALUES (0)"
-    for migration in MIGRATIONS[version:]:
-        for statement in migration:
-            yield statement.format(**words)
-    yield f"UPDATE {SCHEMA_TABLE} SET version = {len(MIGRATIONS)}"
+def creation(words: dict[str, str]) -> list[str]:
+    """Statements that make the tables of a new store."""
+    return [
+        f"CREATE TABLE {SCHEMA_TABLE} (version BIGINT NOT NULL)",
+        *(statement.format(**words) for statement in SCHEMA),
+        f"INSERT INTO {SCHEMA_TABLE} (version) VALUES ({VERSION})",
+    ]

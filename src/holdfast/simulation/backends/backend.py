@@ -9,7 +9,6 @@ that all backends do.
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -29,12 +28,6 @@ class Backend(ABC):
     """What it is called in a result's provenance."""
     side_by_side: ClassVar[bool] = True
     """Whether each of the `width` games at the same time may be a row of games side by side."""
-
-    def __init_subclass__(cls) -> None:
-        """Take `abreast`, as `side_by_side` was called, for one more release."""
-        if "abreast" in vars(cls):
-            warnings.warn("abreast is called side_by_side now", DeprecationWarning, stacklevel=2)
-            cls.side_by_side = vars(cls)["abreast"]
 
     @property
     @abstractmethod
