@@ -13,7 +13,7 @@ import holdfast as hf
 from holdfast.decisions.commands import add_to
 
 app = typer.Typer()
-add_to(app, old_forms=typer.Typer())
+add_to(app)
 
 
 def run(*words: str) -> str:
