@@ -31,11 +31,11 @@ def __getattr__(name: str) -> object:
     """Load a public name at its first use: importing the package costs nothing that is not used."""
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = _MODULES[name]
-    if module == __name__:
-        value: object = _importlib.import_module(f"{module}.{name}")
-    else:
-        value = getattr(_importlib.import_module(module), name)
+    module = _importlib.import_module(_MODULES[name])
+    if module.__name__ != __name__ and hasattr(module, name):
+        value: object = getattr(module, name)
+    else:  # a module itself
+        value = _importlib.import_module(f"{module.__name__}.{name}")
     globals()[name] = value
     return value
 

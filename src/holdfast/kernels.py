@@ -9,7 +9,7 @@ names two kernels with their state, block and parameters. `next_uniform(streams,
 """
 
 from holdfast._numba.compile import COMPILED, kernel
-from holdfast.layouts import (
+from holdfast.numerics.layout import (
     ArmIndex,
     Array,
     Flag,
@@ -24,9 +24,9 @@ from holdfast.layouts import (
     Whole,
     several,
 )
+from holdfast.numerics.random import next_uniform, uniform
+from holdfast.numerics.schedules import whole_rounds
 from holdfast.policies.policy import Kernels
-from holdfast.rng import next_uniform, uniform
-from holdfast.schedules import whole_rounds
 
 __all__ = [
     "COMPILED",

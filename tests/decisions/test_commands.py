@@ -10,7 +10,7 @@ from games import SWITCH, play
 from typer.testing import CliRunner
 
 import holdfast as hf
-from holdfast.decisions.commands import add_to
+from holdfast.decisions.cli import add_to
 
 app = typer.Typer()
 add_to(app)

@@ -329,4 +329,6 @@ def test_from_a_fleet_to_a_store_and_back(frozen: Frozen, tmp_path: Path) -> Non
         router.tell(told(router, given[-1:], t))
     again = hf.fleet_from_store(url, [f"fleet {i}" for i in range(3)])
     arms = again.ask().arms.tolist()
-    frozen("fleet and store", summary(router, given) | {"fleet": [again.rounds.tolist(), again.switches.tolist(), arms]})
+    frozen(
+        "fleet and store", summary(router, given) | {"fleet": [again.rounds.tolist(), again.switches.tolist(), arms]}
+    )

@@ -55,8 +55,7 @@ def at_points(bounds: Any) -> dict[str, Callable[[int, float, int], Any]]:
         ],
         "adaptive_varying": lambda K, c, T: b.adaptive_varying(n_arms=K, costs=lambda t: c * t**0.1, horizon=T),
         "applicable": lambda K, c, T: [
-            [one.name, one.value, one.applies]
-            for one in b.applicable(n_arms=K, switching_cost=c, horizon=T, gaps=gap)
+            [one.name, one.value, one.applies] for one in b.applicable(n_arms=K, switching_cost=c, horizon=T, gaps=gap)
         ],
         "binding": lambda K, c, T: b.binding(b.applicable(n_arms=K, switching_cost=c, horizon=T)).name,
         "blocks": lambda K, c, T: b.blocks(n_arms=K, switching_cost=c, horizon=T),
@@ -89,9 +88,7 @@ def at_points(bounds: Any) -> dict[str, Callable[[int, float, int], Any]]:
             b.theorem_4(n_arms=K, costs=c, horizon=T),
             b.theorem_4(n_arms=K, costs=lambda n: n**0.5 * c, horizon=T),
         ],
-        "theorem_4_constrained": lambda K, c, T: both(
-            b.theorem_4_constrained, n_arms=K, costs=c, horizon=T, gaps=gap
-        ),
+        "theorem_4_constrained": lambda K, c, T: both(b.theorem_4_constrained, n_arms=K, costs=c, horizon=T, gaps=gap),
         "tsallis_inf": lambda K, c, T: [
             b.tsallis_inf(n_arms=K, horizon=T),
             b.tsallis_inf(n_arms=K, horizon=T, estimator="reduced-variance"),
@@ -234,7 +231,9 @@ def test_ledger(tmp_path: Path, frozen: Frozen) -> None:
     frozen(
         "measured",
         {
-            one["id"]: digest([part[name] if part[name] is not None else math.nan for part in one["parts"] for name in parts])
+            one["id"]: digest(
+                [part[name] if part[name] is not None else math.nan for part in one["parts"] for name in parts]
+            )
             for one in ledger["verdicts"]
         },
     )

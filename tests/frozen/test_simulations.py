@@ -109,7 +109,12 @@ def test_long_compiled_games(frozen: Frozen) -> None:
         given = {"adaptive": hf.AdaptiveTsallisSwitch(8, switching_cost=cost)}
         given["tsallis-switch"] = hf.TsallisSwitch(8, switching_cost=cost)
         result = hf.simulate(
-            given, hf.Bernoulli.with_gap(8, 0.05), horizon=10**5, switching_cost=cost, replications=2, seed=SEED,
+            given,
+            hf.Bernoulli.with_gap(8, 0.05),
+            horizon=10**5,
+            switching_cost=cost,
+            replications=2,
+            seed=SEED,
             progress=False,
         )
         for name in given:

@@ -21,7 +21,7 @@ try:
 except ImportError:  # Windows
     resource = None  # type: ignore[assignment]
 
-from holdfast.players.fleet_kernels import PARTS
+from holdfast.players.fleet import PARTS
 from holdfast.players.losses import add_exactly, rounded_sum
 
 
@@ -274,7 +274,7 @@ def test_a_small_file_takes_little_memory(bomb, tmp_path):
     assert file.stat().st_size < 2_000_000
     code = f"""
 import resource, holdfast as hf
-from holdfast.players.fleet_files import read_fleet
+from holdfast.players.fleet import read_fleet
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 try:
     hf.Fleet.load({str(file)!r})

@@ -16,7 +16,7 @@ from hypothesis import given
 import holdfast as hf
 from holdfast.errors import HoldfastError
 from holdfast.kernels import COMPILED, Kernels, kernel
-from holdfast.simulation.backends.backend import PIECES_PER_WORKER, split
+from holdfast.simulation.backends import PIECES_PER_WORKER, split
 from holdfast.simulation.costs import Costs, Power
 from holdfast.simulation.game import SIDE_BY_SIDE
 from holdfast.simulation.tasks import WORTH_A_ROW, Task, run_task

@@ -3,8 +3,7 @@
 from holdfast.decisions.copies import backup, restore
 from holdfast.decisions.fleets import fleet_from_store, fleet_to_store
 from holdfast.decisions.models import Decision, Receipt
-from holdfast.decisions.open_game import open, open_many
-from holdfast.decisions.router import Router
+from holdfast.decisions.router import Router, open, open_many
 
 __all__ = [
     "Decision",

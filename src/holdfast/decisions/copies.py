@@ -11,7 +11,7 @@ from pathlib import Path
 
 from holdfast.decisions.models import new_token
 from holdfast.decisions.stores.address import parse_address
-from holdfast.decisions.stores.schema import has_tables
+from holdfast.decisions.stores.sql import has_tables
 from holdfast.decisions.stores.sqlite import SqliteStore
 from holdfast.errors import BadStore, InvalidParameter, StoreError
 from holdfast.files import reason

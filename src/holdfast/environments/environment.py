@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from holdfast.checks import address_of, check_fields, made, number_range, whole_number
 from holdfast.errors import InvalidParameter
-from holdfast.layouts import Array
-from holdfast.rng import Stream
+from holdfast.numerics.layout import Array
+from holdfast.numerics.random import Stream
 
 LAST_ROUND = 2**53
 """Rounds are counted in doubles: exact up to here, more than any game will reach."""

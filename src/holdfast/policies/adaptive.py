@@ -19,11 +19,11 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from holdfast import schedules
 from holdfast._numba.compile import kernel
 from holdfast.checks import LARGEST, real
 from holdfast.errors import InvalidParameter
-from holdfast.layouts import (
+from holdfast.numerics import schedules
+from holdfast.numerics.layout import (
     ArmIndex,
     Array,
     Flag,
@@ -37,9 +37,9 @@ from holdfast.layouts import (
     ScratchPerArm,
     Whole,
 )
+from holdfast.numerics.random import next_uniform
+from holdfast.numerics.simplex import WIDEST, refined, smallest, tsallis_solve, tsallis_start
 from holdfast.policies.policy import Announcement, Kernels, Policy, has_begun, must_be, rearranged
-from holdfast.rng import next_uniform
-from holdfast.simplex import WIDEST, refined, smallest, tsallis_solve, tsallis_start
 
 ANNOUNCED = "announced"
 POSITIVE, NOT_NEGATIVE = real(above=0, most=LARGEST), real(least=0, most=LARGEST)

@@ -3,9 +3,10 @@
     choose(params, state, announced, streams, block)   begin a block: fill in its arm, rounds and probability
     observe(params, state, block, totals, rounds)      what that block lost over so many rounds
 
-`params` are the policy's parameters, `state` is the game, `block` the block in play: all by name (`holdfast.layouts`).
-State and block are owned by the caller; parameters are never changed. `announced` is what the policy is told at the
-start of a block (Theorem 4's λ_n, Theorem 2's b_t), `streams` the random streams it draws from.
+`params` are the policy's parameters, `state` is the game, `block` the block in play: all by name
+(`holdfast.numerics.layout`). State and block are owned by the caller; parameters are never changed. `announced` is
+what the policy is told at the start of a block (Theorem 4's λ_n, Theorem 2's b_t), `streams` the random streams it
+draws from.
 
 **A block is a value.** Whatever `observe` needs of the draw is in the block, not in the state: so a block may be
 stored, sent elsewhere and observed late, after others have begun, and in any order. A policy that cannot go on without
@@ -32,7 +33,8 @@ from numpy.typing import NDArray
 
 from holdfast.checks import address_of, check_fields, number_range, real_number, whole, whole_number
 from holdfast.errors import BadSavedState, HoldfastError, InvalidParameter
-from holdfast.layouts import (
+from holdfast.numerics.costs import checked_costs
+from holdfast.numerics.layout import (
     ArmIndex,
     Array,
     Flag,
@@ -47,12 +49,10 @@ from holdfast.layouts import (
     layout_of,
     params_layout_of,
 )
-from holdfast.policies.switching_costs import checked_costs
-from holdfast.schedules import LONGEST
+from holdfast.numerics.schedules import LONGEST
 
 if TYPE_CHECKING:
-    from holdfast.players.all_losses import AllLossesPlayer
-    from holdfast.players.player import Player
+    from holdfast.players.player import AllLossesPlayer, Player
 
 RAREST = 1e-20
 """No arm of a smaller probability is drawn by a uniform of 53 bits, but for the first arm by a uniform of 0."""
@@ -122,7 +122,7 @@ class PlainBlock(NamedTuple):
 
 
 class AllSeen(NamedTuple):
-    """What the state of every policy that sees all losses has, whatever else it has (`holdfast.layouts.extended`)."""
+    """State fields of every policy that sees all losses (see `holdfast.numerics.layout.extended`)."""
 
     known: Annotated[PerArm, Probability]  # the losses of the last round
     age: Annotated[PerArm, NonNegative]  # rounds since they were told

@@ -21,8 +21,7 @@ import holdfast
 from holdfast.errors import HoldfastError
 from holdfast.extras import pl
 from holdfast.files import reported, write_whole
-from holdfast.result_files import csv_of
-from holdfast.results import SCHEMA, Result
+from holdfast.results import SCHEMA, Result, csv_of
 from holdfast.runs.folder import TABLE, begin, check_resumable, earlier_record, read_piece
 from holdfast.runs.record import checksum, plain, read_record
 from holdfast.studies.file import Cell, Study

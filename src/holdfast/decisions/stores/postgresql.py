@@ -23,7 +23,6 @@ from weakref import WeakSet
 
 from holdfast.decisions.stores.address import parse_address
 from holdfast.decisions.stores.forks import STORE, take_part_in_forks
-from holdfast.decisions.stores.schema import creation, has_tables
 from holdfast.decisions.stores.sql import (
     FOR_UPDATE,
     HEAD,
@@ -33,6 +32,8 @@ from holdfast.decisions.stores.sql import (
     Rounds,
     Store,
     Transaction,
+    creation,
+    has_tables,
     nested,
 )
 from holdfast.errors import BadStore, MissingExtra, StoreError

@@ -28,8 +28,7 @@ from urllib.parse import quote
 
 from holdfast.decisions.stores.address import Address, parse_address
 from holdfast.decisions.stores.forks import STORE, take_part_in_forks
-from holdfast.decisions.stores.schema import SCHEMA_TABLE, creation, has_tables
-from holdfast.decisions.stores.sql import ConnectionLost, Store, Transaction, nested
+from holdfast.decisions.stores.sql import SCHEMA_TABLE, ConnectionLost, Store, Transaction, creation, has_tables, nested
 from holdfast.errors import BadStore, InvalidParameter, StoreError
 
 try:
