@@ -130,7 +130,9 @@ def bounds(
     least = smallest(rows)
     nothing = ", which says nothing: it is above T + λ" if least.says_nothing else ""
     name, policy = least.name.replace("_", " ").capitalize(), least.note.removeprefix("holds for ")
-    _wrapped("", f"Of all bounds on regret and switches {name} is the smallest ({policy}): {least.value:,.1f}{nothing}.")
+    _wrapped(
+        "", f"Of all bounds on regret and switches {name} is the smallest ({policy}): {least.value:,.1f}{nothing}."
+    )
 
 
 def _wrapped(begin: str, words: str) -> None:

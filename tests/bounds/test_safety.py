@@ -1,4 +1,4 @@
-"""Theorem E of docs/paused.md and Theorem F of docs/safety.md: their functions, their proofs' steps, and policies at play."""
+"""Theorems E and F, of docs/paused.md and docs/safety.md: their functions, steps of their proofs, and games."""
 
 import math
 
@@ -39,7 +39,7 @@ def test_theorem_E_for_any_losses_is_less_than_five_times_theorem_1():
 
 
 def test_theorem_E_in_its_parts():
-    """Without a cost it is Tsallis-INF; a smaller budget helps any losses and hurts fixed gaps; corruption adds a root."""
+    """Without a cost it is Tsallis-INF; a small budget is for any losses, a large one for gaps; corruption adds a root."""
     assert bounds.paused(n_arms=8, switching_cost=0.0, horizon=1e6) == bounds.corollary_3(n_arms=8, horizon=1e6)
     case = {"n_arms": 8, "switching_cost": 1.0, "horizon": 1e8}
     assert bounds.paused(**case, budget=0.5) < bounds.paused(**case) < bounds.paused(**case, budget=2.0)
@@ -67,7 +67,9 @@ def test_switches_are_at_most_one_and_twice_the_pulls_of_other_arms():
 def test_the_paused_policy_is_below_its_bound_and_grows_slowly(K, lam, gap, since):
     policy, world = hf.PausedTsallis(K, switching_cost=lam), hf.Bernoulli.with_gap(K, gap)
     rounds = [10**4, 10**5, 10**6, 10**7]
-    played = hf.simulate(policy, world, horizon=rounds[-1], switching_cost=lam, replications=8, seed=5, checkpoints=rounds)
+    played = hf.simulate(
+        policy, world, horizon=rounds[-1], switching_cost=lam, replications=8, seed=5, checkpoints=rounds
+    )
     costs = dict(zip(rounds, played.summary()["regret_with_switching_mean"], strict=True))
     for T in rounds:
         assert costs[T] < bounds.paused_constrained(n_arms=K, switching_cost=lam, horizon=T, gaps=gap) / 4
@@ -94,6 +96,7 @@ def test_the_paused_policy_pauses_where_arms_tie_and_goes_on_after():
 
 def windows_of_ties(m: int, U: float) -> float:
     """By how much Theorem F1's window beats others: switches per round, over windows of any length."""
+
     def rate(c: float) -> float:
         return (m * (1 - 2 / c) - 1) / (c * U)
 
@@ -153,7 +156,11 @@ def test_safe_policies_pay_at_least_theorem_F1(kind):
     T, m = 10**6, 8
     policy, world = kind(m, switching_cost=1.0), hf.Bernoulli([0.5] * m)
     played = hf.simulate(policy, world, horizon=T, switching_cost=1.0, replications=4, seed=2)
-    proved = {hf.TsallisSwitch: bounds.theorem_1, hf.AdaptiveTsallisSwitch: bounds.adaptive, hf.PausedTsallis: bounds.paused}
+    proved = {
+        hf.TsallisSwitch: bounds.theorem_1,
+        hf.AdaptiveTsallisSwitch: bounds.adaptive,
+        hf.PausedTsallis: bounds.paused,
+    }
     U = proved[kind](n_arms=m, switching_cost=1.0, horizon=T)
     least = bounds.safe_cost_with_ties(best_arms=m, switching_cost=1.0, horizon=T, worst_case=U)
     assert float(played.final()["switches_mean"][0]) >= least

@@ -277,7 +277,13 @@ class Paused:
 
     def budget(self) -> float:
         K, lam, m = self.K, self.lam, self.m
-        U = 5.25 * (lam * K) ** (1 / 3) * m ** (2 / 3) + 6.4 * math.sqrt(K * m) + 3 * math.sqrt(2 * K) + 5.25 * lam + 6.25
+        U = (
+            5.25 * (lam * K) ** (1 / 3) * m ** (2 / 3)
+            + 6.4 * math.sqrt(K * m)
+            + 3 * math.sqrt(2 * K)
+            + 5.25 * lam
+            + 6.25
+        )
         return self.share * (U + lam)
 
     def choose(self, u: float, announced: float | None = None) -> tuple[int, int]:

@@ -56,7 +56,9 @@ def test_the_script_names_what_there_is():
 
 
 def test_theorems_and_lemmas_are_those_of_the_pages(text):
-    pages = {name: (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8") for name in ("adaptive", "paused", "safety")}
+    pages = {
+        name: (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8") for name in ("adaptive", "paused", "safety")
+    }
     page = "\n".join(pages.values())
     assert text.count(r"\begin{lemma}") == len(re.findall(r"^### Lemma \d+", pages["adaptive"], flags=re.M)) == 9
     assert text.count(r"\begin{theorem}") == len(set(re.findall(r"^\*\*Theorem ([A-F])", page, flags=re.M))) == 6

@@ -1,4 +1,4 @@
-"""Pause and resume: Tsallis-INF with a budget of switches for each epoch, and Tsallis-Switch for those where it is spent.
+"""Pause and resume: Tsallis-INF with a budget of switches in each epoch, and Tsallis-Switch where it is spent.
 
 ``docs/paused.md`` has the theorem and its proof.
 """
@@ -51,7 +51,7 @@ class PausedParams(NamedTuple):
 @kernel
 def cost_of_blocks(lam: float, K: float, m: float) -> float:
     """U(m): Theorem 1's bound for m rounds, and the switch back."""
-    order = 5.25 * (lam * K * m * m) ** (1.0 / 3.0) + 6.4 * math.sqrt(K * m)
+    order: float = 5.25 * (lam * K * m * m) ** (1.0 / 3.0) + 6.4 * math.sqrt(K * m)
     return order + 3.0 * math.sqrt(2.0 * K) + 6.25 * lam + 6.25
 
 
@@ -123,10 +123,10 @@ class PausedTsallis(WithSwitchingCost, tsallis.Tsallis):
     """Tsallis-INF that is paused, not forgotten, where its switches cost too much. It needs no T.
 
     Epochs have ⌈λ⌉ rounds, then twice as many, and so on. In each Tsallis-INF plays single rounds until its switches
-    have cost what Tsallis-Switch is proved to cost in such an epoch; then Tsallis-Switch, with nothing learnt, plays the
-    rest of it. In the next epoch Tsallis-INF goes on where it was. With one best arm and fixed gaps the cost grows like
-    (λ/Δ²) ln T, with constants of use (Theorem E, ``docs/paused.md``); for any losses its bound is less than five times
-    Theorem 1's. It is the better theorem, not the better policy: `AdaptiveTsallisSwitch` costs less.
+    have cost what Tsallis-Switch is proved to cost in such an epoch; then Tsallis-Switch, with nothing learnt, plays
+    the rest of it. In the next epoch Tsallis-INF goes on where it was. With one best arm and fixed gaps the cost grows
+    like (λ/Δ²) ln T, with constants of use (Theorem E, ``docs/paused.md``); for any losses its bound is less than five
+    times Theorem 1's. It is the better theorem, not the better policy: `AdaptiveTsallisSwitch` costs less.
 
     Parameters
     ----------
@@ -161,7 +161,9 @@ class PausedTsallis(WithSwitchingCost, tsallis.Tsallis):
     def check_saved(self, state: Mapping[str, Any], block: Mapping[str, Any] | None) -> None:
         """An error for numbers that no game can have reached."""
         super().check_saved(state, block)
-        must_be(state["own"] + state["m"] <= state["n"] and state["switches"] <= state["own"], "n must count all blocks")
+        must_be(
+            state["own"] + state["m"] <= state["n"] and state["switches"] <= state["own"], "n must count all blocks"
+        )
         must_be(state["phase"] <= state["n"] <= state["t"], "a pause and a round must belong to a block")
         must_be(state["paused"] == 1.0 or max(state["kept"]) == 0.0, "only a pause keeps estimates")
         if block is not None and state["paused"] == 0.0 == block["paused"] and block["n"] == state["n"]:
