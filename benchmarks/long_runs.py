@@ -33,8 +33,8 @@ from holdfast.checks import cores
 from holdfast.evidence.adaptive_claims import OWN, ratios
 from holdfast.evidence.growth import GAMES, LongGame, decades, late
 from holdfast.evidence.measures import growth
+from holdfast.numerics.statistics import interval
 from holdfast.policies.policy import Policy
-from holdfast.statistics import interval
 
 ORDER = (
     "two-arms-far",

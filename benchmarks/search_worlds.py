@@ -23,13 +23,13 @@ import numpy as np
 
 import holdfast as hf
 from holdfast.bounds import theorem_1
-from holdfast.environments.searched_worlds import found_worlds
+from holdfast.environments.phased import found_worlds
+from holdfast.numerics.regret import pseudo_regret
+from holdfast.numerics.statistics import interval
 from holdfast.policies.registry import POLICIES, find_policy, make_policy
-from holdfast.regret import pseudo_regret
 from holdfast.simulation.backends import find_backend
 from holdfast.simulation.costs import Costs
 from holdfast.simulation.tasks import Task
-from holdfast.statistics import interval
 from holdfast.studies.user_classes import fields_of
 
 HORIZON = 20_000

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from holdfast.benchmark.run import Standing, frozen_rivals
 from holdfast.benchmark.suite import TRACKS
-from holdfast.number_format import number
-from holdfast.statistics import interval
+from holdfast.numerics.statistics import interval
+from holdfast.text import number
 
 PAGE = Path(__file__).parents[1] / "docs" / "benchmark.md"
 BEGIN = "<!-- tables -->"

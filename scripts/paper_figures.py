@@ -22,7 +22,6 @@ from holdfast.files import write_whole
 MADE = Path(__file__).parents[1] / "docs" / "paper" / "made"
 POLICIES = {
     "adaptive": "this policy",
-    "adaptive-0.3": "with long blocks only",
     "tsallis-switch": "Tsallis-Switch",
     "amir-anytime": "two phases, doubling",
 }
@@ -58,7 +57,7 @@ def growth_figure(long: pl.DataFrame) -> bytes:
     figure = Figure(figsize=(6.9, 3.9))
     axes = figure.subplots(2, 3, sharex=True)
     for axis, game in zip(axes.flat, list(GAMES)[:DRAWN], strict=True):
-        for policy, mark in zip(POLICIES, ("o-", "v:", "s--", "^-."), strict=True):
+        for policy, mark in zip(POLICIES, ("o-", "s--", "^-."), strict=True):
             rows = rows_of(long, environment=game, policy=policy)
             T, cost = [row["horizon"] for row in rows], [row["cost"] for row in rows]
             ends = [[row["cost"] - row["cost_low"] for row in rows], [row["cost_high"] - row["cost"] for row in rows]]
@@ -70,7 +69,7 @@ def growth_figure(long: pl.DataFrame) -> bytes:
         axis.set_xlabel("$T$", fontsize=8)
     for axis in axes[:, 0]:
         axis.set_ylabel("regret with switching", fontsize=7)
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="lower center", ncol=4, fontsize=7, frameon=False)
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="lower center", ncol=3, fontsize=7, frameon=False)
     figure.tight_layout(rect=(0, 0.06, 1, 1))
     out = io.BytesIO()
     figure.savefig(out, format="pdf", metadata={"CreationDate": None})
@@ -122,7 +121,7 @@ def numbers(long: pl.DataFrame, replications: int) -> str:
         "games": f"{last['replications'][0]}",
         "settinggames": f"{replications}",
     }
-    for words, policy in (("own", "adaptive"), ("paper", "tsallis-switch"), ("earlier", "adaptive-0.3")):
+    for words, policy in (("own", "adaptive"), ("paper", "tsallis-switch")):
         found = last.filter(pl.col("policy") == policy)["exponent"].drop_nans()
         commands[f"{words}exponents"] = f"{min(found):.2f}\\text{{ to }}{max(found):.2f}"
     own, paper = (

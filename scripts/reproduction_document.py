@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from holdfast.files import write_whole
-from holdfast.number_format import decimals, number
 from holdfast.paper.figure_notes import figure_notes
 from holdfast.paper.findings import PaperFindings
 from holdfast.paper.games import Figure
@@ -16,6 +15,7 @@ from holdfast.paper.pages import chart_of, command_of, facts_of
 from holdfast.paper.reproduce import load
 from holdfast.report.charts import LineChart
 from holdfast.report.drawing import rendered
+from holdfast.text import decimals, number
 from holdfast.verdicts.ledger import CONFIDENCE, JUDGEMENTS, Verdict, judgements
 
 MOST_BYTES = 120_000

@@ -21,14 +21,14 @@ from holdfast import errors
 from holdfast.benchmark import commands as benchmark_commands
 from holdfast.checks import one_of, whole_number
 from holdfast.command_line import LIST, Backend, Command, Scheduler, Workers, numbers
-from holdfast.decisions import commands as store_commands
+from holdfast.decisions import cli as store_commands
 from holdfast.decisions.errors_json import error_to_json
 from holdfast.decisions.stores.address import NotShown, parse_address
 from holdfast.errors import HoldfastError, InvalidParameter, printable
 from holdfast.evidence import commands as arena_commands
 from holdfast.machine_code import commands as machine_code_commands
 from holdfast.paper import commands as paper_commands
-from holdfast.replays import commands as replay_commands
+from holdfast.replay import commands as replay_commands
 from holdfast.service import commands as service_commands
 from holdfast.studies import commands as study_commands
 
@@ -97,7 +97,7 @@ def bounds(
 ) -> None:
     """Print every bound of the paper for one case, and which binds."""
     from holdfast.bounds.table import applicable, binding
-    from holdfast.report.markup import plain_powers
+    from holdfast.report.html import plain_powers
 
     values = numbers("--gaps", gaps)
     rows = applicable(
@@ -164,18 +164,13 @@ def claims(
     print("\n".join(adaptive_claims.lines(verdicts)))
 
 
-def bench() -> None:
-    """Speed is measured in the repository: make bench."""
-    raise HoldfastError("the benchmarks are in the repository, not in the package: run make bench there")
-
-
 app.add_typer(store, name="store")
-store_commands.add_to(store, old_forms=app)
+store_commands.add_to(store)
 service_commands.add_to(app, token)
 app.add_typer(token, name="token")
 replay_commands.add_to(app)
 app.add_typer(study, name="study")
-study_commands.add_to(study, old_forms=app)
+study_commands.add_to(study)
 arena_commands.add_to(app)
 app.add_typer(benchmark, name="benchmark")
 benchmark_commands.add_to(benchmark)
@@ -183,7 +178,6 @@ machine_code_commands.add_to(app)
 paper_commands.add_to(app)
 for command in (bounds, claims):
     app.command(cls=Command)(command)
-app.command(hidden=True)(bench)
 
 
 class PipeSafeStdout:

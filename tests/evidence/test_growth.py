@@ -28,10 +28,10 @@ def verdicts(long):
     return {verdict.id: verdict for verdict in judge(asked, Evidence({}, RunSettings()))}
 
 
-def two_arms(longest, **options):
-    """The adaptive policy with these options, and the paper's, on Bernoulli(.5, 1)."""
+def two_arms(longest):
+    """The adaptive policy and the paper's on Bernoulli(.5, 1)."""
     policies = {
-        OWN: hf.AdaptiveTsallisSwitch(2, switching_cost=1.0, **options),
+        OWN: hf.AdaptiveTsallisSwitch(2, switching_cost=1.0),
         PAPER: hf.TsallisSwitch(2, switching_cost=1.0),
     }
     result = hf.simulate(
@@ -48,11 +48,7 @@ def two_arms(longest, **options):
 
 
 @pytest.mark.slow
-def test_the_rule_of_0_3_is_overtaken_and_ours_is_not():
-    """Below at 10⁵, above at 10⁷: the very fault that the entry is there to find."""
-    earlier = verdicts(two_arms(10_000_000, growth="0.3"))["never-overtaken"]
-    assert earlier.verdict == "fails"
-    assert earlier.parts[0].shown.endswith("overtaken in two-arms-far at T = 10,000,000")
+def test_ours_is_not_overtaken_in_a_million_rounds():
     ours = verdicts(two_arms(1_000_000))["never-overtaken"]
     assert ours.verdict == "holds"
     assert ours.parts[0].high < 1

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 import holdfast as hf
 from holdfast.cli import app
-from holdfast.environments.searched_worlds import found_worlds
+from holdfast.environments.phased import found_worlds
 from holdfast.evidence.run import run_arena
 from holdfast.evidence.terminal import summary
 

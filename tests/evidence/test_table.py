@@ -15,8 +15,8 @@ from holdfast.bounds import theorem_1
 from holdfast.evidence.contestants import ENTRIES, IN_SIGHT
 from holdfast.evidence.measures import FLOOR, FLOORS, growth, ratio
 from holdfast.evidence.worlds import World, hard_worlds, paper_worlds, searched_worlds
+from holdfast.numerics.statistics import quantile
 from holdfast.policies.registry import POLICIES as REGISTERED
-from holdfast.statistics import quantile
 
 
 def four(n_arms, cost, horizon, units=(0.0, 1.0)):

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from holdfast.layouts import Array
+from holdfast.numerics.layout import Array
 from holdfast.paper.claims import CLAIMS
 from holdfast.paper.figures import ALPHAS, FIGURES, POLICIES
 from holdfast.paper.probes import LONG_ALPHAS, PROBES, horizons, long_rounds

@@ -11,7 +11,7 @@ from study_files import PLAIN
 
 import holdfast as hf
 from holdfast.errors import HoldfastError, MissingExtra
-from holdfast.simulation.backends.dask import DaskCluster
+from holdfast.simulation.dask import DaskCluster
 from holdfast.studies.run import run_study
 
 pytestmark = pytest.mark.slow

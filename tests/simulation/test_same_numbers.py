@@ -1,4 +1,4 @@
-"""The numbers of a seed are those of 0.2.0, bit for bit: hashes of its tables, kept from before the rebuilding."""
+"""The numbers of a seed never change: hashes of tables, bit for bit."""
 
 import hashlib
 from collections.abc import Callable
@@ -21,12 +21,9 @@ HORIZON, REPLICATIONS = 3000, 45
 
 
 def table_hash(frame: Any) -> str:
-    """Of what was played: the columns that 0.2.0 had, whatever they are called since."""
-    columns = [
-        name for name in ("round", "pseudo_regret", "switches", "cost", "regret_with_switching") if name in frame
-    ]
+    """Of what was played."""
     digest = hashlib.sha256("\n".join(frame["policy"].to_list()).encode())
-    for name in ("replication", *columns):
+    for name in ("replication", "round", "pseudo_regret", "switches", "regret_with_switching"):
         digest.update(np.ascontiguousarray(frame[name].to_numpy()).tobytes())
     return digest.hexdigest()[:16]
 

@@ -23,13 +23,13 @@ from numpy.typing import ArrayLike
 from holdfast.benchmark.suite import CONFIDENCE, QUICK, REPLICATIONS, SEED, TRACKS, VERSION, Setting, Track
 from holdfast.checks import one_of
 from holdfast.errors import BadSavedState, InvalidParameter, parameter_named
-from holdfast.layouts import Array
+from holdfast.numerics.layout import Array
+from holdfast.numerics.statistics import Comparison, interval
 from holdfast.policies.policy import Policy
 from holdfast.policies.registry import entry_of
 from holdfast.runs.record import document
 from holdfast.simulation.costs import Costs
 from holdfast.simulation.run import simulate
-from holdfast.statistics import Comparison, interval
 from holdfast.studies.policies import study_policy
 
 RIVALS = f"rivals_{VERSION}.json"

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from holdfast.benchmark.run import Standing
 from holdfast.benchmark.suite import VERSION
 from holdfast.errors import printable
-from holdfast.number_format import counted, number
-from holdfast.statistics import interval
+from holdfast.numerics.statistics import interval
+from holdfast.text import counted, number
 
 VERDICTS = ("better", "not decided", "worse")
 WIDTHS = {"policy": 34, "setting": 22}

@@ -16,10 +16,10 @@ from holdfast.evidence.contestants import play
 from holdfast.evidence.growth import GAMES, Samples, decades, late, never_overtaken, samples_of, stages
 from holdfast.evidence.measures import costs_of, exponents
 from holdfast.evidence.worlds import World, paper_worlds, searched_worlds
-from holdfast.layouts import Array
-from holdfast.number_format import three_digits
+from holdfast.numerics.layout import Array
+from holdfast.numerics.statistics import quantile
 from holdfast.simulation import Backend
-from holdfast.statistics import quantile
+from holdfast.text import three_digits
 from holdfast.verdicts.comparisons import Answer, Between, Less, Outcome, Question, share_interval
 from holdfast.verdicts.ledger import Claim, Evidence, Verdict, judge
 from holdfast.verdicts.settings import RunSettings

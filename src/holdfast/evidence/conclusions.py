@@ -7,7 +7,7 @@ from typing import Any
 from holdfast.evidence.contestants import PAPER
 from holdfast.evidence.findings import ArenaFindings
 from holdfast.extras import pl
-from holdfast.number_format import counted, number, three_digits
+from holdfast.text import counted, number, three_digits
 
 OWN = "adaptive"
 """The policy that this project proposes; what is said of it names what speaks against it too."""

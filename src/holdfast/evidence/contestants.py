@@ -24,17 +24,13 @@ PAPER = "tsallis-switch"
 """The paper's policy: all others are compared with it, so it always plays."""
 
 VARIANTS: Mapping[str, Mapping[str, Any]] = {
-    "adaptive-0.3": {"policy": "adaptive", "growth": "0.3"},
     "tsallis-switch-rv": {"policy": "tsallis-switch", "estimator": "reduced-variance"},
     "tsallis-inf-rv": {"policy": "tsallis-inf", "estimator": "reduced-variance"},
     "ucb1-cooldown-100": {"policy": "ucb1", "cooldown": 100},
     "ucb1-threshold-0.1": {"policy": "ucb1", "threshold": 0.1},
     "thompson-cooldown-100": {"policy": "thompson", "cooldown": 100},
 }
-"""Policies with other options than their id stands for; cooldowns and thresholds are what practitioners add.
-
-The adaptive policy of Holdfast 0.3 shows what long blocks cost in long games.
-"""
+"""Policies with other options than their id stands for; cooldowns and thresholds are what practitioners add."""
 
 IN_SIGHT: Mapping[str, Mapping[str, Any]] = {
     **{

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from holdfast.evidence.settings import ArenaSettings
 from holdfast.evidence.worlds import World
 from holdfast.extras import pl
-from holdfast.number_format import counted, number
+from holdfast.text import counted, number
 
 KNOWS_T = "†"
 """The mark of policies that know T."""

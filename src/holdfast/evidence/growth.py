@@ -19,11 +19,11 @@ from holdfast.evidence.measures import growth
 from holdfast.evidence.settings import ArenaSettings, cell_of
 from holdfast.evidence.worlds import LONG, World
 from holdfast.extras import pl
-from holdfast.layouts import Array
-from holdfast.number_format import number, three_digits
+from holdfast.numerics.layout import Array
+from holdfast.numerics.statistics import interval
 from holdfast.results import Result
-from holdfast.statistics import interval
 from holdfast.studies.file import Study
+from holdfast.text import number, three_digits
 from holdfast.verdicts.comparisons import Answer, Outcome
 from holdfast.verdicts.ledger import curve_of
 

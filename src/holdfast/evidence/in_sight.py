@@ -16,11 +16,10 @@ from holdfast.evidence.contestants import OWN_LOSS
 from holdfast.evidence.findings import ArenaFindings
 from holdfast.evidence.worlds import World
 from holdfast.extras import pl
-from holdfast.layouts import Array
-from holdfast.number_format import number
-from holdfast.report.html_parts import Column, folded, paragraph, table
-from holdfast.report.page import Section
-from holdfast.statistics import interval
+from holdfast.numerics.layout import Array
+from holdfast.numerics.statistics import interval
+from holdfast.report.html import Column, Section, folded, paragraph, table
+from holdfast.text import number
 
 REPLICATIONS, HORIZON = 20, 10_000
 WORLDS = (

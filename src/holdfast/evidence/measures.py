@@ -24,10 +24,10 @@ import numpy as np
 from holdfast.evidence.contestants import PAPER, knows_horizon
 from holdfast.evidence.worlds import World
 from holdfast.extras import pl
-from holdfast.layouts import Array
+from holdfast.numerics.layout import Array
+from holdfast.numerics.statistics import interval, quantile
 from holdfast.policies.policy import Policy
 from holdfast.results import Result
-from holdfast.statistics import interval, quantile
 from holdfast.verdicts.ledger import curve_of
 
 Estimate = tuple[float, float, float]

@@ -16,11 +16,25 @@ from holdfast.evidence.in_sight import section as in_sight_section
 from holdfast.evidence.measures import FLOOR
 from holdfast.evidence.worlds import GROUPS, World
 from holdfast.extras import pl
-from holdfast.number_format import number, three_digits
 from holdfast.report.charts import ChartRow, HeatMap, Line, LineChart, Panel
-from holdfast.report.html_parts import Column, folded, heading, heat_map, line_chart, listed, pairs, paragraph, table
-from holdfast.report.markup import Html, element, joined, raised
-from holdfast.report.page import Section, page
+from holdfast.report.html import (
+    Column,
+    Html,
+    Section,
+    element,
+    folded,
+    heading,
+    heat_map,
+    joined,
+    line_chart,
+    listed,
+    page,
+    pairs,
+    paragraph,
+    raised,
+    table,
+)
+from holdfast.text import number, three_digits
 
 TITLE = "The arena"
 LEAD = "Every policy in every environment: what it costs, how far it is from the best one there, and its worst case."

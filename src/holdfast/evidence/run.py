@@ -28,10 +28,9 @@ from holdfast.evidence.settings import ArenaSettings, cell_name, study_of
 from holdfast.evidence.worlds import LONG, TRACE_COSTS, chosen_worlds, trace_worlds
 from holdfast.extras import pl
 from holdfast.files import claimed
-from holdfast.layouts import Array
+from holdfast.numerics.layout import Array
 from holdfast.policies.policy import Feedback
-from holdfast.result_files import parquet_bytes
-from holdfast.results import Result
+from holdfast.results import Result, parquet_bytes
 from holdfast.runs.outputs import Outputs
 from holdfast.runs.record import document
 from holdfast.simulation.backends import Backend

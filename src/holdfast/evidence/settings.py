@@ -9,9 +9,9 @@ from typing import Any
 from holdfast.checks import check_fields, whole
 from holdfast.evidence.contestants import contestants
 from holdfast.evidence.worlds import LEAST_HORIZON, World, laid_out
-from holdfast.rng import check_seed
-from holdfast.simulation.checkpoints import checkpoint_rounds
+from holdfast.numerics.random import check_seed
 from holdfast.simulation.costs import Costs
+from holdfast.simulation.run import checkpoint_rounds
 from holdfast.studies.file import Cell, Study
 
 CHECKPOINTS = 10

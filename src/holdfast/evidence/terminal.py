@@ -8,7 +8,7 @@ from holdfast.errors import printable
 from holdfast.evidence.findings import KNOWS_T, ArenaFindings
 from holdfast.evidence.in_sight import summary as in_sight_summary
 from holdfast.evidence.measures import FLOOR
-from holdfast.number_format import number
+from holdfast.text import number
 
 MOST_POLICIES = 30
 """Lines for policies."""

@@ -17,12 +17,12 @@ from holdfast.environments import LossTable
 from holdfast.evidence.contestants import play
 from holdfast.evidence.in_sight import WORLDS
 from holdfast.evidence.worlds import World, laid_out
-from holdfast.layouts import Array
-from holdfast.number_format import three_digits
-from holdfast.policies.hedge_switch import AdaptiveHedgeSwitch
-from holdfast.policies.work_function import WorkFunctionAlone
-from holdfast.replays.plans import best_plan
+from holdfast.numerics.hindsight import best_plan
+from holdfast.numerics.layout import Array
+from holdfast.policies.full_information import WorkFunctionAlone
+from holdfast.policies.hedge import AdaptiveHedgeSwitch
 from holdfast.simulation import Backend, simulate
+from holdfast.text import three_digits
 from holdfast.verdicts.comparisons import Computed, Less, Question
 from holdfast.verdicts.ledger import Claim, Evidence, Verdict, judge
 from holdfast.verdicts.settings import RunSettings

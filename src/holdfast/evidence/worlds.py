@@ -14,10 +14,18 @@ from holdfast.bounds import theorem_1
 from holdfast.checks import real_number
 from holdfast.environments import Environment, LossTable
 from holdfast.environments.environment import UNIT_RANGE
-from holdfast.environments.hard_cases import ChangingBest, Corrupted, Drifting, JumpingLevels, Seasonal, UnseenTurn
-from holdfast.environments.multi_scale_walk import MultiScaleWalk
-from holdfast.environments.phases import Phased
-from holdfast.environments.searched_worlds import Found, found_worlds
+from holdfast.environments.phased import (
+    ChangingBest,
+    Corrupted,
+    Drifting,
+    Found,
+    JumpingLevels,
+    Phased,
+    Seasonal,
+    UnseenTurn,
+    found_worlds,
+)
+from holdfast.environments.walk import MultiScaleWalk
 from holdfast.errors import InvalidParameter, nearest
 from holdfast.files import sha256
 from holdfast.paper.figures import ARMS, FIGURES

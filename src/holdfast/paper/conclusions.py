@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from holdfast.layouts import Array
-from holdfast.number_format import number, three_digits
+from holdfast.numerics.layout import Array
 from holdfast.paper.claims import worst_case
 from holdfast.paper.figures import FIGURES, POLICIES
 from holdfast.paper.findings import PaperFindings
 from holdfast.report.charts import HeatMap
+from holdfast.text import number, three_digits
 from holdfast.verdicts.comparisons import Answer, Less
 from holdfast.verdicts.ledger import Verdict, agree, answers
 

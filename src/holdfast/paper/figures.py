@@ -16,8 +16,7 @@ from holdfast.policies.elimination import BaSE
 from holdfast.policies.exp3 import BlockExp3, Exp3
 from holdfast.policies.policy import Policy
 from holdfast.policies.registry import make_policy
-from holdfast.policies.tsallis_inf import TsallisInf
-from holdfast.policies.tsallis_switch import TsallisSwitch, VaryingTsallisSwitch
+from holdfast.policies.tsallis import TsallisInf, TsallisSwitch, VaryingTsallisSwitch
 from holdfast.simulation import Power
 from holdfast.verdicts.settings import RunSettings
 

@@ -13,15 +13,14 @@ from functools import partial
 import numpy as np
 
 from holdfast import bounds
-from holdfast.bounds.of_policies import Proved, proved_cost, proved_regret
+from holdfast.bounds.table import Proved, proved_cost, proved_regret
 from holdfast.environments import Bernoulli, ConstrainedBernoulli, Environment
-from holdfast.layouts import Array
+from holdfast.numerics.layout import Array
 from holdfast.paper.games import Match
 from holdfast.policies.adaptive import AdaptiveTsallisSwitch
 from holdfast.policies.exp3 import Exp3
 from holdfast.policies.policy import Policy
-from holdfast.policies.tsallis_inf import TsallisInf
-from holdfast.policies.tsallis_switch import TsallisSwitch, VaryingTsallisSwitch
+from holdfast.policies.tsallis import TsallisInf, TsallisSwitch, VaryingTsallisSwitch
 from holdfast.report.charts import DRAWN
 from holdfast.simulation import Power
 

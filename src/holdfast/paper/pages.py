@@ -6,30 +6,34 @@ import platform
 from collections.abc import Sequence
 from pathlib import Path
 
-from holdfast.number_format import counted, decimals, number
+from holdfast.numerics.regret import MEASURES
 from holdfast.paper.conclusions import conclusions, overview
 from holdfast.paper.figure_notes import figure_notes
 from holdfast.paper.figures import FIGURES
 from holdfast.paper.findings import PaperFindings
 from holdfast.paper.games import Figure, Row
 from holdfast.paper.guarantees import REGRET, SWITCHES, guarantees
-from holdfast.regret import MEASURES
 from holdfast.report.charts import DRAWN, LineChart, result_chart
-from holdfast.report.html_parts import (
+from holdfast.report.html import (
     Column,
+    Html,
+    Section,
     code,
+    element,
     folded,
     heading,
     heat_map,
+    joined,
     line_chart,
     listed,
     mark,
     pairs,
     paragraph,
+    raised,
     table,
+    write_page,
 )
-from holdfast.report.markup import Html, element, joined, raised
-from holdfast.report.page import Section, write_page
+from holdfast.text import counted, decimals, number
 from holdfast.verdicts.ledger import CONFIDENCE, JUDGEMENTS, Judgement, Verdict
 from holdfast.verdicts.settings import RunSettings
 

@@ -8,8 +8,7 @@ from holdfast.environments import Bernoulli, ConstrainedBernoulli, Reversal
 from holdfast.paper import figures
 from holdfast.paper.games import Match, Probe
 from holdfast.policies.elimination import BaSE
-from holdfast.policies.tsallis_inf import TsallisInf
-from holdfast.policies.tsallis_switch import TsallisSwitch, VaryingTsallisSwitch
+from holdfast.policies.tsallis import TsallisInf, TsallisSwitch, VaryingTsallisSwitch
 from holdfast.simulation import Power
 from holdfast.verdicts.settings import RunSettings
 

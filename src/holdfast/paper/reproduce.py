@@ -11,7 +11,6 @@ import holdfast
 from holdfast.errors import BadSavedState, HoldfastError
 from holdfast.extras import need
 from holdfast.files import claimed, reason, write_whole
-from holdfast.number_format import counted
 from holdfast.paper.figures import chosen
 from holdfast.paper.findings import PaperFindings
 from holdfast.paper.games import Figure
@@ -22,7 +21,8 @@ from holdfast.runs.outputs import Outputs
 from holdfast.runs.record import document
 from holdfast.simulation import Backend
 from holdfast.simulation.backends import find_backend
-from holdfast.simulation.progress import progress_bar, shows_progress
+from holdfast.simulation.run import progress_bar, shows_progress
+from holdfast.text import counted
 from holdfast.verdicts.ledger import CONFIDENCE, Verdict
 from holdfast.verdicts.settings import RunSettings
 

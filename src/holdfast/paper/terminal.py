@@ -6,8 +6,8 @@ import shutil
 import textwrap
 from collections.abc import Sequence
 
-from holdfast.number_format import counted
-from holdfast.report.markup import plain_powers
+from holdfast.report.html import plain_powers
+from holdfast.text import counted
 from holdfast.verdicts.ledger import CONFIDENCE, JUDGEMENTS, Verdict, judgements
 
 MOST_CLAIMS = 30

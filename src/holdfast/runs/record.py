@@ -48,7 +48,7 @@ def write_record(file: Path, record: dict[str, Any]) -> Path:
 
 
 def read_record(file: Path, format_: str, version: int) -> dict[str, Any]:
-    """Read what `write_record` wrote; a damaged record, or one of an older format, is an error."""
+    """Read what `write_record` wrote; a damaged record, or one of another format, is an error."""
     try:
         record = json.loads(file.read_bytes())
         found = record["format"], record["version"]
@@ -56,12 +56,12 @@ def read_record(file: Path, format_: str, version: int) -> dict[str, Any]:
         expected = record.pop("checksum", None)
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise _damaged(file, f"{type(error).__name__}") from None
-    if found[0] == format_ and found[1] in range(1, version):
+    if expected != checksum(record):
+        raise _damaged(file, "its checksum does not match its contents")
+    if found != (format_, version):
         raise HoldfastError(
             f"{file.parent} was begun by holdfast {begun_by}: finish it with that version, or give another --out"
         )
-    if expected != checksum(record):
-        raise _damaged(file, "its checksum does not match its contents")
     return dict(record)
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from holdfast.command_line import LIST, Backend, Command, Scheduler, Workers, add_old_form, names, numbers
+from holdfast.command_line import LIST, Backend, Command, Scheduler, Workers, names, numbers
 from holdfast.errors import printable
 from holdfast.extras import need
 
@@ -59,9 +59,7 @@ def plot(
     print(f"The plot is {printable(made)}")
 
 
-def add_to(app: typer.Typer, old_forms: typer.Typer) -> None:
-    """Make the commands known to a group, and the older ones to another."""
+def add_to(app: typer.Typer) -> None:
+    """Make the commands known to a group."""
     app.command("run", cls=Command)(run)
     app.command("plot", cls=Command)(plot)
-    add_old_form(old_forms, "simulate", "study run", run)
-    add_old_form(old_forms, "plot", "study plot", plot)

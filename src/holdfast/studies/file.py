@@ -37,12 +37,11 @@ from holdfast.environments import Environment
 from holdfast.environments.environment import LAST_ROUND
 from holdfast.errors import HoldfastError, InvalidParameter, nearest
 from holdfast.files import reason
+from holdfast.numerics.random import check_seed
 from holdfast.policies.policy import Policy
-from holdfast.rng import check_seed
 from holdfast.runs.record import plain
-from holdfast.simulation.checkpoints import checkpoint_rounds
 from holdfast.simulation.costs import Costs, Power
-from holdfast.simulation.run import MOST_REPLICATIONS, checked_horizon
+from holdfast.simulation.run import MOST_REPLICATIONS, checked_horizon, checkpoint_rounds
 from holdfast.studies import grid
 from holdfast.studies.environments import study_environment
 from holdfast.studies.policies import study_policy

@@ -21,14 +21,13 @@ import holdfast
 from holdfast.errors import HoldfastError
 from holdfast.extras import pl
 from holdfast.files import reported, write_whole
-from holdfast.result_files import csv_of
-from holdfast.results import SCHEMA, Result
+from holdfast.results import SCHEMA, Result, csv_of
 from holdfast.runs.folder import TABLE, begin, check_resumable, earlier_record, read_piece
 from holdfast.runs.record import checksum, plain, read_record
 from holdfast.studies.file import Cell, Study
 from holdfast.studies.grid import FILE_NAME
 
-FORMAT, VERSION = "holdfast.study", 2
+FORMAT, VERSION = "holdfast.study", 1
 RECORD, PARTS, SUMMARY = "study.json", "parts", "summary.csv"
 KINDS = {bool: pl.Boolean, int: pl.Int64, float: pl.Float64, str: pl.String}
 

@@ -13,8 +13,7 @@ from holdfast.files import claimed
 from holdfast.results import Result
 from holdfast.simulation.backends import Backend, Reporting, find_backend
 from holdfast.simulation.chunks import Chunks
-from holdfast.simulation.progress import progress_bar
-from holdfast.simulation.run import simulate
+from holdfast.simulation.run import progress_bar, simulate
 from holdfast.studies.file import Cell, Study, read_study
 from holdfast.studies.folder import StudyFolder
 

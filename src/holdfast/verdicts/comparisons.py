@@ -13,9 +13,9 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from holdfast.layouts import Array
-from holdfast.number_format import three_digits
-from holdfast.statistics import interval, student_quantile
+from holdfast.numerics.layout import Array
+from holdfast.numerics.statistics import interval, student_quantile
+from holdfast.text import three_digits
 
 Outcome = Literal["yes", "no", "open"]
 

@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 
 from holdfast.extras import pl
-from holdfast.layouts import Array
+from holdfast.numerics.layout import Array
 from holdfast.report.charts import DRAWN
 from holdfast.results import Result
 from holdfast.verdicts.comparisons import Answer, Less, Question

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from holdfast.checks import check_fields, one_of, whole
-from holdfast.rng import check_seed
+from holdfast.numerics.random import check_seed
 
 LONGEST_PROBE = 10**8
 """Growth is fitted on horizons up to a thousand times the figures', and not beyond this."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from holdfast import bounds
-from holdfast.layouts import Array
-from holdfast.number_format import three_digits
+from holdfast.numerics.layout import Array
 from holdfast.paper.claims.thresholds import WITHIN
 from holdfast.paper.figures import FIGURES
 from holdfast.paper.guarantees import guarantees
 from holdfast.paper.probes import CASES, LONG_ALPHAS, long_ties
+from holdfast.text import three_digits
 from holdfast.verdicts.comparisons import Between, Computed, Question, Under, slopes
 from holdfast.verdicts.ledger import BOTH, Claim, Evidence
 
