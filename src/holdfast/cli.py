@@ -28,7 +28,7 @@ from holdfast.errors import HoldfastError, InvalidParameter, printable
 from holdfast.evidence import commands as arena_commands
 from holdfast.machine_code import commands as machine_code_commands
 from holdfast.paper import commands as paper_commands
-from holdfast.replay import commands as replay_commands
+from holdfast.replays import commands as replay_commands
 from holdfast.service import commands as service_commands
 from holdfast.studies import commands as study_commands
 
