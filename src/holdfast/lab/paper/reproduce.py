@@ -1,4 +1,4 @@
-"""The paper in one call: settings → games → tables → ledger → pages; and the pages again from the tables alone."""
+"""The paper in one call: settings → cells → tables → verdicts → report; and the findings again from the tables alone."""
 
 from __future__ import annotations
 
@@ -11,24 +11,32 @@ import holdfast
 from holdfast.errors import BadSavedState, HoldfastError
 from holdfast.extras import need
 from holdfast.files import claimed, reason, write_whole
+from holdfast.lab.judge import CONFIDENCE, Verdict
+from holdfast.lab.paper.claims import Findings
+from holdfast.lab.paper.plan import (
+    LEDGER_FOLDER,
+    Figure,
+    PaperSettings,
+    Row,
+    chosen,
+    first_replications,
+    paper_plan,
+    rows_of,
+)
+from holdfast.lab.paper.report import chart_of, report_of
+from holdfast.lab.tables import play
 from holdfast.number_format import counted
-from holdfast.paper.figures import chosen
-from holdfast.paper.findings import PaperFindings
-from holdfast.paper.games import Figure
-from holdfast.paper.pages import chart_of, write_report
-from holdfast.paper.tables import JUDGED, Table, play_table, read_table, tables_of, write_tables
 from holdfast.report.drawing import KINDS, write_images
-from holdfast.runs.outputs import Outputs
-from holdfast.runs.record import document
+from holdfast.results import Result
+from holdfast.runs import Outputs, document
 from holdfast.simulation import Backend
 from holdfast.simulation.backends import find_backend
 from holdfast.simulation.progress import progress_bar, shows_progress
-from holdfast.verdicts.ledger import CONFIDENCE, Verdict
-from holdfast.verdicts.settings import RunSettings
 
 LEDGER = "ledger.json"
 REPORT = "report.html"
 MANIFEST = "reproduction.json"
+WHAT = "a reproduction"
 
 
 @dataclass(frozen=True)
@@ -36,7 +44,7 @@ class Reproduction:
     """What a run left behind."""
 
     out: Path
-    findings: PaperFindings
+    findings: Findings
 
     @property
     def report(self) -> Path:
@@ -45,7 +53,7 @@ class Reproduction:
 
     @property
     def verdicts(self) -> Sequence[Verdict]:
-        """On each claim that could be judged."""
+        """A verdict on each claim that could be judged."""
         return self.findings.verdicts
 
 
@@ -68,10 +76,10 @@ def reproduce(
     """Play the paper's experiments, or some of them by name, judge its claims, and write tables, figures and report.
 
     The folder gets ``<figure>.parquet`` (further rows ``<figure>.<row>.parquet``), ``<figure>.png``, ``.svg`` and
-    ``.pdf``, ``ledger.json``, ``report.html``, under ``ledger/`` the tables that only claims need, and
-    ``reproduction.json``, which lists these files; no other file is changed. An earlier run is replaced only once the
-    new one is complete. Figures of an earlier run with the same settings stay, and the report shows them too; with
-    other settings they are refused, unless all of them are played again.
+    ``.pdf`` for each figure, the tables that only claims need below ``ledger/``, ``ledger.json`` with every verdict,
+    and ``report.html``. ``reproduction.json`` lists these files; no other file is changed. An earlier run is replaced
+    only once the new one is complete. Figures of an earlier run with the same settings stay, and the report shows them
+    too; with other settings they are refused, unless all of them are played again.
 
     Parameters
     ----------
@@ -90,56 +98,57 @@ def reproduce(
     """
     need("matplotlib")
     asked = chosen(figures)
-    settings = RunSettings(replications, horizon, n_arms, seed, tuple(further))
+    settings = PaperSettings(replications, horizon, n_arms, seed, tuple(further))
     where = find_backend(backend, workers=workers, scheduler=scheduler)
     with claimed(out, "reproducing the paper") as folder:
-        outputs = Outputs(folder, "a reproduction", MANIFEST)
+        outputs = Outputs(folder, WHAT, MANIFEST)
         outputs.recover()
         others = _others(outputs, asked, settings)
-        kept = {figure.name for figure in others if _sound(figure, outputs, settings, echo)}
+        sound = [row for figure in others if _sound(figure, outputs, settings, echo) for row in rows_of([figure])]
         together = tuple(figure for figure in chosen(None) if figure in (*asked, *others))
-        tables = tables_of(together, settings)
-        new = [table for table in tables if table.figure not in kept]
-        outputs.refuse_foreign(_files(together, tables))
-        count = sum(len(table.matches(settings)) for table in new)
+        outputs.refuse_foreign(_files(together, rows_of(together), settings))
+        kept = {row.table: _read(row, folder, settings) for row in sound}
+        plan = paper_plan(together, settings)
+        count = sum(cell.name not in kept for cell in plan.cells)
         tell = echo if verbose and not shows_progress(progress) else lambda line: None
-        results = {}
         with progress_bar(progress, count, "matches") as advance, where:  # one cluster for all games
-            for table in tables:
-                if table.figure in kept:
-                    results[table.name] = read_table(table, folder)
-                else:
-                    results[table.name] = play_table(table, settings, backend=where, advance=advance)
-                    tell(f"played {table.name}")
-        findings = PaperFindings(settings, together, results)
-        _write(outputs, findings, new)
+            finished = lambda name: tell(f"played {name}")  # noqa: E731
+            tables = play(plan, backend=where, kept=kept, advance=advance, finished=finished)
+        findings = Findings(tables, settings, together)
+        _write(outputs, findings, [row for row in rows_of(together) if row not in sound])
     return Reproduction(folder, findings)
 
 
-def load(out: Path | str) -> PaperFindings:
-    """The findings that `reproduce` left in `out`, judged anew; a table that is not as it was written is refused."""
+def load(out: Path | str) -> Findings:
+    """Read the findings that `reproduce` left in `out`; a table that is not as it was written is refused."""
     folder = Path(out)
     settings, figures, _ = _saved(folder)
-    tables = tables_of(figures, settings)
-    damaged = _damaged(Outputs(folder, "a reproduction", MANIFEST), tables)
+    damaged = _damaged(Outputs(folder, WHAT, MANIFEST), rows_of(figures), settings)
     if damaged:
         raise BadSavedState(f"{folder} must have its tables as they were written; these differ: {', '.join(damaged)}")
-    return PaperFindings(settings, figures, {table.name: read_table(table, folder) for table in tables})
+    tables = {row.table: _read(row, folder, settings) for row in rows_of(figures)}
+    return Findings(tables, settings, figures)
 
 
 # ---- what is there already ----
 
 
-def _saved(folder: Path) -> tuple[RunSettings, tuple[Figure, ...], str | None]:
+def _read(row: Row, folder: Path, settings: PaperSettings) -> Result:
+    """The table with all its replications, as it was written."""
+    name, _ = max(row.files(settings).items(), key=lambda kept: kept[1])
+    return Result.read(folder / name)
+
+
+def _saved(folder: Path) -> tuple[PaperSettings, tuple[Figure, ...], str | None]:
     """Settings and figures of the run in a folder, and the version of Holdfast that made it."""
     try:
         saved = json.loads((folder / LEDGER).read_text(encoding="utf-8"))
-        return RunSettings(**saved["settings"]), chosen(saved["figures"]), saved.get("holdfast")
+        return PaperSettings(**saved["settings"]), chosen(saved["figures"]), saved.get("holdfast")
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise BadSavedState(f"{folder} must be a folder that `holdfast reproduce` filled ({reason(error)})") from None
 
 
-def _others(outputs: Outputs, asked: Sequence[Figure], settings: RunSettings) -> list[Figure]:
+def _others(outputs: Outputs, asked: Sequence[Figure], settings: PaperSettings) -> list[Figure]:
     """Figures of an earlier run that were not asked for; refused where they were made with other settings."""
     folder = outputs.folder
     if LEDGER not in outputs.unchanged():
@@ -157,46 +166,49 @@ def _others(outputs: Outputs, asked: Sequence[Figure], settings: RunSettings) ->
     return others
 
 
-def _sound(figure: Figure, outputs: Outputs, settings: RunSettings, echo: Callable[[str], None]) -> bool:
+def _sound(figure: Figure, outputs: Outputs, settings: PaperSettings, echo: Callable[[str], None]) -> bool:
     """Whether the tables of a figure are as they were written, so that it need not be played again."""
-    damaged = _damaged(outputs, tables_of([figure], settings))
+    damaged = _damaged(outputs, rows_of([figure]), settings)
     if damaged:
         echo(f"{figure.name} is played again: {', '.join(damaged)} not as written")
     return not damaged
 
 
-def _damaged(outputs: Outputs, tables: Sequence[Table]) -> list[str]:
+def _damaged(outputs: Outputs, rows: Sequence[Row], settings: PaperSettings) -> list[str]:
     """Files of these tables that are missing or not as they were written."""
     sound = outputs.unchanged()
-    return [name for table in tables for name in table.files() if name not in sound]
+    return [name for row in rows for name in row.files(settings) if name not in sound]
 
 
 # ---- what is written ----
 
 
-def _files(figures: Sequence[Figure], tables: Sequence[Table]) -> list[str]:
+def _files(figures: Sequence[Figure], rows: Sequence[Row], settings: PaperSettings) -> list[str]:
     """Every file that a run with these figures and tables writes."""
     images = [f"{figure.name}.{kind}" for figure in figures for kind in KINDS]
-    return [*(name for table in tables for name in table.files()), *images, LEDGER, REPORT]
+    return [*(name for row in rows for name in row.files(settings)), *images, LEDGER, REPORT]
 
 
-def _write(outputs: Outputs, findings: PaperFindings, played: Sequence[Table]) -> None:
+def _write(outputs: Outputs, findings: Findings, played: Sequence[Row]) -> None:
     """Write what is new; tables of the findings that were not played stay as they are."""
-    kept = {name for table in tables_of(findings.figures, findings.settings) for name in table.files()}
+    settings, figures = findings.settings, findings.figures
+    kept = {name for row in rows_of(figures) for name in row.files(settings)}
 
     def fill(new: Path) -> list[str]:
-        (new / JUDGED).mkdir()
-        names = write_tables(findings.tables, played, new)
-        for figure in findings.figures:
+        (new / LEDGER_FOLDER).mkdir()
+        for row in played:
+            for name, replications in row.files(settings).items():
+                first_replications(findings[row.table], replications).write(new / name)
+        for figure in figures:
             write_images(chart_of(figure, findings), new, figure.name, figure.title)
         write_whole(new / LEDGER, _ledger(findings))
-        write_report(findings, new / REPORT)
-        return [*names, *_files(findings.figures, [])]
+        write_whole(new / REPORT, report_of(findings).encode())
+        return _files(figures, played, settings)
 
     outputs.replace(fill, keep=lambda name: name in kept)
 
 
-def _ledger(findings: PaperFindings) -> bytes:
+def _ledger(findings: Findings) -> bytes:
     return document(
         {
             "holdfast": holdfast.__version__,
