@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from holdfast import holdback
+from holdfast.decisions import holdout as holdback
 
 sys.path.extend(str(Path(__file__).parents[1] / "tests" / room) for room in ("numerics", "support"))
 

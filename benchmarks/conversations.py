@@ -42,8 +42,8 @@ from statistics import mean
 import numpy as np
 
 import holdfast as hf
+from holdfast.numerics.statistics import interval
 from holdfast.players.game import Game
-from holdfast.statistics import interval
 
 K = 4
 CACHE_LIFE = 300.0

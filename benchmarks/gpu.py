@@ -128,7 +128,7 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="speed only")
     options = parser.parse_args()
     try:
-        from holdfast.simulation.backends.cuda import cuda, require_device, run_on_gpu
+        from holdfast.simulation.cuda import cuda, require_device, run_on_gpu
 
         require_device()
     except MissingExtra as error:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from holdfast._numba.compile import kernel
-from holdfast.rng import uniform
+from holdfast.numerics.random import uniform
 
 
 class PlainTsallisInf:

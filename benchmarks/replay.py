@@ -21,8 +21,8 @@ import numpy as np
 from clock import seconds
 
 import holdfast as hf
-from holdfast.replays.expected import expected_game
-from holdfast.replays.plans import hindsight
+from holdfast.numerics.hindsight import hindsight
+from holdfast.replay.games import expected_game
 
 LAMBDAS = (0.1, 0.35, 1.0)
 MOST_SWITCHES = 10

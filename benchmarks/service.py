@@ -19,7 +19,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from statistics import median
 
-from holdfast.service.tokens import TokenFile
+from holdfast.service.access import TokenFile
 
 SLICES = 7
 

@@ -19,8 +19,8 @@ from plain import minimal_loop, play_plain
 
 import holdfast as hf
 from holdfast.checks import cores
-from holdfast.rng import Stream
-from holdfast.schedules import number_of_blocks
+from holdfast.numerics.random import Stream
+from holdfast.numerics.schedules import number_of_blocks
 
 K, GAP, LAMBDA = 8, 0.05, 1.0
 HERE = Path(__file__).parent

@@ -29,7 +29,7 @@ from long_game import lengthen  # noqa: E402
 from service import InProcess, Web  # noqa: E402
 
 import holdfast as hf  # noqa: E402
-from holdfast.service.tokens import TokenFile  # noqa: E402
+from holdfast.service.access import TokenFile  # noqa: E402
 
 MIB = 1 << 20
 

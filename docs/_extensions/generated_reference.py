@@ -46,7 +46,7 @@ CLIENT_NAMES = ("open", "Game", "Decision", "Receipt", "Server", "Problem", "Unr
 
 FURTHER = {
     "decisions": ["holdfast.decisions.history.History", "holdfast.decisions.backup", "holdfast.decisions.restore"],
-    "simulation": ["holdfast.statistics.Comparison"],
+    "simulation": ["holdfast.numerics.statistics.Comparison"],
 }
 """What public functions return or guides use, beside the names of the package itself."""
 

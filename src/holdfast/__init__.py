@@ -11,11 +11,8 @@ from __future__ import annotations
 import ast as _ast
 import importlib as _importlib
 import pkgutil as _pkgutil
-import sys as _sys
 
-from holdfast.old_names import MovedModules as _MovedModules, old_name as _old_name
-
-__version__ = "0.4.0"
+__version__ = "0.5.0"
 
 
 def _modules() -> dict[str, str]:
@@ -33,18 +30,15 @@ __all__ = sorted(_MODULES.keys() - {"open"})  # a star import must not hide the 
 def __getattr__(name: str) -> object:
     """Load a public name at its first use: importing the package costs nothing that is not used."""
     if name not in _MODULES:
-        return _old_name(__name__, name)
-    module = _MODULES[name]
-    if module == __name__:
-        value: object = _importlib.import_module(f"{module}.{name}")
-    else:
-        value = getattr(_importlib.import_module(module), name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = _importlib.import_module(_MODULES[name])
+    if module.__name__ != __name__ and hasattr(module, name):
+        value: object = getattr(module, name)
+    else:  # a module itself
+        value = _importlib.import_module(f"{module.__name__}.{name}")
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
     return sorted([*_MODULES, "__version__"])
-
-
-_sys.meta_path.append(_MovedModules())

@@ -6,10 +6,8 @@ A list is written with commas, or its option is repeated: ``--switching-cost 0.1
 
 from __future__ import annotations
 
-import functools
 import re
-import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -40,7 +38,6 @@ PARAMETERS = {
     "retire_arms": "retire",
     "path": "out",
     "file": "out",
-    "loss_range": "units",
 }
 """Parameters of the library that the commands call otherwise."""
 
@@ -106,7 +103,7 @@ def _in_options(error: InvalidParameter, params: Iterable[Any], given: Mapping[s
 
     def option(parameter: str) -> str | None:
         known = parameter if parameter in options else PARAMETERS.get(parameter, parameter)
-        return options.get(known) or {"loss_range": "--units"}.get(parameter)
+        return options.get(known)
 
     def written(match: re.Match[str]) -> str:
         name, example = match.groups()
@@ -128,15 +125,3 @@ def _changes(differences: Mapping[str, tuple[Any, Any]]) -> list[str]:
             added, retired = [a for a in given if a not in was], [a for a in was if a not in given]
             options += [f"--add {','.join(added)}"] * bool(added) + [f"--retire {','.join(retired)}"] * bool(retired)
     return [f"holdfast store change URL NAME {' '.join(options)}"] if options else []
-
-
-def add_old_form(app: typer.Typer, old: str, new: str, command: Callable[..., None], **options: Any) -> None:
-    """Let a command still be called as it once was, with a hint; it is not listed."""
-
-    @functools.wraps(command)
-    def called_as_before(*args: Any, **kwargs: Any) -> None:
-        if not kwargs.get("as_json"):
-            print(f"holdfast: `holdfast {old}` is now `holdfast {new}`", file=sys.stderr)
-        command(*args, **kwargs)
-
-    app.command(old, hidden=True, **{"cls": Command, **options})(called_as_before)

@@ -29,9 +29,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
-from typing import TYPE_CHECKING, Any, ClassVar
-
-from holdfast.old_names import old_name
+from typing import Any, ClassVar
 
 HINT = "; did you mean "
 
@@ -229,10 +227,3 @@ def nearest(name: object, known: Iterable[str]) -> str:
     """
     close = difflib.get_close_matches(str(name), list(islice(known, MOST_COMPARED)), n=1, cutoff=CLOSE)
     return f"{HINT}{close[0]!r}?" if close else ""
-
-
-if not TYPE_CHECKING:  # to a type checker a module has only the names that it defines
-
-    def __getattr__(name: str) -> Any:
-        """A name that has changed."""
-        return old_name(__name__, name)

@@ -8,10 +8,8 @@ names two kernels with their state, block and parameters. `next_uniform(streams,
 `docs/new_policy.md` and `docs/new_environment.md` use nothing else.
 """
 
-from typing import TYPE_CHECKING, Any
-
 from holdfast._numba.compile import COMPILED, kernel
-from holdfast.layouts import (
+from holdfast.numerics.layout import (
     ArmIndex,
     Array,
     Flag,
@@ -26,10 +24,9 @@ from holdfast.layouts import (
     Whole,
     several,
 )
-from holdfast.old_names import old_name
+from holdfast.numerics.random import next_uniform, uniform
+from holdfast.numerics.schedules import whole_rounds
 from holdfast.policies.policy import Kernels
-from holdfast.rng import next_uniform, uniform
-from holdfast.schedules import whole_rounds
 
 __all__ = [
     "COMPILED",
@@ -52,10 +49,3 @@ __all__ = [
     "uniform",
     "whole_rounds",
 ]
-
-
-if not TYPE_CHECKING:  # to a type checker a module has only the names that it defines
-
-    def __getattr__(name: str) -> Any:
-        """A name that has changed."""
-        return old_name(__name__, name)

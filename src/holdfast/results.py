@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import hashlib
+import io
+import json
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any
@@ -10,13 +15,267 @@ from typing import Any
 import numpy as np
 
 from holdfast.checks import one_of, whole_number
-from holdfast.errors import InvalidParameter
+from holdfast.errors import BadSavedState, HoldfastError, InvalidParameter, printable
 from holdfast.extras import pl
-from holdfast.number_format import number
-from holdfast.regret import MEASURES
-from holdfast.result_files import KEYS, SCHEMA, read_result, write_result
-from holdfast.result_text import Summary, as_latex, as_markdown, as_text, rows_of
-from holdfast.statistics import Comparison, checked_confidence, interval
+from holdfast.files import reason, write_whole
+from holdfast.numerics.regret import MEASURES
+from holdfast.numerics.statistics import Comparison, checked_confidence, interval
+from holdfast.text import number, with_error
+
+# A result in a file: parquet with its provenance and a checksum; CSV and Arrow for other programs.
+#
+# The checksum of a parquet file is over every byte of it, but for its own 64 digits. It is checked before any byte is
+# interpreted, so damage is found wherever it is, and nothing is made of a damaged file.
+
+KEYS = {"policy": pl.String, "replication": pl.Int64, "round": pl.Int64}
+SCHEMA = KEYS | {name: pl.Int64 if name == "switches" else pl.Float64 for name in MEASURES}
+MAY_BE_EXPECTED = {"switches": pl.Float64}
+"""Where expected costs were computed instead of sampled, switches are means."""
+
+PROVENANCE, CHECKSUM, FORMAT, VERSION = "holdfast", "holdfast.checksum", "holdfast.format", 1
+"""Keys of a parquet file's metadata, and the version of the format."""
+SIGNED = b"holdfast:sha256="
+UNSIGNED = SIGNED + b"0" * 64
+SIGNATURE = re.compile(SIGNED + rb"([0-9a-f]{64})")
+
+
+def write_result(path: str | Path, frame: pl.DataFrame, provenance: dict[str, Any]) -> Path:
+    """Write a table in the format that the suffix names; a reader never sees half a file."""
+    return write_whole(path, FORMATS[_suffix(path)][0](frame, provenance))
+
+
+def read_result(path: str | Path) -> tuple[pl.DataFrame, dict[str, Any]]:
+    """Rows and provenance of a file; `BadSavedState` for one that is damaged, foreign or from the future."""
+    suffix, file = _suffix(path), Path(path)
+    try:
+        data = file.read_bytes()
+    except (OSError, ValueError) as error:
+        raise BadSavedState(f"{file} cannot be read: {reason(error)}") from None
+    try:
+        frame, provenance = FORMATS[suffix][1](data)
+        return _tidy(frame), provenance
+    except BadSavedState as error:
+        raise BadSavedState(f"{file} {error}") from None
+    except (Exception, pl.exceptions.PanicException) as error:  # polars may say anything of bytes that are not its own
+        found = reason(error) if isinstance(error, Exception) else "it cannot be parsed"
+        raise BadSavedState(f"{file} must be a file written by Result.write ({found})") from None
+
+
+def parquet_bytes(frame: pl.DataFrame, metadata: dict[str, str] | None = None) -> bytes:
+    """A table as the bytes of a parquet file."""
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer, metadata=metadata)
+    return buffer.getvalue()
+
+
+def _suffix(path: object) -> str:
+    rule = f"must be the name of a file that ends in {', '.join(list(FORMATS)[:-1])} or {list(FORMATS)[-1]}"
+    if not isinstance(path, (str, Path)):
+        raise InvalidParameter("path", rule, path)
+    suffix = Path(path).suffix.lower()
+    if suffix not in FORMATS:
+        raise InvalidParameter("path", rule, str(path))
+    return suffix
+
+
+def _to_parquet(frame: pl.DataFrame, provenance: dict[str, Any]) -> bytes:
+    try:
+        text = json.dumps(provenance)
+    except (TypeError, ValueError) as error:
+        raise HoldfastError(f"provenance must be of plain values, as JSON has them ({reason(error)})") from None
+    metadata = {PROVENANCE: text, FORMAT: str(VERSION), CHECKSUM: UNSIGNED.decode()}
+    data = parquet_bytes(frame, metadata)
+    if data.count(SIGNED) != 1:
+        raise HoldfastError(f"no name or setting in a result may contain {SIGNED.decode()!r}")
+    return data.replace(UNSIGNED, SIGNED + hashlib.sha256(data).hexdigest().encode())
+
+
+def _from_parquet(data: bytes) -> tuple[pl.DataFrame, dict[str, Any]]:
+    signatures = SIGNATURE.findall(data)
+    if signatures and hashlib.sha256(SIGNATURE.sub(UNSIGNED, data)).hexdigest().encode() != signatures[0]:
+        raise BadSavedState("is damaged: its contents do not have the checksum that was written with them")
+    metadata = pl.read_parquet_metadata(io.BytesIO(data))
+    frame = pl.read_parquet(io.BytesIO(data))
+    if PROVENANCE not in metadata:
+        raise BadSavedState("must be a file written by Result.write; this is another table")
+    provenance = json.loads(metadata[PROVENANCE])
+    if not isinstance(provenance, dict):
+        raise BadSavedState("is damaged: its provenance is no table of settings")
+    version = metadata.get(FORMAT, str(VERSION))
+    if version != str(VERSION):
+        raise BadSavedState(f"has format {version}; this version of Holdfast reads {VERSION}")
+    if not signatures:
+        raise BadSavedState("is damaged: it has no checksum")
+    return frame, provenance
+
+
+FORMULA = r"^'*[=+\-@\t\r]"
+"""How a cell begins that a spreadsheet may take for a formula, or that has been marked as none."""
+
+
+def csv_of(frame: pl.DataFrame, **options: Any) -> bytes:
+    """The table as CSV; text that a spreadsheet would take for a formula gets an apostrophe in front.
+
+    >>> csv_of(pl.DataFrame({"arm": ["=1+1", "east"], "loss": [-1.0, 0.5]}))
+    b"arm,loss\\n'=1+1,-1.0\\neast,0.5\\n"
+    """
+    cells = pl.col(name for name, kind in frame.schema.items() if kind == pl.String)
+    marked = frame.with_columns(pl.when(cells.str.contains(FORMULA)).then("'" + cells).otherwise(cells).name.keep())
+    names = {name: f"'{name}" for name in frame.columns if re.match(FORMULA, name)}
+    text = marked.rename(names).write_csv(**options)
+    return str(text).encode()
+
+
+def _unmarked(frame: pl.DataFrame) -> pl.DataFrame:
+    """The table that `csv_of` wrote."""
+    marked = FORMULA.replace("*", "+")
+    text = pl.col(name for name, kind in frame.schema.items() if kind == pl.String)
+    plain = frame.with_columns(pl.when(text.str.contains(marked)).then(text.str.slice(1)).otherwise(text).name.keep())
+    return plain.rename({name: name[1:] for name in frame.columns if re.match(marked, name)})
+
+
+def _to_csv(frame: pl.DataFrame, provenance: dict[str, Any]) -> bytes:
+    return csv_of(frame)
+
+
+def _from_csv(data: bytes) -> tuple[pl.DataFrame, dict[str, Any]]:
+    return _unmarked(pl.read_csv(io.BytesIO(data), infer_schema_length=None, schema_overrides=SCHEMA)), {}
+
+
+def _to_arrow(frame: pl.DataFrame, provenance: dict[str, Any]) -> bytes:
+    buffer = io.BytesIO()
+    frame.write_ipc(buffer)
+    return buffer.getvalue()
+
+
+def _from_arrow(data: bytes) -> tuple[pl.DataFrame, dict[str, Any]]:
+    return pl.read_ipc(io.BytesIO(data)), {}
+
+
+FORMATS: dict[str, tuple[Callable[..., bytes], Callable[[bytes], tuple[pl.DataFrame, dict[str, Any]]]]] = {
+    ".parquet": (_to_parquet, _from_parquet),
+    ".csv": (_to_csv, _from_csv),
+    ".arrow": (_to_arrow, _from_arrow),
+    ".ipc": (_to_arrow, _from_arrow),
+    ".feather": (_to_arrow, _from_arrow),
+}
+"""How a table is written and read, by the suffix of its file."""
+
+
+def _tidy(frame: pl.DataFrame) -> pl.DataFrame:
+    """The columns of today: other columns (a study's grid) first, then those of the schema in its order."""
+    if any(frame.schema.get(name) not in (kind, MAY_BE_EXPECTED.get(name, kind)) for name, kind in SCHEMA.items()):
+        raise BadSavedState("must be a file written by Result.write; this is another table")
+    if any(frame.select(*SCHEMA).null_count().row(0)):
+        raise BadSavedState("is damaged: it has rows with nothing in a column that every row has")
+    return frame.select(*(name for name in frame.columns if name not in SCHEMA), *SCHEMA)
+
+
+# Means and standard errors in words: for a terminal of 80 columns, for Markdown, for LaTeX.
+
+WIDTH = 80
+LONGEST_NAME = 32
+"""Characters of a policy's name that are shown in a terminal."""
+LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"} | {
+    sign: f"\\{sign}" for sign in "&%$#_{}"
+}
+IN_MATHS = str.maketrans({",": "{,}", "±": r"\pm", "–": "-", "−": "-"})
+
+
+class Summary(pl.DataFrame):
+    """Means, deviations and errors as a polars table, shown as means with their errors: every measure in 80 columns."""
+
+    def __str__(self) -> str:
+        return as_text(self)
+
+    __repr__ = __str__
+
+    def _repr_html_(self, **options: Any) -> str:
+        from holdfast.report.html import view
+
+        head, *body = rows_of(self)
+        return view("mean ± standard error", head, body)
+
+
+def as_text(summary: pl.DataFrame) -> str:
+    """A line for each policy; measures that do not fit beside the others follow below."""
+    head, *body = rows_of(summary)
+    body = [[*(shortened(cell) for cell in row[: -len(MEASURES)]), *row[-len(MEASURES) :]] for row in body]
+    labels = len(head) - len(MEASURES)
+    widths = [max(map(terminal_columns, column)) for column in zip(head, *body, strict=True)]
+    room = WIDTH - sum(widths[:labels]) - 2 * (labels - 1)
+    blocks: list[list[int]] = [[]]
+    for i in range(labels, len(head)):
+        begins = head[i] == MEASURES["total_loss"] and sum(2 + width for width in widths[labels:]) > room
+        if blocks[-1] and (begins or sum(2 + widths[j] for j in (*blocks[-1], i)) > room):
+            blocks.append([])
+        blocks[-1].append(i)
+    texts = []
+    for block in blocks:
+        for row in (head, *body):
+            cells = [_padded(row[i], widths[i], left=i < labels) for i in (*range(labels), *block)]
+            texts.append("  ".join(cells).rstrip())
+        texts.append("")
+    return "\n".join(texts[:-1])
+
+
+def as_markdown(summary: pl.DataFrame, measures: Iterable[str]) -> str:
+    """A table for a README, an issue or a notebook."""
+    head, *body = rows_of(summary, measures)
+    numbers = len(list(measures))
+    lines = [head, ["---"] * (len(head) - numbers) + ["---:"] * numbers, *body]
+    return "\n".join("| " + " | ".join(cell.replace("|", r"\|") for cell in line) + " |" for line in lines)
+
+
+def as_latex(summary: pl.DataFrame, measures: Iterable[str]) -> str:
+    """A ``tabular`` that needs no package."""
+    head, *body = rows_of(summary, measures)
+    numbers = len(list(measures))
+    lines = [r"\begin{tabular}{" + "l" * (len(head) - numbers) + "r" * numbers + "}", r"\hline"]
+    lines += [" & ".join(map(_escaped, head)) + r" \\", r"\hline"]
+    for row in body:
+        means = [f"${cell.translate(IN_MATHS)}$" for cell in row[-numbers:]]
+        lines.append(" & ".join([*map(_escaped, row[:-numbers]), *means]) + r" \\")
+    return "\n".join([*lines, r"\hline", r"\end{tabular}"])
+
+
+def rows_of(summary: pl.DataFrame, measures: Iterable[str] = MEASURES) -> list[list[str]]:
+    """The head and a row for each policy; columns in which all rows agree, such as the round, are left out."""
+    names = [one_of("measures", measure, MEASURES) for measure in measures]
+    own = {f"{name}_{part}" for name in MEASURES for part in ("mean", "sd", "se")}
+    labels = [
+        name for name in summary.columns if name not in own and (name == "policy" or summary[name].n_unique() > 1)
+    ]
+    rows = [[*labels, *(MEASURES[name] for name in names)]]
+    for row in summary.iter_rows(named=True):
+        means = (with_error(row[f"{name}_mean"], row[f"{name}_se"]) for name in names)
+        rows.append([*(printable(row[name]) for name in labels), *means])
+    return rows
+
+
+def shortened(cell: str, most: int = LONGEST_NAME) -> str:
+    """A name in at most so many columns of a terminal, its middle left out."""
+    if terminal_columns(cell) <= most:
+        return cell
+    begin, end = cell[:-8], cell[-8:]  # names often differ at their end
+    while begin and terminal_columns(begin + end) >= most:
+        begin = begin[:-1]
+    return f"{begin}…{end}"
+
+
+def terminal_columns(text: str) -> int:
+    """Columns of a terminal: some letters take two."""
+    return sum(2 if unicodedata.east_asian_width(sign) in "WF" else 1 for sign in text)
+
+
+def _padded(text: str, width: int, left: bool) -> str:
+    space = " " * (width - terminal_columns(text))
+    return text + space if left else space + text
+
+
+def _escaped(text: str) -> str:
+    return "".join(LATEX.get(sign, sign) for sign in text)
+
 
 __all__ = ["KEYS", "MEASURES", "SCHEMA", "Comparison", "Result", "rows"]
 
@@ -79,7 +338,7 @@ class Result:
         return f"<{self._said(final)}>" if final.is_empty() else f"<{self._said(final)}>\n{as_text(final)}"
 
     def _repr_html_(self) -> str:
-        from holdfast.report.notebook import view
+        from holdfast.report.html import view
 
         final = self.final()
         head, *body = rows_of(final)
@@ -235,7 +494,7 @@ class Result:
 
     @classmethod
     def read(cls, path: str | Path) -> Result:
-        """Read what `write` wrote, since 0.3.0. A damaged file is refused."""
+        """Read what `write` wrote. A damaged file is refused."""
         return cls(*read_result(path))
 
     @classmethod

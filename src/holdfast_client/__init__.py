@@ -19,4 +19,4 @@ from holdfast_client.connection import Problem, Server, Unreachable
 from holdfast_client.game import Decision, Game, Receipt, open
 
 __all__ = ["Decision", "Game", "Problem", "Receipt", "Server", "Unreachable", "open"]
-__version__ = "0.4.0"
+__version__ = "0.5.0"

@@ -9,7 +9,8 @@ import pytest
 from bound_cases import CLOSE, EASY, HARD, arms, arms_and_gaps, corollary_3_rates, costs, gap_list, horizons
 from hypothesis import given
 
-from holdfast import InvalidParameter, bounds, schedules
+from holdfast import InvalidParameter, bounds
+from holdfast.numerics import schedules
 
 # ------------------------------------------------------------------------------------------------- Theorem 1
 

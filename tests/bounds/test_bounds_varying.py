@@ -10,9 +10,10 @@ import pytest
 from bound_cases import CLOSE, arms, arms_and_gaps, gap_list, short
 from hypothesis import assume, given
 
-from holdfast import InvalidParameter, bounds, schedules
-from holdfast.bounds.varying import UNSTABLE, N, most_blocks, run_of_blocks
+from holdfast import InvalidParameter, bounds
+from holdfast.bounds.paper import UNSTABLE, N, most_blocks, run_of_blocks
 from holdfast.kernels import COMPILED
+from holdfast.numerics import schedules
 
 # ------------------------------------------------------------------------------------------------- Theorem 4
 

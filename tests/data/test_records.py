@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 import holdfast as hf
-from holdfast.data.csv_format import CsvFormat
+from holdfast.data.csv import CsvFormat
 from holdfast.data.records import read_records
 
 HOURS = 60
@@ -167,7 +167,7 @@ def test_many_texts_are_counted(read):
 
 
 def test_a_long_file_is_looked_at_for_a_while(read, monkeypatch):
-    monkeypatch.setattr("holdfast.data.csv_diagnosis.MOST_LINES", 3)
+    monkeypatch.setattr("holdfast.data.csv.MOST_LINES", 3)
     with pytest.raises(
         hf.InvalidParameter, match=r"and in 3 more like it; .*; also lines from 7 on were not looked at"
     ):

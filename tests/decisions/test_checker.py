@@ -14,8 +14,7 @@ from places import Place
 
 import holdfast as hf
 from holdfast.decisions import core
-from holdfast.decisions.settings import Settings
-from holdfast.decisions.setup import Part, Setup
+from holdfast.decisions.settings import Part, Settings, Setup
 
 SECONDS = 2.5
 LIVE = ("kill", "kill", "change", "operate", "compact")

@@ -10,10 +10,10 @@ from games import SWITCH, play
 from typer.testing import CliRunner
 
 import holdfast as hf
-from holdfast.decisions.commands import add_to
+from holdfast.decisions.cli import add_to
 
 app = typer.Typer()
-add_to(app, old_forms=typer.Typer())
+add_to(app)
 
 
 def run(*words: str) -> str:
@@ -152,14 +152,14 @@ def test_players_are_listed_beside_one_whose_policy_is_not_found(url):
 
 
 def test_losses_in_units_of_ones_own(url):
-    begin = ("--policy", "exp3", "--arms", "a,b", "--loss-range", "0,500")
+    begin = ("--policy", "exp3", "--arms", "a,b", "--units", "0,500")
     (id, _) = run("ask", url, "money", *begin).split()
     assert run("tell", url, "money", id, "420") == "told\n"
     assert json.loads(run("show", url, "money", "--json"))["losses"] == 420.0
     with pytest.raises(hf.InvalidParameter, match="is for a new game: begin one with --policy"):
-        run("ask", url, "money", "--loss-range", "0,500")
+        run("ask", url, "money", "--units", "0,500")
     for wrong in ("500", "a,b", "5,1", "0,inf"):
-        with pytest.raises(hf.InvalidParameter, match="--loss-range must be two numbers"):
+        with pytest.raises(hf.InvalidParameter, match="--units must be two numbers"):
             run("ask", url, "other", *begin[:-1], wrong)
 
 

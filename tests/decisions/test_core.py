@@ -13,8 +13,7 @@ from holdfast.decisions.changes import stand
 from holdfast.decisions.codec import first_head, new_game, setup_of
 from holdfast.decisions.core import View
 from holdfast.decisions.models import Block
-from holdfast.decisions.settings import Settings
-from holdfast.decisions.setup import ArmSums, State
+from holdfast.decisions.settings import ArmSums, Settings, State
 from holdfast.players.game import Game as Learner
 
 POLICIES = [

@@ -90,6 +90,6 @@ def test_deciding_loads_nothing_heavy(folder):
 
 
 def test_block_lengths_as_the_text_says():
-    from holdfast.schedules import theorem_1_length, whole_rounds
+    from holdfast.numerics.schedules import theorem_1_length, whole_rounds
 
     assert [int(whole_rounds(theorem_1_length(n, 8.0, 1.0))) for n in (10.0, 10_000.0)] == [2, 54]

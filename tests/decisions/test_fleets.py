@@ -119,12 +119,3 @@ def test_no_game_of_a_fleet_is_lost_on_the_way_into_a_store(place):
     for names in ("device 2", ["device 2", "device 2"]):
         with pytest.raises(hf.InvalidParameter, match="names must be a list of different names of players"):
             hf.fleet_from_store(store, names)
-
-
-def test_the_former_methods_still_work(place):
-    store = place.store()
-    with pytest.warns(DeprecationWarning, match="fleet_to_store"):
-        played(hf.Exp3(3)).to_store(store, "device {}".format)
-    with pytest.warns(DeprecationWarning, match="fleet_from_store"):
-        back = hf.Fleet.from_store(store, [f"device {i}" for i in range(12)])
-    assert goes_on_alike(back, played(hf.Exp3(3)))

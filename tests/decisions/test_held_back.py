@@ -12,7 +12,7 @@ from statistics_of_samples import SEED, assert_at_least, assert_mean
 from test_commands import run
 
 import holdfast as hf
-from holdfast import holdback
+from holdfast.decisions import holdout as holdback
 
 EACH = hf.TsallisInf(arms=["a", "b", "c"])
 

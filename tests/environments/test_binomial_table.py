@@ -7,7 +7,7 @@ import pytest
 from statistics_of_samples import SEED, assert_distribution, binomial_probabilities
 
 from holdfast import Stream
-from holdfast.environments.binomial_table import (
+from holdfast.environments.binomial import (
     ALIAS_BITS,
     CERTAIN,
     FIRST_BITS,

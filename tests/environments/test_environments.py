@@ -12,7 +12,7 @@ from hypothesis import given
 from statistics_of_samples import SEED, assert_distribution, assert_same_mean
 
 from holdfast import Bernoulli, ConstrainedBernoulli, Environment, InvalidParameter, Reversal, Stream
-from holdfast.environments.phases import LAST_ROUND
+from holdfast.environments.phased import LAST_ROUND
 
 K = 5
 WORLDS = {

@@ -16,9 +16,9 @@ from hypothesis import given
 from statistics_of_samples import SEED
 
 from holdfast import InvalidParameter, LossTable, Stream
-from holdfast.data.traces import read_trace
-from holdfast.environments.loss_table import prefix_sums
+from holdfast.data.records import read_trace
 from holdfast.environments.registry import make_environment
+from holdfast.environments.tables import prefix_sums
 
 tables = st.integers(1, 40).flatmap(
     lambda T: st.integers(1, 5).flatmap(
@@ -293,8 +293,8 @@ def test_rounds_past_the_end_of_a_table_are_refused():
 FULL = """
 import sys
 import numpy as np
-from holdfast.environments.loss_table import prefix_sums
-from holdfast.data.traces import read_trace
+from holdfast.environments.tables import prefix_sums
+from holdfast.data.records import read_trace
 from holdfast.errors import HoldfastError
 try:
     prefix_sums(read_trace(np.zeros((20_000, 8))), in_memory=0)

@@ -9,8 +9,8 @@ import pytest
 from statistics_of_samples import SEED, assert_at_least
 
 import holdfast as hf
-from holdfast import holdback
-from holdfast.statistics import student_quantile
+from holdfast.decisions import holdout as holdback
+from holdfast.numerics.statistics import student_quantile
 
 PI = 0.1
 DAYS, PER_DAY = 40, 150

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import holdfast as hf
-from holdfast.regret import regret
+from holdfast.numerics.regret import regret
 
 FOREVER = {"block_lengths": [10_000], "learning_rates": [1.0]}
 """A schedule of one block: the arm drawn first is played to the end."""

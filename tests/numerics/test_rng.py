@@ -16,8 +16,9 @@ from statistics_of_samples import (
     binomial_probabilities,
 )
 
-from holdfast import InvalidParameter, Stream, rng
-from holdfast.rng import STATE_SIZE, binomial, check_seed, start_stream, stream_key, uniform
+from holdfast import InvalidParameter, Stream
+from holdfast.numerics import random as rng
+from holdfast.numerics.random import STATE_SIZE, binomial, check_seed, start_stream, stream_key, uniform
 
 MASK = 2**64 - 1
 
@@ -308,7 +309,7 @@ def test_bounds_of_the_exponential_bound_it():
 WALK = """
 import time
 import numpy as np
-from holdfast.rng import binomial
+from holdfast.numerics.random import binomial
 binomial(1e12, 0.5, np.array([0, 1, 1, 2], dtype=np.uint64))  # compiled, or loaded
 began = time.perf_counter()
 for p in (9e-12, 7e-12, 5e-12, 3e-12, 1e-12):

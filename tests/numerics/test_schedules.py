@@ -11,8 +11,8 @@ from every_policy import varying_cost
 from hypothesis import assume, example, given
 from strategies import decimal_costs, exact_lengths
 
-from holdfast import schedules
-from holdfast.schedules import number_of_blocks, theorem_1_length, theorem_1_rate, theorem_1_runs, whole_rounds
+from holdfast.numerics import schedules
+from holdfast.numerics.schedules import number_of_blocks, theorem_1_length, theorem_1_rate, theorem_1_runs, whole_rounds
 
 pytestmark = pytest.mark.plain
 

@@ -14,8 +14,7 @@ from strategies import cumulative_losses, learning_rates
 
 from holdfast import InvalidParameter, TsallisInf, TsallisSwitch
 from holdfast.kernels import COMPILED
-from holdfast.policies.tsallis_kernels import corollary_3, solve_block, theorem_1
-from holdfast.simplex import (
+from holdfast.numerics.simplex import (
     cold_solution,
     draw,
     exp_of_negative,
@@ -23,6 +22,7 @@ from holdfast.simplex import (
     smallest,
     tsallis_weights,
 )
+from holdfast.policies.tsallis import corollary_3, solve_block, theorem_1
 
 MOST_COLD_PASSES = 12
 MOST_WARM_PASSES = 3.0

@@ -10,7 +10,7 @@ from statistics_of_samples import SEED, assert_distribution, assert_mean, assert
 
 from holdfast import Stream
 from holdfast.kernels import COMPILED, kernel
-from holdfast.variates import beta, gamma, normal
+from holdfast.numerics.random import beta, gamma, normal
 
 DRAWS = 200_000
 

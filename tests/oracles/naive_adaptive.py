@@ -80,7 +80,7 @@ class Adaptive:
         self.C, self.W, self.level = [number(0)] * K, [number(0)] * K, [number(0.5)] * K
         self.n = self.begun = self.told = 0
         self.V = self.V_bar = self.O = self.Lam = self.G = self.A = number(0)
-        self.beta, self.v, self.length, self.open = number(0.5), number(0.25), number(1), 1 - 1 / number(K)
+        self.beta, self.v, self.length = number(0.5), number(0.25), number(1)
         self.Q, self.rho, self.highest, self.last_rounds = number(0), 1 / number(64), number(0), 1
         self.p, self.last = [1 / K] * K, Block(-1, [], 0.0, [], [], 0.0)
 
@@ -167,42 +167,3 @@ class Adaptive:
         )
         self.level[arm] = self.beta
         self.told += rounds
-
-
-class Earlier(Adaptive):
-    """The rule of Holdfast 0.3: blocks never shorter than the paper's, Λ = λn."""
-
-    def plan(self, lam: Any) -> int:
-        self.Lam += lam
-        self.G = self.Lam + sqrt(self.K * self.number(self.begun))
-        b = self.next_length(lam)
-        self.V_bar = max(self.V_bar, self.V + b)
-        self.p = [self.number(1)] if self.K == 1 else self.weights(self.C, 2 / sqrt(self.V_bar))
-        self.open = 1 - sum(p_i * p_i for p_i in self.p)
-        return b
-
-    def room(self, i: int, b: int) -> Any:
-        return self.p[i] * max(self.kappa_W * self.Lam - self.W[i], 0)
-
-    def paper_length(self, lam: float) -> tuple[float, int]:
-        """a_n and ā_n: Theorem 1's, or Theorem 4's where costs are announced."""
-        if self.lam is not None:
-            a_n = 1.5 * lam * sqrt(self.number(self.n) / self.K)
-            return a_n, naive.theorem_1_length(self.n, self.K, self.lam)
-        self.A += lam + sqrt(self.number(self.K) / self.n)
-        a_n = sqrt(lam * self.A / self.K)
-        return a_n, max(naive.guarded_ceil(a_n), 1)
-
-    def next_length(self, lam: float) -> int:
-        """b_n."""
-        a_n, shortest = self.paper_length(lam)
-        if (self.theta * self.Lam) ** 2 < self.K * self.V:
-            self.length = max(a_n, 1)
-            return shortest
-        marginal = 2 * lam * self.open / sqrt(self.number(self.K)) * sqrt(self.V_bar) / max(self.v, self.least_spread)
-        new = sqrt(self.length * marginal)
-        new = min(new, 2 * self.length + 1)
-        new = max(new, self.calm_length * a_n)
-        new = min(new, self.longest_length * self.Lam / sqrt(self.number(self.K)))
-        self.length = max(new, a_n, 1)
-        return max(shortest, int(self.length))

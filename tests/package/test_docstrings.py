@@ -1,4 +1,4 @@
-"""Every public callable of three or more parameters says what each of them is; every public class has an example."""
+"""Every public name has a docstring; three or more parameters are each described; a class has an example."""
 
 import inspect
 import re
@@ -17,11 +17,29 @@ RECORDS = (hf.Decision, hf.Plan, hf.Receipt, hf.Replay, bounds.Bound, bounds.Exp
 """What we make and users only read: each field has a docstring of its own."""
 
 
+NAMES = {name: getattr(hf, name) for name in [*hf.__all__, "open"]} | {"History": History, "Store": Store}
+NAMES |= {f"bounds.{name}": getattr(bounds, name) for name in bounds.__all__}
+
+
+@pytest.mark.parametrize("name", [name for name, thing in NAMES.items() if callable(thing) or inspect.ismodule(thing)])
+def test_a_public_name_has_a_docstring(name):
+    """Methods and properties of a class too, unless they only override."""
+    thing = NAMES[name]
+    own = vars(thing) if inspect.isclass(thing) else {}
+    inherited = {part for base in getattr(thing, "__mro__", ())[1:] for part in vars(base)}
+    parts = {
+        part: getattr(value, "__func__", value)
+        for part, value in own.items()
+        if not part.startswith("_") and part not in inherited
+    }
+    shown = {"": thing} | {part: v for part, v in parts.items() if inspect.isfunction(v) or isinstance(v, property)}
+    made_up = f"{getattr(thing, '__name__', name)}("  # as dataclasses and NamedTuples have without one
+    assert [part for part, value in shown.items() if not value.__doc__ or value.__doc__.startswith(made_up)] == []
+
+
 def public() -> Iterator[tuple[str, Any]]:
     """Functions, classes that users make, and their methods; what is overridden is described where it comes from."""
-    found = {name: getattr(hf, name) for name in [*hf.__all__, "open"]} | {"History": History, "Store": Store}
-    found |= {f"bounds.{name}": getattr(bounds, name) for name in bounds.__all__}
-    for name, thing in found.items():
+    for name, thing in NAMES.items():
         if not callable(thing):
             continue
         if not inspect.isclass(thing):

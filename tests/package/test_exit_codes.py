@@ -262,7 +262,7 @@ def test_ctrl_c_ends_a_command_that_waits_for_a_lock(tmp_path, url, asked):
         other.close()
 
 
-# ---- groups and old forms ----
+# ---- groups ----
 
 
 def test_help_is_uncut_and_speaks_of_deciding(monkeypatch):
@@ -275,24 +275,6 @@ def test_help_is_uncut_and_speaks_of_deciding(monkeypatch):
         assert max(map(len, text.splitlines())) <= 80
     assert "players" not in shown
     assert "simulate " not in shown
-
-
-def test_old_forms_still_work_and_name_the_new_ones(url, tmp_path):
-    asked = command_here("ask", url, "g", "--policy", "exp3", "--arms", "a,b", "--loss-range", "0,500")
-    assert asked.stderr == "holdfast: `holdfast ask` is now `holdfast store ask`\n"
-    id = asked.stdout.split()[0]
-    told = command_here("tell", url, "g", id, "420", "--json")
-    assert (json.loads(told.stdout), told.stderr) == ({"id": id, "new": True}, "")
-    file = str(tmp_path / "log.csv")
-    for old, new, words in (
-        ("players", "store list", (url,)),
-        ("player", "store show", (url, "g")),
-        ("export", "store export", (url, "g", "--out", file)),
-    ):
-        run, now = command_here(old, *words), command_here(*new.split(), *words)
-        assert (run.returncode, run.stdout) == (0, now.stdout)
-        assert run.stderr == f"holdfast: `holdfast {old}` is now `holdfast {new}`\n"
-        assert now.stderr == ""
 
 
 # ---- secrets ----

@@ -160,9 +160,9 @@ def test_each_page_with_theory_has_a_proof_that_can_be_folded(page):
 
 
 def test_the_formats_are_those_that_are_written():
-    from holdfast.decisions.stores.schema import SCHEMA, SCHEMA_TABLE
-    from holdfast.players import document, fleet_files
-    from holdfast.result_files import SCHEMA as COLUMNS
+    from holdfast.decisions.stores.sql import SCHEMA, SCHEMA_TABLE
+    from holdfast.players import fleet as fleet_files, saves as document
+    from holdfast.results import SCHEMA as COLUMNS
 
     text = PAGES["docs/reference/formats.md"]
     for kind in (document, fleet_files):

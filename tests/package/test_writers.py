@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import holdfast as hf
-from holdfast.result_files import _unmarked, csv_of
+from holdfast.results import _unmarked, csv_of
 
 pytestmark = pytest.mark.slow
 

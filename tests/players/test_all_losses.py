@@ -98,7 +98,7 @@ def test_edited_saves_are_refused() -> None:
         document = json.loads(player.save())
         assert name in document["player"]["state"]
         document["player"]["state"][name] = value
-        from holdfast.players.document import check_sum
+        from holdfast.players.saves import check_sum
 
         document["check"] = check_sum(document["player"])
         with pytest.raises(hf.BadSavedState):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import holdfast as hf
-from holdfast.players.document import check_sum
+from holdfast.players.saves import check_sum
 
 K = 4
 

@@ -10,7 +10,7 @@ import pytest
 from every_policy import EVERY, IN_SIGHT, LENGTHS, RATES, Case, Game
 
 from holdfast import BadSavedState, Player, TsallisSwitch
-from holdfast.players.document import check_sum
+from holdfast.players.saves import check_sum
 
 STRANGE = [0, -1, 7, 0.5, 1e300, 5e-324, 10**400, True, "7", [], math.nan]
 SHORT_LISTS = Case(TsallisSwitch(5, block_lengths=LENGTHS[:200], learning_rates=RATES[:200]))

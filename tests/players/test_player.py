@@ -183,7 +183,7 @@ def test_what_is_saved_is_json_of_this_version(name):
     saved = Game(EVERY[name]).play(20).player.save()
     document = json.loads(saved)
     assert document["format"] == "holdfast.player"
-    assert document["version"] == 3
+    assert document["version"] == 1
     assert document["player"]["policy"]["policy"] == EVERY[name].policy.id
 
 

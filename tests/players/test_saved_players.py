@@ -1,12 +1,11 @@
-"""Saved players: damaged, foreign and newer data are refused, the rest continues."""
+"""Saved players: damaged and foreign data, and those of another version, are refused, the rest continues."""
 
 import json
 import math
-from pathlib import Path
 
 import hypothesis.strategies as st
 import pytest
-from every_policy import CASES, EVERY, Game
+from every_policy import CASES, Game
 from hypothesis import given
 from saved_players import resigned
 
@@ -77,11 +76,11 @@ def test_foreign_data_are_refused(data):
         Player.load(data)
 
 
-@pytest.mark.parametrize(("version", "says"), [(4, "newer"), (0, "version 1"), ("1", "version 1"), (None, "version 1")])
-def test_data_from_the_future_are_refused(saved, version, says):
+@pytest.mark.parametrize("version", [2, 3, 0, "1", 1.0, True, None])
+def test_data_of_another_version_are_refused(saved, version):
     document = json.loads(saved)
     document["version"] = version
-    with pytest.raises(BadSavedState, match=says) as caught:
+    with pytest.raises(BadSavedState, match="must be of version 1; another Holdfast wrote this") as caught:
         Player.load(json.dumps(document))
     assert repr(version) in str(caught.value)
 
@@ -141,22 +140,3 @@ def test_a_loaded_player_knows_the_arm_it_holds(saved):
     assert player.hold > 0
     assert player.ask() in ("us-east", "eu-west")
     player.tell(0.5, arm=player.ask())
-
-
-STORED = {
-    f"{file.stem}, {name}": stored
-    for file in sorted((Path(__file__).parents[1] / "saves").glob("*.json"))
-    for name, stored in json.loads(file.read_text()).items()
-}
-
-
-@pytest.mark.parametrize("name", list(reversed(STORED)))  # other workers compile the first kernels meanwhile
-def test_players_saved_by_earlier_versions_play_on_with_the_same_arms(name):
-    stored = STORED[name]
-    case = EVERY[name.partition(", ")[2].rpartition(" @ ")[0]]
-    game = Game(case)
-    functions = callable(getattr(case.policy, "block_lengths", None))
-    game.player = Player.load(json.dumps(stored["saved"]), policy=case.policy if functions else None)
-    game.t, game.n = stored["round"], stored["block"]
-    game.play(game.t + len(stored["arms"]))
-    assert game.arms[: len(stored["arms"])] == stored["arms"]

@@ -1,7 +1,5 @@
 """Units and names of the user's own in a simulation: results are in the units of the table, arms in its order."""
 
-from dataclasses import replace
-
 import numpy as np
 import polars as pl
 import pytest
@@ -9,7 +7,6 @@ from online_play import play_online
 
 import holdfast as hf
 from holdfast.errors import InvalidParameter
-from holdfast.policies.registry import make_policy
 
 T, K = 300, 3
 SHARES = np.random.default_rng(4).integers(0, 65, (T, K)) / 64
@@ -115,29 +112,3 @@ def test_without_a_horizon_all_rows_are_played():
 def test_two_policies_of_one_name():
     with pytest.raises(InvalidParameter, match=r"policies must have different names; .*; got '1'"):
         hf.simulate({1: hf.Exp3(3), "1": hf.TsallisInf(3)}, hf.LossTable(SHARES), switching_cost=0.5)
-
-
-def test_the_former_name_of_units_works_with_a_warning():
-    """As a keyword, an attribute, a setting, of players and of user-defined environments."""
-    renamed = pytest.warns(DeprecationWarning, match="units")
-    with renamed:
-        policy = hf.Exp3(3, loss_range=(0, 4))
-    assert policy == hf.Exp3(3, units=(0, 4))
-    with renamed:
-        assert policy.loss_range == (0.0, 4.0)
-    with renamed:
-        assert replace(policy, loss_range=(0, 8)).units == (0.0, 8.0)
-    with renamed:
-        assert hf.Exp3(3).player(seed=1, loss_range=(0, 4)).policy == policy
-    with renamed:
-        assert make_policy({"policy": "exp3", "n_arms": 3, "loss_range": [0, 4]}) == policy
-    with renamed:
-
-        class Own(hf.Bernoulli):
-            @property
-            def loss_range(self):
-                return (0.0, 2.0)
-
-    assert Own([0.1, 0.2]).units == (0.0, 2.0)
-    with renamed:
-        assert hf.Bernoulli([0.1, 0.2]).loss_range == (0.0, 1.0)

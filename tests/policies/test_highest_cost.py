@@ -6,8 +6,8 @@ import pytest
 from every_policy import EVERY
 
 import holdfast as hf
+from holdfast.numerics.schedules import LONGEST
 from holdfast.policies.policy import HIGHEST_COST
-from holdfast.schedules import LONGEST
 
 pytestmark = pytest.mark.plain
 

@@ -63,8 +63,6 @@ def eighths_lost(environment: hf.Environment, arm: int, start: int, end: int) ->
     [
         hf.TsallisSwitch(2, switching_cost=3e6),
         hf.VaryingTsallisSwitch(2),
-        hf.AdaptiveTsallisSwitch(2, switching_cost=3e6, growth="0.3"),  # the other rule has millions of short blocks
-        hf.AdaptiveTsallisSwitch(2, switching_cost="announced", growth="0.3"),
         hf.BlockExp3(2, switching_cost=3e6, horizon=T),
         hf.BaSE(2, horizon=T),
         hf.BaSE(2, horizon=T, grid="minimax", order="random"),

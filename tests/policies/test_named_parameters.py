@@ -12,7 +12,7 @@ from saved_players import resigned
 
 import holdfast as hf
 from holdfast.kernels import Kernels, kernel
-from holdfast.layouts import ArmIndex, Array, PerArm, Range, Scalar, Whole, layout_of, params_layout_of
+from holdfast.numerics.layout import ArmIndex, Array, PerArm, Range, Scalar, Whole, layout_of, params_layout_of
 from holdfast.policies.policy import packed_parameters
 
 pytestmark = pytest.mark.plain

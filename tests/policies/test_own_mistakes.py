@@ -171,19 +171,6 @@ def test_parameters_that_are_not_as_declared_are_refused(params, declared):
         own.player()
 
 
-@kernel
-def by_place(params, state, announced, streams, block):
-    block.arm[0], block.rounds[0], block.probability[0] = params[0], 1.0, 1.0
-
-
-@pytest.mark.plain
-def test_parameters_in_an_array_still_play_with_a_warning():
-    """As policies had them before parameters had names."""
-    with pytest.warns(DeprecationWarning, match="own: parameters\\(\\) should return a NamedTuple"):
-        player = policy_of(by_place, np.array([1.0]), None).player(seed=1)
-    assert player.ask() == 1
-
-
 def unmarked(params, state, announced, streams, block):
     """Not a kernel."""
     block.arm[0] = next_uniform(streams, 0)

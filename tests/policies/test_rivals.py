@@ -11,9 +11,9 @@ from statistics_of_samples import SEED, assert_distribution, assert_mean_at_most
 
 import holdfast as hf
 from holdfast.kernels import COMPILED
+from holdfast.numerics.random import uniform
 from holdfast.players.game import Game
 from holdfast.policies.registry import make_policy
-from holdfast.rng import uniform
 
 HORIZON = 3000 if COMPILED else 200
 K = 5

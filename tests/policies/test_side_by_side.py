@@ -16,7 +16,7 @@ from hypothesis import given
 import holdfast as hf
 from holdfast.errors import HoldfastError
 from holdfast.kernels import COMPILED, Kernels, kernel
-from holdfast.simulation.backends.backend import PIECES_PER_WORKER, split
+from holdfast.simulation.backends import PIECES_PER_WORKER, split
 from holdfast.simulation.costs import Costs, Power
 from holdfast.simulation.game import SIDE_BY_SIDE
 from holdfast.simulation.tasks import WORTH_A_ROW, Task, run_task
@@ -194,23 +194,3 @@ def test_every_replication_is_in_one_piece_and_one_row(count, workers, policy):
     for piece in pieces:
         assert sum(n for n, _ in piece.rows()) == piece.count
         assert {width for _, width in piece.rows()} <= {1, task.width}
-
-
-@pytest.mark.plain
-def test_the_former_names_still_work():
-    from holdfast import kernels
-    from holdfast.simulation.backends.threads import Threads
-
-    renamed = pytest.warns(DeprecationWarning, match="is called side_by_side now")
-    with renamed:
-        former = kernels.Kernels(EXP3.choose, EXP3.observe, EXP3.state, EXP3.block, abreast=True)  # type: ignore[call-arg]
-    assert former.side_by_side
-    with renamed:
-        assert former.abreast
-    with renamed:
-
-        class Former(Threads):
-            abreast = False
-
-    assert not Former.side_by_side
-    assert Threads.side_by_side

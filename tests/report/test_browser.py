@@ -5,8 +5,18 @@ import pytest
 from chromium import pdf_pages
 
 from holdfast.report.charts import HeatMap, Line, Panel, Ribbon, one_panel
-from holdfast.report.html_parts import Column, folded, heading, heat_map, line_chart, paragraph, ribbon, table
-from holdfast.report.page import Section, write_page
+from holdfast.report.html import (
+    Column,
+    Section,
+    folded,
+    heading,
+    heat_map,
+    line_chart,
+    paragraph,
+    ribbon,
+    table,
+    write_page,
+)
 
 pytestmark = pytest.mark.slow
 

@@ -8,10 +8,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from holdfast.number_format import counted, decimals, number, three_digits
-from holdfast.report.charts import Line, Panel, in_order, one_panel, result_chart
+from holdfast.report.charts import Line, Panel, in_order, looks, one_panel, result_chart
 from holdfast.report.drawing import draw_panel, rendered, write_images
-from holdfast.report.palette import looks
+from holdfast.text import counted, decimals, number, three_digits
 
 pytestmark = pytest.mark.slow
 

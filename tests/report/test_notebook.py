@@ -7,7 +7,7 @@ import warnings
 import pytest
 
 import holdfast as hf
-from holdfast.report.notebook import MOST_ROWS, view
+from holdfast.report.html import MOST_ROWS, view
 
 CELLS = {
     "start": "import holdfast as hf\npolicy = hf.Exp3(arms=['<b>east</b>', 'west'])",

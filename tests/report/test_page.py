@@ -9,26 +9,31 @@ import pytest
 
 from holdfast.errors import HoldfastError
 from holdfast.report.charts import HeatMap, Line, Panel, Ribbon, one_panel, result_chart
-from holdfast.report.html_parts import (
+from holdfast.report.html import (
     Bar,
     Column,
+    Html,
+    Section,
     bars,
     choice,
     chosen,
     code,
+    element,
     folded,
     heading,
     heat_map,
     line_chart,
     listed,
     mark,
+    page,
     pairs,
     paragraph,
+    plain_powers,
+    raised,
     ribbon,
     table,
+    write_page,
 )
-from holdfast.report.markup import Html, element, plain_powers, raised
-from holdfast.report.page import Section, page, write_page
 
 ODD = "<script>alert(1)</script> & \"quotes\" 'too' $dollar"
 EASY = {"tsallis-switch": (np.sqrt, np.log1p), "exp3": (lambda t: 2 * np.sqrt(t), np.sqrt)}

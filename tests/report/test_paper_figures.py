@@ -17,7 +17,7 @@ from scipy.stats import t as student
 from holdfast.errors import InvalidParameter, MissingExtra
 from holdfast.report.charts import BANDS, Line, Panel, one_panel, result_chart
 from holdfast.report.drawing import LATEX, SIZES, draw_chart, rendered, styled
-from holdfast.report.html_parts import line_chart
+from holdfast.report.html import line_chart
 from holdfast.results import SCHEMA, Result
 
 pytestmark = pytest.mark.slow

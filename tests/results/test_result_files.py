@@ -120,11 +120,10 @@ def test_damage_to_other_formats_is_one_line(tmp_path, suffix):
         assert re.fullmatch(rf"|{re.escape(str(path))} .+", refusal(path))
 
 
-def test_tables_of_0_2_0_are_refused(tmp_path):
-    result, path = simulated(), tmp_path / "old.parquet"
-    frame = result.frame.rename({"regret_with_switching": "cost"}).drop("total_loss", "total_cost")
-    frame.write_parquet(path, metadata={"holdfast": json.dumps(result.provenance)})
-    assert refusal(path).endswith("old.parquet is damaged, or was written before 0.3.0: it has no checksum")
+def test_a_table_without_a_checksum_is_refused(tmp_path):
+    result, path = simulated(), tmp_path / "bare.parquet"
+    result.frame.write_parquet(path, metadata={"holdfast": json.dumps(result.provenance)})
+    assert refusal(path).endswith("bare.parquet is damaged: it has no checksum")
 
 
 def test_foreign_files_are_refused(tmp_path):
@@ -140,8 +139,8 @@ def test_foreign_files_are_refused(tmp_path):
         pl.DataFrame(schema=SCHEMA).write_parquet(path, metadata={"holdfast": metadata})
         with pytest.raises(hf.BadSavedState):
             Result.read(path)
-    pl.DataFrame(schema=SCHEMA).write_parquet(path, metadata={"holdfast": "{}", "holdfast.format": "3"})
-    with pytest.raises(hf.BadSavedState, match=r"has format 3; this version of Holdfast reads up to 2"):
+    pl.DataFrame(schema=SCHEMA).write_parquet(path, metadata={"holdfast": "{}", "holdfast.format": "2"})
+    with pytest.raises(hf.BadSavedState, match=r"has format 2; this version of Holdfast reads 1"):
         Result.read(path)
     pl.DataFrame({"x": [1]}).write_csv(tmp_path / "r.csv")
     with pytest.raises(hf.BadSavedState, match=r"r\.csv must be a file written by Result\.write; this is another"):

@@ -4,8 +4,8 @@ import polars as pl
 import pytest
 
 import holdfast as hf
-from holdfast.number_format import with_error
 from holdfast.results import MEASURES, SCHEMA, Result
+from holdfast.text import with_error
 
 
 def made(values: dict[str, list[float]], round: int = 9) -> Result:

@@ -12,8 +12,8 @@ import polars as pl
 import pytest
 
 import holdfast as hf
+from holdfast.numerics.statistics import interval, student_quantile
 from holdfast.results import MEASURES, SCHEMA, Result
-from holdfast.statistics import interval, student_quantile
 
 SETTINGS = {"horizon": 100, "switching_cost": 0.5, "seed": 6, "checkpoints": [10, 50]}
 ENVIRONMENT = hf.Bernoulli([0.2, 0.5])

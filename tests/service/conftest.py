@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from service import GAME, InThread, Web
 
-from holdfast.service.tokens import TokenFile
+from holdfast.service.access import TokenFile
 
 NUMBERS = itertools.count()
 

@@ -108,7 +108,9 @@ def test_losses_in_a_batch_each_have_a_verdict(web, game):
 
 
 def test_settings_are_changed_with_a_reason(web, game):
-    changed = web("PATCH", game, {"switching_cost": 0.5, "add": ["d"], "retire": ["a"], "reason": "a is gone"})
+    changed = web(
+        "PATCH", game, {"switching_cost": 0.5, "add_arms": ["d"], "retire_arms": ["a"], "reason": "a is gone"}
+    )
     assert changed.json["arms"] == ["b", "c", "d"]
     assert changed.json["names"] == ["a", "b", "c", "d"]
     (change,) = web("GET", f"{game}/changes").json["changes"]

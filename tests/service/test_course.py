@@ -11,10 +11,9 @@ from places import Clock, fresh_schema
 from postgres_server import PrivateServer, binaries
 
 import holdfast as hf
-from holdfast.decisions.setup import players_of
-from holdfast.service import course
-from holdfast.service.course import Course
-from holdfast.service.views import dashboard
+from holdfast.decisions.settings import players_of
+from holdfast.service import views as course
+from holdfast.service.views import Course, dashboard
 
 ARMS = ["a", "b", "c"]
 

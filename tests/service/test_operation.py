@@ -17,8 +17,8 @@ from service import GAME, Events, InProcess, InThread, Web, ask, problem
 import holdfast as hf
 from holdfast.errors import HoldfastError
 from holdfast.service import views
+from holdfast.service.access import TokenFile
 from holdfast.service.server import listening_at
-from holdfast.service.tokens import TokenFile
 
 G = "/v1/games/g"
 

@@ -147,7 +147,7 @@ def test_long_names_fit_a_phone(browser, tmp_path):
         web("POST", f"{game}/decisions", {"n": 40, "key": "k" * 200})
         web("POST", f"{game}/decisions", {"n": 40})
         assert web("PATCH", game, {"pause": arms[0], "reason": reason}).status == 200
-        assert web("PATCH", game, {"switching_cost": 0.5, "add": ["c" * 190], "reason": reason}).status == 200
+        assert web("PATCH", game, {"switching_cost": 0.5, "add_arms": ["c" * 190], "reason": reason}).status == 200
         for path in ("/", f"/games/{name}", f"/games/{name}/changes", f"/games/{'x' * 200}"):
             show(browser, web, path, width=390)
             assert browser.run(OVERFLOW) <= 0, path

@@ -10,9 +10,9 @@ from service import GAME, Events, InProcess, InThread, Web, ask, problem
 
 import holdfast as hf
 from holdfast.errors import HoldfastError
+from holdfast.service.access import TokenFile
 from holdfast.service.app import Limits
 from holdfast.service.server import serve
-from holdfast.service.tokens import TokenFile
 
 
 @pytest.fixture(scope="module")

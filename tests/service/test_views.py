@@ -6,11 +6,9 @@ from datetime import timedelta
 import pytest
 
 import holdfast as hf
-from holdfast.service.course import Course
 from holdfast.service.messages import ChangeView
-from holdfast.service.pages.changes import _changed
-from holdfast.service.pages.game import _arms
-from holdfast.service.views import DAY, dashboard, game_line
+from holdfast.service.pages import _arms, _changed
+from holdfast.service.views import DAY, Course, dashboard, game_line
 
 NOON = 20_000 * DAY + DAY / 2
 

@@ -9,8 +9,7 @@ import pytest
 from backend_contract import CHECKS, tasks
 
 import holdfast as hf
-from holdfast.simulation.backends import BACKENDS, Backend, find_backend
-from holdfast.simulation.backends.backend import Reporting
+from holdfast.simulation.backends import BACKENDS, Backend, Reporting, find_backend
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +42,7 @@ def test_the_contract(backend, check):
 def test_the_contract_on_the_simulated_gpu():
     script = (
         "from backend_contract import CHECKS\n"
-        "from holdfast.simulation.backends.cuda import Cuda\n"
+        "from holdfast.simulation.cuda import Cuda\n"
         "for check in CHECKS:\n    check(Cuda())\n    print(check.__name__)\n"
     )
     paths = os.pathsep.join([str(Path(__file__).parents[1] / "support"), *filter(None, [os.environ.get("PYTHONPATH")])])

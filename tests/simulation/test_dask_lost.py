@@ -14,7 +14,7 @@ import pytest
 
 import holdfast as hf
 from holdfast.errors import BackendLost, HoldfastError
-from holdfast.simulation.backends.dask import DaskCluster
+from holdfast.simulation.dask import DaskCluster
 
 pytestmark = pytest.mark.slow
 

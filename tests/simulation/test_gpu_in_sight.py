@@ -31,7 +31,7 @@ def test_simulated_gpu_plays_the_same_games():
 
 def test_a_gpu_gives_the_same_distribution():
     """Regret and switches of 400 games on a GPU and on a CPU; needs a GPU."""
-    cuda = pytest.importorskip("holdfast.simulation.backends.cuda")
+    cuda = pytest.importorskip("holdfast.simulation.cuda")
     if not cuda.cuda.is_available():
         pytest.skip("no GPU")
     world = hf.PiecewiseConstant([0, 300, 600], [[0.1, 0.5, 0.9], [0.9, 0.1, 0.5], [0.5, 0.9, 0.1]])

@@ -18,8 +18,8 @@ from statistics_of_samples import SEED, assert_mean_at_most, assert_same_mean
 
 import holdfast as hf
 from holdfast.errors import HoldfastError, InvalidParameter
-from holdfast.simulation.checkpoints import checkpoint_rounds
 from holdfast.simulation.game import SIDE_BY_SIDE
+from holdfast.simulation.run import checkpoint_rounds
 
 ROUNDS = 400
 

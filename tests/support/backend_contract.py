@@ -1,4 +1,4 @@
-"""What every backend must do, as `holdfast.simulation.backends.backend` says it: checks that take any backend."""
+"""What every backend must do, as `holdfast.simulation.backends` says it: checks that take any backend."""
 
 import threading
 from dataclasses import replace

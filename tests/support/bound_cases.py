@@ -2,7 +2,7 @@
 
 import hypothesis.strategies as st
 
-from holdfast import schedules
+from holdfast.numerics import schedules
 
 CLOSE = 1e-12
 EASY = {"switching_cost": 0.025, "gaps": 0.2}

@@ -162,9 +162,6 @@ CASES = {
         announce=varying_cost,
         **ADAPTS,
     ),
-    "adaptive, as in 0.3": Case(
-        AdaptiveTsallisSwitch(4, switching_cost=1.3, growth="0.3"), lambda: naive_adaptive.Earlier(4, 1.3), **ADAPTS
-    ),
     "adaptive, one arm": Case(
         AdaptiveTsallisSwitch(1, switching_cost=2.0), lambda: naive_adaptive.Adaptive(1, 2.0), **ADAPTS
     ),

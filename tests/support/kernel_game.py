@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from holdfast import Policy, Stream
+from holdfast.numerics.random import uniform
 from holdfast.players.game import Game
-from holdfast.rng import uniform
 
 
 def stream_of(u: float) -> Any:

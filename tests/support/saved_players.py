@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from holdfast.players.document import check_sum
+from holdfast.players.saves import check_sum
 
 
 def resigned(saved: str, change: Callable[[dict[str, Any]], Any]) -> str:

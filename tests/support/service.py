@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import uvicorn
 
 import holdfast as hf
+from holdfast.service.access import TokenFile
 from holdfast.service.app import Limits, Service, make_app
 from holdfast.service.server import Protocol, Server, listening_at
-from holdfast.service.tokens import TokenFile
 
 GAME = {"policy": "tsallis-switch", "arms": ["a", "b", "c"], "switching_cost": 1.5, "seed": 1}
 """Blocks of 2, 2, 3, 3, … rounds."""

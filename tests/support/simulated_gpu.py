@@ -8,7 +8,7 @@ BEFORE = """
 import numpy as np
 import holdfast as hf
 from holdfast.simulation.costs import Costs, Power
-from holdfast.simulation.backends.cuda import run_on_gpu
+from holdfast.simulation.cuda import run_on_gpu
 from holdfast.simulation.tasks import Task, run_task
 """
 AFTER = """

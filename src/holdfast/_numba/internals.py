@@ -35,7 +35,7 @@ from numba.core.errors import NumbaError
 from numba.core.registry import CPUDispatcher
 
 from holdfast._numba import cache as disk
-from holdfast._numba.identity import NotHashable, identity
+from holdfast._numba.compile import NotHashable, identity
 from holdfast.errors import HoldfastError
 
 PACKAGE = Path(__file__).resolve().parents[1]

@@ -15,33 +15,36 @@ the paper's own; `docs/errata.md` lists every such place.
 
 from __future__ import annotations
 
-from holdfast.bounds.adaptive_policy import (
+from holdfast.bounds.own import (
     Guarantee,
     adaptive,
     adaptive_certificate,
     adaptive_constrained,
     adaptive_varying,
+    mixture_excess,
+    mixture_overhead,
+    work_function_cost,
 )
-from holdfast.bounds.fixed import blocks, lower_bound, theorem_1, theorem_1_constrained
-from holdfast.bounds.mixture import mixture_excess, mixture_overhead, work_function_cost
-from holdfast.bounds.ranges import (
+from holdfast.bounds.paper import (
+    Exponents,
+    blocks,
     corollary_3,
     corollary_3_constrained,
+    corollary_5,
+    corollary_5_exponents,
     exp3,
+    lemma_8,
+    lower_bound,
+    theorem_1,
+    theorem_1_constrained,
     theorem_2,
     theorem_2_constrained,
+    theorem_4,
+    theorem_4_constrained,
     tsallis_inf,
     tsallis_inf_constrained,
 )
 from holdfast.bounds.table import Bound, applicable, binding
-from holdfast.bounds.varying import (
-    Exponents,
-    corollary_5,
-    corollary_5_exponents,
-    lemma_8,
-    theorem_4,
-    theorem_4_constrained,
-)
 
 __all__ = [
     "Bound",

@@ -1,24 +1,334 @@
 """Records as people have them: long or wide, with gaps, doubled times and missing values, made one row per round.
 
-`read_records` reads what `holdfast.data.traces` can read, and more shapes of it. What it fills in is said in `notes`;
+`read_records` reads what `holdfast.data.records` can read, and more shapes of it. What it fills in is said in `notes`;
 what it may not fill in is refused with its place.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.checks import one_of
-from holdfast.data.csv_format import PLAIN, CsvFormat
-from holdfast.data.traces import Trace, read_frame, read_trace
+from holdfast.data.csv import FIRST_LINE, IF_MISSING, PLAIN, CsvFormat, read_csv
 from holdfast.errors import InvalidParameter
 from holdfast.extras import pl
+from holdfast.numerics.layout import Array
+
+# Tables of losses from arrays, data frames and files: one row per round, one column per arm, and names for both.
+#
+# What is wrong with a table is said with the row, the column and what to do. CSV files are read in
+# `holdfast.data.csv`.
+
+ROWS_AT_ONCE = 2**16
+
+FINITE = (-sys.float_info.max, sys.float_info.max)
+"""Units of losses of any size."""
+
+TABLE_RULE = "must be a table of numbers with one row per round and one column per arm"
+
+ARROW = (".arrow", ".feather", ".ipc")
+SUFFIXES = (".csv", ".csv.gz", ".parquet", *ARROW, ".npy")
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """The losses of every arm in every round, as they were given."""
+
+    table: NDArray[Any]
+    """A row per round and a column per arm, perhaps mapped from a file. What is missing is NaN."""
+    arms: tuple[str, ...] | None
+    """The names of the columns, where they have any."""
+    labels: NDArray[Any] | None
+    """The time or name of each round, where a column has them."""
+    source: str
+    """The path of a file, or what else it was."""
+    first_line: int | None = None
+    """The line of a CSV file with the first round."""
+    if_missing: str = IF_MISSING
+    """What to do where a loss is missing."""
+    if_outside: str = "give units=(lowest, highest) for losses in units of your own"
+    """What to do where one is not between 0 and 1."""
+
+    @property
+    def arm_names(self) -> list[str]:
+        """The names of the columns, or else their numbers."""
+        return list(self.arms or map(str, range(self.shape[1])))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rounds and arms."""
+        return int(self.table.shape[0]), int(self.table.shape[1])
+
+    def range(self) -> tuple[float, float]:
+        """The lowest and the highest loss; what is missing or not finite is refused."""
+        ends = [(piece.min(), piece.max()) for _, piece in self.checked_pieces(FINITE)]
+        return float(min(low for low, _ in ends)), float(max(high for _, high in ends))
+
+    def checked_pieces(self, units: tuple[float, float], rows: int = ROWS_AT_ONCE) -> Iterator[tuple[int, Array]]:
+        """So many rounds at a time: the number of the first, and their losses, all of them numbers within `units`."""
+        lowest, highest = units
+        for first in range(0, self.shape[0], rows):
+            piece = np.asarray(self.table[first : first + rows], dtype=np.float64)
+            wrong = ~((piece >= lowest) & (piece <= highest))
+            if wrong.any():
+                row, arm = (int(i) for i in np.argwhere(wrong)[0])
+                raise self._refusal(first + row, arm, float(piece[row, arm]), units)
+            yield first, piece
+
+    def _refusal(self, row: int, arm: int, loss: float, units: tuple[float, float]) -> InvalidParameter:
+        """The error for one loss that is missing or not within `units`."""
+        number = "a number" if units == FINITE else f"a number from {units[0]:g} to {units[1]:g}"
+        what_to_do = f"; {self.if_outside}" if units == (0.0, 1.0) else ""
+        if np.isnan(loss):
+            what_to_do = f"; {self.if_missing}"
+        elif np.isinf(loss) and units == FINITE:
+            number = "a finite number"
+        return InvalidParameter("source", f"must have {number} in {self.place(row, arm)}{what_to_do}", loss)
+
+    def place(self, row: int, arm: int) -> str:
+        """Where a loss stands, as a user would look for it."""
+        if self.arms is None:
+            return f"row {row}, column {arm} (counted from 0)"
+        label = "" if self.labels is None else f" ({self.label(row)})"
+        file = f" of {Path(self.source).name}" if self.first_line is not None else ""
+        return f"{self.line(row)}{file}{label}, column {self.arms[arm]!r}"
+
+    def line(self, row: int) -> str:
+        """The line of a CSV file, or the row of another table, that a round stands in."""
+        return f"row {row + 1}" if self.first_line is None else f"line {self.first_line + row}"
+
+    def label(self, row: int) -> str:
+        """The time or name of a round, for reading."""
+        return "" if self.labels is None else label_text(self.labels, row)
+
+
+def label_text(labels: NDArray[Any], row: int) -> str:
+    """The time or name of a round, for reading."""
+    if labels.dtype.kind == "M":
+        return str(np.datetime_as_string(labels[row], unit="m")).replace("T", " ")
+    return str(labels[row])
+
+
+def read_trace(
+    source: object, *, index: str | None = None, arms: Sequence[str] | None = None, form: CsvFormat = PLAIN
+) -> Trace:
+    """The table that `source` is, or that the file it names holds.
+
+    Parameters
+    ----------
+    source
+        An array, a data frame (polars, pandas, Arrow), or the path of a file that ends as `SUFFIXES` says.
+    index
+        The column with the time or name of each round, which is no arm; times and numbers must not run backwards.
+    arms
+        Names of the columns of an array, or the columns to take of a table that has names; others may hold anything.
+    form
+        How a CSV file is written.
+    """
+    names = None if arms is None else _checked_names(arms)
+    if isinstance(source, (str, Path)):
+        trace = _from_file(Path(source), index, names, form)
+    elif (frame := _as_frame(source)) is not None:
+        trace = _from_frame(frame, index, names)
+    else:
+        trace = _from_array(source, index, names)
+    if 0 in trace.shape:
+        what = "rows: it needs one per round" if trace.shape[1] else "columns of losses: it needs one per arm"
+        raise InvalidParameter("source", f"{TABLE_RULE}; it has no {what}", trace.source)
+    return trace
+
+
+def read_frame(source: object, *, numbers: Sequence[str], form: CsvFormat = PLAIN) -> pl.DataFrame:
+    """A data frame of any make, or the one in a file, with its columns as they are; in a CSV file, those of `numbers`
+    must be numbers."""
+    if isinstance(source, (str, Path)):
+        suffix = _suffix(Path(source), tuple(s for s in SUFFIXES if s != ".npy"))
+        return _frame_in(Path(source), suffix, None, numbers, form)
+    frame = _as_frame(source)
+    if frame is None:
+        raise InvalidParameter("source", "must be a data frame or the path of a file", type(source).__name__)
+    return frame
+
+
+def _suffix(file: Path, known: Sequence[str]) -> str:
+    name = file.name.lower()
+    suffix = max((s for s in known if name.endswith(s)), key=len, default=None)
+    if suffix is None:
+        raise InvalidParameter("source", f"must end in {', '.join(known[:-1])} or {known[-1]}", str(file))
+    if not file.is_file():
+        raise InvalidParameter("source", "must be a file; there is none", str(file))
+    return suffix
+
+
+def _checked_names(given: Sequence[str]) -> list[str]:
+    rule = "must be a list of different names, each a non-empty string"
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        raise InvalidParameter("arms", rule, given)
+    arms = list(given)
+    if not all(isinstance(name, str) and name for name in arms) or len(set(arms)) < len(arms):
+        raise InvalidParameter("arms", rule, arms)
+    return arms
+
+
+def _frame_in(
+    file: Path, suffix: str, index: str | None, numbers: Sequence[str] | None = None, form: CsvFormat = PLAIN
+) -> pl.DataFrame:
+    with unreadable(file, suffix):
+        if suffix in ARROW:
+            return pl.read_ipc(file)
+        return pl.read_parquet(file) if suffix == ".parquet" else read_csv(file, index, numbers, form)
+
+
+def _from_file(file: Path, index: str | None, arms: list[str] | None, form: CsvFormat) -> Trace:
+    suffix = _suffix(file, SUFFIXES)
+    if suffix == ".npy":
+        try:
+            array = np.load(file, mmap_mode="r", allow_pickle=False)
+        except (OSError, ValueError, EOFError) as error:
+            raise InvalidParameter("source", f"must be the path of a .npy file ({error})", str(file)) from None
+        return _from_array(array, index, arms, str(file))
+    trace = _from_frame(_frame_in(file, suffix, index, arms, form), index, arms, str(file))
+    if trace.shape[1] == 1:
+        only = trace.arms[0] if trace.arms else ""
+        raise InvalidParameter("source", "must have at least two columns of losses, one per arm", f"only {only!r}")
+    return replace(trace, first_line=FIRST_LINE) if suffix.startswith(".csv") else trace
+
+
+@contextmanager
+def unreadable(file: Path, suffix: str) -> Iterator[None]:
+    """One line instead of what polars raises over a damaged file; its panics are no Exceptions."""
+    try:
+        yield
+    except InvalidParameter:
+        raise
+    except (
+        OSError,
+        EOFError,
+        UnicodeError,
+        zlib.error,
+        pl.exceptions.PolarsError,
+        pl.exceptions.PanicException,
+    ) as error:
+        reason = str(error).strip().partition("\n")[0]
+        raise InvalidParameter("source", f"must be a {suffix} table ({reason})", str(file)) from None
+
+
+def _as_frame(source: Any) -> pl.DataFrame | None:
+    """A data frame of any make as one of polars, or None."""
+    if isinstance(source, pl.DataFrame):
+        return source
+    make = type(source).__module__.partition(".")[0]
+    if make == "polars":
+        raise InvalidParameter("source", "must be a polars DataFrame; collect a LazyFrame first", type(source).__name__)
+    if make == "pandas" and hasattr(source, "columns"):
+        names = [str(name) for name in source.columns]
+        _refuse_twins(names, "the data frame")
+        columns = {name: _of_pandas(source.iloc[:, i]) for i, name in enumerate(names)}
+        rounds = source.index
+        if rounds.name is not None and str(rounds.name) not in columns:
+            columns = {str(rounds.name): _of_pandas(rounds), **columns}
+        return pl.DataFrame(columns, nan_to_null=True)
+    if make == "pyarrow" and hasattr(source, "column_names"):
+        _refuse_twins(source.column_names, "the Arrow table")
+        return pl.DataFrame(pl.from_arrow(source))
+    return None
+
+
+def _of_pandas(column: Any) -> Any:
+    """A column as polars takes it: objects as the times, dates or numbers that they are, or else as text."""
+    values = column.to_numpy()
+    if values.dtype.kind != "O":
+        return values
+    cells = [None if missing else cell for cell, missing in zip(values.tolist(), column.isna(), strict=True)]
+    try:
+        found = pl.Series(cells)
+    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):  # of several kinds
+        found = pl.Series(cells, dtype=pl.Object)
+    return found if found.dtype != pl.Object else pl.Series([cell if cell is None else str(cell) for cell in cells])
+
+
+def _refuse_twins(names: Sequence[str], where: str) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise InvalidParameter("source", f"must not have two columns of one name, as {where} has", name)
+        seen.add(name)
+
+
+def _from_frame(frame: pl.DataFrame, index: str | None, arms: list[str] | None, source: str | None = None) -> Trace:
+    """Columns of numbers, those of `arms` if given, and one with labels if `index` names it."""
+    if index is not None:
+        one_of("index", index, frame.columns)
+    losses = frame if index is None else frame.drop(index)
+    for name in arms or ():
+        one_of("arms", name, losses.columns)
+    losses = losses if arms is None else losses.select(*arms)
+    source = source or f"{frame.height} x {losses.width} table"
+    labels = None if index is None else _labels(frame[index], source)
+    for i, (name, kind) in enumerate(losses.schema.items()):
+        if not name:
+            hint = " (pandas writes its index so: give index='' if it is one)" if index is None else ""
+            raise InvalidParameter("source", f"must have a name for each column; number {i + 1} has none{hint}", source)
+        if losses.height and not (kind.is_numeric() or isinstance(kind, pl.Boolean)):
+            rule = f"must have a column of numbers for each arm, and no other; {name!r} is one of {kind}"
+            hint = f" (give index={name!r} if it has the times or names of the rounds)" if index is None else ""
+            raise InvalidParameter("source", rule + hint, source)
+    return Trace(_as_array(losses), tuple(losses.columns), labels, source)
+
+
+def _labels(column: pl.Series, source: str) -> NDArray[Any]:
+    """The labels of the rounds; those that have an order must not run backwards."""
+    if column.null_count():
+        row = int(column.is_null().arg_max() or 0)
+        rule = f"must have a value in every row of the index column {column.name!r}; row {row + 1} has none"
+        raise InvalidParameter("source", rule, source)
+    if column.dtype.is_numeric() or column.dtype.is_temporal():
+        backwards = (column < column.shift(1)).fill_null(False)
+        if backwards.any():
+            row = int(backwards.arg_max() or 0)
+            rule = (
+                f"must have an index column {column.name!r} that does not run backwards, as it does from row {row} to "
+                f"row {row + 1}; sort the rows by it"
+            )
+            raise InvalidParameter("source", rule, f"{column[row]} after {column[row - 1]}")
+    return column.to_numpy()
+
+
+def _as_array(frame: pl.DataFrame) -> NDArray[Any]:
+    """In float32 where that holds every number."""
+    short = (pl.Float32, pl.Boolean, pl.Int8, pl.UInt8, pl.Int16, pl.UInt16)
+    floats = pl.Float32 if all(kind in short for kind in frame.dtypes) else pl.Float64
+    return frame.select(pl.all().cast(floats).fill_null(float("nan"))).to_numpy(order="c")
+
+
+def _from_array(source: Any, index: str | None, arms: list[str] | None, name: str | None = None) -> Trace:
+    if index is not None:
+        raise InvalidParameter("index", "must be left out: an array has no names of columns", index)
+    try:
+        array = np.asanyarray(source)
+    except ValueError:  # rows of different lengths
+        raise InvalidParameter("source", f"{TABLE_RULE}; its rows differ in length", source) from None
+    if array.ndim != 2 or array.dtype.kind not in "fiub":
+        raise InvalidParameter("source", TABLE_RULE, f"shape {array.shape} of {array.dtype}")
+    trace = Trace(np.asarray(array), None, None, name or f"{array.shape[0]} x {array.shape[1]} array")
+    if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
+        row, arm = (int(i) for i in np.argwhere(np.ma.getmaskarray(array))[0])
+        raise InvalidParameter("source", f"must have a number in {trace.place(row, arm)}; fill it in", "a masked entry")
+    if arms is None:
+        return trace
+    if len(arms) != trace.shape[1]:
+        raise InvalidParameter("arms", f"must be {trace.shape[1]} names, one per column", arms)
+    return replace(trace, arms=tuple(arms))
+
 
 Fill = Literal["last", "ignore"]
 Missing = Literal["unavailable"]

@@ -1,13 +1,9 @@
 """Decisions that last: games in a store, asked and told by many processes, late and in any order."""
 
-from typing import TYPE_CHECKING, Any
-
 from holdfast.decisions.copies import backup, restore
 from holdfast.decisions.fleets import fleet_from_store, fleet_to_store
 from holdfast.decisions.models import Decision, Receipt
-from holdfast.decisions.open_game import open, open_many
-from holdfast.decisions.router import Router
-from holdfast.old_names import old_name
+from holdfast.decisions.router import Router, open, open_many
 
 __all__ = [
     "Decision",
@@ -20,10 +16,3 @@ __all__ = [
     "open_many",
     "restore",
 ]
-
-
-if not TYPE_CHECKING:  # to a type checker a module has only the names that it defines
-
-    def __getattr__(name: str) -> Any:
-        """A name that has changed."""
-        return old_name(__name__, name)

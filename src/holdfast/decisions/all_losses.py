@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from holdfast.checks import real_number
-from holdfast.decisions.setup import Setup
+from holdfast.decisions.settings import Setup
 from holdfast.errors import InvalidParameter, nearest
-from holdfast.layouts import Array
-from holdfast.players.all_losses import checked_forecast, refused_loss, use_available, use_forecast
+from holdfast.numerics.layout import Array
 from holdfast.players.game import Game as Learner
 from holdfast.players.losses import outside_range
+from holdfast.players.player import checked_forecast, refused_loss, use_available, use_forecast
 
 
 def losses_by_arm(setup: Setup, given: Any, bounds: tuple[float, float]) -> dict[int, float]:

@@ -13,11 +13,10 @@ from holdfast.decisions.codec import Arm, availability_text, changed_game, setup
 from holdfast.decisions.core import View, arm_of, earliest, expire, settle
 from holdfast.decisions.ids import checked_arm
 from holdfast.decisions.models import Change, Game, new_token
-from holdfast.decisions.settings import Settings
-from holdfast.decisions.setup import ArmSums, Setup, State
+from holdfast.decisions.settings import ArmSums, Settings, Setup, State
 from holdfast.errors import HoldfastError, InvalidParameter, OtherSettings
-from holdfast.players.document import described
 from holdfast.players.game import Game as Learner
+from holdfast.players.saves import described
 from holdfast.policies.policy import Policy
 from holdfast.policies.registry import find_policy
 

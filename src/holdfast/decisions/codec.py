@@ -13,12 +13,11 @@ import numpy as np
 
 from holdfast.decisions.ids import Ids, checked_arm
 from holdfast.decisions.models import MOST_COUNT, Block, Game, Head, new_token
-from holdfast.decisions.settings import AUTO, MISSING, Settings
-from holdfast.decisions.setup import ArmSums, Setup, State
+from holdfast.decisions.settings import AUTO, MISSING, ArmSums, Settings, Setup, State
 from holdfast.errors import BadSavedState, BadStore, HoldfastError
-from holdfast.layouts import Array
-from holdfast.players.document import described, named_numbers, policy_of
+from holdfast.numerics.layout import Array
 from holdfast.players.game import Game as Learner
+from holdfast.players.saves import described, named_numbers, policy_of
 from holdfast.policies.policy import Policy
 
 Arm = tuple[str | None, bool, int]

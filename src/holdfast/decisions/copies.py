@@ -11,7 +11,7 @@ from pathlib import Path
 
 from holdfast.decisions.models import new_token
 from holdfast.decisions.stores.address import parse_address
-from holdfast.decisions.stores.schema import check_schema
+from holdfast.decisions.stores.sql import has_tables
 from holdfast.decisions.stores.sqlite import SqliteStore
 from holdfast.errors import BadStore, InvalidParameter, StoreError
 from holdfast.files import reason
@@ -108,7 +108,7 @@ def _check(connection: sqlite3.Connection, shown: str) -> None:
     """An error unless it is a store of this version."""
     try:
         tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-        if not check_schema(shown, tables, connection):
+        if not has_tables(shown, tables, connection):
             raise BadStore(f"{shown} is not a store of Holdfast")
     except sqlite3.DatabaseError as error:
         raise BadStore(f"{shown} cannot be used: {error}") from None

@@ -44,8 +44,7 @@ from holdfast.decisions.models import (
     new_token,
 )
 from holdfast.decisions.outcomes import AllLosses, Outcome
-from holdfast.decisions.settings import WINDOW, stand_in_for
-from holdfast.decisions.setup import Setup, State, parts_of
+from holdfast.decisions.settings import WINDOW, Setup, State, parts_of, stand_in_for
 from holdfast.errors import (
     AlreadyTold,
     BadStore,
@@ -58,7 +57,7 @@ from holdfast.errors import (
     UnknownDecision,
     nearest,
 )
-from holdfast.layouts import Array
+from holdfast.numerics.layout import Array
 from holdfast.players.game import Game as Learner
 from holdfast.players.losses import announced_value, exact_sum, normalised_total, outside_range
 

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from holdfast.decisions.codec import setup_of, state_from, state_text
 from holdfast.decisions.core import View
-from holdfast.decisions.setup import Setup, State
+from holdfast.decisions.settings import Setup, State
 from holdfast.decisions.stores.forks import ROUTER, take_part_in_forks
 from holdfast.decisions.stores.sql import ConnectionLost, Rounds, Store, Transaction, nested
 from holdfast.errors import BadStore, StoreError

@@ -9,7 +9,7 @@ from holdfast.decisions.codec import block_text, block_values, setup_of
 from holdfast.decisions.executor import stored_state
 from holdfast.decisions.ids import checked_name
 from holdfast.decisions.models import Block
-from holdfast.decisions.open_game import fresh_game
+from holdfast.decisions.router import fresh_game
 from holdfast.decisions.settings import Settings
 from holdfast.decisions.stores import Store, store_at
 from holdfast.decisions.stores.sql import Fresh

@@ -14,19 +14,18 @@ from typing import Any
 
 import numpy as np
 
-from holdfast import holdback
 from holdfast.checks import whole_number
+from holdfast.decisions import holdout as holdback
 from holdfast.decisions.codec import block_numbers, undamaged
 from holdfast.decisions.core import compact
 from holdfast.decisions.executor import Call, Executor, stored_state
 from holdfast.decisions.models import BY_RULE, MOST_COUNT, PINNED, Block, Head, Loss
-from holdfast.decisions.settings import long_wait, named_as_given
-from holdfast.decisions.setup import ArmSums, Part, Setup, parts_of, players_of
+from holdfast.decisions.settings import ArmSums, Part, Setup, long_wait, named_as_given, parts_of, players_of
 from holdfast.decisions.stores.sql import Transaction
 from holdfast.errors import BadStore, InvalidParameter, printable
 from holdfast.extras import pl
 from holdfast.files import whole_file
-from holdfast.number_format import counted
+from holdfast.text import counted
 
 AT_ONCE = 1000
 """Blocks read, or removed, in one transaction."""
@@ -212,7 +211,7 @@ class History:
 
         In CSV an arm whose name a spreadsheet would take for a formula gets an apostrophe in front.
         """
-        from holdfast.result_files import csv_of
+        from holdfast.results import csv_of
 
         path = Path(out)
         if path.suffix not in SUFFIXES:

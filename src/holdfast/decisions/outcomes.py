@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from holdfast.checks import real_number
 from holdfast.decisions.all_losses import losses_by_arm
 from holdfast.decisions.models import Block
-from holdfast.decisions.setup import Setup, players_of
+from holdfast.decisions.settings import Setup, players_of
 from holdfast.errors import InvalidParameter
 from holdfast.players.losses import outside_range
 

@@ -19,6 +19,7 @@ from holdfast.decisions.core import Answers, Report, ask, end, expire, observe, 
 from holdfast.decisions.errors_json import error_from_json
 from holdfast.decisions.executor import Call, Executor
 from holdfast.decisions.history import ArmTotals, History, Totals, frame_of
+from holdfast.decisions.holdout import Saving
 from holdfast.decisions.ids import NOT_RECORDED, RULE, UNRECORDED
 from holdfast.decisions.models import Block, Decision, Head, Receipt
 from holdfast.decisions.outcomes import AllLosses, Outcome
@@ -34,13 +35,12 @@ from holdfast.errors import (
     UnknownDecision,
 )
 from holdfast.extras import pl
-from holdfast.holdback import Saving
-from holdfast.layouts import Array
-from holdfast.players.document import described
+from holdfast.numerics.layout import Array
+from holdfast.numerics.scales import Scale
+from holdfast.numerics.statistics import checked_confidence
+from holdfast.players.saves import described
 from holdfast.policies.policy import Policy
 from holdfast.policies.registry import make_policy
-from holdfast.scales import Scale
-from holdfast.statistics import checked_confidence
 from holdfast_client import Game, Problem, Server, Unreachable
 from holdfast_client.connection import TOKEN, checked_token
 
@@ -109,7 +109,7 @@ class RemoteExecutor:
         while more:
             page = self.send("GET", path if cursor is None else f"{path}&cursor={cursor}")
             yield from page[what]
-            cursor = page.get("next")  # servers of 0.4.0 give all changes at once
+            cursor = page["next"]
             more = cursor is not None
 
     @property
@@ -404,8 +404,8 @@ def _changes(wanted: Wish) -> dict[str, Any]:
     """Changes as a request has them."""
     content = {
         "switching_cost": wanted.switching_cost,
-        "add": list(wanted.add_arms),
-        "retire": list(wanted.retire_arms),
+        "add_arms": list(wanted.add_arms),
+        "retire_arms": list(wanted.retire_arms),
         "reason": wanted.reason,
         **_written(wanted.settings),
     }

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import logging
+import math
+import secrets
+import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
@@ -12,22 +15,31 @@ from secrets import token_hex
 from typing import Any, NamedTuple, NoReturn, TypedDict, Unpack, cast, overload
 
 from holdfast.checks import one_of, real_number, whole_number
-from holdfast.decisions.changes import Wish, change, stand, wish
-from holdfast.decisions.codec import block_values
+from holdfast.decisions.changes import Wish, change, check_same_class, difference, stand, wish
+from holdfast.decisions.codec import block_values, first_head, new_game, setup_of, state_text
 from holdfast.decisions.core import Answers, Report, ask, end, expire, observe, tell
-from holdfast.decisions.executor import Call, Executor, stored_state
+from holdfast.decisions.executor import Call, Executor, stored_state, with_retries
 from holdfast.decisions.history import History
 from holdfast.decisions.ids import UNRECORDED, checked_name, new_request
-from holdfast.decisions.models import MOST_TIME, Ask, Block, Decision, Head, Loss, Receipt
+from holdfast.decisions.models import BY_RULE, MOST_TIME, Ask, Block, Decision, Game, Head, Loss, Receipt
 from holdfast.decisions.outcomes import outcome_of
-from holdfast.decisions.settings import given_settings
-from holdfast.decisions.setup import Setup
-from holdfast.decisions.stores import Store
-from holdfast.decisions.stores.sql import Transaction
-from holdfast.errors import HoldfastError, InvalidParameter, NoArmAvailable, OutOfTurn, SomeRefused, StoreError
-from holdfast.layouts import Array
+from holdfast.decisions.settings import ArmSums, Settings, Setup, State, given_settings
+from holdfast.decisions.stores import Store, store_at
+from holdfast.decisions.stores.sql import Fresh, Transaction
+from holdfast.errors import (
+    HoldfastError,
+    InvalidParameter,
+    NoArmAvailable,
+    OutOfTurn,
+    SomeRefused,
+    StoreError,
+    UnknownGame,
+)
+from holdfast.numerics.layout import Array
+from holdfast.numerics.scales import Scale
+from holdfast.players.game import Game as Learner
 from holdfast.policies.policy import Policy
-from holdfast.scales import Scale
+from holdfast.text import counted, number
 
 MOST_AT_ONCE = 100_000
 """Decisions that one call hands out at most."""
@@ -111,7 +123,7 @@ class Router:
         return f"<Router {self.name!r} of {self.policy.label} in {self.store.url}>"  # a store may be down
 
     def _repr_html_(self) -> str:
-        from holdfast.report.notebook import view
+        from holdfast.report.html import view
 
         arms = self.history.totals.arms
         means = ("–" if arm.mean is None else f"{arm.mean:.4g}" for arm in arms)
@@ -717,3 +729,264 @@ def _open_of_blocks(
             place = block.number, round
             if round >= elsewhere and place not in known and place > after:
                 yield decision
+
+
+# Open a game in a store: begin it, or continue it.
+
+
+def open(
+    url: str | Store,
+    name: str,
+    policy: Policy | None = None,
+    *,
+    seed: object = None,
+    patience: timedelta | int | str | None = None,
+    missing: str | float | None = None,
+    remember: int | None = None,
+    scale: Scale | None = None,
+    key_life: timedelta | None = None,
+    learn_after: int | None = None,
+    holdback: float | None = None,
+    shadow: bool | None = None,
+    change_switching_cost: float | None = None,
+    add_arms: Iterable[str] = (),
+    retire_arms: Iterable[str] = (),
+    clock: Callable[[], float] = time.time,
+    retry: float = 30.0,
+    timeout: float = 60.0,
+    token: str | None = None,
+    local: bool = False,
+    allow: Iterable[str | type[Policy]] = (),
+) -> Router:
+    """The game called `name` in the store at `url`: begun with `policy` if there is none yet, else continued.
+
+    Parameters
+    ----------
+    url
+        ``memory:`` (gone with this process), ``sqlite:///file``, ``postgresql://…``, a store, or ``http://host:port``
+        of a `holdfast serve`: its clock counts then, and `change_switching_cost` and its like are `Router.change`.
+    name
+        1 to 200 printable characters.
+    policy
+        What to play. It may be left out where the game exists; if given, it must be what the game plays.
+    seed
+        Of a game that begins: as in `Policy.player`.
+    patience
+        How long to wait for losses after the call that handed out the last round of a block: a timedelta, so many
+        further rounds, ``"auto"`` (the default: three times as many rounds as losses are late on average or as are
+        asked for at once, 50 at least) or ``"forever"``. Policies that wait for their losses take a timedelta; else
+        they wait for ever.
+    missing
+        What stands for a loss that did not come in time: ``"mean"`` (the default: of the block's losses; where there
+        are none, of the arm's so far, else the middle of the range), a fixed loss, or ``"drop"`` (the rounds are
+        ignored).
+    remember
+        Rounds of settled blocks whose losses are kept one by one, to tell a repeated loss from a new one: 100,000.
+    scale
+        How latency, price and the like become a loss, so that they can be reported as they were measured:
+        ``router.tell(id, latency=1.3, price=0.004)``.
+    key_life
+        How long a conversation (`Router.ask` with a key) may be idle before it has ended: an hour.
+    learn_after
+        Rounds after which a conversation that goes on is learnt from, once their losses are in; by default when it has
+        ended. It is then judged by these rounds alone, and heard of earlier.
+    holdback
+        The share of blocks and conversations that are left to your own rule, such as 0.1, so that the two can be
+        compared (`History.compare`). Say what it chooses in each ``ask(rule=arm)``. Nothing is learnt from these.
+    shadow
+        True: your rule decides all, and what the policy would draw is recorded. It learns only if it
+        sees the losses of all arms.
+    change_switching_cost, add_arms, retire_arms
+        Continue with these changes, as `Router.change` does. A policy that is given must be the one after them.
+    clock
+        Seconds since 1970.
+    retry
+        Seconds during which a lost connection is tried again.
+    timeout
+        Seconds that a call waits for others who use the same game, file or connections.
+    token
+        For a server: what `holdfast token make` printed.
+    local
+        For a server: fetch decisions ahead, and hand them out without a request; as many as the block had rounds left,
+        at most 256. All are recorded as handed out when they are fetched. Those that are never used have no loss, and
+        are settled without one when patience has run out. A pause or a pin counts from the next fetch on.
+    allow
+        User-defined policies that may be imported where `policy` is left out: classes, ``"module:Class"``, or
+        ``"module"`` for all of a module.
+
+    Examples
+    --------
+    >>> import holdfast as hf
+    >>> router = hf.open("memory:", "chat", hf.TsallisSwitch(arms=["a", "b"], switching_cost=0.3), seed=1)
+    >>> decision = router.ask()
+    >>> router.tell(decision.id, loss=0.12).new
+    True
+    >>> router.tell(decision.id, loss=0.12).new
+    False
+    """
+    if policy is not None and not isinstance(policy, Policy):
+        raise InvalidParameter("policy", "must be a policy such as holdfast.Exp3(8)", policy)
+    checked_name("name", name)
+    patient, wait = real_number("retry", retry, least=0), real_number("timeout", timeout, least=0)
+    settings = given_settings(
+        patience=patience,
+        missing=missing,
+        remember=remember,
+        scale=scale,
+        key_life=key_life,
+        learn_after=learn_after,
+        holdback=holdback,
+        shadow=shadow,
+    )
+    if isinstance(url, str) and url.startswith(("http://", "https://")):
+        from holdfast.decisions.remote import open_remote, server_at
+
+        if clock is not time.time:
+            raise InvalidParameter("clock", "must be left out: the clock of the server counts", clock)
+        changes = wish(change_switching_cost, add_arms, retire_arms)
+        server = server_at(url, token, patient, wait)
+        return open_remote(server, name, policy, settings, changes=changes, seed=seed, local=local, allow=allow)
+    if token is not None:
+        raise InvalidParameter("token", "is for a server: http://host:port", "(not shown)")
+    if local:
+        raise InvalidParameter("local", "is for a server: http://host:port", local)
+    store = url if isinstance(url, Store) else store_at(url)
+    now = checked_time(clock)
+    fresh = state = None
+    if policy is not None:
+        learner = Learner(policy, seed)
+        fresh, state = fresh_game(name, policy, Settings().changed(policy, settings), learner, now)
+    game = with_retries(lambda: _found(store, name, fresh, time.monotonic() + wait), store, patient)
+    if policy is not None:
+        check_same_class(game, policy)
+    setup = setup_of(game, policy, allow)
+    given = setup.policy if allow else policy  # its class is known by now, and need not be allowed again
+    executor = Executor(store, setup, given, patient, wait)
+    if fresh is not None and state is not None and game.uid == fresh.game.uid:
+        executor.keep_state(fresh.head.state_version, state)
+    router = Router(executor, clock)
+    wanted = wish(change_switching_cost, add_arms, retire_arms, policy=policy, compared=settings)
+    if wanted.changes_something:
+        router.apply(wanted)
+    else:
+        other = difference(executor.setup, policy, settings)
+        if other is not None:
+            raise other
+    return router
+
+
+def open_many(
+    url: str | Store, games: Mapping[str, Policy | Mapping[str, Any] | None], **options: Any
+) -> dict[str, Router]:
+    """Several games in one store, as classes of traffic are: each learns for itself. A router for each name.
+
+    Parameters
+    ----------
+    url
+        The store, as in `open`.
+    games
+        For each name a policy, or options of `open` with ``"policy"`` among them, or None for a game that exists.
+    options
+        Options of `open` for all games; a game's own go before them. A seed belongs to one game.
+
+    Examples
+    --------
+    >>> import holdfast as hf
+    >>> policy = hf.AdaptiveTsallisSwitch(arms=["a", "b"], switching_cost=0.3)
+    >>> routers = hf.open_many("memory:", {"chat": policy, "search": {"policy": policy, "missing": 1.0}}, patience=50)
+    >>> routers["chat"].ask().block
+    1
+    """
+    if not isinstance(games, Mapping) or not games:
+        raise InvalidParameter("games", "must be policies, or options of holdfast.open, by name", games)
+    if "seed" in options:
+        raise InvalidParameter("seed", "must be given with each game, so that their draws differ", options["seed"])
+    store = url if isinstance(url, Store) else store_at(url)
+    own = {name: given if isinstance(given, Mapping) else {"policy": given} for name, given in games.items()}
+    return {name: open(store, name, **{**options, **given}) for name, given in own.items()}
+
+
+def _found(store: Store, name: str, fresh: Fresh | None, deadline: float) -> Game:
+    """The game of this name, begun if need be."""
+    game = store.find(name, deadline)
+    if game is None:
+        if fresh is None:
+            raise UnknownGame(name, store.names(deadline))
+        game = store.create([fresh], deadline)[0]
+    return game
+
+
+def fresh_game(name: str, policy: Policy, settings: Settings, learner: Learner, now: float) -> tuple[Fresh, State]:
+    """All rows of a game that begins, and what they say it has learnt."""
+    game = new_game(name, policy, settings, now, secrets.token_hex(6), secrets.token_hex(16))
+    state = State(learner, [ArmSums() for _ in range(policy.n_arms)])
+    return Fresh(game, first_head(game, now), state_text(setup_of(game, policy), state)), state
+
+
+# Where a game stands, in words: who chose the arm, and for how long it stays.
+
+SHOWN = 5
+"""Arms whose probabilities are said; the others are said together."""
+
+
+def why(transaction: Transaction, setup: Setup, now: float = -math.inf) -> str:
+    """Why this arm now, and until when; by the latest time that was seen."""
+    head = transaction.head
+    block = transaction.blocks("number", head.current) if setup.settings.holdback else []
+    said, others = why_block(head, setup, block[0] if block else None, now), why_conversations(transaction, setup)
+    pinned = setup.pin is not None and setup.pin[1] > max(head.clock, now)
+    if others is None or pinned:
+        return said
+    return others if head.arm < 0 else f"{said} {others}"
+
+
+def why_block(head: Head, setup: Setup, block: Block | None = None, now: float = -math.inf) -> str:
+    """Why the arm of the current block. The block itself is needed only where a rule may have decided."""
+    now = max(head.clock, now)
+    if setup.pin is not None and setup.pin[1] > now:
+        return f"An operator has pinned {setup.names[setup.pin[0]]}: it is handed out, and not learnt from."
+    if head.arm < 0:
+        return "The policy has drawn no arm yet: the next decision begins its first block."
+    name, left, n = setup.name_of(head.arm), head.rounds - head.handed, len(setup.active)
+    drawn = f"Block {number(head.current)} drew {name} with probability {head.probability:.3g} among {n} arms"
+    stays = "it is certain to stay for"
+    if block is not None and block.forced == BY_RULE:
+        played = setup.name_of(head.last_arm if head.last_arm >= 0 else head.arm)
+        drawn, stays = f"Block {number(head.current)} is left to your rule, which plays {played}", "it has"
+    if left == 0:
+        return f"{drawn}; all its rounds are handed out, so the next decision begins a new block."
+    if any(arm == head.arm and until > now for arm, until in setup.paused):
+        return f"{drawn}; it is paused, so the most likely other arm is handed out meanwhile."
+    return f"{drawn}; {stays} {counted(left, 'round')} more, then a new block is drawn."
+
+
+def why_conversation(setup: Setup, block: Block, played: int | str) -> str:
+    """Why a conversation was handed the arm `played`."""
+    name = setup.name_of(block.arm)
+    chosen = f"Conversation {block.key} drew {name} with probability {block.probability:.3g}"
+    if block.forced == BY_RULE:
+        chosen = f"Conversation {block.key} is left to your rule, which chose {name}"
+    if played != name:
+        return f"{chosen}; that is paused or not available, so {played} is handed out meanwhile."
+    return f"{chosen}; it stays with {name} until it ends."
+
+
+def why_conversations(transaction: Transaction, setup: Setup) -> str | None:
+    """How many conversations are open, and what the next one draws; None where there are none."""
+    head, live = transaction.head, transaction.live()
+    only = head.current == 0 and head.drawn > 0  # then all that the policy drew are conversations
+    if not live and not only:
+        return None
+    counts = f"{counted(head.drawn, 'conversation')} drawn, {number(live)} open"
+    counts = counts if only else f"{counted(live, 'conversation')} open"
+    try:
+        chances = next_probabilities(transaction, setup).tolist()
+    except OutOfTurn:  # they depend on what is announced
+        return f"{counts}."
+    likely = sorted(zip(chances, setup.active, strict=True), key=lambda pair: -pair[0])
+    words = [f"{setup.name_of(arm)} {'' if i else 'with '}{p:.2f}" for i, (p, arm) in enumerate(likely[:SHOWN])]
+    if len(likely) > SHOWN:
+        words.append(f"others {math.fsum(chance for chance, _ in likely[SHOWN:]):.2f}")
+    share = setup.settings.holdback
+    rule = f" is your rule's with {share:.3g}, else it" if share else ""
+    return f"{counts}; the next one{rule} draws {', '.join(words)}."

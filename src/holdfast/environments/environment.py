@@ -13,7 +13,6 @@ environment's own units.
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -24,8 +23,8 @@ from numpy.typing import NDArray
 
 from holdfast.checks import address_of, check_fields, made, number_range, whole_number
 from holdfast.errors import InvalidParameter
-from holdfast.layouts import Array
-from holdfast.rng import Stream
+from holdfast.numerics.layout import Array
+from holdfast.numerics.random import Stream
 
 LAST_ROUND = 2**53
 """Rounds are counted in doubles: exact up to here, more than any game will reach."""
@@ -83,19 +82,6 @@ class Environment(ABC):
     def closes_arms(self) -> bool:
         """Whether some arm is not available in some round."""
         return False
-
-    @property
-    def loss_range(self) -> tuple[float, float]:
-        """The former name of `units`."""
-        warnings.warn("loss_range is called units now", DeprecationWarning, stacklevel=2)
-        return self.units
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        if "loss_range" in vars(cls):
-            message = f"{cls.__name__}.loss_range: it is called units now"
-            warnings.warn(message, DeprecationWarning, stacklevel=2)
-            cls.units = vars(cls)["loss_range"]  # type: ignore[method-assign]  # a property for a property
 
     @property
     def unit(self) -> float:

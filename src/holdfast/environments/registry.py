@@ -7,12 +7,21 @@ from typing import Any
 
 from holdfast.checks import class_at, one_of
 from holdfast.environments.environment import Environment
-from holdfast.environments.hard_cases import ChangingBest, Corrupted, Drifting, JumpingLevels, Seasonal, UnseenTurn
-from holdfast.environments.loss_table import LossTable
-from holdfast.environments.multi_scale_walk import MultiScaleWalk
-from holdfast.environments.phases import Bernoulli, ConstrainedBernoulli, Reversal
-from holdfast.environments.piecewise import PiecewiseConstant
-from holdfast.environments.searched_worlds import Found
+from holdfast.environments.phased import (
+    Bernoulli,
+    ChangingBest,
+    ConstrainedBernoulli,
+    Corrupted,
+    Drifting,
+    Found,
+    JumpingLevels,
+    PiecewiseConstant,
+    Reversal,
+    Seasonal,
+    UnseenTurn,
+)
+from holdfast.environments.tables import LossTable
+from holdfast.environments.walk import MultiScaleWalk
 from holdfast.errors import InvalidParameter
 
 ENVIRONMENTS: Mapping[str, type[Environment]] = {

@@ -21,9 +21,9 @@ from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from holdfast.layouts import Array
-from holdfast.number_format import three_digits
-from holdfast.statistics import interval, student_quantile
+from holdfast.numerics.layout import Array
+from holdfast.numerics.statistics import interval, student_quantile
+from holdfast.text import three_digits
 
 COST = "regret_with_switching"
 """The measure most claims are about: pseudo-regret and what was paid for switching."""

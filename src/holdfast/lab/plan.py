@@ -30,9 +30,9 @@ from holdfast.policies.policy import Policy
 from holdfast.results import Result
 from holdfast.runs import plain
 from holdfast.simulation import Backend, simulate
-from holdfast.simulation.checkpoints import checkpoint_rounds
 from holdfast.simulation.costs import Costs, SwitchingCost
 from holdfast.simulation.described import described_policy
+from holdfast.simulation.run import checkpoint_rounds
 
 # ---- cells and plans ----
 

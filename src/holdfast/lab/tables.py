@@ -25,10 +25,9 @@ from holdfast.extras import pl
 from holdfast.files import claimed, reported, write_whole
 from holdfast.lab.judge import COST, Less, NotPlayed
 from holdfast.lab.plan import Cell, Plan
-from holdfast.layouts import Array
+from holdfast.numerics.layout import Array
 from holdfast.policies.policy import Policy
-from holdfast.result_files import csv_of
-from holdfast.results import SCHEMA, Result
+from holdfast.results import SCHEMA, Result, csv_of
 from holdfast.runs import (
     TABLE,
     check_resumable,
@@ -42,7 +41,7 @@ from holdfast.runs import (
 )
 from holdfast.simulation.backends import Backend, Reporting, find_backend
 from holdfast.simulation.game import SIDE_BY_SIDE
-from holdfast.simulation.progress import progress_bar
+from holdfast.simulation.run import progress_bar
 from holdfast.simulation.tasks import WORTH_A_ROW
 
 PARTS, SUMMARY = "parts", "summary.csv"
@@ -71,6 +70,8 @@ class Tables(Mapping[str, Result]):
     ----------
     results
         Results, or files of them.
+    plan
+        What was played.
     played, found
         Replications that were played, and that were in the folder already.
 
@@ -84,8 +85,10 @@ class Tables(Mapping[str, Result]):
     (3,)
     """
 
-    def __init__(self, results: Mapping[str, Result | Path], *, played: int = 0, found: int = 0) -> None:
-        self._results = dict(results)
+    def __init__(
+        self, results: Mapping[str, Result | Path], plan: Plan | None = None, *, played: int = 0, found: int = 0
+    ) -> None:
+        self._results, self.plan = dict(results), plan or Plan("", ())
         self._curves: dict[tuple[str, str, str], tuple[Array, Array]] = {}
         self.played, self.found = played, found
 
@@ -161,7 +164,7 @@ def play(
             advance(1)
         tables[name] = results[0] if len(results) == 1 else Result.concat(results)
         finished(name)
-    return Tables(tables)
+    return Tables(tables, plan)
 
 
 # ---- in a folder ----
@@ -209,7 +212,7 @@ def play_in(
         missing = {cell.name: folder.missing(cell, say) for cell in plan.cells}
         total = sum(cell.replications for cell in plan.cells)
         left = sum(count for runs in missing.values() for _, count in runs)
-        tables = Tables({cell.name: folder.table(cell) for cell in plan.cells}, found=total - left)
+        tables = Tables({cell.name: folder.table(cell) for cell in plan.cells}, plan, found=total - left)
         with ExitStack() as stack:
             if left:  # a device that is there, a cluster for all cells
                 stack.enter_context(chosen)

@@ -1,6 +1,5 @@
 """Online play: one game in progress, two verbs."""
 
-from holdfast.players.all_losses import AllLossesPlayer
-from holdfast.players.player import Player
+from holdfast.players.player import AllLossesPlayer, Player
 
 __all__ = ["AllLossesPlayer", "Player"]

@@ -2,26 +2,312 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import math
 import threading
-import warnings
+import zipfile
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from holdfast._numba.compile import composed, kernel
 from holdfast.checks import cores, whole_number
-from holdfast.errors import InvalidParameter, OutOfTurn
-from holdfast.layouts import Array
-from holdfast.players.fleet_files import read_fleet, write_fleet
-from holdfast.players.fleet_kernels import BROKEN, DONE, PARTS, SPILLED, Games, loops, start_streams
-from holdfast.players.game import Game, broken_rules, policy_key, reaching
-from holdfast.players.losses import announced_value, exact_sum, normalised_total
-from holdfast.policies.policy import Policy, packed_parameters
-from holdfast.rng import check_seed
+from holdfast.errors import BadSavedState, InvalidParameter, OutOfTurn
+from holdfast.files import whole_file
+from holdfast.numerics.layout import Array, Layout
+from holdfast.numerics.random import STATE_SIZE, check_seed, start_stream
+from holdfast.numerics.schedules import LONGEST
+from holdfast.players.game import Game, broken_rules, keeps_rules, one_game, policy_key, reaching
+from holdfast.players.losses import add_exactly, announced_value, exact_sum, normalised_total, rounded_sum
+from holdfast.players.saves import described, policy_of
+from holdfast.policies.policy import Kernel, Kernels, Policy, must_be, packed_parameters
+
+# The loops over the games of a fleet: the kernels of single games, game after game, without the interpreter.
+#
+# All numbers of a game lie together in memory. Losses of a block are added up exactly in a few numbers; where these may
+# not suffice, which takes losses over sixty decades, the loop stops at that game and the caller goes on with it in
+# plain Python.
+
+PARTS = 5
+"""Numbers in which the losses of a block are added up."""
+
+SPILLED = 100
+"""What `used` says where they do not suffice: the losses are then kept apart."""
+
+DONE, BROKEN = -1, -2
+"""What a loop ends with: all games done, or a kernel against the rules."""
+
+
+class Games(NamedTuple):
+    """The arrays of a fleet, one row per game."""
+
+    numbers: Any
+    vectors: Any
+    streams: Any
+    blocks: Any
+    parts: Any
+    """Sum of the losses reported in the block."""
+    used: Any
+    """How many numbers of `parts` are in use."""
+    left: Any
+    """Rounds of the block whose losses are not reported yet."""
+    begun: Any
+    rounds: Any
+    switches: Any
+
+    @classmethod
+    def zeros(cls, policy: Policy, n: int) -> Self:
+        """`n` games that have not begun."""
+        state, block = policy.state_layout, policy.kernels.block_layout
+        counts = {name: np.zeros(n, dtype=np.int64) for name in ("left", "begun", "rounds", "switches")}
+        return cls(
+            numbers=np.zeros((n, state.n_numbers)),
+            vectors=np.zeros((n, state.vector_rows(policy.n_arms))),
+            streams=np.zeros((n, STATE_SIZE), dtype=np.uint64),
+            blocks=np.zeros((n, block.n_numbers)),
+            parts=np.zeros((n, PARTS)),
+            used=np.zeros(n, dtype=np.uint8),
+            **counts,
+        )
+
+
+@kernel
+def start_streams(key: Any, first: int, streams: Any) -> None:
+    """The stream of each game."""
+    for g in range(streams.shape[0]):
+        start_stream(key, first + g, streams[g])
+
+
+@composed
+def loops(kernels: Kernels) -> tuple[Kernel, Kernel]:
+    """``ask_all`` and ``tell_all`` for a policy's kernels."""
+    choose, _, observe = one_game(kernels)
+
+    @kernel
+    def ask_all(params: Any, games: Any, K: int, chosen: Any, announced: Any, arms: Any, numbers: Any) -> int:
+        """Arm and number of the block of each chosen game; a game between blocks begins one."""
+        for j in range(chosen.shape[0]):
+            g = chosen[j]
+            block = games.blocks[g]
+            if games.left[g] == 0:
+                before = block[0]
+                choose(
+                    params,
+                    games.numbers[g],
+                    games.vectors[g],
+                    K,
+                    announced[j % announced.shape[0]],
+                    games.streams[g],
+                    block,
+                )
+                if not keeps_rules(block, K):
+                    return BROKEN
+                if games.begun[g] == 0 or block[0] != before:
+                    games.switches[g] += 1
+                games.begun[g] += 1
+                games.left[g] = int(block[1])
+            arms[j] = int(block[0])
+            numbers[j] = games.begun[g]
+        return DONE
+
+    @kernel
+    def tell_all(
+        params: Any, games: Any, K: int, chosen: Any, losses: Any, low: float, highest: float, unit: float, first: int
+    ) -> int:
+        """Add the loss of one round to each chosen game, from `first` on; the block of a game is observed at its end.
+
+        Returns the place of a game whose sum may need more numbers, or DONE.
+        """
+        for j in range(first, chosen.shape[0]):
+            g = chosen[j]
+            parts, block = games.parts[g], games.blocks[g]
+            used = games.used[g]
+            last = games.left[g] == 1
+            if used + 1 + int(last and low != 0.0) > PARTS:  # also where `used` is SPILLED
+                return j
+            used = add_exactly(parts, used, losses[j])
+            games.rounds[g] += 1
+            games.left[g] -= 1
+            if last:
+                length = block[1]
+                if low != 0.0:
+                    used = add_exactly(parts, used, -low * length)
+                total = min(max(rounded_sum(parts, used), 0.0), highest * length) / unit
+                used = 0
+                observe(params, games.numbers[g], games.vectors[g], K, block, total, length)
+            games.used[g] = used
+        return DONE
+
+    return ask_all, tell_all
+
+
+# A fleet in one file: an uncompressed archive of arrays (`numpy.savez`), each number of state and block by name.
+#
+# The header, `about`, is read first: format, version, policy and number of games say which arrays there must be and how
+# large. Only then is anything else read, so that a small file cannot claim much memory.
+
+FORMAT = "holdfast.fleet"
+VERSION = 1
+
+CHECKED_ONE_BY_ONE = 100_000
+"""Games up to which each is checked as a saved player is; beyond, only the ranges of single numbers."""
+
+COUNTS = ("left", "begun", "rounds", "switches", "used")
+
+Arrays = dict[str, NDArray[Any]]
+
+
+def write_fleet(file: str | Path, policy: Policy, games: Games, spilled: dict[int, list[float]]) -> None:
+    """Write all games by name into a new file, which then replaces the old one."""
+    arrays = _arrays(policy, games)
+    about = {
+        **described(policy),
+        "format": FORMAT,
+        "version": VERSION,
+        "n": len(games.left),
+        "spilled": {str(g): losses for g, losses in spilled.items()},
+    }
+    check = _header_digest(about)
+    for name in sorted(arrays):
+        _add(check, name, arrays[name])
+    text = json.dumps({**about, "check": check.hexdigest()})
+    with whole_file(file) as out:
+        np.savez(out, about=np.array(text), **arrays)  # type: ignore[arg-type]  # names are not its options
+
+
+def _arrays(policy: Policy, games: Games) -> Arrays:
+    """Views of what is saved, by name."""
+    kernels, K = policy.kernels, policy.n_arms
+    arrays: Arrays = {"streams": games.streams, "parts": games.parts}
+    arrays |= {name: getattr(games, name) for name in COUNTS}
+    state = _by_name(policy.state_layout, games.numbers, games.vectors, K)
+    block = _by_name(kernels.block_layout, games.blocks, games.vectors[:, :0], K)
+    named = {"state": state, "block": block}
+    return arrays | {f"{what}/{name}": array for what, found in named.items() for name, array in found.items()}
+
+
+def _by_name(layout: Layout, numbers: Any, vectors: Any, K: int) -> Arrays:
+    """A view of each saved number of a state or a block."""
+    found = {}
+    for (name, kind), rows in zip(layout.kinds.items(), layout.places(K), strict=True):
+        if kind.saved:
+            alone = not kind.per_arm and kind.several is None
+            found[name] = (vectors if kind.in_vectors else numbers)[:, rows.start if alone else rows]
+    return found
+
+
+def _header_digest(about: dict[str, Any]) -> Any:
+    return hashlib.sha256(json.dumps(about, sort_keys=True).encode())
+
+
+def _add(digest: Any, name: str, array: NDArray[Any]) -> None:
+    digest.update(name.encode())
+    digest.update(np.ascontiguousarray(array).data)
+
+
+def read_fleet(
+    file: str | Path, policy: Policy | None, allow: Iterable[str | type[Policy]]
+) -> tuple[Policy, Games, dict[int, list[float]]]:
+    """Policy, games and the sums that need more numbers, from a fleet's file."""
+    try:
+        content = open(file, "rb")  # noqa: SIM115  # closed below; only opening it may be the user's mistake
+    except (OSError, ValueError) as error:
+        raise InvalidParameter("file", f"must be a file that can be read ({error})", str(file)) from None
+    with content:
+        try:
+            with zipfile.ZipFile(content) as archive:
+                return _read(archive, content.seek(0, 2), policy, allow)
+        except (BadSavedState, InvalidParameter):
+            raise
+        except Exception as error:  # a damaged archive can end in any
+            raise BadSavedState(f"{file} is not a saved fleet, or is damaged: {error!r}") from None
+
+
+def _read(
+    archive: zipfile.ZipFile, size: int, policy: Policy | None, allow: Iterable[str | type[Policy]]
+) -> tuple[Policy, Games, dict[int, list[float]]]:
+    entries = {entry.filename.removesuffix(".npy"): entry for entry in archive.infolist()}
+    stored = all(entry.compress_type == zipfile.ZIP_STORED for entry in entries.values())
+    must_be(stored and sum(entry.file_size for entry in entries.values()) <= size, "it must not be compressed")
+    about = json.loads(str(_array(archive, entries.pop("about"))))
+    version = about["version"]
+    if about["format"] != FORMAT or version != VERSION:
+        raise BadSavedState(f"a saved fleet must be {FORMAT} of version {VERSION}; got {version!r}")
+    check = about.pop("check")
+    digest = _header_digest(about)
+    policy = policy_of(about, policy, allow)
+    n = about["n"]
+    one = _arrays(policy, Games.zeros(policy, 1))
+    must_be(set(one) == set(entries), f"it must have {', '.join(sorted(one))}")
+    for name, place in one.items():
+        shape, kind = (n, *place.shape[1:]), place.dtype
+        found = _header(archive, entries[name])
+        must_be(found == (shape, kind), f"{name} must have the shape {shape} and the type {kind}")
+    games = Games.zeros(policy, n)
+    places = _arrays(policy, games)
+    for name in sorted(places):
+        places[name][...] = _array(archive, entries[name])
+        _add(digest, name, places[name])
+    must_be(digest.hexdigest() == check, "its contents do not match its check sum")
+    spilled = {int(g): [float(loss) for loss in losses] for g, losses in about["spilled"].items()}
+    _check(policy, games, spilled)
+    return policy, games, spilled
+
+
+def _header(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Shape and type of an array, which must be as large as it says."""
+    with archive.open(entry) as source:
+        must_be(np.lib.format.read_magic(source) == (1, 0), f"{entry.filename} must be an array")
+        shape, by_columns, kind = np.lib.format.read_array_header_1_0(source)
+        fits = not by_columns and source.tell() + math.prod(shape) * kind.itemsize == entry.file_size
+        must_be(fits or kind.hasobject, f"{entry.filename} must be as large as it says")
+        return shape, kind
+
+
+def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> NDArray[Any]:
+    _header(archive, entry)
+    with archive.open(entry) as source:
+        return np.asarray(np.lib.format.read_array(source, allow_pickle=False))
+
+
+def _check(policy: Policy, games: Games, spilled: dict[int, list[float]]) -> None:
+    """An error for numbers that no fleet can have reached."""
+    K, n, block_layout = policy.n_arms, len(games.left), policy.kernels.block_layout
+    arms, rounds = games.blocks[:, 0], games.blocks[:, 1]
+    apart = np.zeros(n, dtype=bool)
+    apart[list(spilled)] = True
+    rules = {
+        "numbers must be finite": np.isfinite(games.numbers).all() and np.isfinite(games.vectors).all(),
+        "blocks must be finite": np.isfinite(games.blocks).all() and np.isfinite(games.parts).all(),
+        f"arms must be from 0 to {K - 1}": ((arms >= 0) & (arms < K) & (arms == np.floor(arms))).all(),
+        "rounds must be whole": ((rounds >= 0) & (rounds <= LONGEST) & (rounds == np.floor(rounds))).all(),
+        "left must be rounds of the block": ((games.left >= 0) & (games.left <= rounds)).all(),
+        "a block in play must have begun": ((games.left == 0) | (games.begun > 0)).all(),
+        "streams must not be 0": games.streams.any(axis=1).all(),
+        "sums must be in their places": ((games.used <= PARTS) | ((games.used == SPILLED) & apart)).all(),
+        "counts must not be negative": min(games.begun.min(), games.rounds.min(), games.switches.min()) >= 0,
+    }
+    for rule, holds in rules.items():
+        must_be(bool(holds), rule)
+    state = _by_name(policy.state_layout, games.numbers, games.vectors, K)
+    block = _by_name(block_layout, games.blocks, games.vectors[:, :0], K)
+    for what, layout, values, holds in (
+        ("state", policy.state_layout, state, games.begun > 0),
+        ("block", block_layout, block, games.left > 0),
+    ):
+        broken = layout.broken_rule({name: numbers[holds] for name, numbers in values.items()}, K)
+        must_be(broken is None, f"{what}: {broken}")
+    for i in range(n if n <= CHECKED_ONE_BY_ONE else 0):
+        one = {name: values[i].tolist() for name, values in state.items()}
+        in_play = {name: values[i].item() for name, values in block.items()} if games.left[i] else None
+        policy.check_saved(one, in_play)
+
 
 MOST_GAMES = 10**9
 
@@ -358,31 +644,6 @@ class Fleet:
         fleet = cls.__new__(cls)
         fleet._set_up(*read_fleet(file, policy, allow), workers)
         return fleet
-
-    def to_store(self, url: Any, name: Callable[[int], str]) -> None:
-        """The former name of `holdfast.fleet_to_store`."""
-        from holdfast.decisions.fleets import fleet_to_store  # points up: for one more release
-
-        warnings.warn("use holdfast.fleet_to_store(fleet, url, name)", DeprecationWarning, stacklevel=2)
-        fleet_to_store(self, url, name)
-
-    @classmethod
-    def from_store(cls, url: Any, names: Sequence[str], *, policy: Policy | None = None) -> Fleet:
-        """The former name of `holdfast.fleet_from_store`.
-
-        Parameters
-        ----------
-        url
-            The store.
-        names
-            The players.
-        policy
-            Their policy; needed where it has functions for a schedule.
-        """
-        from holdfast.decisions.fleets import fleet_from_store  # points up: for one more release
-
-        warnings.warn("use holdfast.fleet_from_store(url, names)", DeprecationWarning, stacklevel=2)
-        return fleet_from_store(url, names, policy=policy)
 
 
 def _numbers(values: ArrayLike) -> bool:

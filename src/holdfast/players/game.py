@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from holdfast._numba.compile import composed, kernel
-from holdfast._numba.rows import as_rows, local_rows
+from holdfast._numba.lanes import as_rows, local_rows
 from holdfast.checks import whole_number
 from holdfast.errors import HoldfastError, InvalidParameter
-from holdfast.layouts import Array, Layout
+from holdfast.numerics.layout import Array, Layout
+from holdfast.numerics.random import LAST_REPLICATION, check_seed, started, stream_key
+from holdfast.numerics.schedules import LONGEST
 from holdfast.policies.policy import Kernel, Kernels, Mask, Policy, packed_parameters
-from holdfast.rng import LAST_REPLICATION, check_seed, started, stream_key
-from holdfast.schedules import LONGEST
 
 BROKEN = -1
 OUTSIDE, UNKNOWN = 1, -1

@@ -5,17 +5,28 @@ A block tells them only what it lost and over how many rounds, so blocks may be 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from holdfast._numba.compile import kernel
 from holdfast.checks import real, whole
-from holdfast.layouts import Array, NonNegative, PerArm, Range, Scalar, Whole
-from holdfast.policies.policy import Mask, Policy, has_begun, must_be
-from holdfast.schedules import LONGEST
+from holdfast.numerics.layout import ArmIndex, Array, NonNegative, PerArm, Range, Scalar, Whole, extended
+from holdfast.numerics.random import beta, next_uniform
+from holdfast.numerics.schedules import LONGEST, whole_rounds
+from holdfast.policies.policy import (
+    NOT_KNOWN,
+    Kernels,
+    Mask,
+    PlainBlock,
+    Policy,
+    WithoutProbabilities,
+    has_begun,
+    must_be,
+)
 
 UNTOLD = -1e300
 """The index of an arm that no loss is known of: better than any other."""
@@ -103,3 +114,374 @@ class WithCooldown(Averaging):
     def parameters(self) -> CautiousParams:
         """Without exploration."""
         return CautiousParams(float(self.cooldown), self.threshold / self.unit, exploration=0.0)
+
+
+# UCB1, and following the leader: the arm of the least average loss, with or without the benefit of the doubt.
+
+
+@kernel
+def index(state: Any, arm: int, doubt: float) -> float:
+    """The mean loss of an arm less √(c ln t/N), `doubt` being c ln t."""
+    N = state.N[arm, 0]
+    return state.C[arm, 0] / N - math.sqrt(doubt / N) if N > 0.0 else UNTOLD
+
+
+@kernel
+def choose_ucb(params: Any, state: Any, announced: float, streams: Any, block: Any) -> None:
+    """Each arm once, then the arm of the least index; of several the last arm, or else the first."""
+    state.n[0] += 1.0
+    K = state.C.shape[0]
+    arm = int(state.n[0]) - 1
+    if arm >= K:
+        doubt = params.exploration * math.log(max(state.played[0], 1.0))
+        last = int(state.last[0]) - 1
+        arm, least = last, index(state, last, doubt) - params.threshold
+        for i in range(K):
+            value = index(state, i, doubt)
+            if value < least:
+                arm, least = i, value
+    begin_with_cooldown(params, state, block, arm, 1.0)
+
+
+KERNELS = Kernels(choose_ucb, observe, AverageState, PlainBlock, params=CautiousParams)
+"""One game at a time: the lengths of its blocks depend on what was lost."""
+
+
+@dataclass(frozen=True)
+class Ucb1(WithCooldown):
+    """UCB1 (Auer, Cesa-Bianchi and Fischer, Machine Learning 47, 2002) for losses.
+
+    Plays each arm once, then the arm with the least mean loss − √(2 ln t/N_i): N_i rounds of it are known, t of all.
+    Made for independent losses, where its regret is O(ln T Σ 1/Δ_i); it knows nothing of switching costs, and has no
+    guarantee where the losses change. `cooldown` and `threshold` are what people add by hand: ours, without a source.
+
+    A loss that comes late counts when it comes; until then an arm whose first loss is out is thought the best.
+
+    Parameters
+    ----------
+    n_arms, arms, units
+        The number of arms K, or their names; the lowest and the highest loss of a round. As for every policy.
+    exploration
+        c in √(c ln t/N_i): 2 in the paper.
+    cooldown
+        Rounds for which an arm is held after each switch to it, the first rounds of each arm included.
+    threshold
+        By how much the index of another arm must be lower than that of the last before it is switched to, in `units`.
+
+    Examples
+    --------
+    >>> Ucb1(3, cooldown=10).player(seed=1).ask()
+    0
+    """
+
+    id: ClassVar[str] = "ucb1"
+    kernels = KERNELS
+    deterministic: ClassVar[bool] = True
+
+    exploration: float = field(default=2.0, kw_only=True, metadata=real(least=0))
+
+    def parameters(self) -> CautiousParams:
+        """With exploration."""
+        return super().parameters()._replace(exploration=self.exploration)
+
+
+@dataclass(frozen=True)
+class FollowTheLeader(WithCooldown):
+    """The arm whose mean loss has been least so far, after one turn of each: what one does without thinking.
+
+    It has no guarantee: the arm that was unlucky in its first rounds is not looked at again.
+
+    Parameters
+    ----------
+    n_arms, arms, units
+        The number of arms K, or their names; the lowest and the highest loss of a round. As for every policy.
+    cooldown
+        Rounds for which an arm is held after each switch to it, the first turns included.
+    threshold
+        By how much the mean of another arm must be lower before it is switched to, in `units`.
+
+    Examples
+    --------
+    >>> FollowTheLeader(3, cooldown=5).player(seed=1).ask()
+    0
+    """
+
+    id: ClassVar[str] = "follow-the-leader"
+    kernels = KERNELS  # UCB1's
+    deterministic: ClassVar[bool] = True
+
+
+# UCB2: UCB in epochs that grow with each choice of an arm.
+
+EpochState = extended(AverageState, "EpochState", __name__, r=Annotated[PerArm, Whole], tau=Annotated[PerArm, Whole])
+"""Beside the averages: epochs r_i of each arm, and τ(r_i), the rounds they have together; 0 before the first."""
+
+
+class EpochParams(NamedTuple):
+    """Of the epochs."""
+
+    alpha: float  # α
+
+
+@kernel
+def epoch(params: Any, state: Any, arm: int) -> float:
+    """Begin the next epoch of `arm`; its rounds τ(r+1) − τ(r) with τ(r) = ⌈(1 + α)^r⌉, epochs without any passed over.
+
+    The first epoch of an arm has τ(0) = 1 round, and so has every one after the longest that can be counted.
+    """
+    before, after = state.tau[arm, 0], 1.0
+    power = (1.0 + params.alpha) ** state.r[arm, 0]
+    while before > 0.0 and after <= before and power < LONGEST:
+        state.r[arm, 0] += 1.0
+        power = (1.0 + params.alpha) ** state.r[arm, 0]
+        after = whole_rounds(power)
+    state.tau[arm, 0] = max(after, before)
+    return float(max(after - before, 1.0))
+
+
+@kernel
+def choose_ucb2(params: Any, state: Any, announced: float, streams: Any, block: Any) -> None:
+    """Each arm once, then the arm of the least x̄_i − √((1 + α) ln(e t/τ_i)/(2 τ_i)); of several, the first."""
+    state.n[0] += 1.0
+    K = state.C.shape[0]
+    arm = int(state.n[0]) - 1
+    if arm >= K:
+        t = 0.0
+        for i in range(K):
+            t += state.tau[i, 0]
+        arm, least = 0, math.inf
+        for i in range(K):
+            tau, N = state.tau[i, 0], state.N[i, 0]
+            bonus = math.sqrt((1.0 + params.alpha) * (1.0 + math.log(t / tau)) / (2.0 * tau))
+            value = state.C[i, 0] / N - bonus if N > 0.0 else UNTOLD
+            if value < least:
+                arm, least = i, value
+    begin(state, block, arm, epoch(params, state, arm), 1.0)
+
+
+@dataclass(frozen=True)
+class InEpochs(Averaging):
+    """What UCB2 has in common with Thompson sampling in the same epochs."""
+
+    alpha: float = field(default=0.1, kw_only=True, metadata=real(least=1e-6, most=1.0))
+    """α in τ(r) = ⌈(1 + α)^r⌉."""
+
+    def parameters(self) -> EpochParams:
+        """α."""
+        return EpochParams(self.alpha)
+
+    def check_saved(self, state: Mapping[str, Any], block: Mapping[str, Any] | None) -> None:
+        """An error for numbers that no game can have reached."""
+        super().check_saved(state, block)
+        tau, r = np.array(state["tau"]), np.array(state["r"])
+        most = math.log(LONGEST) / math.log1p(self.alpha) + 1.0
+        must_be(bool((r <= most).all()), f"r must be at most {most:g}")
+        sizes = np.array([whole_rounds((1.0 + self.alpha) ** epochs) for epochs in r])
+        must_be(bool(((tau == sizes) | ((tau == 0.0) & (r == 0.0))).all()), "tau must be τ(r), or 0")
+        begun = int((tau > 0.0).sum())
+        must_be(begun >= min(state["n"], 1) and tau.sum() <= LONGEST, "tau must be the rounds of each arm")
+
+
+@dataclass(frozen=True)
+class Ucb2(InEpochs):
+    """UCB2 (Auer, Cesa-Bianchi and Fischer, Machine Learning 47, 2002) for losses.
+
+    Plays each arm once, then in epochs: the arm with the least mean loss − √((1 + α) ln(e t/τ(r_i))/(2τ(r_i))) is held
+    for τ(r_i + 1) − τ(r_i) rounds, τ(r) = ⌈(1 + α)^r⌉, and r_i grows by one. For independent losses the regret is
+    O(ln T Σ 1/Δ_i) and an arm has O(log T) epochs: few switches without knowing their cost. Epochs without a round
+    (τ(r + 1) = τ(r)) are passed over. A loss that comes late counts when it comes.
+
+    Parameters
+    ----------
+    n_arms, arms, units
+        The number of arms K, or their names; the lowest and the highest loss of a round. As for every policy.
+    alpha
+        α, from 0 to 1. The paper's experiments use 0.001, which plays rounds one by one at first; 0.1 here, for few
+        switches.
+
+    Examples
+    --------
+    >>> Ucb2(3).player(seed=1).ask()
+    0
+    """
+
+    id: ClassVar[str] = "ucb2"
+    kernels = Kernels(choose_ucb2, observe, EpochState, PlainBlock, params=EpochParams)
+    deterministic: ClassVar[bool] = True
+
+
+# Thompson sampling: the arm that is best in one sample of what is believed.
+
+
+@kernel
+def believed(state: Any, arm: int, stream: Any) -> float:
+    """A draw from Beta(1 + C, 1 + N − C), the belief about the mean loss of an arm."""
+    C = state.C[arm, 0]
+    return beta(1.0 + C, 1.0 + max(state.N[arm, 0] - C, 0.0), stream)
+
+
+@kernel
+def choose_thompson(params: Any, state: Any, announced: float, streams: Any, block: Any) -> None:
+    """A sample for each arm, and the arm of the least; the last, unless that is lower than its own by the threshold."""
+    state.n[0] += 1.0
+    last = int(state.last[0]) - 1
+    arm, least, of_last = 0, 2.0, 2.0 + params.threshold
+    for i in range(state.C.shape[0]):
+        value = believed(state, i, streams[:, 0])
+        of_last = value if i == last else of_last
+        if value < least:
+            arm, least = i, value
+    if least >= of_last - params.threshold:
+        arm = last
+    begin_with_cooldown(params, state, block, arm, NOT_KNOWN)
+
+
+@dataclass(frozen=True)
+class ThompsonSampling(WithoutProbabilities, WithCooldown):
+    """Thompson sampling (Thompson 1933) with Beta(1, 1) priors on the mean losses.
+
+    Draws a mean loss for each arm from its posterior Beta(1 + C_i, 1 + N_i − C_i) and plays the least; C_i is the loss
+    of N_i rounds of arm i. Losses between 0 and 1 are counted as they are: a belief that is too cautious, since such
+    losses vary less than 0 and 1 do (Agrawal and Goyal, COLT 2012, toss a coin instead; this spares its noise).
+    Made for independent losses; it knows nothing of switching costs. `cooldown` and `threshold` are what people add by
+    hand: ours, without a source. A loss that comes late counts when it comes.
+
+    The probability of its choice is not known: `Player.probability` and `Player.probabilities` raise an error.
+
+    Parameters
+    ----------
+    n_arms, arms, units
+        The number of arms K, or their names; the lowest and the highest loss of a round. As for every policy.
+    cooldown
+        Rounds for which an arm is held after each switch to it.
+    threshold
+        By how much the sample of another arm must be lower than that of the last before it is switched to, in `units`.
+
+    Examples
+    --------
+    >>> ThompsonSampling(3).player(seed=1).ask() in (0, 1, 2)
+    True
+    """
+
+    id: ClassVar[str] = "thompson"
+    kernels = Kernels(choose_thompson, observe, AverageState, PlainBlock, params=CautiousParams)
+
+
+# TS2: Thompson sampling in the epochs of UCB2.
+
+
+@kernel
+def choose_ts2(params: Any, state: Any, announced: float, streams: Any, block: Any) -> None:
+    """A sample for each arm; the arm of the least is held for its next epoch."""
+    state.n[0] += 1.0
+    arm, least = 0, 2.0
+    for i in range(state.C.shape[0]):
+        value = believed(state, i, streams[:, 0])
+        if value < least:
+            arm, least = i, value
+    begin(state, block, arm, epoch(params, state, arm), NOT_KNOWN)
+
+
+@dataclass(frozen=True)
+class BatchedThompson(WithoutProbabilities, InEpochs):
+    """Thompson sampling that draws once for an epoch of UCB2 instead of once a round: TS2.
+
+    Beta(1, 1) priors; the arm of the least sample is held for τ(r_i + 1) − τ(r_i) rounds, τ(r) = ⌈(1 + α)^r⌉, its first
+    epoch for one round. The epochs are those of UCB2 (Auer et al. 2002); joining them with Thompson sampling is found
+    in public code and has no paper that we know of: a reconstruction, without a bound. Batched Thompson sampling of
+    Karbasi, Mirrokni and Shadravan (NeurIPS 2021) freezes beliefs but still draws each round, so it saves no switches.
+
+    The probability of its choice is not known: `Player.probability` and `Player.probabilities` raise an error.
+
+    Parameters
+    ----------
+    n_arms, arms, units
+        The number of arms K, or their names; the lowest and the highest loss of a round. As for every policy.
+    alpha
+        α, from 0 to 1: how fast epochs grow.
+
+    Examples
+    --------
+    >>> BatchedThompson(3).player(seed=1).ask() in (0, 1, 2)
+    True
+    """
+
+    id: ClassVar[str] = "ts2"
+    kernels = Kernels(choose_ts2, observe, EpochState, PlainBlock, params=EpochParams)
+
+
+# One arm for ever: what every policy should be compared with where switching is expensive.
+
+
+class HoldState(NamedTuple):
+    """A game."""
+
+    n: Annotated[Scalar, Whole]  # blocks begun
+    arm: Annotated[Scalar, ArmIndex]
+
+
+class HoldParams(NamedTuple):
+    """Of the first draw."""
+
+    n_arms: float
+
+
+@kernel
+def choose_forever(params: Any, state: Any, announced: float, streams: Any, block: Any) -> None:
+    """Draw the arm at the first block; blocks of 1, 2, 3, … rounds, so that there are few."""
+    K = int(params.n_arms)
+    for g in range(state.arm.shape[0]):
+        if state.n[0] == 0.0:
+            state.arm[g] = float(int(next_uniform(streams, g) * K))
+            block.probability[g] = 1.0 / K
+        else:
+            block.probability[g] = 1.0
+        block.arm[g] = state.arm[g]
+    state.n[0] += 1.0
+    block.rounds[0] = state.n[0]
+
+
+@kernel
+def observe_forever(params: Any, state: Any, block: Any, totals: Any, rounds: float) -> None:
+    """Learn nothing."""
+
+
+@dataclass(frozen=True)
+class HoldForever(Policy):
+    """One arm, drawn uniformly, and never another: one switch, and the regret of an arm taken at random.
+
+    Its first arm has probability 1/K, every later block is certain. Blocks grow, since nothing hangs on them.
+
+    Parameters
+    ----------
+    n_arms, arms, units
+        The number of arms K, or their names; the lowest and the highest loss of a round. As for every policy.
+
+    Examples
+    --------
+    >>> player = HoldForever(3).player(seed=1)
+    >>> arm = player.ask()
+    >>> player.tell(1.0)
+    >>> player.ask() == arm
+    True
+    """
+
+    id: ClassVar[str] = "hold-forever"
+    kernels = Kernels(choose_forever, observe_forever, HoldState, PlainBlock, side_by_side=True, params=HoldParams)
+
+    def parameters(self) -> HoldParams:
+        """K."""
+        return HoldParams(float(self.n_arms))
+
+    def probabilities(self, params: Any, state: Any, block: Any) -> Array:
+        """Uniform at the first block, then all on the arm."""
+        if state.n[0] == 1.0:
+            return np.full(self.n_arms, 1.0 / self.n_arms)
+        p = np.zeros(self.n_arms)
+        p[int(block.arm[0])] = 1.0
+        return p
+
+    def check_saved(self, state: Mapping[str, Any], block: Mapping[str, Any] | None) -> None:
+        """An error for numbers that no game can have reached."""
+        if has_begun(state) and block is not None:
+            must_be(block["arm"] == state["arm"], "the arm must be the one that is held")

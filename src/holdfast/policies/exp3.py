@@ -8,10 +8,10 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from holdfast import schedules
 from holdfast._numba.compile import kernel
 from holdfast.checks import LARGEST
-from holdfast.layouts import (
+from holdfast.numerics import schedules
+from holdfast.numerics.layout import (
     Array,
     NonNegative,
     PerArm,
@@ -23,6 +23,8 @@ from holdfast.layouts import (
     Whole,
     layout_of,
 )
+from holdfast.numerics.random import next_uniform
+from holdfast.numerics.simplex import draw, exponential_weights, smallest
 from holdfast.policies.policy import (
     RAREST,
     Kernels,
@@ -33,8 +35,6 @@ from holdfast.policies.policy import (
     must_be,
     rearranged,
 )
-from holdfast.rng import next_uniform
-from holdfast.simplex import draw, exponential_weights, smallest
 
 REBASE = 2.0**20
 """C is moved back to a minimum of zero when the minimum exceeds this: p depends on differences only."""

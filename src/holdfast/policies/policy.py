@@ -3,9 +3,10 @@
     choose(params, state, announced, streams, block)   begin a block: fill in its arm, rounds and probability
     observe(params, state, block, totals, rounds)      what that block lost over so many rounds
 
-`params` are the policy's parameters, `state` is the game, `block` the block in play: all by name (`holdfast.layouts`).
-State and block are owned by the caller; parameters are never changed. `announced` is what the policy is told at the
-start of a block (Theorem 4's λ_n, Theorem 2's b_t), `streams` the random streams it draws from.
+`params` are the policy's parameters, `state` is the game, `block` the block in play: all by name
+(`holdfast.numerics.layout`). State and block are owned by the caller; parameters are never changed. `announced` is
+what the policy is told at the start of a block (Theorem 4's λ_n, Theorem 2's b_t), `streams` the random streams it
+draws from.
 
 **A block is a value.** Whatever `observe` needs of the draw is in the block, not in the state: so a block may be
 stored, sent elsewhere and observed late, after others have begun, and in any order. A policy that cannot go on without
@@ -18,10 +19,9 @@ others are handed one column, here as in online play and on a GPU.
 
 from __future__ import annotations
 
-import inspect
 import math
 import warnings
-from abc import ABCMeta, abstractmethod
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -33,7 +33,8 @@ from numpy.typing import NDArray
 
 from holdfast.checks import address_of, check_fields, number_range, real_number, whole, whole_number
 from holdfast.errors import BadSavedState, HoldfastError, InvalidParameter
-from holdfast.layouts import (
+from holdfast.numerics.costs import checked_costs
+from holdfast.numerics.layout import (
     ArmIndex,
     Array,
     Flag,
@@ -48,12 +49,10 @@ from holdfast.layouts import (
     layout_of,
     params_layout_of,
 )
-from holdfast.policies.switching_costs import checked_costs
-from holdfast.schedules import LONGEST
+from holdfast.numerics.schedules import LONGEST
 
 if TYPE_CHECKING:
-    from holdfast.players.all_losses import AllLossesPlayer
-    from holdfast.players.player import Player
+    from holdfast.players.player import AllLossesPlayer, Player
 
 RAREST = 1e-20
 """No arm of a smaller probability is drawn by a uniform of 53 bits, but for the first arm by a uniform of 0."""
@@ -82,7 +81,9 @@ BLOCK_RANGES = {"arm": ArmIndex, "rounds": Range(1.0, Whole.most, whole=True), "
 """What the block of every policy begins with; a probability of 0 is one that is not known."""
 
 
-class _Kernels(NamedTuple):
+class Kernels(NamedTuple):
+    """All that is needed to play a policy, apart from its parameters."""
+
     choose: Kernel
     observe: Kernel
     state: type
@@ -112,30 +113,6 @@ class _Kernels(NamedTuple):
         return params_layout_of(self.params)
 
 
-SIDE_BY_SIDE = "abreast is called side_by_side now"
-
-
-class Kernels(_Kernels):
-    """All that is needed to play a policy, apart from its parameters."""
-
-    __slots__ = ()
-
-    if not TYPE_CHECKING:
-
-        def __new__(cls, *args: Any, **named: Any) -> Any:
-            """Take `abreast`, as `side_by_side` was called, for one more release."""
-            if "abreast" in named:
-                warnings.warn(SIDE_BY_SIDE, DeprecationWarning, stacklevel=2)
-                named["side_by_side"] = named.pop("abreast")
-            return super().__new__(cls, *args, **named)
-
-    @property
-    def abreast(self) -> bool:
-        """As `side_by_side` was called, for one more release."""
-        warnings.warn(SIDE_BY_SIDE, DeprecationWarning, stacklevel=2)
-        return self.side_by_side
-
-
 class PlainBlock(NamedTuple):
     """A block of which `observe` wants nothing handed back but what every block has."""
 
@@ -145,7 +122,7 @@ class PlainBlock(NamedTuple):
 
 
 class AllSeen(NamedTuple):
-    """What the state of every policy that sees all losses has, whatever else it has (`holdfast.layouts.extended`)."""
+    """State fields of every policy that sees all losses (see `holdfast.numerics.layout.extended`)."""
 
     known: Annotated[PerArm, Probability]  # the losses of the last round
     age: Annotated[PerArm, NonNegative]  # rounds since they were told
@@ -161,28 +138,8 @@ def _block_layout(block: Any) -> Layout:
     return replace(layout, ranges={**BLOCK_RANGES, **layout.ranges})
 
 
-RENAMED = "loss_range is called units now"
-
-
-class FormerNames(ABCMeta):
-    """Takes `loss_range`, as `units` were called, for one more release."""
-
-    @property
-    def __signature__(cls) -> inspect.Signature:
-        """That of the class, not of the method below."""
-        whole = inspect.signature(cls.__init__)  # type: ignore[misc]  # of this very class
-        return whole.replace(parameters=list(whole.parameters.values())[1:], return_annotation=cls)
-
-    def __call__(cls, *args: Any, **parameters: Any) -> Any:
-        """Make a policy."""
-        if "loss_range" in parameters:
-            warnings.warn(RENAMED, DeprecationWarning, stacklevel=2)
-            parameters["units"] = parameters.pop("loss_range")
-        return super().__call__(*args, **parameters)
-
-
 @dataclass(frozen=True)
-class Policy(metaclass=FormerNames):
+class Policy(ABC):
     """What to play: parameters only. `player()` begins a game; `holdfast.simulate` plays many."""
 
     n_arms: int = 0
@@ -256,12 +213,6 @@ class Policy(metaclass=FormerNames):
     @property
     def bounds(self) -> tuple[float, float]:
         """What one round may lose, as it is told."""
-        return self.units
-
-    @property
-    def loss_range(self) -> tuple[float, float]:
-        """The former name of `units`."""
-        warnings.warn(RENAMED, DeprecationWarning, stacklevel=2)
         return self.units
 
     @property
@@ -348,7 +299,6 @@ class Policy(metaclass=FormerNames):
         *,
         replication: int = 0,
         units: tuple[float, float] | None = None,
-        loss_range: tuple[float, float] | None = None,
     ) -> Player:
         """Begin a game.
 
@@ -361,14 +311,9 @@ class Policy(metaclass=FormerNames):
             Which of many games of this seed, from 0.
         units
             The lowest and the highest loss of a round, in place of the policy's own.
-        loss_range
-            The former name of `units`.
         """
         from holdfast.players.player import Player  # the one import that points up: a convenience for users
 
-        if loss_range is not None:
-            warnings.warn(RENAMED, DeprecationWarning, stacklevel=2)
-            units = loss_range
         policy = self if units is None else replace(self, units=units)
         return Player(policy, seed=seed, replication=replication)
 
@@ -431,11 +376,8 @@ class WithAllLosses(Policy):
 def packed_parameters(policy: Policy, params: Any) -> Array:
     """`params` as the array that compiled kernels are given; or an error where a user-defined policy has others."""
     wanted = policy.kernels.params
-    if wanted is None and isinstance(params, np.ndarray):
-        if params.size:
-            message = f"{policy.label}: parameters() should return a NamedTuple, named in Kernels(..., params=...)"
-            warnings.warn(message, DeprecationWarning, stacklevel=2)
-    elif wanted is None or not isinstance(params, wanted):
+    has_none = wanted is None and isinstance(params, np.ndarray) and not params.size
+    if not has_none and (wanted is None or not isinstance(params, wanted)):
         rule = "must be of the NamedTuple that Kernels(..., params=...) names"
         raise InvalidParameter("parameters", f"{rule}, {wanted.__name__ if wanted else 'none'} here", params)
     return policy.kernels.params_layout.packed(params)

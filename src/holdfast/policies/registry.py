@@ -4,46 +4,45 @@ from __future__ import annotations
 
 import re
 import tomllib
-import warnings
 from collections.abc import Iterable, Mapping
 from importlib import import_module
 from typing import Any
 
 from holdfast.checks import class_at, made, one_of
 from holdfast.errors import InvalidParameter
-from holdfast.policies.policy import RENAMED, Policy
+from holdfast.policies.policy import Policy
 
 POLICIES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "adaptive": ("adaptive:AdaptiveTsallisSwitch", {}),
-    "hedge-switch": ("hedge_switch:AdaptiveHedgeSwitch", {}),
-    "tsallis-switch": ("tsallis_switch:TsallisSwitch", {}),
-    "tsallis-switch-varying": ("tsallis_switch:VaryingTsallisSwitch", {}),
-    "tsallis-inf": ("tsallis_inf:TsallisInf", {}),
+    "hedge-switch": ("hedge:AdaptiveHedgeSwitch", {}),
+    "tsallis-switch": ("tsallis:TsallisSwitch", {}),
+    "tsallis-switch-varying": ("tsallis:VaryingTsallisSwitch", {}),
+    "tsallis-inf": ("tsallis:TsallisInf", {}),
     "exp3": ("exp3:Exp3", {}),
     "exp3-blocks": ("exp3:BlockExp3", {}),
     "base-arithmetic": ("elimination:BaSE", {"grid": "arithmetic"}),
     "base-geometric": ("elimination:BaSE", {"grid": "geometric"}),
     "base-minimax": ("elimination:BaSE", {"grid": "minimax"}),
-    "ucb1": ("ucb:Ucb1", {}),
-    "follow-the-leader": ("ucb:FollowTheLeader", {}),
-    "thompson": ("thompson:ThompsonSampling", {}),
-    "ucb2": ("ucb2:Ucb2", {}),
-    "ts2": ("ts2:BatchedThompson", {}),
-    "batched-elimination": ("batched_elimination:BatchedElimination", {}),
-    "lazy-exp3": ("lazy_exp3:LazyExp3", {}),
-    "amir": ("amir:AmirTsallis", {}),
-    "amir-anytime": ("amir:AnytimeAmirTsallis", {}),
-    "spb-blocks": ("spb:StabilityPenaltyBiasMatching", {}),
-    "spm": ("spm:StabilityPenaltyMatching", {}),
-    "hold-forever": ("hold_forever:HoldForever", {}),
-    "lazy-hedge": ("lazy_hedge:LazyHedge", {}),
-    "shrinking-dartboard": ("shrinking_dartboard:ShrinkingDartboard", {}),
-    "lazy-leader": ("lazy_leader:FollowLazyLeader", {}),
-    "random-walk": ("random_walk:RandomWalkPerturbation", {}),
-    "work-function": ("work_function:WorkFunctionAlone", {}),
-    "fixed-share": ("fixed_share:FixedShare", {}),
-    "threshold": ("threshold:Threshold", {}),
-    "forecast-plan": ("forecast_plan:ForecastPlan", {}),
+    "ucb1": ("averages:Ucb1", {}),
+    "follow-the-leader": ("averages:FollowTheLeader", {}),
+    "thompson": ("averages:ThompsonSampling", {}),
+    "ucb2": ("averages:Ucb2", {}),
+    "ts2": ("averages:BatchedThompson", {}),
+    "batched-elimination": ("elimination:BatchedElimination", {}),
+    "lazy-exp3": ("rivals:LazyExp3", {}),
+    "amir": ("rivals:AmirTsallis", {}),
+    "amir-anytime": ("rivals:AnytimeAmirTsallis", {}),
+    "spb-blocks": ("rivals:StabilityPenaltyBiasMatching", {}),
+    "spm": ("rivals:StabilityPenaltyMatching", {}),
+    "hold-forever": ("averages:HoldForever", {}),
+    "lazy-hedge": ("full_information:LazyHedge", {}),
+    "shrinking-dartboard": ("full_information:ShrinkingDartboard", {}),
+    "lazy-leader": ("full_information:FollowLazyLeader", {}),
+    "random-walk": ("full_information:RandomWalkPerturbation", {}),
+    "work-function": ("full_information:WorkFunctionAlone", {}),
+    "fixed-share": ("full_information:FixedShare", {}),
+    "threshold": ("full_information:Threshold", {}),
+    "forecast-plan": ("full_information:ForecastPlan", {}),
 }
 """Each policy id with the module and class that play it, loaded at their first use, and the options it stands for."""
 
@@ -102,9 +101,6 @@ def make_policy(settings: Mapping[str, Any], allow: Iterable[str | type[Policy]]
         raise InvalidParameter("settings", 'must be a mapping such as {"policy": "exp3", "n_arms": 8}', settings)
     values = dict(settings)
     name = values.pop("policy", None)
-    if "loss_range" in values:
-        warnings.warn(RENAMED, DeprecationWarning, stacklevel=2)
-        values["units"] = values.pop("loss_range")
     kind, implied = find_policy(name) if allow is None else allowed_policy(name, allow)
     return made(kind, str(name), {**values, **implied})
 

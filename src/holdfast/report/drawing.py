@@ -16,18 +16,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
 
 from holdfast.checks import one_of, real_number
 from holdfast.errors import InvalidParameter, MissingExtra
 from holdfast.extras import need
 from holdfast.files import write_whole
-from holdfast.number_format import number, short
-from holdfast.report.charts import LineChart, Panel, Ribbon, Scale
-from holdfast.report.palette import Look, looks
+from holdfast.report.charts import LineChart, Look, Panel, Ribbon, Scale, looks
+from holdfast.text import number, short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
 
 KINDS = ("png", "svg", "pdf")
 
@@ -171,7 +173,6 @@ def styled(size: FigureSize = "screen", *, latex: bool = False) -> Iterator[None
 
 def draw_chart(chart: LineChart, title: str = "", size: FigureSize = "screen") -> Figure:
     """The chart as a matplotlib figure, with its legend below; call it inside `styled`."""
-    from holdfast.report.figure import ShownFigure
 
     look, sheet = looks(chart.series), size_of(size)
     rows = [
@@ -208,8 +209,6 @@ def draw_chart(chart: LineChart, title: str = "", size: FigureSize = "screen") -
 def draw_ribbon(what: Ribbon, title: str = "", size: FigureSize = "screen") -> Figure:
     """The bands as a matplotlib figure, one below the other, with the arms' colours above; call it inside `styled`."""
     from matplotlib.patches import Patch
-
-    from holdfast.report.figure import ShownFigure
 
     look, sheet = list(looks(what.arms).items()), size_of(size)
     scale = sheet.text / SIZES["screen"].text
@@ -363,3 +362,29 @@ def _legend(figure: Figure, title: str, look: Mapping[str, Look], text: float, s
         columnspacing=1.4,
         fontsize=text,
     )
+
+
+# A matplotlib figure that a notebook shows as a picture, and that saves with our settings. Needs matplotlib.
+
+PIXELS = 200
+"""Dots per inch in a notebook, which shows them at half their size: sharp on any screen."""
+
+
+class ShownFigure(Figure):
+    """A figure of matplotlib, with the settings it was drawn with whenever it is drawn again."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        FigureCanvasAgg(self)
+
+    def savefig(self, *args: Any, **kwargs: Any) -> None:
+        """As matplotlib's."""
+        with styled():
+            super().savefig(*args, **kwargs)
+
+    def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
+        """What a notebook shows, and how large."""
+        buffer = BytesIO()
+        self.savefig(buffer, format="png", dpi=PIXELS)
+        width, height = (round(PIXELS / 2 * inches) for inches in self.get_size_inches())
+        return buffer.getvalue(), {"width": width, "height": height}

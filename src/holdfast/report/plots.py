@@ -12,15 +12,12 @@ from holdfast.checks import one_of
 from holdfast.errors import InvalidParameter
 from holdfast.extras import need
 from holdfast.files import write_whole
-from holdfast.number_format import counted
-from holdfast.regret import MEASURES
-from holdfast.report.charts import BANDS, DRAWN, LineChart, result_chart
+from holdfast.numerics.regret import MEASURES
+from holdfast.report.charts import BANDS, DRAWN, LineChart, looks, result_chart
 from holdfast.report.drawing import KINDS, FigureSize, draw_chart, draw_panel, rendered, size_of, styled
-from holdfast.report.html_parts import Column, line_chart, table
-from holdfast.report.page import Section, page
-from holdfast.report.palette import looks
-from holdfast.result_text import rows_of
-from holdfast.results import Result
+from holdfast.report.html import Column, Section, line_chart, page, table
+from holdfast.results import Result, rows_of
+from holdfast.text import counted
 
 SCALES = ("auto", "linear", "log")
 MOST_ROWS = 40

@@ -3,15 +3,140 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import hmac
+import json
+import os
+import secrets
 import time
-from dataclasses import replace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from urllib.parse import urlsplit
 
+from filelock import FileLock
 from starlette.requests import Request
 
-from holdfast.errors import HoldfastError
+from holdfast.checks import one_of
+from holdfast.decisions.ids import checked_name
+from holdfast.errors import HoldfastError, InvalidParameter
+from holdfast.files import write_whole
 from holdfast.service.problems import Refused
-from holdfast.service.tokens import Token, TokenFile
+
+# Tokens: who may do what. A file keeps their hashes; the token itself is shown once, when it is made.
+#
+#     hf_3f2a9c01_5mYB…       id, secret
+#
+# A token's secret has 256 random bits, so that one round of SHA-256 is enough. The file is looked at
+# ten times a second: a token that is revoked stops working then.
+
+LOOK = 0.1
+"""Seconds for which the file is taken to be as it was."""
+
+ROLES = ("read", "decide", "admin")
+"""Each may do all that those before it may."""
+
+
+@dataclass(frozen=True)
+class Token:
+    """What is kept of a token, and stands for the client that shows it."""
+
+    id: str
+    hash: str
+    role: str
+    games: tuple[str, ...]
+    """Those it is for; none: all."""
+    created: float
+    note: str = ""
+
+    def allows(self, role: str) -> bool:
+        """Whether its role includes `role`."""
+        return ROLES.index(self.role) >= ROLES.index(role)
+
+    def sees(self, game: str) -> bool:
+        """Whether it is for a game."""
+        return not self.games or game in self.games
+
+
+class TokenFile:
+    """Tokens in a file.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     tokens = TokenFile(f"{folder}/tokens.json")
+    ...     written = tokens.make("decide", games=["chat"])
+    ...     tokens.find(written).role
+    'decide'
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self._read: tuple[int, int] | None = None
+        self._looked = -LOOK
+        self._known: dict[str, Token] = {}
+
+    def known(self) -> dict[str, Token]:
+        """All tokens by id."""
+        self._looked = time.monotonic()
+        try:
+            found = self.path.stat()
+        except FileNotFoundError:
+            self._read, self._known = None, {}
+            return self._known
+        version = found.st_mtime_ns, found.st_ino
+        if version != self._read:
+            self._read, self._known = None, {}  # where it cannot be read, nobody is known
+            try:
+                rows = json.loads(self.path.read_bytes())
+                self._known = {row["id"]: Token(**{**row, "games": tuple(row["games"])}) for row in rows}
+            except OSError as error:
+                raise HoldfastError(f"{self.path} cannot be read: {error.strerror}") from None
+            except (ValueError, TypeError, KeyError):
+                raise HoldfastError(f"{self.path} must be a file that `holdfast token make` wrote") from None
+            self._read = version
+        return self._known
+
+    def find(self, written: str) -> Token | None:
+        """The token that somebody shows, if it is one."""
+        _, _, rest = written.partition("hf_")
+        id, _, secret = rest.partition("_")
+        known = self._known
+        if id not in known or time.monotonic() - self._looked > LOOK:  # a look each time would let other threads in
+            known = self.known()
+        token = known.get(id)
+        same = hmac.compare_digest(_hash(secret), token.hash if token else _hash(""))
+        return token if token is not None and same and secret else None
+
+    def make(self, role: str, games: list[str] | None = None, note: str = "") -> str:
+        """A new token; what is returned cannot be shown again."""
+        one_of("role", role, ROLES)
+        named = tuple(checked_name("game", game) for game in games or ())
+        id, secret = secrets.token_hex(4), secrets.token_urlsafe(32)
+        with self._changing() as tokens:
+            tokens[id] = Token(id, _hash(secret), role, named, time.time(), note and checked_name("note", note))
+        return f"hf_{id}_{secret}"
+
+    def revoke(self, id: str) -> None:
+        """Make a token worthless."""
+        with self._changing() as tokens:
+            if id not in tokens:
+                raise InvalidParameter("id", "must be the id of a token, as `holdfast token list` shows it", id)
+            del tokens[id]
+
+    @contextmanager
+    def _changing(self) -> Iterator[dict[str, Token]]:
+        """The tokens, which nobody else changes meanwhile; written when they are changed."""
+        with FileLock(f"{self.path}.lock", timeout=10):
+            tokens = dict(self.known())
+            yield tokens
+            write_whole(self.path, json.dumps([asdict(token) for token in tokens.values()], indent=1).encode())
+            os.chmod(self.path, 0o600)
+
+
+def _hash(secret: str) -> str:
+    return hashlib.sha256(secret.encode()).hexdigest()
+
 
 COOKIE = "holdfast_token"
 SAFE = ("GET", "HEAD")

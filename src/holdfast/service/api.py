@@ -20,16 +20,15 @@ from holdfast.decisions.executor import Call
 from holdfast.decisions.history import History, Totals, changes_of, totals_of
 from holdfast.decisions.ids import checked_name
 from holdfast.decisions.models import Decision
-from holdfast.decisions.router import FIRST, open_decisions_of
-from holdfast.decisions.settings import given_settings, written_patience, written_time
-from holdfast.decisions.setup import Setup
+from holdfast.decisions.router import FIRST, open_decisions_of, why_block, why_conversation
+from holdfast.decisions.settings import Setup, given_settings, written_patience, written_time
 from holdfast.decisions.stores.sql import Transaction
-from holdfast.decisions.why import why_block, why_conversation
 from holdfast.errors import HoldfastError, InvalidParameter
+from holdfast.numerics.scales import Scale
 from holdfast.policies.policy import Policy
 from holdfast.policies.registry import make_policy
-from holdfast.scales import Scale
 from holdfast.service import views
+from holdfast.service.access import Token
 from holdfast.service.games import Game
 from holdfast.service.messages import (
     Asked,
@@ -68,7 +67,6 @@ from holdfast.service.operations import (
     page_of,
 )
 from holdfast.service.problems import Refused, problem_of, status_of
-from holdfast.service.tokens import Token
 
 if TYPE_CHECKING:
     from holdfast.service.app import Service
@@ -176,14 +174,7 @@ async def change_game(service: Service, client: Token, name: str, body: Changes)
     signed = " ".join(filter(None, [reason, f"(token {client.id})" if client.id else None])) or None
     kinds = {kind: getattr(body, kind) for kind in ("pause", "resume", "pin", "unpin")}
     stands = {kind: arm for kind, arm in kinds.items() if arm is not None}
-    for short, long in (("add", "add_arms"), ("retire", "retire_arms")):
-        if getattr(body, short) and getattr(body, long):
-            raise InvalidParameter(short, f"is another name of {long}: give one of them", getattr(body, short))
-    arms = {
-        "switching_cost": body.switching_cost,
-        "add_arms": body.add_arms or body.add,
-        "retire_arms": body.retire_arms or body.retire,
-    }
+    arms = {"switching_cost": body.switching_cost, "add_arms": body.add_arms, "retire_arms": body.retire_arms}
     settings = _settings(body)
     others = [what for what, value in {**arms, **settings}.items() if value not in (None, (), [])]
     others += [] if body.wanted is None else ["wanted"]
@@ -456,7 +447,7 @@ async def export(service: Service, request: Request, client: Token) -> Response:
 
 
 def _exported(history: History, what: str, kind: str) -> Iterator[bytes]:
-    from holdfast.result_files import csv_of
+    from holdfast.results import csv_of
 
     if kind == "parquet":
         with tempfile.TemporaryFile() as file:
@@ -514,7 +505,7 @@ async def replayed(service: Service, name: str, switching_cost: float) -> dict[s
     """What was paid, and what holding each arm would have cost."""
 
     def read(router: Router) -> dict[str, Any]:
-        from holdfast.replays.log_file import evaluate_log
+        from holdfast.replay.logged import evaluate_log
 
         columns = {column: column for column in ("arm", "loss", "probability", "block", "time")}
         found = evaluate_log(router.history.log, columns, [switching_cost])

@@ -22,21 +22,20 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from holdfast.decisions.setup import Setup
+from holdfast.decisions.settings import Setup
 from holdfast.decisions.stores import Store
 from holdfast.decisions.stores.sql import Transaction
 from holdfast.errors import BadStore, HoldfastError, StoreError
-from holdfast.number_format import counted
 from holdfast.service import pages, views
-from holdfast.service.access import Access
+from holdfast.service.access import Access, Token, TokenFile
 from holdfast.service.api import OPERATIONS
-from holdfast.service.course import Course
 from holdfast.service.games import Games, only_seen
 from holdfast.service.messages import GameLine
 from holdfast.service.metrics import Metrics
 from holdfast.service.operations import Operation
 from holdfast.service.problems import Refused, response_to, status_of, words_of
-from holdfast.service.tokens import Token, TokenFile
+from holdfast.service.views import Course
+from holdfast.text import counted
 
 T = TypeVar("T")
 

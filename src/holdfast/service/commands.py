@@ -12,7 +12,7 @@ import typer
 
 from holdfast.checks import real_number, whole_number
 from holdfast.command_line import LIST, Command, names
-from holdfast.decisions.commands import Allow, AsJson, Url
+from holdfast.decisions.cli import Allow, AsJson, Url
 from holdfast.decisions.stores.address import parse_address
 from holdfast.errors import InvalidParameter, MissingExtra, printable
 
@@ -46,9 +46,9 @@ def serve(
     Prints its address when it is ready.
     """
     try:
+        from holdfast.service.access import TokenFile
         from holdfast.service.app import Limits
         from holdfast.service.server import serve as serve_store
-        from holdfast.service.tokens import TokenFile
     except ModuleNotFoundError as error:
         raise MissingExtra(f"serving needs {error.name}: pip install 'holdfast[serve]'") from None
     if parse_address(url).kind == "memory":
@@ -81,7 +81,7 @@ def make_token(
     as_json: AsJson = False,
 ) -> None:
     """Make a token and print it: it cannot be shown again."""
-    from holdfast.service.tokens import TokenFile
+    from holdfast.service.access import TokenFile
 
     written = TokenFile(file).make(role, names(game), note)
     print(json.dumps({"token": written}) if as_json else written)
@@ -89,7 +89,7 @@ def make_token(
 
 def list_tokens(file: TokensFile, as_json: AsJson = False) -> None:
     """List the tokens: id, role, games, when and what for."""
-    from holdfast.service.tokens import TokenFile
+    from holdfast.service.access import TokenFile
 
     if not file.exists():
         raise InvalidParameter("file", "must be a file that `holdfast token make` wrote; there is none", None)
@@ -108,7 +108,7 @@ def revoke_token(
     as_json: AsJson = False,
 ) -> None:
     """Make a token worthless, at once."""
-    from holdfast.service.tokens import TokenFile
+    from holdfast.service.access import TokenFile
 
     TokenFile(file).revoke(id)
     print(json.dumps({"revoked": id}) if as_json else "revoked")

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from holdfast.decisions import Router, open as open_game
 from holdfast.decisions.core import View
 from holdfast.decisions.executor import MOST_TOGETHER, Call, Executor
-from holdfast.decisions.setup import Setup
+from holdfast.decisions.settings import Setup
 from holdfast.decisions.stores import Store, store_at
 from holdfast.decisions.stores.sql import Transaction
 from holdfast.errors import BadStore, HoldfastError, StoreError, UnknownGame

@@ -69,8 +69,6 @@ class Changes(GameSettings, kw_only=True):
     switching_cost: Number = None
     add_arms: Arms = ()
     retire_arms: Arms = ()
-    add: Annotated[Arms, Meta(description="As add_arms.")] = ()
-    retire: Annotated[Arms, Meta(description="As retire_arms.")] = ()
     pause: OneArm = None
     resume: OneArm = None
     pin: OneArm = None

@@ -14,8 +14,8 @@ from starlette.responses import Response
 
 from holdfast.checks import whole_number
 from holdfast.errors import nearest
+from holdfast.service.access import Token
 from holdfast.service.problems import Refused
-from holdfast.service.tokens import Token
 
 if TYPE_CHECKING:
     from holdfast.service.app import Service

@@ -26,9 +26,9 @@ from uvicorn.supervisors import Multiprocess
 
 from holdfast.decisions.stores import store_at
 from holdfast.errors import HoldfastError, InvalidParameter
+from holdfast.service.access import TokenFile
 from holdfast.service.app import AUDIT, LOG, make_app
 from holdfast.service.metrics import FOLDER
-from holdfast.service.tokens import TokenFile
 
 HEADER_SECONDS = 10.0
 """In which the headers of a request must come."""

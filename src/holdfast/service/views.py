@@ -2,24 +2,355 @@
 
 from __future__ import annotations
 
+import json
 import math
+import time
 from collections import defaultdict
-from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import groupby, pairwise
+from threading import Lock
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from holdfast import bounds
+from holdfast.bounds.table import proved_cost
 from holdfast.decisions.history import Totals, changes_of, totals_of
-from holdfast.decisions.models import Ask, Block, Head
-from holdfast.decisions.router import certificate_of, paused, pinned, probabilities_of
-from holdfast.decisions.setup import Setup, players_of
+from holdfast.decisions.models import BY_RULE, Ask, Block, Head
+from holdfast.decisions.router import certificate_of, paused, pinned, probabilities_of, why
+from holdfast.decisions.settings import Setup, players_of
 from holdfast.decisions.stores.sql import Transaction, select
-from holdfast.decisions.why import why
 from holdfast.errors import OutOfTurn
-from holdfast.number_format import number
-from holdfast.players.document import described
-from holdfast.service.course import Course, Lines
+from holdfast.numerics.layout import Array
+from holdfast.numerics.statistics import student_quantile
+from holdfast.players.saves import described
+from holdfast.policies.hedge import AdaptiveHedgeSwitch
+from holdfast.policies.policy import Policy
 from holdfast.service.messages import BlockView, ChangeView, GameLine, GameView, Hold, Paused
-from holdfast.statistics import student_quantile
+from holdfast.text import number
+
+# The course of a whole game, for its page: sums over stretches of blocks, which are read once and then kept.
+#
+# A stretch is so many blocks, a power of two, that a game has at most `POINTS` of them. One whose blocks are all
+# settled does not change any more. So a look reads what was added since the last one. The first look at a long game
+# would read for too long: each look reads from the end backwards, stops after `SECONDS`, and the next one goes on.
+
+POINTS = 1024
+"""Stretches of a game."""
+SECONDS = 0.1
+"""For which one look reads: calls on a SQLite file wait meanwhile."""
+ROWS = 1 << 12
+"""Blocks that one query adds up."""
+CHUNK = 400
+"""Blocks that one query looks up by their numbers."""
+KNOWN = 10_000
+"""Rounds whose losses of all arms are compared."""
+BOUND_POINTS = 32
+
+ROUNDS, LOSS, SWITCHES, RULE_ROUNDS, RULE_LOSS, RULE_SWITCHES, OPEN, BY_ARM = range(8)
+"""Places in the sums of a stretch: it is open while blocks of it are, or are to come. Then three for each arm: rounds,
+losses known, their sum."""
+
+ADDED_UP = """
+SELECT (number - 1) / {size}, arm, SUM(rounds), SUM(loss), SUM(CASE WHEN before = arm THEN 0 ELSE 1 END),
+    SUM(by_rule * known), SUM(by_rule * loss), SUM(waits),
+    SUM(CASE WHEN played = '' THEN known ELSE 0 END), SUM(CASE WHEN played = '' THEN loss ELSE 0.0 END)
+FROM (SELECT number, arm, rounds, played,
+    (SELECT arm FROM holdfast_blocks AS a WHERE a.game = b.game AND a.number = b.number - 1) AS before,
+    CASE WHEN settled_order IS NULL THEN 0 WHEN stand_in IS NULL THEN told ELSE rounds END AS known,
+    COALESCE(total, 0.0) + COALESCE(stand_in, 0.0) * (rounds - told) AS loss,
+    CASE WHEN forced = 2 THEN 1 ELSE 0 END AS by_rule, CASE WHEN settled_order IS NULL THEN 1 ELSE 0 END AS waits
+    FROM holdfast_blocks AS b WHERE game = ? AND number > ? AND number <= ? AND rounds > 0) AS blocks
+GROUP BY 1, 2
+"""
+
+
+class Stretches(NamedTuple):
+    """The last stretches of a game."""
+
+    size: int
+    """Blocks in each."""
+    first: int
+    """Stretches before them."""
+    sums: Array
+
+    def of(self, number: int) -> int:
+        """The one that a block is in."""
+        return (number - 1) // self.size - self.first
+
+    def ends(self, last: int) -> Array:
+        """Their last blocks; `last` is that of the game."""
+        return np.minimum((self.first + 1 + np.arange(len(self.sums))) * self.size, last)
+
+
+@dataclass
+class Lines:
+    """A game over its rounds, at the ends of stretches."""
+
+    rounds: list[int]
+    """Handed out by then."""
+    held: Array
+    """In each stretch, the rounds of each arm's blocks."""
+    sample: list[tuple[int, float] | None]
+    """Arm and probability of the last block of each stretch, where the policy drew it."""
+    every: int
+    """Blocks in a stretch."""
+    whole: bool
+    """Whether all is read."""
+    cost: list[float]
+    """What was paid, switches included. What one cost on average is taken for each."""
+    fixed: list[list[float | None]]
+    """What each arm would have cost all along: exactly where the losses of all arms are known, else by its mean."""
+    plan: list[float | None] | None
+    """The best plan in hindsight, where the losses of all arms are known."""
+    known_from: int | None
+    """The round after which they are."""
+    rule: list[float | None] | None
+    """What the operator's rule would have cost all along, by the mean of the blocks that it was given."""
+    bound: list[float | None] | None
+    """What is proved: the mean cost of such games is at most this, if the best arm's line is right."""
+    proved: str
+    """By which theorem."""
+
+
+class Course:
+    """The sums of one game, used by several threads."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._arms = 0
+        self._size = 1
+        self._sums: dict[int, Array] = {}
+
+    def look(self, transaction: Transaction, setup: Setup, totals: Totals) -> Lines | None:
+        """The lines over what was read so far; none before the first block."""
+        with self._lock:
+            if self._arms != len(setup.names):
+                self._arms, self._size = len(setup.names), 1
+                self._sums.clear()
+            while transaction.head.block > POINTS * self._size:
+                self._double()
+            end = math.ceil(transaction.head.block / self._size)
+            self._read(transaction, setup, end)
+            first = next((i + 1 for i in range(end - 1, -1, -1) if i not in self._sums), 0)
+            sums = [self._sums[i] for i in range(first, end)]
+            return _lines(transaction, setup, totals, Stretches(self._size, first, np.array(sums))) if sums else None
+
+    def _double(self) -> None:
+        """Stretches of twice as many blocks; one of which a half is not known is read anew."""
+        self._size *= 2
+        known, self._sums = self._sums, {}
+        for i, sums in known.items():
+            if i % 2 == 0 and i + 1 in known:
+                self._sums[i // 2] = sums + known[i + 1]
+
+    def _read(self, transaction: Transaction, setup: Setup, stretches: int) -> None:
+        """First what was never read, then what may have changed; the latest first."""
+        until, size, latest = time.monotonic() + SECONDS, self._size, range(stretches - 1, -1, -1)
+        unknown = [i for i in latest if i not in self._sums]
+        changed = [i for i in latest if i in self._sums and self._sums[i][OPEN]]
+        for first, end in (*_runs(unknown, size), *_runs(changed, size)):
+            found = np.zeros((end - first, BY_ARM + 3 * self._arms))
+            found[-1, OPEN] += end * size > transaction.head.block
+            for stretch, arm, *values in transaction.fetch(
+                ADDED_UP.format(size=size), transaction.game, first * size, end * size
+            ):
+                rounds, loss, switches, rule_rounds, rule_loss, waits, told, lost = map(float, values)
+                at = found[stretch - first]
+                at[:RULE_SWITCHES] += rounds, loss, switches, rule_rounds, rule_loss
+                at[OPEN] += waits
+                at[BY_ARM + 3 * arm : BY_ARM + 3 * arm + 3] += rounds, told, lost
+            if setup.settings.holdback:
+                for number, count in _switches_of_rule(transaction, first * size, end * size):
+                    found[(number - 1) // size - first, RULE_SWITCHES] += count
+            self._sums |= zip(range(first, end), found, strict=True)
+            if time.monotonic() > until:
+                return
+
+
+def _runs(stretches: Sequence[int], size: int) -> Iterator[tuple[int, int]]:
+    """Neighbours together, as far as one query may go: the first, and the one after the last."""
+    most = max(ROWS // size, 1)
+    for _, run in groupby(enumerate(stretches), key=lambda pair: pair[0] + pair[1]):  # they go down by one
+        together = [stretch for _, stretch in run]
+        for i in range(0, len(together), most):
+            yield together[i : i + most][-1], together[i] + 1
+
+
+def _switches_of_rule(transaction: Transaction, after: int, last: int) -> Iterator[tuple[int, int]]:
+    """Blocks of the rule in which it changed its mind, and how often."""
+    wanted = (*Block._fields[:4], "played")
+    where = "WHERE game = ? AND number > ? AND number <= ? AND forced = ? AND played <> ''"
+    query = f"SELECT {', '.join(wanted)} FROM holdfast_blocks {where}"
+    for block_number, key, arm, rounds, played in transaction.fetch(query, transaction.game, after, last, BY_RULE):
+        block = Block(block_number, key, arm, rounds, 1.0, 0.0, None, BY_RULE, "", played=played)
+        yield block_number, sum(a != b for (a, _), (b, _) in pairwise(players_of(block, rounds)))
+
+
+def _lines(transaction: Transaction, setup: Setup, totals: Totals, stretches: Stretches) -> Lines:
+    """The lines, with the losses of blocks that are not settled."""
+    head, sums = transaction.head, stretches.sums
+    for block in transaction.blocks("open"):
+        if (place := stretches.of(block.number)) < 0:
+            continue
+        at, loss = sums[place], math.fsum(block.losses)
+        at[LOSS] += loss
+        if block.forced == BY_RULE:
+            at[RULE_ROUNDS] += block.told
+            at[RULE_LOSS] += loss
+        if not block.played:
+            at[BY_ARM + 3 * block.arm + 1] += block.told
+            at[BY_ARM + 3 * block.arm + 2] += loss
+        if block.number == head.current:
+            at[ROUNDS] -= head.rounds - head.handed
+            at[BY_ARM + 3 * block.arm] -= head.rounds - head.handed
+    held = sums[:, BY_ARM::3]
+    so_far = sums.cumsum(axis=0)
+    whole = stretches.first == 0 and not head.removed
+    if not whole:
+        so_far += _before(totals, so_far[-1])
+    rounds = so_far[:, ROUNDS]
+    price = math.fsum(head.paid) / max(so_far[-1, SWITCHES], 1.0)
+    cost = so_far[:, LOSS] + price * so_far[:, SWITCHES]
+    told, lost = so_far[:, BY_ARM + 1 :: 3], so_far[:, BY_ARM + 2 :: 3]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means = lost / told * rounds[:, None]
+        own = getattr(setup.policy, "switching_cost", 0.0)
+        switching = own if isinstance(own, float) else 0.0
+        ruled = (so_far[:, RULE_LOSS] + switching * so_far[:, RULE_SWITCHES]) / so_far[:, RULE_ROUNDS] * rounds
+    fixed, plan, known_from = _known_lines(transaction, setup, stretches, cost)
+    bound, statement = None, ""
+    changed = transaction.fetch("SELECT id FROM holdfast_changes WHERE game = ? LIMIT 1", transaction.game)
+    as_proved = whole and not (totals.missing or setup.settings.holdback or changed)
+    if as_proved and (setup.policy.sees == "own" or (known_from == 0 and head.asked == head.block)):
+        bound, statement = _bound(setup, rounds, means.T if fixed is None else fixed)
+    return Lines(
+        rounds=rounds.astype(int).tolist(),
+        held=held,
+        sample=_sample(transaction, stretches.ends(head.block).tolist()),
+        every=stretches.size,
+        whole=stretches.first == 0,
+        cost=cost.tolist(),
+        fixed=[_plain(line) for line in (means.T if fixed is None else fixed)],
+        plan=None if plan is None else _plain(plan),
+        known_from=None if known_from is None else int(rounds[known_from - 1]) if known_from else 0,
+        rule=_plain(ruled) if setup.settings.holdback else None,
+        bound=None if bound is None else _plain(bound),
+        proved=statement,
+    )
+
+
+def _plain(line: Array) -> list[float | None]:
+    return [value if math.isfinite(value) else None for value in line.tolist()]
+
+
+def _before(totals: Totals, summed: Array) -> Array:
+    """What belongs to blocks whose rows were removed before they were read: totals know it."""
+    found = np.zeros_like(summed)
+    found[ROUNDS] = totals.rounds
+    found[LOSS] = totals.losses + totals.missing_losses
+    found[SWITCHES] = totals.switches
+    for arm, one in enumerate(totals.arms):
+        lost = one.losses + one.missing_losses
+        found[BY_ARM + 3 * arm :][:3] = one.rounds, lost / one.mean if one.mean else one.told, lost
+    there = found > 0.0  # nothing is known of the rule's
+    found[there] = np.maximum(found - summed, 0.0)[there]
+    return found
+
+
+def _sample(transaction: Transaction, numbers: list[int]) -> list[tuple[int, float] | None]:
+    """Arm and probability of some blocks, where the policy drew it."""
+    found: dict[int, tuple[int, float]] = {}
+    for first in range(0, len(numbers), CHUNK):
+        some = numbers[first : first + CHUNK]
+        marks = ", ".join("?" * len(some))
+        where = f"WHERE game = ? AND number IN ({marks}) AND forced = 0"
+        query = f"SELECT number, arm, probability FROM holdfast_blocks {where}"
+        found |= {number: (arm, share) for number, arm, share in transaction.fetch(query, transaction.game, *some)}
+    return [found.get(number) for number in numbers]
+
+
+def _known_lines(
+    transaction: Transaction, setup: Setup, stretches: Stretches, cost: Array
+) -> tuple[Array, Array, int] | tuple[None, None, None]:
+    """The lines of fixed arms and of the best plan, and after which stretch; where the losses of all arms are known."""
+    price, last = getattr(setup.policy, "switching_cost", None), transaction.head.block
+    if setup.policy.sees != "all" or not isinstance(price, float):
+        return None, None, None
+    after = max(last - KNOWN, stretches.first * stretches.size)
+    query = "SELECT number FROM holdfast_blocks WHERE game = ? AND number > ? AND rounds > 0 ORDER BY number"
+    numbers = [number for (number,) in transaction.fetch(query, transaction.game, after)]
+    seen = {one.block: json.loads(one.losses) for one in transaction.seen(after + 1, last)}
+    rows = [[seen.get(number, {}).get(str(arm)) for arm in setup.active] for number in numbers]
+    waiting = bool(rows) and None in rows[-1]
+    if waiting:
+        del rows[-1], numbers[-1]
+    after = next((n for n, row in zip(reversed(numbers), reversed(rows), strict=True) if None in row), after)
+    whole = stretches.first == 0 and not transaction.head.removed
+    before = max(stretches.of(after) + 1, 0 if whole else 1)
+    rows = [row for number, row in zip(numbers, rows, strict=True) if stretches.of(number) >= before]
+    numbers = numbers[len(numbers) - len(rows) :]
+    if not rows:
+        return None, None, None
+    from holdfast.numerics.hindsight import best_plan  # a kernel that other games do not need
+
+    start = cost[before - 1] if before else price  # the first play is a switch
+    table = np.array(rows)
+    chosen = best_plan(table, price).arms
+    planned = table[np.arange(len(table)), chosen] + price * (np.diff(chosen, prepend=chosen[0]) != 0)
+    place = np.searchsorted(numbers, stretches.ends(last), side="right") - 1
+    if waiting:
+        place[-1] = -1
+
+    def line(values: Array) -> Array:
+        return np.where(place >= 0, start + np.cumsum(values)[place], np.nan)
+
+    fixed = np.full((len(setup.names), len(cost)), np.nan)
+    for i, arm in enumerate(setup.active):
+        fixed[arm] = line(table[:, i])
+    return fixed, line(planned), before
+
+
+def _bound(setup: Setup, rounds: Array, fixed: Array) -> tuple[Array | None, str]:
+    """The best arm's cost and what is proved that the policy costs more, on average; some points of the line."""
+    found = proved(setup.policy)
+    if found is None:
+        return None, ""
+    statement, excess = found
+    line = np.full(len(rounds), np.nan)
+    for i in np.unique(np.linspace(0, len(rounds) - 1, BOUND_POINTS).astype(int)):
+        best = np.nanmin(fixed[:, i], initial=np.inf)
+        if rounds[i] and math.isfinite(best):
+            line[i] = best + excess(int(rounds[i]), float(best))
+    return line, statement
+
+
+def proved(policy: Policy) -> tuple[str, Callable[[int, float], float]] | None:
+    """A theorem about the policy, and its bound: on average, how much more than the best arm's cost it costs.
+
+    The bound takes the number of rounds and the best arm's cost. It is about losses that all come before the next
+    block begins, and settings that do not change.
+    """
+    cost, unit = getattr(policy, "switching_cost", 0.0), policy.unit
+    if not isinstance(cost, float):
+        return None
+    if isinstance(policy, AdaptiveHedgeSwitch):
+        if policy.paths is not None:  # which may be other ones than to stay with an arm
+            return None
+        return "Theorem 3 of docs/visible.md", partial(_excess_of_mixture, policy, cost)
+    if proved_cost(policy, cost) is None:
+        return None
+    normalised: dict[str, Any] = {"units": (0.0, 1.0), **({"switching_cost": cost / unit} if cost else {})}
+    found = proved_cost(replace(policy, **normalised), cost / unit)
+    return None if found is None else (found.statement, lambda T, best: unit * found.value(horizon=T))
+
+
+def _excess_of_mixture(policy: AdaptiveHedgeSwitch, cost: float, rounds: int, best: float) -> float:
+    unit, losses = policy.unit, max(best - policy.units[0] * rounds, 0.0)
+    return unit * bounds.mixture_excess(len(policy.mixed), cost / unit, losses / unit, rounds=rounds)
+
 
 RECENT = 2000
 """Blocks that intervals are made of."""

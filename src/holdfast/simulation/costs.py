@@ -15,8 +15,8 @@ import numpy as np
 
 from holdfast.checks import LARGEST, check_fields, real, real_number
 from holdfast.errors import InvalidParameter
-from holdfast.layouts import Array
-from holdfast.policies.switching_costs import CostTable, checked_costs
+from holdfast.numerics.costs import CostTable, checked_costs
+from holdfast.numerics.layout import Array
 
 SwitchingCost = float | Sequence[float] | Sequence[Sequence[float]] | Callable[[int], float]
 FIRST_TABLE = 4096

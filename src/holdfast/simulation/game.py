@@ -2,7 +2,7 @@
 
 This loop is the only one. It plays one game, or `SIDE_BY_SIDE` games in the lanes of the processor's vector registers;
 both do the same arithmetic game by game, so they give the same bits. Threads and Dask workers run it through
-`compose_games`, a GPU thread through its own few lines in `holdfast.simulation.backends.cuda`.
+`compose_games`, a GPU thread through its own few lines in `holdfast.simulation.cuda`.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ import math
 from typing import Any, NamedTuple
 
 from holdfast._numba.compile import composed, kernel
-from holdfast._numba.rows import as_rows, local_rows, local_words
-from holdfast.layouts import Scalar, layout_of
+from holdfast._numba.lanes import as_rows, local_rows, local_words
+from holdfast.numerics.layout import Scalar, layout_of
+from holdfast.numerics.random import STATE_SIZE, next_uniform, start_stream
+from holdfast.numerics.regret import NO_ARM, is_switch
+from holdfast.numerics.schedules import LONGEST
 from holdfast.policies.policy import Kernel, Kernels, Policy
-from holdfast.regret import NO_ARM, is_switch
-from holdfast.rng import STATE_SIZE, next_uniform, start_stream
-from holdfast.schedules import LONGEST
 
 SIDE_BY_SIDE = 32
 """Games played side by side: four registers of eight numbers. With fewer, the compiler unrolls the loops before it sees

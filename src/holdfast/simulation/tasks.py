@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from holdfast._numba.rows import aligned_zeros
+from holdfast._numba.lanes import aligned_zeros
 from holdfast.environments import Environment
 from holdfast.errors import HoldfastError, InvalidParameter
-from holdfast.layouts import Array
+from holdfast.numerics.layout import Array
+from holdfast.numerics.random import stream_key
 from holdfast.players.game import broken_rules, policy_key
 from holdfast.policies.policy import Policy, packed_parameters
-from holdfast.rng import stream_key
 from holdfast.simulation.costs import Costs
 from holdfast.simulation.game import (
     AGAINST_THE_RULES,

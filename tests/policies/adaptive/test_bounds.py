@@ -88,16 +88,9 @@ def test_theorem_D_holds_where_costs_are_high_just_where_blocks_begin():
     assert switching <= bounds.adaptive_varying(n_arms=K, costs=costs, horizon=T)
 
 
-def test_calls_as_in_0_3_still_work_and_warn():
-    """J beside the constants; costs by the block, fewer than there are rounds."""
-    chosen = bounds.Guarantee(longest_step_up=2.0)
-    with pytest.warns(DeprecationWarning, match="longest_step_up is one of the constants"):
-        old = bounds.adaptive_constrained(n_arms=4, horizon=1e6, gaps=0.1, longest_step_up=2.0)
-    assert old == bounds.adaptive_constrained(n_arms=4, horizon=1e6, gaps=0.1, constants=chosen)
-    by_block = [1.0, 3.0, 2.0]
-    with pytest.warns(DeprecationWarning, match="one for each of the 50 rounds; for the 47 missing"):
-        old = bounds.adaptive_varying(n_arms=4, costs=by_block, horizon=50)
-    assert old == pytest.approx(page.theorem_D(4, by_block + [3.0] * 47, 50), rel=CLOSE)
+def test_there_must_be_a_cost_for_each_round():
+    with pytest.raises(hf.InvalidParameter, match="costs must have one for each of the 50 rounds"):
+        bounds.adaptive_varying(n_arms=4, costs=[1.0, 3.0, 2.0], horizon=50)
 
 
 GRID = [

@@ -1,7 +1,6 @@
 """The adaptive policy against its slow twin: any constants, any costs, late losses, fifty digits."""
 
 import itertools
-import json
 import math
 from typing import Any
 
@@ -10,7 +9,7 @@ import naive
 import numpy as np
 import pytest
 from kernel_game import KernelGame
-from naive_adaptive import Adaptive, Earlier
+from naive_adaptive import Adaptive
 from statistics_of_samples import SEED
 
 import holdfast as hf
@@ -93,15 +92,6 @@ def test_any_constant_plays_as_the_twin(keyword, value):
 @pytest.mark.parametrize("K", [1, 2, 3, 9, 40])
 def test_any_cost_and_number_of_arms_play_as_the_twin(K, lam):
     play_both(KernelGame(hf.AdaptiveTsallisSwitch(K, switching_cost=lam), f"{K}"), Adaptive(K, lam), no_cost, seed=K)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("lam", [0.0, 0.3, 5.0, None])
-@pytest.mark.parametrize("K", [1, 4])
-def test_the_rule_of_0_3_plays_as_its_twin(K, lam):
-    cost = "announced" if lam is None else lam
-    game = KernelGame(hf.AdaptiveTsallisSwitch(K, switching_cost=cost, growth="0.3"), f"{K}")
-    play_both(game, Earlier(K, lam), rough_costs if lam is None else no_cost, seed=K)
 
 
 @pytest.mark.slow
@@ -231,24 +221,6 @@ def test_blocks_are_as_long_as_the_proof_needs_and_no_longer(lam):
     assert (longer > 0) == (lam >= 1)
 
 
-def test_a_game_of_0_3_goes_on_with_another_rule():
-    """Changed on the way: every number is there, the other rule is played, and there is no way back."""
-    old, new = (hf.AdaptiveTsallisSwitch(3, switching_cost=0.5, growth=growth) for growth in ("0.3", "logarithmic"))
-    player = old.player(seed=1)
-    for t in range(200):
-        player.tell(float((t + player.ask()) % 3 == 0))
-    while player.hold:
-        player.tell(0.5)
-    state = json.loads(player.save())["player"]["state"]
-    after = new.carried_over(state, [0, 1, 2])
-    assert set(after) == set(new.kernels.state_layout.saved_kinds)
-    assert after["paid"] == state["paid"] > 0
-    for same in ("C", "W", "V", "V_most", "begun", "level"):
-        assert after[same] == state[same]
-    with pytest.raises(hf.InvalidParameter, match=r"growth cannot go back to '0\.3'"):
-        old.carried_over(after, [0, 1, 2])
-
-
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -261,7 +233,6 @@ def test_a_game_of_0_3_goes_on_with_another_rule():
         ({"memory": math.inf}, "memory must be .*finite.*got inf"),
         ({"floor_budget": -0.5}, "floor_budget must be .*not negative.*got -0.5"),
         ({"calm": "1"}, "calm must be .*got '1'"),
-        ({"growth": "0.2"}, "growth must be one of 'logarithmic', '0.3'.*got '0.2'"),
     ],
 )
 def test_constants_that_break_a_rule_are_refused(settings, message):

@@ -11,7 +11,7 @@ from long_mixture import check_long_game
 import holdfast as hf
 from holdfast.kernels import kernel
 from holdfast.paths import FixedArm, WorkFunction
-from holdfast.policies import coupling
+from holdfast.policies import hedge as coupling
 
 Losses = Callable[[int, np.ndarray], np.ndarray]
 

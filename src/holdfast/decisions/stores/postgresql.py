@@ -23,7 +23,6 @@ from weakref import WeakSet
 
 from holdfast.decisions.stores.address import parse_address
 from holdfast.decisions.stores.forks import STORE, take_part_in_forks
-from holdfast.decisions.stores.schema import check_schema, migration_from
 from holdfast.decisions.stores.sql import (
     FOR_UPDATE,
     HEAD,
@@ -33,6 +32,8 @@ from holdfast.decisions.stores.sql import (
     Rounds,
     Store,
     Transaction,
+    creation,
+    has_tables,
     nested,
 )
 from holdfast.errors import BadStore, MissingExtra, StoreError
@@ -61,7 +62,7 @@ CONNECT = 10
 
 MOST_CONNECTIONS = 64
 
-MIGRATING = 0x686F6C64
+CREATING = 0x686F6C64
 """The advisory lock of whoever creates the tables."""
 
 TRANSIENT = (
@@ -264,16 +265,18 @@ class PostgresStore(Store):
         """Connect once, so that a refusal is heard at once and in the server's words."""
         wait = max(min(float(self._parameters["connect_timeout"]), deadline - time.monotonic()), 2.0)
         with psycopg.connect(**{**self._parameters, "connect_timeout": int(wait)}) as connection:
-            if self._statements(connection):
-                with connection.transaction():
-                    connection.execute("SELECT pg_advisory_xact_lock(%s)", (MIGRATING,))
-                    for statement in self._statements(connection):
+            if self._has_tables(connection):
+                return
+            with connection.transaction():
+                connection.execute("SELECT pg_advisory_xact_lock(%s)", (CREATING,))
+                if not self._has_tables(connection):  # else somebody was quicker
+                    for statement in creation(WORDS):
                         connection.execute(statement)
 
-    def _statements(self, connection: psycopg.Connection[Any]) -> list[str]:
+    def _has_tables(self, connection: psycopg.Connection[Any]) -> bool:
         query = "SELECT tablename FROM pg_tables WHERE schemaname = ANY(current_schemas(false)) AND tablename LIKE %s"
         tables = [name for (name,) in connection.execute(query, ("holdfast%",)).fetchall()]
-        return list(migration_from(check_schema(self.url, tables, connection), WORDS))
+        return has_tables(self.url, tables, connection)
 
     # ---- transactions
 

@@ -28,8 +28,7 @@ from urllib.parse import quote
 
 from holdfast.decisions.stores.address import Address, parse_address
 from holdfast.decisions.stores.forks import STORE, take_part_in_forks
-from holdfast.decisions.stores.schema import SCHEMA_TABLE, check_schema, migration_from
-from holdfast.decisions.stores.sql import ConnectionLost, Store, Transaction, nested
+from holdfast.decisions.stores.sql import SCHEMA_TABLE, ConnectionLost, Store, Transaction, creation, has_tables, nested
 from holdfast.errors import BadStore, InvalidParameter, StoreError
 
 try:
@@ -188,7 +187,7 @@ class SqliteStore(Store):
         connection = sqlite3.connect(self.place, timeout=BUSY, isolation_level=None, check_same_thread=False)
         try:
             connection.execute("PRAGMA synchronous = FULL")
-            self._version(connection)  # before anything is written: the file may be another program's
+            self._has_tables(connection)  # before anything is written: the file may be another program's
             mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
             if mode != "wal":
                 raise BadStore(f"{self.url} must be on a disk that can keep a write-ahead log; it is in mode {mode!r}")
@@ -198,26 +197,24 @@ class SqliteStore(Store):
         return connection
 
     def _create_tables(self, connection: sqlite3.Connection) -> None:
-        version = self._version(connection)
-        statements = list(migration_from(version, WORDS))
-        if not statements:
+        if self._has_tables(connection):
             return
         connection.execute("BEGIN IMMEDIATE")
         try:
-            if self._version(connection) == version:  # else somebody was quicker
-                for statement in statements:
+            if not self._has_tables(connection):  # else somebody was quicker
+                for statement in creation(WORDS):
                     connection.execute(statement)
             connection.execute("COMMIT")
         except BaseException:
             connection.execute("ROLLBACK")
             raise
 
-    def _version(self, connection: sqlite3.Connection) -> int:
+    def _has_tables(self, connection: sqlite3.Connection) -> bool:
         tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-        version = check_schema(self.url, tables, connection)
-        if not version and tables:
+        found = has_tables(self.url, tables, connection)
+        if not found and tables:
             raise BadStore(f"{self.url} is a database of something else: it has the table {tables[0]!r}")
-        return version
+        return found
 
     # ---- files that somebody touched
 

@@ -39,8 +39,8 @@ from holdfast.lab.paper.plan import (
     long_ties,
 )
 from holdfast.lab.plan import ARMS, EASY_GAP, HARD_COST, HARD_GAP
-from holdfast.layouts import Array
-from holdfast.number_format import three_digits
+from holdfast.numerics.layout import Array
+from holdfast.text import three_digits
 
 Asks = Callable[[PaperTables], Sequence[Question]]
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from holdfast import bounds
-from holdfast.bounds.of_policies import Proved, proved_cost, proved_regret
+from holdfast.bounds.table import Proved, proved_cost, proved_regret
 from holdfast.checks import check_fields, one_of, whole
 from holdfast.environments import Bernoulli, ConstrainedBernoulli, Environment, Reversal
 from holdfast.extras import pl
@@ -35,18 +35,17 @@ from holdfast.lab.plan import (
     paper_settings,
 )
 from holdfast.lab.tables import Tables
-from holdfast.layouts import Array
+from holdfast.numerics.layout import Array
+from holdfast.numerics.random import check_seed
 from holdfast.policies.adaptive import AdaptiveTsallisSwitch
 from holdfast.policies.elimination import BaSE
 from holdfast.policies.exp3 import BlockExp3, Exp3
 from holdfast.policies.policy import Policy
 from holdfast.policies.registry import make_policy
-from holdfast.policies.tsallis_inf import TsallisInf
-from holdfast.policies.tsallis_switch import TsallisSwitch, VaryingTsallisSwitch
+from holdfast.policies.tsallis import TsallisInf, TsallisSwitch, VaryingTsallisSwitch
 from holdfast.results import Result
-from holdfast.rng import check_seed
 from holdfast.simulation import Power
-from holdfast.simulation.checkpoints import checkpoint_rounds
+from holdfast.simulation.run import checkpoint_rounds
 
 CHECKPOINTS = 100
 ALPHAS = (0.25, 0.5, 1.0)

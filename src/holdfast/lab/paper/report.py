@@ -40,25 +40,30 @@ from holdfast.lab.paper.plan import (
     guarantees,
 )
 from holdfast.lab.plan import ARMS, EASY_GAP, HARD_GAP
-from holdfast.layouts import Array
-from holdfast.number_format import counted, decimals, number, three_digits
-from holdfast.regret import MEASURES
+from holdfast.numerics.layout import Array
+from holdfast.numerics.regret import MEASURES
 from holdfast.report.charts import DRAWN, HeatMap, LineChart, result_chart
-from holdfast.report.html_parts import (
+from holdfast.report.html import (
     Column,
+    Html,
+    Section,
     code,
+    element,
     folded,
     heading,
     heat_map,
+    joined,
     line_chart,
     listed,
     mark,
+    page,
     pairs,
     paragraph,
+    plain_powers,
+    raised,
     table,
 )
-from holdfast.report.markup import Html, element, joined, plain_powers, raised
-from holdfast.report.page import Section, page
+from holdfast.text import counted, decimals, number, three_digits
 
 SWITCH, INF, EXP3, BLOCKS, ARITHMETIC, GEOMETRIC = POLICIES
 WHOLE = "regret with switching"

@@ -1,4 +1,4 @@
-"""The paper in one call: settings → cells → tables → verdicts → report; and the findings again from the tables alone."""
+"""The paper in one call: settings → cells → tables → verdicts → report; and all of it again from the tables alone."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from holdfast.lab.paper.plan import (
 )
 from holdfast.lab.paper.report import chart_of, report_of
 from holdfast.lab.tables import play
-from holdfast.number_format import counted
 from holdfast.report.drawing import KINDS, write_images
 from holdfast.results import Result
 from holdfast.runs import Outputs, document
 from holdfast.simulation import Backend
 from holdfast.simulation.backends import find_backend
-from holdfast.simulation.progress import progress_bar, shows_progress
+from holdfast.simulation.run import progress_bar, shows_progress
+from holdfast.text import counted
 
 LEDGER = "ledger.json"
 REPORT = "report.html"

@@ -1,0 +1,472 @@
+"""CSV files of losses: polars parses them; what it cannot parse is looked for line by line and named.
+
+A file begins with a line of names. It is in UTF-8, with commas between columns and points in numbers, unless
+`CsvFormat` says otherwise. It may be gzipped and may begin with a byte order mark.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+from holdfast.checks import one_of
+from holdfast.errors import InvalidParameter
+from holdfast.extras import pl
+
+# How a CSV file is written: its encoding, what stands between columns and in numbers, what means a missing cell.
+
+IF_MISSING = "it is missing: fill it in, or leave out the row or the column"
+
+THOUSANDS = {".": "points", ",": "commas", "'": "apostrophes", " ": "spaces"}
+"""Signs that may stand between thousands."""
+SPACES = " \u00a0\u202f"
+"""A space between thousands is often one that does not break."""
+
+
+@dataclass(frozen=True)
+class CsvFormat:
+    """How a CSV file is written, checked."""
+
+    separator: str = ","
+    """What stands between columns; a tab may be given as ``\\t``, as a shell gives it."""
+    decimal: str = "."
+    encoding: str = "utf-8"
+    """As Python names it."""
+    thousands: str | None = None
+    """What stands between thousands, if anything does."""
+    empty: str | Sequence[str] = ()
+    """Texts that stand for a missing value: one, or several."""
+    missing: bool = False
+    """Whether values may be missing."""
+    if_missing: str = IF_MISSING
+    """What to do where one is and may not be."""
+
+    def __post_init__(self) -> None:
+        separator = "\t" if self.separator == "\\t" else self.separator
+        if not isinstance(separator, str) or len(separator) != 1 or separator in '"\r\n':
+            raise InvalidParameter("separator", "must be one character such as ; or a tab", separator)
+        if self.decimal not in (".", ","):
+            raise InvalidParameter("decimal", "must be . or ,", self.decimal)
+        if self.decimal == separator:
+            rule = "must not be what stands between columns; give separator=';'"
+            raise InvalidParameter("decimal", rule, self.decimal)
+        if self.thousands is not None and (self.thousands not in THOUSANDS or self.thousands == self.decimal):
+            signs = ", ".join(sign for sign in THOUSANDS if sign not in (self.decimal, " "))
+            raise InvalidParameter("thousands", f"must be {signs} or a space, and not the decimal sign", self.thousands)
+        try:
+            "".encode(str(self.encoding))
+        except (LookupError, ValueError):
+            rule = "must be an encoding that Python knows, such as cp1252 (Windows), latin-1 or utf-16"
+            raise InvalidParameter("encoding", rule, self.encoding) from None
+        texts = [self.empty] if isinstance(self.empty, str) else list(self.empty)
+        if not all(isinstance(text, str) for text in texts):
+            raise InvalidParameter("empty", "must be texts that stand for a missing value, such as 'n/v'", self.empty)
+        object.__setattr__(self, "separator", separator)
+        object.__setattr__(self, "empty", tuple(text.strip() for text in texts))
+
+    @property
+    def is_utf8(self) -> bool:
+        """Whether polars can read the file as it is."""
+        return self.encoding.lower().replace("_", "-") in ("utf-8", "utf8", "utf-8-sig")
+
+    @property
+    def thousands_signs(self) -> str:
+        """A pattern of the sign between thousands."""
+        return f"[{SPACES if self.thousands == ' ' else self.thousands}]"
+
+    @cached_property
+    def grouped(self) -> str:
+        """A pattern of numbers with signs between thousands."""
+        return rf"^[+-]?\d{{1,3}}({self.thousands_signs}\d{{3}})+([{self.decimal}]\d+)?$"
+
+    def is_number(self, cell: str) -> bool:
+        """Whether a cell is a number as written in this format; with decimal commas 1.100 may mean 1100."""
+        cell = cell.strip()
+        if self.thousands is not None and re.match(self.grouped, cell):
+            cell = re.sub(self.thousands_signs, "", cell)
+        if self.decimal == ",":
+            return "." not in cell and is_number(cell.replace(",", "."))
+        return is_number(cell)
+
+    def is_missing(self, cell: str) -> bool:
+        """Whether a cell has no value."""
+        return not cell.strip() or cell.strip() in self.empty
+
+    def opened(self, file: Path, errors: str = "strict") -> IO[str]:
+        """The text of a file, unzipped; a byte order mark is left out."""
+        opening: Any = gzip.open if file.name.lower().endswith(".gz") else open
+        encoding = "utf-8-sig" if self.is_utf8 else self.encoding
+        lines: IO[str] = opening(file, "rt", encoding=encoding, errors=errors, newline="")
+        return lines
+
+
+PLAIN = CsvFormat()
+
+
+def is_number(cell: str) -> bool:
+    """Whether Python reads it as a number."""
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+# What is wrong with a CSV file, all of it in one message: the first place of each mistake, how many, what to do.
+#
+# A German export may have another encoding, semicolons, decimal commas, points between thousands and texts for missing
+# values at once. So a file that begins wrong is read on as it seems to be written.
+
+FIRST_LINE = 2
+"""The line of the first round, after that of the names."""
+
+MOST_LINES = 100_000
+"""Lines that are looked at after the first mistake: Python reads them slowly."""
+MOST_TEXTS = 3
+"""Different texts in place of numbers that are named."""
+
+DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+")
+GROUPED = {
+    ".": re.compile(r"[+-]?\d{1,3}([,' \u00a0\u202f])\d{3}(\1\d{3})*(\.\d+)?"),
+    ",": re.compile(r"[+-]?\d{1,3}([.' \u00a0\u202f])\d{3}(\1\d{3})*(,\d+)?"),
+}
+"""Numbers with signs between thousands, by decimal sign."""
+
+NUMBER, DECIMAL, GROUPS, MISSING, TEXT = "number", "decimal", "groups", "missing", "text"
+"""What a cell may be."""
+
+BETWEEN = {";": "semicolons", "\t": "tabs", ",": "commas"}
+
+
+class Complaint(NamedTuple):
+    """One thing that is wrong."""
+
+    rule: str
+    """What must be, and what to do."""
+    short: str
+    """The same beside other complaints."""
+    value: object
+
+
+@dataclass
+class Mistake:
+    """Cells that are wrong in the same way: where the first is, and how many."""
+
+    place: str
+    cell: str
+    at_once: bool
+    """Whether it is in the first round."""
+    count: int = 0
+
+
+def refusal(complaints: Sequence[Complaint]) -> InvalidParameter:
+    """All complaints in one error."""
+    first, *others = complaints
+    also = f"; also {'; '.join(one.short for one in others)}" if others else ""
+    return InvalidParameter("source", first.rule + also, first.value)
+
+
+def diagnose(file: Path, names: Sequence[str], free: Sequence[str], form: CsvFormat) -> None:
+    """Look for lines that are no rounds, and say what is wrong with them; `free` columns may hold anything."""
+    try:
+        complaints = _of_rounds(file, names, free, form)
+    except UnicodeDecodeError as error:
+        seems = _other_encoding(file, form)
+        complaints = [_encoding(file, form, seems, error), *_of_rounds(file, names, free, seems, "replace")]
+    if complaints:
+        raise refusal(complaints)
+
+
+def wrong_beginning(file: Path, is_free: Callable[[str], bool], form: CsvFormat) -> str:
+    """The first line, if it is text in this format; else an error with whatever else is wrong with the file."""
+    complaints: list[Complaint] = []
+    seems = form
+    try:
+        first, second = _two_lines(file, form)
+    except UnicodeDecodeError as error:
+        seems = _other_encoding(file, form)
+        complaints.append(_encoding(file, form, seems, error))
+        if seems is form:
+            raise refusal(complaints) from None
+        first, second = _two_lines(file, seems)
+    if not first.strip():
+        raise InvalidParameter("source", "must be a .csv table; its first line is empty", str(file))
+    mark = next((mark for mark in BETWEEN if mark in first), None)
+    if mark is not None and seems.separator not in first:
+        comma = mark != "," and form.decimal == "." and DECIMAL_COMMA.search(second) is not None
+        complaints.append(_separator(form, mark, comma, first))
+        if mark == form.decimal:
+            raise refusal(complaints)
+        decimal = "," if comma else form.decimal
+        thousands = None if form.thousands == decimal else form.thousands
+        seems = replace(seems, separator=mark, decimal=decimal, thousands=thousands)
+    if complaints:
+        names = [name.strip() for name in next(csv.reader([first], delimiter=seems.separator))]
+        complaints += _of_rounds(file, names, [name for name in names if is_free(name)], seems, "replace")
+        raise refusal(complaints)
+    return first
+
+
+def _two_lines(file: Path, form: CsvFormat) -> tuple[str, str]:
+    with form.opened(file) as lines:
+        return lines.readline(2**20), lines.readline(2**20)
+
+
+def _other_encoding(file: Path, form: CsvFormat) -> CsvFormat:
+    """The format with the encoding that spreadsheets use besides UTF-8; the same one where that is no text either."""
+    for name in ("utf-16", "cp1252"):
+        seems = replace(form, encoding=name)
+        try:
+            first, _ = _two_lines(file, seems)
+        except UnicodeError:
+            continue
+        if form.is_utf8 and first.rstrip("\r\n").replace("\t", " ").isprintable():
+            return seems
+    return form
+
+
+def _encoding(file: Path, form: CsvFormat, seems: CsvFormat, error: UnicodeDecodeError) -> Complaint:
+    if not form.is_utf8:
+        return Complaint(f"must be text in {form.encoding}, the encoding that was given ({error})", "", str(file))
+    rule = "must be text in UTF-8; save it so, in a spreadsheet as CSV UTF-8"
+    if seems is not form:
+        rule += f", or replay it with encoding={seems.encoding!r}"
+    return Complaint(f"{rule} ({error})", "", str(file))
+
+
+def _separator(form: CsvFormat, mark: str, comma: bool, first: str) -> Complaint:
+    word = BETWEEN[mark]
+    written = "\\t" if mark == "\t" else mark
+    expected = "commas between columns and points in numbers" if form.separator == "," else ""
+    expected = expected or f"{form.separator} between columns"
+    rule = f"must have {expected}, not {word}; save it so, or replay it with separator={written!r}"
+    short = f"{word} between columns: separator={written!r}"
+    if comma:
+        rule, short = f"{rule} and decimal=','", f"{short} and decimal=','"
+    return Complaint(rule, short, first.strip())
+
+
+# ---- cells ----
+
+
+def _of_rounds(
+    file: Path, names: Sequence[str], free: Sequence[str], form: CsvFormat, errors: str = "strict"
+) -> list[Complaint]:
+    """All that is wrong with the lines after the first, in the order in which it comes; a torn line ends the search."""
+    mistakes: dict[tuple[str, str, str], Mistake] = {}
+    with_numbers = set[str]()
+    torn: list[Complaint] = []
+    looked_at = 0
+    with form.opened(file, errors) as lines:
+        rows = csv.reader(lines, delimiter=form.separator)
+        next(rows)
+        for cells in rows:
+            here = f"line {rows.line_num} of {file.name}"
+            torn = _of_line(cells, here, names, form)
+            looked_at += bool(mistakes)
+            if looked_at > MOST_LINES:
+                torn = [Complaint("", f"lines from {rows.line_num:,} on were not looked at", "")]
+            if torn:
+                break
+            for name, cell in zip(names, cells, strict=True):
+                kind, what = ("", "") if name in free else _kind(cell, form)
+                if kind in (NUMBER, DECIMAL, GROUPS):
+                    with_numbers.add(name)
+                if kind in (DECIMAL, GROUPS, MISSING, TEXT):
+                    first = Mistake(f"{here}, column {name!r}", cell, rows.line_num == FIRST_LINE)
+                    mistakes.setdefault((kind, what, name), first).count += 1
+    return [*_complaints(mistakes, with_numbers, names, free, form), *torn]
+
+
+def _of_line(cells: Sequence[str], here: str, names: Sequence[str], form: CsvFormat) -> list[Complaint]:
+    if not cells:
+        rule = f"must not have empty lines between rounds, as {here} is; take it out"
+        return [Complaint(rule, f"{here} is empty", "")]
+    if len(cells) != len(names):
+        commas = len(cells) == 2 * len(names) and form.separator == ","
+        hint = "; are there decimal commas? Write 0.5, not 0,5" if commas else ""
+        rule = f"must have {len(names)} columns in every line, as in the first; {here} has {len(cells)}{hint}"
+        return [Complaint(rule, f"{here} has {len(cells)} columns, not {len(names)}", ",".join(cells))]
+    return []
+
+
+def _kind(cell: str, form: CsvFormat) -> tuple[str, str]:
+    """What a cell is, and the sign or the text by which it is told from others of its kind."""
+    text = cell.strip()
+    if form.is_missing(cell):
+        return ("", "") if form.missing else (MISSING, "")
+    if form.is_number(cell):
+        return NUMBER, ""
+    if form.decimal == "." and DECIMAL_COMMA.fullmatch(text):
+        return DECIMAL, ""
+    groups = GROUPED[form.decimal].fullmatch(text)
+    if groups:
+        return GROUPS, groups[1] if groups[1] in THOUSANDS else " "
+    return TEXT, text
+
+
+def _complaints(
+    mistakes: Mapping[tuple[str, str, str], Mistake],
+    with_numbers: Collection[str],
+    names: Sequence[str],
+    free: Sequence[str],
+    form: CsvFormat,
+) -> list[Complaint]:
+    """One for each column without numbers, and one for each kind of mistake in the others."""
+    columns: dict[str, Complaint] = {}
+    others: dict[tuple[str, str], Mistake] = {}
+    for (kind, what, name), mistake in mistakes.items():
+        if kind == TEXT and mistake.at_once and name not in with_numbers:
+            columns.setdefault(name, _no_numbers(mistake, name, names, free))
+        elif name not in columns:
+            same = others.setdefault((kind, what), replace(mistake, count=0))
+            same.count += mistake.count
+    texts = [key for key in others if key[0] == TEXT]
+    for key in texts[MOST_TEXTS:]:
+        del others[key]
+    found = [*columns.values(), *(_of_kind(kind, what, one, form) for (kind, what), one in others.items())]
+    more = len(texts) - MOST_TEXTS
+    return [*found, Complaint("", f"{more} other texts in place of numbers", "")] if more > 0 else found
+
+
+def _of_kind(kind: str, what: str, mistake: Mistake, form: CsvFormat) -> Complaint:
+    place, cell, count = mistake.place, mistake.cell, mistake.count
+    like = f", and in {count - 1:,} more like it" if count > 1 else ""
+    first = f"(the first in {place})" if count > 1 else f"(in {place})"
+    if kind == MISSING:
+        cells = "1 cell is missing" if count == 1 else f"{count:,} cells are missing"
+        return Complaint(f"must have a number in {place}{like}; {form.if_missing}", f"{cells} {first}", cell)
+    if kind == DECIMAL:
+        rule = f"must have points in its numbers, not commas, as in {place}; write {cell.strip().replace(',', '.')}"
+        rule += ", or replay it with decimal=','" if form.separator != "," else ""
+        return Complaint(rule, f"decimal commas {first}: decimal=','", cell)
+    if kind == GROUPS:
+        sign = f"thousands={what!r}"
+        rule = f"must have a number in {place}{like}; leave out the {THOUSANDS[what]} between thousands"
+        short = f"{count:,} number{'s have' if count > 1 else ' has'} {THOUSANDS[what]} between thousands {first}"
+        return Complaint(f"{rule}, or replay it with {sign}", f"{short}: {sign}", cell)
+    remedy = f"empty={what!r}" + ("" if form.missing else " and fill='last'")
+    rule = f"must have a number in {place}{like}; if it stands for a missing value, leave it empty, or replay it with "
+    short = f"{count:,} cell{'s are' if count > 1 else ' is'} {what!r} {first}: if missing, {remedy}"
+    return Complaint(rule + remedy, short, cell)
+
+
+def _no_numbers(mistake: Mistake, name: str, names: Sequence[str], free: Sequence[str]) -> Complaint:
+    """All of the column may be like this."""
+    rule, remedy = f"must have a number in {mistake.place}", ""
+    if len(free) == 1 and len(names) == 3:  # time, arm and loss?
+        (other,) = [column for column in names if column not in free and column != name]
+        remedy = f"if each row has the loss of one arm, replay it with long={f'{free[0]},{name},{other}'!r}"
+    elif not free:
+        remedy = f"if the column has the times or names of the rounds, give index={name!r}"
+    elif len(free) == 1:
+        remedy = "if the column has no losses, name those that have: arms=[...]"
+    hint = f"; {remedy}" if remedy else ""
+    return Complaint(rule + hint, f"column {name!r} has no numbers{hint}", mistake.cell)
+
+
+def read_csv(
+    file: Path, index: str | None, numbers: Sequence[str] | None = None, form: CsvFormat = PLAIN
+) -> pl.DataFrame:
+    """The columns of `numbers`, or all but `index`, as floats; others as numbers, times or text, whichever they are."""
+
+    def is_free(name: str) -> bool:
+        return name == index or (numbers is not None and name not in numbers)
+
+    names = _header(file, is_free, form)
+    if index is not None:
+        one_of("index", index, names)
+    if len(names) - (index is not None) < 2:
+        between = BETWEEN.get(form.separator, repr(form.separator))
+        rule = f"must have at least two columns of losses, one per arm, with {between} between them"
+        raise InvalidParameter("source", rule, form.separator.join(names))
+    free = [name for name in names if is_free(name)]
+    cells = [name for name in names if not is_free(name)]
+    plain = form.decimal == "." and form.thousands is None and not form.empty
+    try:
+        frame = pl.read_csv(
+            file if form.is_utf8 else _as_utf8(file, form),
+            new_columns=names,
+            schema_overrides=dict.fromkeys(cells, pl.Float64) if plain else None,
+            infer_schema=False,
+            separator=form.separator,
+        )
+        if not plain:
+            frame = frame.with_columns(_as_numbers(pl.col(cells), form))
+    except pl.exceptions.PolarsError as error:
+        diagnose(file, names, free, form)
+        reason = str(error).strip().partition("\n")[0]
+        raise InvalidParameter("source", f"must be a .csv table ({reason})", str(file)) from None
+    if frame.height and frame.tail(1).null_count().sum_horizontal().item() == frame.width:
+        frame = frame.head(frame.height - _blank_lines_at_the_end(file, form))
+    if sum(frame.null_count().row(0)):
+        diagnose(file, names, free, form)
+    return frame.with_columns(_typed(frame[name]) for name in free)
+
+
+def _as_utf8(file: Path, form: CsvFormat) -> bytes:
+    with form.opened(file) as text:
+        return text.read().encode()
+
+
+def _as_numbers(cells: pl.Expr, form: CsvFormat) -> pl.Expr:
+    """Texts as numbers; what is not written in this format is an error, or null where it has a sign too many."""
+    cells = cells.str.strip_chars()
+    if form.empty:
+        cells = pl.when(~cells.is_in(form.empty)).then(cells)
+    if form.thousands is not None:
+        ungrouped = cells.str.replace_all(form.thousands_signs, "")
+        cells = pl.when(cells.str.contains(form.grouped)).then(ungrouped).otherwise(cells)
+    if form.decimal == ",":
+        cells = pl.when(~cells.str.contains(".", literal=True)).then(cells.str.replace(",", ".", literal=True))
+    return cells.cast(pl.Float64)
+
+
+def _header(file: Path, is_free: Callable[[str], bool], form: CsvFormat) -> list[str]:
+    """The names of the columns; an error where the first line has none, or has something else between them."""
+    first = wrong_beginning(file, is_free, form)
+    if first.endswith("\r"):
+        raise InvalidParameter("source", "must have lines that end in \\n or \\r\\n, not in \\r; save it so", str(file))
+    names = [name.strip() for name in next(csv.reader([first], delimiter=form.separator))]
+    numbers = [name for name in names if is_number(name)]
+    if numbers:
+        rule = "must have a header line of arm names before the first round"
+        raise InvalidParameter("source", f"{rule}; {numbers[0]!r} in its first line is a number", ",".join(names))
+    for i, name in enumerate(names):
+        if name in names[:i]:
+            rule = f"must not have two columns of one name; columns {names.index(name) + 1} and {i + 1} have"
+            raise InvalidParameter("source", rule, name)
+    return names
+
+
+def _blank_lines_at_the_end(file: Path, form: CsvFormat) -> int:
+    """How many empty lines follow the last one that is not; they are no rounds."""
+    blank = 0
+    with form.opened(file) as lines:
+        for line in lines:
+            blank = blank + 1 if not line.strip() else 0
+    return blank
+
+
+def _typed(column: pl.Series) -> pl.Series:
+    """Labels as whole numbers, numbers, times, dates, or else text."""
+    readings: tuple[Callable[[], pl.Series], ...] = (
+        lambda: column.cast(pl.Int64),
+        lambda: column.cast(pl.Float64),
+        lambda: column.str.to_datetime(),
+        lambda: column.str.to_datetime("%d.%m.%Y %H:%M"),
+        lambda: column.str.to_datetime("%d.%m.%Y %H:%M:%S"),
+        lambda: column.str.to_date(),
+        lambda: column.str.to_date("%d.%m.%Y"),
+    )
+    for read in readings:
+        with suppress(pl.exceptions.PolarsError):
+            return read()
+    return column

@@ -1,0 +1,572 @@
+"""The commands ``holdfast store …``: games in a store, from a shell."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from math import inf
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from holdfast.checks import written_range
+from holdfast.command_line import LIST, RANGE, Command, names
+from holdfast.decisions import copies, open as open_game, open_many
+from holdfast.decisions.router import Router, why_conversations
+from holdfast.decisions.settings import written_patience, written_time
+from holdfast.decisions.stores import store_at
+from holdfast.decisions.stores.address import parse_address
+from holdfast.errors import BadStore, HoldfastError, InvalidParameter, StoreError, printable
+from holdfast.numerics.scales import Scale
+from holdfast.policies.policy import Policy
+from holdfast.policies.registry import entry_of, make_policy
+from holdfast.text import counted
+
+Url = Annotated[str, typer.Argument(help="sqlite:///file or postgresql://user@host/database.")]
+Name = Annotated[str, typer.Argument(help="The name of the game.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, errors too.")]
+SwitchingCost = Annotated[float | None, typer.Option(help="λ, what one switch costs.")]
+Patience = Annotated[
+    str | None,
+    typer.Option(help="How long to wait for losses: rounds, such as 50, a time: 30s, 10m, 2h, 1d, auto or forever."),
+]
+Missing = Annotated[str | None, typer.Option(help="What a loss that does not come counts as: mean, drop or a number.")]
+Allow = Annotated[
+    list[str] | None,
+    typer.Option(metavar="MODULE:CLASS", help="A user-defined policy that may be imported; may be given again."),
+]
+ScaleText = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME=LO:HI:W", help="How measures become a loss: latency=0.2:8:3,price=0:0.02:1,error=1."),
+]
+Holdback = Annotated[
+    float | None, typer.Option(help="The share of blocks and conversations by your own rule; 1 is a shadow.")
+]
+Remember = Annotated[int | None, typer.Option(help="Rounds of settled blocks whose single losses are kept.")]
+
+ArmName = Annotated[str, typer.Argument(help="The arm's name, or its number from 0 where arms have none.")]
+Until = Annotated[str | None, typer.Option(help="When it ends: 2026-03-01T12:00, or how long: 30s, 10m, 2h, 1d.")]
+Reason = Annotated[str | None, typer.Option(help="Why; kept in the history.")]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Make the verbs known to a command."""
+    negative_numbers = {"ignore_unknown_options": True}  # -0.5 is a loss, not an option
+    verbs: dict[str, Callable[..., None]] = {
+        "ask": ask,
+        "tell": tell,
+        "list": list_games,
+        "show": show,
+        "export": export,
+        "compare": compare,
+        "change": change,
+        "pause": pause,
+        "resume": resume,
+        "pin": pin,
+        "unpin": unpin,
+        "end": end,
+        "observe": observe,
+        "settle": settle,
+        "backup": backup,
+        "restore": restore,
+    }
+    for name, verb in verbs.items():
+        settings = negative_numbers if verb is tell else None
+        app.command(name, cls=Command, context_settings=settings)(verb)
+
+
+def ask(
+    url: Url,
+    name: Name,
+    n: Annotated[int | None, typer.Option("-n", help="Several decisions at once.")] = None,
+    policy: Annotated[
+        str | None,
+        typer.Option(metavar="ID", help="Begin the game if there is none: an id, or ID:name=value,name=value."),
+    ] = None,
+    arms: Annotated[list[str] | None, typer.Option(metavar=LIST, help="Of a new game: the names of its arms.")] = None,
+    switching_cost: SwitchingCost = None,
+    units: Annotated[
+        str | None, typer.Option(metavar=RANGE, help="Of a new game: the lowest and highest loss of one round; 0,1.")
+    ] = None,
+    patience: Patience = None,
+    missing: Missing = None,
+    remember: Remember = None,
+    scale: ScaleText = None,
+    request: Annotated[
+        str | None, typer.Option(metavar="KEY", help="Idempotency key: the same key gets the same decisions.")
+    ] = None,
+    available: Annotated[
+        list[str] | None, typer.Option(metavar=LIST, help="The arms that can be played now; all that are not paused.")
+    ] = None,
+    key: Annotated[str | None, typer.Option(help="The conversation that it belongs to; it stays with its arm.")] = None,
+    holdback: Holdback = None,
+    rule: Annotated[
+        str | None, typer.Option(metavar="ARM", help="What your own rule chooses, with a holdback.")
+    ] = None,
+    as_json: AsJson = False,
+    allow: Allow = None,
+) -> None:
+    """Ask which arm to play: prints the decision's id and arm."""
+    settings = {
+        "arms": names(arms) or None,
+        "switching_cost": switching_cost,
+        "units": _units("--units", units),
+    }
+    options = _options(patience, missing, remember, scale, holdback)
+    begun = None
+    if policy is not None:
+        begun = _policy(policy, settings)
+    else:
+        for parameter, value in {**settings, **options}.items():
+            if value is not None:
+                rule = "is for a new game: begin one with --policy, or change this one with `holdfast store change`"
+                raise InvalidParameter(parameter, rule, value)
+    with open_game(_store(url, new=begun is not None), name, begun, allow=allow or (), **options) as router:
+        can_play = [_arm(router, arm) for arm in names(available)] or None
+        ruled = None if rule is None else _arm(router, rule)
+        decisions = router.ask(1 if n is None else n, request=request, available=can_play, key=key, rule=ruled)
+    if as_json:
+        answers = [decision._asdict() for decision in decisions]
+        print(json.dumps(answers if n is not None else answers[0]))
+    else:
+        for decision in decisions:
+            print(decision.id, printable(decision.arm))
+
+
+def tell(
+    url: Url,
+    name: Name,
+    id: Annotated[str, typer.Argument(help="The decision's id, as ask printed it.")],
+    loss: Annotated[float | None, typer.Argument(help="What it lost.")] = None,
+    reward: Annotated[float | None, typer.Option(help="Instead of a loss.")] = None,
+    measured: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="Instead of a loss, by the game's scale: latency=1.3."),
+    ] = None,
+    error: Annotated[bool, typer.Option("--error", help="Instead of a loss: it failed.")] = False,
+    losses: Annotated[
+        list[str] | None, typer.Option(metavar="ARM=LOSS", help="Instead of a loss, those of all arms: a=0.2,b=0.7.")
+    ] = None,
+    as_json: AsJson = False,
+    allow: Allow = None,
+) -> None:
+    """Report the loss of a decision; reported twice, it counts once."""
+    measures = {key: _numbers("measured", key, text, 1)[0] for key, text in _assigned("measured", measured)}
+    with open_game(_store(url), name, allow=allow or ()) as router:
+        every = _losses(router, losses) if losses else None
+        receipt = router.tell(id, loss, reward=reward, error=error, losses=every, **measures)
+    print(json.dumps(receipt._asdict()) if as_json else "told" if receipt.new else "told before")
+
+
+def list_games(url: Url, as_json: AsJson = False, allow: Allow = None) -> None:
+    """List the games of a store."""
+    from rich.console import Console
+
+    store = store_at(_store(url))
+    rows, damaged = [], {}
+    for name in store.names():
+        try:
+            rows.append(row_of(open_game(store, name, allow=allow or ())))
+        except HoldfastError as error:
+            if isinstance(error, StoreError) and not isinstance(error, BadStore):
+                raise
+            damaged[name] = str(error)
+    store.close()
+    if as_json:
+        shown = [dict(zip(HEADINGS, row, strict=True)) for row in rows]
+        print(json.dumps([*shown, *({"name": name, "error": why} for name, why in damaged.items())]))
+    else:
+        show_games(rows, damaged, Console())
+
+
+def show(
+    url: Url,
+    name: Annotated[list[str], typer.Argument(metavar="NAME...", help="The name of the game, or several.")],
+    as_json: AsJson = False,
+    allow: Allow = None,
+) -> None:
+    """Show a game: its cost, arms and blocks; or several games."""
+    from rich.console import Console
+
+    routers = list(open_many(_store(url), dict.fromkeys(name), allow=allow or ()).values())
+    if as_json:
+        games = [{"name": r.name, "arm": r.arm, "hold": r.hold, **asdict(r.history.totals)} for r in routers]
+        print(json.dumps(games[0] if len(games) == 1 else games))
+    elif len(routers) == 1:
+        show_game(routers[0], Console())
+    else:
+        show_together(routers, Console())
+    routers[0].close()
+
+
+def export(
+    url: Url,
+    name: Name,
+    out: Annotated[Path, typer.Option(help="A file that ends in .csv or .parquet.")],
+    as_json: AsJson = False,
+    allow: Allow = None,
+) -> None:
+    """Write the log of a game to a file, for `holdfast replay`."""
+    with open_game(_store(url), name, allow=allow or ()) as router:
+        router.history.export(out)
+    if as_json:
+        print(json.dumps({"out": str(out)}))
+
+
+def compare(
+    url: Url,
+    name: Name,
+    confidence: Annotated[float, typer.Option(help="Of the interval, which is valid at any time.")] = 0.95,
+    as_json: AsJson = False,
+    allow: Allow = None,
+) -> None:
+    """Say what the policy saves next to the rule held back."""
+    with open_game(_store(url), name, allow=allow or ()) as router:
+        found = router.history.compare(confidence)
+    print(json.dumps(found.to_json()) if as_json else f"the policy {found.words()}")
+
+
+def change(
+    url: Url,
+    name: Name,
+    switching_cost: SwitchingCost = None,
+    add: Annotated[list[str] | None, typer.Option(metavar=LIST, help="New arms.")] = None,
+    retire: Annotated[list[str] | None, typer.Option(metavar=LIST, help="Arms that shall not be played again.")] = None,
+    patience: Patience = None,
+    missing: Missing = None,
+    remember: Remember = None,
+    scale: ScaleText = None,
+    key_life: Annotated[str | None, typer.Option(help="How long a conversation may be idle: 10m, 2h, 1d.")] = None,
+    learn_after: Annotated[int | None, typer.Option(help="Rounds after which a conversation is learnt from.")] = None,
+    holdback: Holdback = None,
+    reason: Reason = None,
+    as_json: AsJson = False,
+    allow: Allow = None,
+) -> None:
+    """Change the settings of a game, from its next block on."""
+    options = _options(patience, missing, remember, scale, holdback)
+    if key_life is not None:
+        options["key_life"] = _end(key_life)
+    if learn_after is not None:
+        options["learn_after"] = learn_after
+    if switching_cost is None and not (add or retire or options):
+        raise typer.BadParameter("give what to change: --switching-cost, --add, --retire, --patience, …")
+    with open_game(_store(url), name, allow=allow or ()) as router:
+        router.change(
+            switching_cost=switching_cost, add_arms=names(add), retire_arms=names(retire), reason=reason, **options
+        )
+    print(json.dumps({"name": name}) if as_json else "changed")
+
+
+def pause(
+    url: Url,
+    name: Name,
+    arm: ArmName,
+    until: Until = None,
+    reason: Reason = None,
+    as_json: AsJson = False,
+    allow: Allow = None,
+) -> None:
+    """Do not hand out an arm, in any process, until it is resumed."""
+    _operate(url, name, as_json, allow, lambda router: router.pause(_arm(router, arm), _end(until), reason))
+
+
+def resume(
+    url: Url, name: Name, arm: ArmName, reason: Reason = None, as_json: AsJson = False, allow: Allow = None
+) -> None:
+    """Hand out an arm again that was paused."""
+    _operate(url, name, as_json, allow, lambda router: router.resume(_arm(router, arm), reason))
+
+
+def pin(
+    url: Url,
+    name: Name,
+    arm: ArmName,
+    until: Until = None,
+    reason: Reason = None,
+    as_json: AsJson = False,
+    allow: Allow = None,
+) -> None:
+    """Hand out this arm only; its rounds are recorded as forced."""
+    _operate(url, name, as_json, allow, lambda router: router.pin(_arm(router, arm), _end(until), reason))
+
+
+def unpin(url: Url, name: Name, reason: Reason = None, as_json: AsJson = False, allow: Allow = None) -> None:
+    """Leave the choice of arms to the policy again."""
+    _operate(url, name, as_json, allow, lambda router: router.unpin(reason))
+
+
+def end(
+    url: Url,
+    name: Name,
+    key: Annotated[str, typer.Argument(help="The conversation's key.")],
+    as_json: AsJson = False,
+    allow: Allow = None,
+) -> None:
+    """End a conversation, so that it is learnt from."""
+    with open_game(_store(url), name, allow=allow or ()) as router:
+        ended = router.end(key)
+    print(json.dumps({"ended": ended}) if as_json else "ended" if ended else "there was none")
+
+
+def observe(
+    url: Url,
+    name: Name,
+    losses: Annotated[list[str], typer.Argument(metavar="ARM=LOSS...", help="What each arm lost.")],
+    as_json: AsJson = False,
+    allow: Allow = None,
+) -> None:
+    """Report what all arms lost in a round without a decision."""
+    _operate(url, name, as_json, allow, lambda router: router.observe(_losses(router, losses)))
+
+
+def _losses(router: Router, given: list[str]) -> dict[int | str, float]:
+    return {_arm(router, arm): _numbers("losses", arm, text, 1)[0] for arm, text in _assigned("losses", given)}
+
+
+def _operate(url: str, name: str, as_json: bool, allow: list[str] | None, work: Callable[[Router], None]) -> None:
+    with open_game(_store(url), name, allow=allow or ()) as router:
+        work(router)
+    print(json.dumps({"name": name}) if as_json else "done")
+
+
+def _arm(router: Router, text: str) -> int | str:
+    """An arm by its name, or by its number where arms have none."""
+    return int(text) if router.policy.arms is None and text.isdecimal() else text
+
+
+def _end(text: str | None) -> datetime | timedelta | None:
+    """A time without a zone is this machine's."""
+    end = None if text is None else written_time("until", text)
+    return end.astimezone() if isinstance(end, datetime) and end.tzinfo is None else end
+
+
+def settle(url: Url, name: Name, as_json: AsJson = False, allow: Allow = None) -> None:
+    """Settle the blocks whose patience has run out."""
+    with open_game(_store(url), name, allow=allow or ()) as router:
+        settled = router.settle()
+    print(json.dumps({"settled": settled}) if as_json else f"{settled:,} blocks settled")
+
+
+def backup(
+    url: Url,
+    target: Annotated[Path, typer.Argument(help="The file to write.")],
+    as_json: AsJson = False,
+) -> None:
+    """Copy a store to a file while it is in use."""
+    made = copies.backup(_store(url), target)
+    print(json.dumps({"file": str(made)}) if as_json else f"The copy is {printable(made)}")
+
+
+def restore(
+    source: Annotated[Path, typer.Argument(help="A file that backup wrote.")],
+    url: Url,
+    as_json: AsJson = False,
+) -> None:
+    """Replace what a store holds by a copy; running workers notice."""
+    copies.restore(source, _store(url, new=True))
+    print(json.dumps({"url": parse_address(url).shown}) if as_json else "restored")
+
+
+def _store(url: str, *, new: bool = False) -> str:
+    """The URL, if there is a store; a game may begin in a new one."""
+    address = parse_address(url)
+    if address.kind == "memory":
+        raise InvalidParameter(
+            "url", "must be a store that outlives the command: sqlite:///file or postgresql://…", url
+        )
+    if address.kind == "sqlite" and not new and not Path(address.path).exists():
+        rule = "must be a store that exists; `holdfast store ask` with --policy begins one"
+        raise InvalidParameter("url", rule, address.shown)
+    return url
+
+
+def _policy(text: str, settings: dict[str, Any]) -> Policy:
+    given = {key: value for key, value in settings.items() if value is not None}
+    entry = {key: value for key, value in entry_of(text).items() if key != "name"}
+    try:
+        return make_policy({**given, **entry})
+    except InvalidParameter as error:
+        if error.parameter in settings or not error.rule.startswith("must be given"):
+            raise
+        rule = f"needs {error.parameter} too, such as {entry['policy']}:{error.parameter}=10000"
+        raise InvalidParameter("policy", rule, text) from None
+
+
+def _units(option: str, text: str | None) -> tuple[float, float] | None:
+    return None if text is None else written_range(option, text)
+
+
+def _options(
+    patience: str | None,
+    missing: str | None,
+    remember: int | None,
+    scale: list[str] | None,
+    holdback: float | None,
+) -> dict[str, Any]:
+    given = {
+        "patience": None if patience is None else written_patience(patience),
+        "missing": _number_or_word(missing),
+        "remember": remember,
+        "scale": _scale(scale),
+        "holdback": holdback,
+    }
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _scale(given: list[str] | None) -> Scale | None:
+    """A scale as ``latency=0.2:8:3,price=0:0.02,error=1``."""
+    parts = dict(_assigned("scale", given))
+    if not parts:
+        return None
+    error = _numbers("scale", "error", parts.pop("error", "1"), 1)[0]
+    return Scale(error=error, **{key: _numbers("scale", key, text, 2, 3) for key, text in parts.items()})
+
+
+def _assigned(option: str, given: list[str] | None) -> list[tuple[str, str]]:
+    """Names and what is written after their equals sign."""
+    pairs = [text.partition("=") for text in names(given)]
+    for name, equals, _ in pairs:
+        if not equals or not name.isidentifier():
+            raise InvalidParameter(option, "must be names with values, such as latency=1.3,price=0.004", given)
+    return [(name, text) for name, _, text in pairs]
+
+
+def _numbers(option: str, name: str, text: str, *counts: int) -> list[float]:
+    """Numbers with colons between them."""
+    try:
+        numbers = [float(part) for part in text.split(":")]
+    except ValueError:
+        numbers = []
+    if len(numbers) not in counts:
+        shown = "a number" if counts == (1,) else "low:high or low:high:weight"
+        raise InvalidParameter(option, f"must have {shown} after {name}=", text)
+    return numbers
+
+
+def _number_or_word(text: str | None) -> str | float | None:
+    try:
+        return None if text is None else float(text)
+    except ValueError:
+        return text
+
+
+# What the commands of a store show on a terminal. Names are escaped where a terminal would obey them.
+
+RECENT = 60
+"""Blocks in the chart of a game."""
+
+MARKS, PLAIN_MARKS = "●■▲◆○□△◇", "ABCDEFGH"
+"""What stands for an arm in the chart; the second where the terminal has no such signs."""
+
+HEADINGS = ("name", "policy", "rounds", "switches", "out", "missing", "cost")
+
+
+def row_of(router: Router) -> tuple[Any, ...]:
+    """The line of a game, under the headings."""
+    totals = router.history.totals
+    counts = (totals.rounds, totals.switches, totals.out, totals.missing)
+    return router.name, router.policy.label, *counts, totals.cost
+
+
+def show_games(rows: Sequence[Sequence[Any]], damaged: Mapping[str, str], console: Console) -> None:
+    """A line for each game, and why some cannot be shown."""
+    table = Table(box=None, header_style="bold")
+    for heading in HEADINGS:
+        table.add_column(heading, justify="left" if heading in HEADINGS[:2] else "right", overflow="fold")
+    for name, label, *numbers, cost in rows:
+        cells = (Text(printable(name)), Text(printable(label)))
+        table.add_row(*cells, *(f"{number:,}" for number in numbers), f"{cost:,.6g}")
+    console.print(table)
+    for name, why in damaged.items():
+        print(f"{printable(name)}: {printable(why)}")
+
+
+def show_game(router: Router, console: Console) -> None:
+    """Where a game stands: its current arm, its cost, its arms, its last blocks."""
+    totals, policy = router.history.totals, router.policy
+    holding = "nothing yet" if router.arm is None else f"{printable(router.arm)} for {router.hold} more rounds"
+    talks = router.executor.read(why_conversations)
+    console.print(Text(f"{printable(router.name)}: {printable(policy.label)}, {policy.n_arms} arms", style="bold"))
+    if router.arm is not None or talks is None:
+        console.print(f"holding {holding}", markup=False, highlight=False)
+    if talks is not None:
+        console.print(printable(talks), markup=False, highlight=False)
+    console.print(
+        f"{totals.rounds:,} rounds in {totals.blocks:,} blocks; {totals.out:,} losses open, {totals.missing:,} missing"
+    )
+    if totals.overdue:
+        late = f"they come {totals.lateness:,.3g} rounds late on average"
+        waits = f"{counted(totals.overdue, 'block waits', 'blocks wait')} for losses that are long overdue ({late})"
+        console.print(f"warning: {waits}, for ever. Give a patience:", style="bold")
+        names = shlex.join([router.store.url, router.name])
+        console.print(f"holdfast store change {printable(names)} --patience 10m", soft_wrap=True, markup=False)
+    paused = [
+        printable(arm) + ("" if until == inf else f" until {_when(until)}") for arm, until in router.paused.items()
+    ]
+    if paused:
+        console.print(f"paused: {', '.join(paused)}", style="bold", markup=False, highlight=False)
+    if router.pinned is not None:
+        console.print(f"pinned: {printable(router.pinned)}", style="bold", markup=False, highlight=False)
+    share = router.holdback
+    if share:
+        saving = f": the policy {router.history.compare().words()}" if share < 1.0 else ": a shadow, nothing is learnt"
+        console.print(f"holdback: {share:.3g} by the rule{saving}", style="bold", markup=False, highlight=False)
+    paid = f"{totals.switching:,.6g} for {totals.switches:,} switches"
+    missing = f" + {totals.missing_losses:,.6g} for missing ones" if totals.missing else ""
+    console.print(f"cost {totals.cost:,.6g} = losses {totals.losses:,.6g}{missing} + {paid}")
+    marks = MARKS if console.encoding.startswith("utf") else PLAIN_MARKS
+    table = Table(box=None, header_style="bold")
+    for heading in ("", "arm", "rounds", "missing", "mean loss", "blocks", "last used"):
+        table.add_column(heading, justify="left" if heading in ("", "arm") else "right", overflow="fold")
+    for number, arm in enumerate(totals.arms):
+        mean = "" if arm.mean is None else f"{arm.mean:.4f}"
+        label = f"{printable(arm.arm)}{' (retired)' if arm.retired else ''}"
+        mark = marks[number % len(marks)]
+        counts = (f"{arm.rounds:,}", f"{arm.missing:,}")
+        table.add_row(mark, Text(label), *counts, mean, f"{arm.blocks:,}", _when(arm.last_used))
+    console.print(table)
+    blocks = router.history.recent(RECENT)
+    if blocks:
+        console.print(chart(blocks, len(totals.arms), console.width, marks))
+
+
+def show_together(routers: Sequence[Router], console: Console) -> None:
+    """Several games side by side: a line for each, and the mean loss of each arm in each game, with its rounds."""
+    show_games([row_of(router) for router in routers], {}, console)
+    cells: dict[int | str, dict[str, str]] = {}
+    for router in routers:
+        for arm in router.history.totals.arms:
+            mean = "" if arm.mean is None else f"{arm.mean:.4f} "
+            cells.setdefault(arm.arm, {})[router.name] = f"{mean}({arm.rounds:,})"
+    table = Table(box=None, header_style="bold", title="mean loss (rounds)", title_justify="left")
+    table.add_column("arm", overflow="fold")
+    for router in routers:
+        table.add_column(Text(printable(router.name)), justify="right", overflow="fold")
+    for name, own in cells.items():
+        table.add_row(Text(printable(name)), *(own.get(router.name, "") for router in routers))
+    console.print(table)
+
+
+def chart(blocks: Sequence[Any], n_arms: int, width: int, marks: str = MARKS) -> Text:
+    """The last blocks, one mark each, by arm from top to bottom: when an arm was held, and when it was left."""
+    shown = blocks[-max(1, min(len(blocks), width - 4)) :]
+    other = "·" if marks == MARKS else "."
+    lines = []
+    for arm in range(min(n_arms, 16)):
+        mark = marks[arm % len(marks)]
+        lines.append(f"{mark} " + "".join(mark if block.arm == arm else other for block in shown))
+    first, last = shown[0].number, shown[-1].number
+    lines.append(f"  blocks {first} to {last}, oldest on the left")
+    return Text("\n".join(lines))
+
+
+def _when(seconds: float | None) -> str:
+    return "" if seconds is None else datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M")

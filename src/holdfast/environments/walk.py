@@ -1,0 +1,146 @@
+"""The multi-scale random walk: the adversary that makes T^{2/3} unavoidable with switching costs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from holdfast._numba.compile import kernel
+from holdfast.checks import real, whole
+from holdfast.environments.environment import Environment, Tables
+from holdfast.numerics.layout import Array
+from holdfast.numerics.random import Stream, normal
+
+MOST_ROUNDS = 10**9
+"""Rounds whose sums still fit into the memory of a large machine."""
+
+
+@kernel
+def fill(sigma: float, epsilon: float, stream: Any, walk: Any, sums: Any) -> None:
+    """W_t = W_{ρ(t)} + ξ_t into `walk`, and the sums of the clipped losses of any other arm and of the best one."""
+    walk[0] = sums[0, 0] = sums[0, 1] = 0.0
+    for t in range(1, walk.shape[0]):
+        walk[t] = walk[t & (t - 1)] + sigma * normal(stream)  # ρ(t) = t − 2^{δ(t)} clears the lowest bit of t
+        sums[t, 0] = sums[t - 1, 0] + min(max(walk[t] + 0.5, 0.0), 1.0)
+        sums[t, 1] = sums[t - 1, 1] + min(max(walk[t] + 0.5 - epsilon, 0.0), 1.0)
+
+
+@kernel
+def total(tables: Any, places: Any, start: float, stop: float, streams: Any, totals: Any) -> None:
+    """Two lookups in the sums."""
+    sums, best = tables
+    s, t = int(start), int(stop)
+    for g in range(totals.shape[0]):
+        column = 1 if places[g] == best[0] else 0
+        totals[g] = sums[t, column] - sums[s, column]
+
+
+@kernel
+def gap(tables: Any, places: Any, start: float, stop: float, gaps: Any) -> None:
+    """What any other arm lost more than the best one."""
+    sums, best = tables
+    s, t = int(start), int(stop)
+    for g in range(gaps.shape[0]):
+        more = (sums[t, 0] - sums[s, 0]) - (sums[t, 1] - sums[s, 1])
+        gaps[g] = 0.0 if places[g] == best[0] else more
+
+
+@dataclass(frozen=True)
+class MultiScaleWalk(Environment):
+    """The lower bound's adversary (Dekel, Ding, Koren and Peres, STOC 2014), drawn once for each seed.
+
+    W_0 = 0, W_t = W_{ρ(t)} + ξ_t with ρ(t) = t − 2^{δ(t)}, 2^{δ(t)} the largest power of two that divides t, and ξ_t
+    normal with mean 0 and deviation σ = 1/(9 log₂ T). In round t = 1, …, T an arm loses W_t + ½, the best arm χ, drawn
+    uniformly, ε = K^{1/3}T^{−1/3}/(9 log₂ T) less, all clipped to [0, 1]. On this any policy has expected regret with
+    switching cost of order K^{1/3}T^{2/3}/log T (λ = 1): to see ε through the walk it must switch.
+    With another λ, ε = (λK)^{1/3}T^{−1/3}/(9 log₂ T) (Rangi and Franceschetti, AISTATS 2019).
+
+    One realised sequence, the same in every replication: nothing is drawn when it is played. To take the expectation,
+    play several seeds. At any T that can be played ε is so small that never switching costs little (εT = 29 at T = 10⁵,
+    K = 8): an oddity to be played against, not a way to measure T^{2/3}.
+
+    Parameters
+    ----------
+    n_arms, horizon
+        K and T; there are no rounds past T.
+    seed
+        Of the walk and of χ.
+    switching_cost
+        λ in ε.
+    shuffled
+        Rotate the arms by a random number of places, drawn anew in each replication.
+
+    Examples
+    --------
+    >>> walk = MultiScaleWalk(2, 1024)
+    >>> round(walk.sigma * 90, 12), round(walk.epsilon * 90, 6)
+    (1.0, 0.125)
+    """
+
+    id: ClassVar[str] = "multi-scale-walk"
+    total_kernel: ClassVar[Callable[..., Any]] = staticmethod(total)
+    gap_kernel: ClassVar[Callable[..., Any]] = staticmethod(gap)
+
+    n_arms: int = field(default=0, metadata=whole(least=2))
+    horizon: int = field(default=0, metadata=whole(least=2, most=MOST_ROUNDS))
+    seed: int = field(default=0, metadata=whole(least=0))
+    switching_cost: float = field(default=1.0, kw_only=True, metadata=real(least=0))
+
+    @property
+    def rounds(self) -> int:
+        """T."""
+        return self.horizon
+
+    @property
+    def sigma(self) -> float:
+        """σ, the deviation of one step."""
+        return 1.0 / (9.0 * math.log2(self.horizon))
+
+    @property
+    def epsilon(self) -> float:
+        """ε, by how much the best arm is better."""
+        return float((self.switching_cost * self.n_arms / self.horizon) ** (1.0 / 3.0)) * self.sigma
+
+    @cached_property
+    def _drawn(self) -> tuple[int, Array, Array]:
+        """χ, W_0 … W_T, and (T + 1) × 2 sums of losses: any other arm's, and that of χ."""
+        stream = Stream(self.seed, self.id)
+        best = int(stream.uniform() * self.n_arms)
+        walk, sums = np.empty(self.horizon + 1), np.empty((self.horizon + 1, 2))
+        fill(self.sigma, self.epsilon, stream.state, walk, sums)
+        return best, walk, sums
+
+    @property
+    def walk(self) -> Array:
+        """W_0 … W_T."""
+        return self._drawn[1]
+
+    @property
+    def reference(self) -> int:
+        """χ: no arm is better in any round."""
+        return self._drawn[0]
+
+    @cached_property
+    def tables(self) -> Tables:
+        """Sums of losses, and χ."""
+        return self._drawn[2], np.array([float(self.reference)])
+
+    def _by_arm(self, pair: Array) -> Array:
+        return np.asarray(np.where(np.arange(self.n_arms) == self.reference, pair[1], pair[0]))
+
+    def expected(self, start: int, stop: int) -> Array:
+        """Total loss of every arm over the rounds [start, stop)."""
+        start, stop = self.checked_rounds(start, stop)
+        sums = self._drawn[2]
+        return self._by_arm(sums[stop] - sums[start])
+
+    def excess(self, stop: int) -> Array:
+        """Total loss of every arm over the rounds [0, stop) less that of χ."""
+        _, stop = self.checked_rounds(0, stop)
+        sums = self._drawn[2]
+        return self._by_arm(sums[stop] - sums[stop, 1])

@@ -1,0 +1,138 @@
+"""What a sample says: means with Student's confidence intervals, and two policies compared in pairs."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from holdfast.checks import real_number
+from holdfast.errors import InvalidParameter
+from holdfast.text import short
+
+FEW_DEGREES = 300
+"""Degrees of freedom up to which Student's quantile is found by quadrature."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The paired difference of two policies, first less second, at one round."""
+
+    first: str
+    second: str
+    measure: str
+    round: int
+    difference: float
+    """Mean over replications of first − second: negative when the first is better."""
+    low: float
+    high: float
+    """The confidence interval of the mean difference."""
+    confidence: float
+    replications: int
+
+    @property
+    def decided(self) -> bool:
+        """Whether the interval leaves out zero."""
+        return not self.low <= 0.0 <= self.high
+
+    def __str__(self) -> str:
+        return (
+            f"{self.first} − {self.second}: {self.measure} {short(self.difference, 6, sign='+')} "
+            f"[{short(self.low, 6, sign='+')}, {short(self.high, 6, sign='+')}] at round {self.round} "
+            f"({self.confidence:.0%} confidence, {self.replications} replications)"
+        )
+
+
+def interval(sample: ArrayLike, confidence: float = 0.95) -> tuple[float, float, float]:
+    """Mean of a sample of at least two, and Student's confidence interval of it."""
+    share = checked_confidence(confidence)
+    values = np.asarray(sample, dtype=np.float64)
+    mean = float(values.mean())
+    spread = float(values.std(ddof=1)) / math.sqrt(len(values))
+    half = student_quantile(0.5 + share / 2, len(values) - 1) * spread if spread > 0.0 else 0.0
+    return mean, mean - half, mean + half
+
+
+def quantile(sample: ArrayLike, share: float, confidence: float = 0.95) -> tuple[float, float, float]:
+    """The ⌈share·n⌉-th smallest of a sample of n, and a confidence interval of the quantile for any distribution.
+
+    The ends are values of the sample, found by the binomial number of values below the quantile; an end that the sample
+    is too small for is infinite.
+
+    >>> quantile(range(1, 101), 0.5)
+    (50.0, 40.0, 61.0)
+    """
+    rest = (1.0 - checked_confidence(confidence)) / 2
+    values = np.sort(np.asarray(sample, dtype=np.float64))
+    n = len(values)
+    place = min(max(math.ceil(share * n - 1e-9), 1), n)
+    chances = [math.exp(_log_choose(n, k) + k * math.log(share) + (n - k) * math.log1p(-share)) for k in range(n + 1)]
+    below = list(itertools.accumulate(chances))  # P(B ≤ k)
+    first = sum(chance <= rest for chance in below)  # the largest l with P(B < l) ≤ rest
+    last = next((k + 1 for k in range(n) if below[k] >= 1.0 - rest), n + 1)  # the smallest u with P(B ≥ u) ≤ rest
+    low = float(values[first - 1]) if first else -math.inf
+    high = float(values[last - 1]) if last <= n else math.inf
+    return float(values[place - 1]), low, high
+
+
+def _log_choose(n: int, k: int) -> float:
+    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
+
+
+def checked_confidence(confidence: object) -> float:
+    """A share above 0 and below 1: 0.95, not 95."""
+    rule = "must be a number between 0 and 1, such as 0.95"
+    try:
+        share = real_number("confidence", confidence)
+    except InvalidParameter:
+        raise InvalidParameter("confidence", rule, confidence) from None
+    if not 0.0 < share < 1.0:
+        raise InvalidParameter("confidence", rule, confidence)
+    return share
+
+
+@lru_cache(maxsize=4096)  # a report asks for a few of them thousands of times
+def student_quantile(probability: float, degrees: int) -> float:
+    """The quantile of Student's t above one half.
+
+    By bisection on its distribution function; with many degrees of freedom, where that integrand is too narrow, by
+    the Cornish-Fisher expansion around the normal (Abramowitz and Stegun 26.7.5). Good to eight digits.
+
+    >>> round(student_quantile(0.975, 9), 6)
+    2.262157
+    """
+    if probability >= 1.0:  # a confidence of 1 − 10⁻¹⁶
+        return math.inf
+    if degrees > FEW_DEGREES:
+        z = NormalDist().inv_cdf(probability)
+        terms = (
+            z,
+            (z**3 + z) / 4,
+            (5 * z**5 + 16 * z**3 + 3 * z) / 96,
+            (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
+            (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
+        )
+        return math.fsum(term / degrees**power for power, term in enumerate(terms))
+    angle_low, angle_high = 0.0, math.pi / 2
+    nodes, weights = _nodes()
+    scale = math.exp(math.lgamma((degrees + 1) / 2) - math.lgamma(degrees / 2)) / math.sqrt(math.pi)
+    for _ in range(60):  # with t = √ν tan θ the density is scale · cos^{ν−1} θ
+        angle = (angle_low + angle_high) / 2
+        inside = np.cos(angle / 2 * (nodes + 1)) ** (degrees - 1)
+        if 0.5 + scale * angle / 2 * float(weights @ inside) < probability:
+            angle_low = angle
+        else:
+            angle_high = angle
+    return math.sqrt(degrees) * math.tan(angle_low)
+
+
+@cache
+def _nodes() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Gauss and Legendre's, and their weights."""
+    nodes, weights = np.polynomial.legendre.leggauss(64)
+    return nodes, weights

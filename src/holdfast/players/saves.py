@@ -1,0 +1,222 @@
+"""A saved game: a JSON document with named numbers, a version and a check sum; every number is checked on the way in.
+
+    {"format": "holdfast.player", "version": 1, "check": "…", "player": {
+        "policy": {…}, "functions": […],            what is played
+        "state": {"n": 7, "C": […], …},             the policy's own numbers by name
+        "block": {"arm": 1, "rounds": 3, …} | null, the block in play
+        "begun": 7, "stream": […],                  blocks begun, the random stream
+        "bounds": […], "left": 2, "pieces": […], "rounds": 19, "switches": 4,
+        "out": [0]}}                                arms that were not available at the last ask, if any
+
+The check sum tells of damage, not of intent: somebody who edits a document can sign it again. So nothing here is
+believed because it is signed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from holdfast.checks import LARGEST, real_number, whole_number
+from holdfast.errors import BadSavedState, HoldfastError, InvalidParameter
+from holdfast.numerics.layout import Layout
+from holdfast.numerics.random import STATE_SIZE
+from holdfast.numerics.schedules import LONGEST
+from holdfast.players.game import Game
+from holdfast.policies.policy import Policy, must_be
+from holdfast.policies.registry import allowed_policy, find_policy, make_policy
+
+FORMAT = "holdfast.player"
+VERSION = 1
+
+
+def sealed(content: Mapping[str, Any]) -> str:
+    """The document of a game."""
+    return json.dumps({"format": FORMAT, "version": VERSION, "check": check_sum(content), "player": content})
+
+
+def check_sum(content: Mapping[str, Any]) -> str:
+    """What tells a damaged document."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def opened(data: object) -> dict[str, Any]:
+    """The content of a document, after every check that needs no policy."""
+    if not isinstance(data, (str, bytes)):
+        raise BadSavedState(f"saved player data must be the text that save() returned; got {type(data).__name__}")
+    try:
+        document = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise BadSavedState(f"saved player data must be JSON; it is damaged or cut short ({error})") from None
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise BadSavedState(f"saved player data must have the format {FORMAT!r}; this is something else")
+    version = document.get("version")
+    if type(version) is not int or version != VERSION:
+        raise BadSavedState(
+            f"saved player data must be of version {VERSION}; another Holdfast wrote this: got version {version!r}"
+        )
+    content = document.get("player")
+    if not isinstance(content, dict) or document.get("check") != check_sum(content):
+        raise BadSavedState("saved player data is damaged: its contents do not match its check sum")
+    return content
+
+
+def described(policy: Policy) -> dict[str, Any]:
+    """A policy in a document: its settings, without its functions, whose names are kept with them."""
+    settings = policy.settings()
+    functions = sorted(name for name, value in settings.items() if callable(value))
+    return {"policy": {k: v for k, v in settings.items() if k not in functions}, "functions": functions}
+
+
+def policy_of(content: Mapping[str, Any], policy: Policy | None, allow: Iterable[str | type[Policy]] = ()) -> Policy:
+    """The policy a document was saved by, or `policy` if it is the same: then nothing is imported."""
+    saved, functions = content["policy"], content["functions"]
+    if policy is None and functions:
+        raise BadSavedState(
+            f"this game's policy has functions for {' and '.join(functions)}, which cannot be saved: "
+            "give the same policy, Player.load(data, policy=...) or holdfast.open(url, name, policy)"
+        )
+    if policy is None:
+        try:
+            allowed_policy(saved["policy"], allow)
+        except ValueError as error:
+            raise BadSavedState(f"this game's {error}; or give the policy itself, policy=...") from None
+        policy = make_policy(saved, allow)
+    if not isinstance(policy, Policy):
+        raise BadSavedState(f"policy must be a policy such as holdfast.Exp3(8); got {policy!r}")
+    given = json.loads(json.dumps(described(policy)["policy"]))
+    own = find_policy(given["policy"])[0] is type(policy) if ":" not in given["policy"] else True
+    defaults = {field.name: field.default for field in fields(policy)}
+    whole = {**{name: defaults[name] for name in given if name in defaults}, **saved}  # fields that came later
+    if json.loads(json.dumps(whole)) != given or not own:
+        raise BadSavedState(f"this game was played by {saved}, not by {given}")
+    return policy
+
+
+@dataclass(frozen=True)
+class Saved:
+    """What a document says of a game, each number one that a game can have come to."""
+
+    state: dict[str, Any]
+    block: dict[str, Any] | None
+    """The block in play."""
+    last_arm: int | None
+    """The arm that was played last."""
+    out: list[int]
+    """Arms that were not available at the last ask of this block."""
+    begun: int
+    stream: list[int]
+    bounds: tuple[float, float]
+    left: int
+    pieces: list[float]
+    rounds: int
+    switches: int
+
+
+def checked(content: Mapping[str, Any], policy: Policy) -> Saved:
+    """The game that `content` describes."""
+    kernels, K, most = policy.kernels, policy.n_arms, int(LONGEST)
+    state = named_numbers(content["state"], policy.state_layout, K, "state")
+    begun = whole_number("begun", content["begun"], least=0, most=most)
+    if "n" in state:
+        must_be(state["n"] == begun, f"the state must be that of block {begun}")
+    block = None
+    left = whole_number("left", content["left"], least=0, most=most)
+    if content["block"] is not None:
+        block = named_numbers(content["block"], kernels.block_layout, K, "block")
+        must_be(1 <= left <= block["rounds"], f"of {block['rounds']:g} rounds at least 1 must be left")
+        must_be(begun >= 1, "a block in play must have begun")
+    else:
+        must_be(left == 0, "without a block no rounds can be left")
+    last_arm = None if begun == 0 else whole_number("last_arm", content["last_arm"], least=0, most=K - 1)
+    must_be(begun >= 1 or content["last_arm"] is None, "before the first block there is no last arm")
+    out = [whole_number("out", arm, least=0, most=K - 1) for arm in content.get("out", [])]
+    must_be(
+        out == sorted(set(out)) and len(out) < K and (block is not None or not out), "out must be arms of the block"
+    )
+    must_be(last_arm is None or last_arm not in out, "the last arm must not be out")
+    must_be(block is None or block["arm"] in (last_arm, *out), "the last arm must be that of the block")
+    rounds = whole_number("rounds", content["rounds"], least=0, most=most)
+    switches = whole_number("switches", content["switches"], least=0, most=most)  # an outage may add some to a block
+    ended = begun - (block is not None)
+    held = 0 if block is None else int(block["rounds"]) - left
+    must_be(rounds - held >= ended, f"{ended} blocks have at least as many rounds; got {rounds}")
+    must_be((switches >= 1) == (begun >= 1), "the first play is a switch")
+    stream = content["stream"]
+    must_be(
+        isinstance(stream, list)
+        and len(stream) == STATE_SIZE
+        and all(type(word) is int and 0 <= word < 2**64 for word in stream)
+        and any(stream),
+        f"stream must be {STATE_SIZE} words of 64 bits, not all 0",
+    )
+    bounds, pieces = _losses(content, policy, held)
+    policy.check_saved(state, block)
+    return Saved(state, block, last_arm, out, begun, stream, bounds, left, pieces, rounds, switches)
+
+
+def rehearse(game: Game, saved: Saved) -> None:
+    """Refuse now a game that could not go on: end its block with the highest loss, and begin another."""
+    ahead, policy = game.copy(), game.policy
+    if saved.block is not None and policy.sees == "all":
+        ahead.observe_all(np.full(policy.n_arms, saved.bounds[1]), policy.units[0], policy.unit, 0.0)
+    elif saved.block is not None:
+        highest = saved.bounds[1] - policy.units[0]
+        ahead.observe(ahead.block, highest / policy.unit * saved.block["rounds"], saved.block["rounds"])
+    try:
+        ahead.begin(saved.bounds[1] if policy.announces == "loss_bound" else 0.0)
+    except InvalidParameter:
+        return  # a schedule given as lists is at its end: `ask` says so
+    except HoldfastError as error:
+        raise BadSavedState(f"saved player data is damaged: {error}") from None
+    if not policy.knows_probabilities:
+        return
+    p = ahead.probabilities()
+    must_be(bool(np.isfinite(p).all()) and abs(p.sum() - 1.0) < 1e-6, "the next block has no probabilities")
+
+
+def _losses(content: Mapping[str, Any], policy: Policy, held: int) -> tuple[tuple[float, float], list[float]]:
+    """The range of one round's loss, and numbers that add up to the losses reported in the block so far."""
+    low, high = (real_number("bounds", bound) for bound in content["bounds"])
+    if policy.announces == "loss_bound" and (low, high) != policy.bounds:
+        must_be(low == 0.0 and 1 / LARGEST <= high <= LARGEST, "bounds must be 0 and an announced loss_bound")
+    else:
+        must_be((low, high) == policy.bounds, "bounds must be the policy's")
+    pieces = [real_number("pieces", piece) for piece in content["pieces"]]
+    total = math.fsum(pieces)
+    slack = 1e-9 * max(abs(low), abs(high), 1e-300) * max(held, 1)
+    must_be(held * low - slack <= total <= held * high + slack, f"{held} rounds cannot have lost {total:g}")
+    must_be(held > 0 or not pieces, "before the first loss of the block there are no pieces")
+    return (low, high), pieces
+
+
+def named_numbers(values: Any, layout: Layout, n_arms: int, what: str) -> dict[str, Any]:
+    """Finite numbers for every saved name of `layout`, and for no other, each in its range.
+
+    Before its first block a game's state is all zeros, whatever the ranges. With `n_arms` 0 the number of arms is not
+    known.
+    """
+    names = layout.saved_kinds
+    must_be(isinstance(values, dict) and values.keys() == names.keys(), f"{what} must have {', '.join(names)}")
+    checked: dict[str, Any] = {}
+    for (name, kind), rows in zip(layout.kinds.items(), layout.places(n_arms), strict=True):
+        if not kind.saved:
+            continue
+        if not kind.per_arm and kind.several is None:
+            checked[name] = real_number(name, values[name])
+            continue
+        size = rows.stop - rows.start
+        needed = "a number per arm" if size == n_arms else f"{size} numbers"
+        must_be(isinstance(values[name], list) and len(values[name]) == size, f"{name} must have {needed}")
+        numbers = np.array([real_number(name, value) for value in values[name]])
+        checked[name] = numbers.tolist()
+    if any(np.any(numbers) for numbers in checked.values()):
+        rule = layout.broken_rule(checked, n_arms)
+        must_be(rule is None, f"{what}: {rule}")
+    return checked

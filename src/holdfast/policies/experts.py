@@ -1,0 +1,593 @@
+"""Paths: simple strategies that see the losses of all arms, for a policy that mixes them.
+
+A path stands on one arm in each round. Two kernels play it:
+
+    step(own, memory, game, costs, here)      the arm to stand on in this round; `here` is the last one, −1 at first
+    learn(own, memory, game, costs, losses)   what every arm lost in this round, each from 0 to 1
+
+`own` are the path's settings as an array, `memory` what it keeps between rounds, by the names that it declares, and
+`game` what all paths of a game may read:
+
+    game.n[0]                    the round, from 1
+    game.lam[0]                  what a switch costs in this round; with a table of costs, the largest entry
+    game.known[i, 0]             what arm i lost in the last round
+    game.shut[i, 0]              1 where arm i is not available in this round, otherwise 0
+    game.closed[h * K + i, 0]    the same h rounds ahead, for h below game.closed_rows[0]
+    game.forecast[r * K + i, 0]  the forecast for h rounds ahead in row r = game.first[0] + h, below game.rows[0]
+
+`price(game, costs, a, b)` is what going from arm a to arm b costs now. A path that returns an arm that is not available
+is put on another one.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Annotated, Any, ClassVar, NamedTuple
+
+from holdfast._numba.compile import kernel
+from holdfast.checks import address_of, check_fields, class_at, made, one_of, real, whole
+from holdfast.errors import InvalidParameter
+from holdfast.numerics.layout import Layout, PerArm, Range, Scalar, layout_of, several
+from holdfast.policies.policy import Kernel
+
+LONGEST_PERIOD = 100_000
+
+HORIZON = 24
+"""Rounds that a smoothed mean is thought to last."""
+
+
+class PathKernels(NamedTuple):
+    """All that is needed to play a path, apart from its settings."""
+
+    step: Kernel
+    learn: Kernel
+    memory: type
+    """A NamedTuple of what it keeps between rounds."""
+    look_ahead: int = 0
+    """Rounds that it plans; 0 for a path that does not use `first_step`."""
+
+    @property
+    def layout(self) -> Layout:
+        """Where its numbers lie."""
+        return layout_of(self.memory)
+
+
+@dataclass(frozen=True)
+class Path(ABC):
+    """A strategy that stands on one arm in each round. Its fields are its settings."""
+
+    id: ClassVar[str]
+    """Its name in a saved game."""
+
+    @property
+    @abstractmethod
+    def kernels(self) -> PathKernels:
+        """What plays it."""
+
+    def own(self) -> Sequence[float]:
+        """The settings as its kernels read them."""
+        return ()
+
+    def sizes(self) -> Mapping[str, int]:
+        """The numbers that `holdfast.kernels.several` names in its memory."""
+        return {}
+
+    @property
+    def layout(self) -> Layout:
+        """Where its memory lies."""
+        return self.kernels.layout.of_size(self.sizes())
+
+    def settings(self) -> dict[str, Any]:
+        """The settings as plain values, enough to make this path again."""
+        return {"path": address_of(self)} | {f.name: getattr(self, f.name) for f in fields(self)}
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+
+@kernel
+def price(game: Any, costs: Any, origin: int, arm: int) -> float:
+    """What going from arm `origin` to `arm` costs in this round; `origin` is −1 before the first round."""
+    if origin == arm:
+        return 0.0
+    if costs.shape[0] == 0:
+        return float(game.lam[0])
+    return float(costs[origin * game.known.shape[0] + arm]) if origin >= 0 else 0.0
+
+
+@kernel
+def cheapest_move(game: Any, costs: Any, value: Any, here: int) -> int:
+    """The arm of the least `value` plus the price of going there; rather `here` than another."""
+    arm = here
+    least = math.inf if here < 0 or game.shut[here, 0] > 0.0 else value[here, 0]
+    for i in range(value.shape[0]):
+        if i != here and game.shut[i, 0] == 0.0:
+            total = value[i, 0] + price(game, costs, here, i)
+            if total < least:
+                arm, least = i, total
+    return arm
+
+
+@kernel
+def first_step(game: Any, costs: Any, rounds: int, here: int) -> int:
+    """The first arm of the cheapest plan over `rounds` rows of losses in ``game.ahead``, by dynamic programming.
+
+    value(i) is the cheapest cost from round h on for who stands on arm i then.
+    """
+    K = game.value.shape[0]
+    value, other = game.value, game.other
+    for i in range(K):
+        value[i, 0] = 0.0
+    for h in range(rounds - 1, -1, -1):
+        shut = h > 0 and h < game.closed_rows[0]
+        least = math.inf
+        for i in range(K):
+            value[i, 0] += game.ahead[h * K + i, 0]
+            if shut and game.closed[h * K + i, 0] > 0.0:
+                value[i, 0] = math.inf
+            least = min(least, value[i, 0])
+        if h > 0 and costs.shape[0] == 0:
+            least += game.lam[0]
+            for i in range(K):
+                value[i, 0] = min(value[i, 0], least)
+        elif h > 0:
+            for i in range(K):
+                other[i, 0] = value[i, 0]
+            for i in range(K):
+                for j in range(K):
+                    value[i, 0] = min(value[i, 0], other[j, 0] + costs[i * K + j])
+    return cheapest_move(game, costs, value, here)
+
+
+# Paths that follow no plan: a fixed arm, the work function, smoothed losses.
+
+STEADY = 1e-12
+"""Work functions are compared up to this, since a table of costs is added and taken away again."""
+
+
+@kernel
+def learn_nothing(own: Any, memory: Any, game: Any, costs: Any, losses: Any) -> None:
+    """For a path that keeps nothing."""
+
+
+class Nothing(NamedTuple):
+    """For a path that keeps nothing."""
+
+
+@kernel
+def stand(own: Any, memory: Any, game: Any, costs: Any, here: int) -> int:
+    """Its one arm."""
+    return int(own[0])
+
+
+@dataclass(frozen=True)
+class FixedArm(Path):
+    """Always the same arm. While that is not available the stand-in of all paths, and back."""
+
+    id: ClassVar[str] = "fixed-arm"
+    arm: int = field(default=0, metadata=whole(least=0))
+
+    @property
+    def kernels(self) -> PathKernels:
+        """Nothing to learn."""
+        return PathKernels(stand, learn_nothing, Nothing)
+
+    def own(self) -> Sequence[float]:
+        """The arm."""
+        return (float(self.arm),)
+
+
+class WorkMemory(NamedTuple):
+    """The work function: what the cheapest plan so far costs that ends on each arm, less the least of these."""
+
+    w: PerArm
+
+
+@kernel
+def step_work(own: Any, memory: Any, game: Any, costs: Any, here: int) -> int:
+    """Move when the plan that ends here is as cheap by way of another arm; to the arm whose own plan is cheapest."""
+    if here < 0:
+        return 0
+    w, K, scale, least_toll = memory.w, memory.w.shape[0], own[0], own[1]
+    forced = game.shut[here, 0] > 0.0
+    arm, least = here, math.inf
+    for i in range(K):
+        if i != here and game.shut[i, 0] == 0.0 and w[i, 0] < least:
+            toll = max(scale * price(game, costs, i, here), least_toll)
+            if forced or (toll > 0.0 and w[here, 0] + STEADY >= w[i, 0] + toll):
+                arm, least = i, w[i, 0]
+    return arm
+
+
+@kernel
+def learn_work(own: Any, memory: Any, game: Any, costs: Any, losses: Any) -> None:
+    """w ← w + ℓ, then each arm by way of the cheapest other; min w ← 0."""
+    w, K, scale, least_toll = memory.w, memory.w.shape[0], own[0], own[1]
+    least = math.inf
+    for i in range(K):
+        w[i, 0] += losses[i, 0]
+        least = min(least, w[i, 0])
+    if costs.shape[0] == 0:
+        most = max(scale * game.lam[0], least_toll)
+        for i in range(K):
+            w[i, 0] = min(w[i, 0] - least, most)
+        return
+    for i in range(K):
+        w[i, 0] -= least
+        game.other[i, 0] = w[i, 0]
+    for i in range(K):
+        for j in range(K):
+            if j != i:
+                w[i, 0] = min(w[i, 0], game.other[j, 0] + max(scale * costs[j * K + i], least_toll))
+
+
+@dataclass(frozen=True)
+class WorkFunction(Path):
+    """The work function algorithm (Borodin, Linial and Saks, J. ACM 39, 1992), at `scale` times the switching cost.
+
+    w(i) is what the cheapest plan so far costs that ends on arm i. The path moves when the plan that ends on its own
+    arm is as cheap by way of another. A scale above 1 moves later; so does `least`, below which no switch is thought to
+    cost: where losses are noisy, a path that moves for a small λ follows the noise.
+    """
+
+    id: ClassVar[str] = "work-function"
+    scale: float = field(default=1.0, metadata=real(above=0, most=1e9))
+    least: float = field(default=0.0, metadata=real(least=0, most=1e9))
+
+    @property
+    def kernels(self) -> PathKernels:
+        """One number for each arm."""
+        return PathKernels(step_work, learn_work, WorkMemory)
+
+    def own(self) -> Sequence[float]:
+        """The scale and the least cost, both for losses from 0 to 1."""
+        return (self.scale, self.least)
+
+
+class SmoothedMemory(NamedTuple):
+    """Smoothed losses."""
+
+    mean: PerArm
+
+
+@kernel
+def step_smoothed(own: Any, memory: Any, game: Any, costs: Any, here: int) -> int:
+    """Losses that stay as they are need no programme: stay for the horizon, or move once, now."""
+    if here < 0:
+        return 0
+    for i in range(memory.mean.shape[0]):
+        game.value[i, 0] = own[1] * memory.mean[i, 0]
+    return cheapest_move(game, costs, game.value, here)
+
+
+@kernel
+def learn_smoothed(own: Any, memory: Any, game: Any, costs: Any, losses: Any) -> None:
+    """The plain mean of the first rounds, then a moving one."""
+    weight = max(own[0], 1.0 / game.n[0])
+    for i in range(memory.mean.shape[0]):
+        memory.mean[i, 0] += weight * (losses[i, 0] - memory.mean[i, 0])
+
+
+@dataclass(frozen=True)
+class Smoothed(Path):
+    """Plans as if every arm went on losing its smoothed loss: moves when that saves more than the switch in `horizon`.
+
+    Parameters
+    ----------
+    weight
+        Weight of the last loss in the moving mean: 1 looks at the last loss alone.
+    horizon
+        Rounds over which a difference counts.
+    """
+
+    id: ClassVar[str] = "smoothed"
+    weight: float = field(default=1.0, metadata=real(above=0, most=1))
+    horizon: int = field(default=HORIZON, metadata=whole(least=1, most=10**9))
+
+    @property
+    def kernels(self) -> PathKernels:
+        """One number for each arm."""
+        return PathKernels(step_smoothed, learn_smoothed, SmoothedMemory)
+
+    def own(self) -> Sequence[float]:
+        """Weight and horizon."""
+        return self.weight, float(self.horizon)
+
+
+# Paths that plan on a season: losses that repeat after a period, which is given or found.
+
+FOUND_PERIODS = (7, 12, 24, 48)
+"""Days of a week, months of a year, hours of a day, half hours of a day."""
+LONGEST_FOUND, FOUND_EVERY, FOUND_MEMORY, FOUND_FROM, FOUND_BELOW = 48, 5, 200.0, 240, 0.7
+"""Each is looked at in every fifth round, and remembered over 200 of these. It is found, from round 240 and ten periods
+on, where the mean square of differences to one period ago is below 0.7 times that to half a period ago."""
+
+
+class SeasonalMemory(NamedTuple):
+    """Smoothed losses at each phase of the period, and how far the last losses were from them."""
+
+    season: several(PerArm, "period")  # type: ignore[valid-type]
+    deviation: PerArm
+
+
+@kernel
+def step_seasonal(own: Any, memory: Any, game: Any, costs: Any, here: int) -> int:
+    """Plan on the season plus the last deviation, which fades; where a phase was not seen yet, on the last loss."""
+    if here < 0:
+        return 0
+    K, rounds, played = memory.deviation.shape[0], int(own[2]), int(game.n[0]) - 1
+    period = memory.season.shape[0] // K
+    phase, fade = played % period, 1.0
+    for h in range(rounds):
+        fade *= own[1]
+        seen = phase < played
+        for i in range(K):
+            expected = memory.season[phase * K + i, 0] + fade * memory.deviation[i, 0]
+            game.ahead[h * K + i, 0] = expected if seen else game.known[i, 0]
+        phase = phase + 1 if phase + 1 < period else 0
+    return first_step(game, costs, rounds, here)
+
+
+@kernel
+def learn_seasonal(own: Any, memory: Any, game: Any, costs: Any, losses: Any) -> None:
+    """The mean of the phase, plain at first, then moving."""
+    K, played = memory.deviation.shape[0], int(game.n[0]) - 1
+    period = memory.season.shape[0] // K
+    phase, visits = played % period, played // period + 1
+    weight = max(own[0], 1.0 / visits)
+    for i in range(K):
+        memory.season[phase * K + i, 0] += weight * (losses[i, 0] - memory.season[phase * K + i, 0])
+        memory.deviation[i, 0] = losses[i, 0] - memory.season[phase * K + i, 0]
+
+
+@dataclass(frozen=True)
+class SeasonalPlan(Path):
+    """Plans two periods ahead on the smoothed loss of each arm at each phase of a period, such as the hours of a day.
+
+    To it is added how far the last losses were from it, fading over half a period.
+
+    Parameters
+    ----------
+    period
+        Rounds of a period.
+    weight
+        Weight of the last loss in the moving mean of its phase: 1 expects what was lost one period ago.
+    """
+
+    id: ClassVar[str] = "seasonal"
+    period: int = field(default=24, metadata=whole(least=2, most=LONGEST_PERIOD))
+    weight: float = field(default=1.0, metadata=real(above=0, most=1))
+
+    @property
+    def kernels(self) -> PathKernels:
+        """A number for each arm and phase."""
+        return PathKernels(step_seasonal, learn_seasonal, SeasonalMemory, look_ahead=2 * self.period)
+
+    def sizes(self) -> Mapping[str, int]:
+        """The period."""
+        return {"period": self.period}
+
+    def own(self) -> Sequence[float]:
+        """Weight, what is left of a deviation after a round, and the rounds to plan."""
+        return self.weight, math.exp(-2.0 / self.period), 2.0 * self.period
+
+
+class FoundMemory(NamedTuple):
+    """The last losses in a ring, how far losses were from those one period and half a period ago, and the season."""
+
+    ring: several(PerArm, LONGEST_FOUND)  # type: ignore[valid-type]
+    season: several(PerArm, LONGEST_FOUND)  # type: ignore[valid-type]
+    whole: several(Scalar, len(FOUND_PERIODS))  # type: ignore[valid-type]
+    half: several(Scalar, len(FOUND_PERIODS))  # type: ignore[valid-type]
+    deviation: PerArm
+    period: Annotated[Scalar, Range(0.0, LONGEST_FOUND, whole=True)]  # the one that was found, or 0
+
+
+@kernel
+def step_found(own: Any, memory: Any, game: Any, costs: Any, here: int) -> int:
+    """As a season of the period that was found; until there is one, as if the last losses stayed."""
+    K, period = memory.deviation.shape[0], int(memory.period[0])
+    if here < 0:
+        return 0
+    if period == 0:
+        for i in range(K):
+            game.value[i, 0] = HORIZON * game.known[i, 0]
+        return cheapest_move(game, costs, game.value, here)
+    phase, fade, left = (int(game.n[0]) - 1) % period, 1.0, math.exp(-2.0 / period)
+    for h in range(2 * period):
+        fade *= left
+        for i in range(K):
+            game.ahead[h * K + i, 0] = memory.season[phase * K + i, 0] + fade * memory.deviation[i, 0]
+        phase = phase + 1 if phase + 1 < period else 0
+    return first_step(game, costs, 2 * period, here)
+
+
+@kernel
+def learn_found(own: Any, memory: Any, game: Any, costs: Any, losses: Any) -> None:
+    """Errors of each period, the season, and now and then whether another period is better."""
+    K, played, ring = memory.deviation.shape[0], int(game.n[0]) - 1, memory.ring
+    c = played % FOUND_EVERY
+    if c < len(FOUND_PERIODS) and played >= FOUND_PERIODS[c]:
+        P = FOUND_PERIODS[c]
+        looks = (played - c) // FOUND_EVERY - (P - 1 - c) // FOUND_EVERY
+        weight = max(1.0 / FOUND_MEMORY, 1.0 / looks)
+        ago, less = (played - P) % LONGEST_FOUND, (played - P // 2) % LONGEST_FOUND
+        whole, half = 0.0, 0.0
+        for i in range(K):
+            whole += (losses[i, 0] - ring[ago * K + i, 0]) ** 2
+            half += (losses[i, 0] - ring[less * K + i, 0]) ** 2
+        memory.whole[c, 0] += weight * (whole - memory.whole[c, 0])
+        memory.half[c, 0] += weight * (half - memory.half[c, 0])
+    for i in range(K):
+        ring[played % LONGEST_FOUND * K + i, 0] = losses[i, 0]
+    period, found, best = int(memory.period[0]), int(memory.period[0]), FOUND_BELOW
+    if period > 0:
+        phase = played % period
+        for i in range(K):
+            memory.season[phase * K + i, 0] += own[0] * (losses[i, 0] - memory.season[phase * K + i, 0])
+            memory.deviation[i, 0] = losses[i, 0] - memory.season[phase * K + i, 0]
+    if played < FOUND_FROM or played % FOUND_EVERY > 0:
+        return
+    for c in range(len(FOUND_PERIODS)):
+        if played >= 10 * FOUND_PERIODS[c] and memory.whole[c, 0] < best * memory.half[c, 0]:
+            found, best = FOUND_PERIODS[c], memory.whole[c, 0] / memory.half[c, 0]
+    if found != period:
+        memory.period[0] = found
+        for k in range(found):
+            for i in range(K):
+                memory.season[(played - k) % found * K + i, 0] = ring[(played - k) % LONGEST_FOUND * K + i, 0]
+        for i in range(K):
+            memory.deviation[i, 0] = 0.0
+
+
+@dataclass(frozen=True)
+class FoundSeason(Path):
+    """A `SeasonalPlan` whose period of 7, 12, 24 or 48 rounds is found from what was seen.
+
+    A period is found when losses are much closer to those one period ago than to those half a period ago. Longer ones,
+    as the 168 hours of a week, have to be given. Until then it plays as `Smoothed()` does.
+
+    Parameters
+    ----------
+    weight
+        Weight of the last loss in the moving mean of its phase.
+    """
+
+    id: ClassVar[str] = "found-season"
+    weight: float = field(default=0.15, metadata=real(above=0, most=1))
+
+    @property
+    def kernels(self) -> PathKernels:
+        """The last losses, and a number for each arm and phase."""
+        return PathKernels(step_found, learn_found, FoundMemory, look_ahead=2 * LONGEST_FOUND)
+
+    def own(self) -> Sequence[float]:
+        """The weight."""
+        return (self.weight,)
+
+
+# A path that plans on given forecasts.
+
+ERROR_WEIGHT, MOST_PERSISTENCE, LEAST_SQUARE = 0.01, 0.98, 1e-12
+"""How persistent errors of forecasts are is a moving mean of this weight; never more than this."""
+
+
+class ForecastMemory(NamedTuple):
+    """How wrong the forecast of the last round was, and how much of such an error lasts to the next round."""
+
+    error: PerArm
+    squares: Scalar
+    products: Scalar
+    heard: Scalar  # rounds that were forecast
+
+
+@kernel
+def step_forecast(own: Any, memory: Any, game: Any, costs: Any, here: int) -> int:
+    """Plan on the given forecast plus its last error, which fades as errors did so far; stay where there is none."""
+    K, rounds = memory.error.shape[0], int(game.rows[0] - game.first[0])
+    if rounds <= 0:
+        return max(here, 0)
+    persistence = memory.products[0] / max(memory.squares[0], LEAST_SQUARE)
+    persistence = min(max(persistence, 0.0), MOST_PERSISTENCE)
+    row, fade = int(game.first[0]), 1.0
+    for h in range(rounds):
+        fade *= persistence
+        for i in range(K):
+            game.ahead[h * K + i, 0] = game.forecast[(row + h) * K + i, 0] + fade * memory.error[i, 0]
+    return first_step(game, costs, rounds, here)
+
+
+@kernel
+def learn_forecast(own: Any, memory: Any, game: Any, costs: Any, losses: Any) -> None:
+    """The error of this round, and what it has to do with the last one."""
+    K = memory.error.shape[0]
+    if game.first[0] >= game.rows[0]:
+        for i in range(K):
+            memory.error[i, 0] = 0.0
+        return
+    row, products, squares = int(game.first[0]), 0.0, 0.0
+    for i in range(K):
+        error = losses[i, 0] - game.forecast[row * K + i, 0]
+        products += error * memory.error[i, 0]
+        squares += memory.error[i, 0] * memory.error[i, 0]
+        memory.error[i, 0] = error
+    memory.heard[0] += 1.0
+    weight = max(ERROR_WEIGHT, 1.0 / memory.heard[0])
+    memory.products[0] += weight * (products - memory.products[0])
+    memory.squares[0] += weight * (squares - memory.squares[0])
+
+
+@dataclass(frozen=True)
+class GivenForecast(Path):
+    """Plans on the forecasts that ``ask(forecast=...)`` gives, corrected by how wrong they just were.
+
+    Between two forecasts it uses what is left of the last one. Without any it stays where it is.
+
+    Parameters
+    ----------
+    rounds
+        The most rounds of a forecast that are looked at.
+    """
+
+    id: ClassVar[str] = "given-forecast"
+    rounds: int = field(default=48, metadata=whole(least=1, most=LONGEST_PERIOD))
+
+    @property
+    def kernels(self) -> PathKernels:
+        """The forecast is the game's; its errors are the path's."""
+        return PathKernels(step_forecast, learn_forecast, ForecastMemory, look_ahead=self.rounds)
+
+
+# The paths that are mixed where none are named, and paths by their ids.
+
+PATHS: Mapping[str, type[Path]] = {
+    kind.id: kind for kind in (FixedArm, WorkFunction, Smoothed, SeasonalPlan, FoundSeason, GivenForecast)
+}
+"""Each path id with its class."""
+
+WORK = ((1.0, 0.0), (4.0, 0.0), (16.0, 0.0), (1.0, 16.0))
+MEANS = ((1.0, HORIZON), (0.3, HORIZON), (0.1, 4 * HORIZON), (0.02, HORIZON))
+SEASON_WEIGHTS = (1.0, 0.15)
+
+
+def default_paths(n_arms: int, periods: Sequence[int] | None = None, forecast_rounds: int = 48) -> tuple[Path, ...]:
+    """Every fixed arm, work functions, plans on smoothed and seasonal losses and on given forecasts.
+
+    Parameters
+    ----------
+    n_arms
+        The number of arms K.
+    periods
+        Rounds after which losses repeat, such as 24 for hours; none, if it is empty. Without it a period is looked for.
+    forecast_rounds
+        The most rounds of a given forecast that are looked at; 0 where none are given.
+
+    Examples
+    --------
+    >>> [path.id for path in default_paths(2, forecast_rounds=0)][:4]
+    ['fixed-arm', 'fixed-arm', 'work-function', 'work-function']
+    """
+    paths: list[Path] = [FixedArm(arm) for arm in range(n_arms)]
+    paths += [WorkFunction(scale, least) for scale, least in WORK]
+    paths += [Smoothed(weight, horizon) for weight, horizon in MEANS]
+    if periods is None:
+        paths.append(FoundSeason())
+    else:
+        paths += [SeasonalPlan(period, weight) for period in periods for weight in SEASON_WEIGHTS]
+    return (*paths, *([GivenForecast(forecast_rounds)] if forecast_rounds else []))
+
+
+def made_path(given: object) -> Path:
+    """A path, or one from its settings by name: ``{"path": "work-function", "scale": 2}``."""
+    if isinstance(given, Path):
+        return given
+    if not isinstance(given, Mapping):
+        raise InvalidParameter("paths", "must be paths such as holdfast.paths.WorkFunction(2)", given)
+    values = dict(given)
+    name = values.pop("path", None)
+    if isinstance(name, str) and ":" in name:
+        return made(class_at("path", name, Path), name, values)  # type: ignore[type-abstract]  # only compared with
+    return made(PATHS[one_of("path", name, PATHS)], str(name), values)

@@ -1,0 +1,668 @@
+"""Algorithm 1 of the paper: follow the regularised leader with the ½-Tsallis regulariser, on blocks.
+
+Tsallis-Switch, its varying-cost version and Tsallis-INF differ in the schedule of block lengths and learning rates
+only; with each, losses are estimated by importance weighting or with reduced variance. `algorithm_1` puts the parts
+together. Any number of games is played side by side, because no schedule depends on what is drawn.
+
+A block may be observed at any time after its draw: all that its estimate needs is in it. Where it is observed before
+anything else happens, as in a simulation, the next solution starts from the sums of this one, corrected in O(1);
+otherwise from its s alone, which takes a pass or two more.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+
+from holdfast._numba.compile import kernel
+from holdfast.checks import LARGEST, one_of, real_number, whole_number
+from holdfast.errors import InvalidParameter
+from holdfast.numerics import schedules
+from holdfast.numerics.layout import Array, Flag, NonNegative, PerArm, Range, Scalar, Scratch, Whole, layout_of
+from holdfast.numerics.random import next_uniform
+from holdfast.numerics.schedules import LONGEST
+from holdfast.numerics.simplex import (
+    WIDEST,
+    draw_squares,
+    refine,
+    refined,
+    smallest,
+    smallest_other,
+    tsallis_solve,
+    tsallis_start,
+)
+from holdfast.policies.policy import (
+    HIGHEST_COST,
+    RAREST,
+    Announcement,
+    Kernel,
+    Kernels,
+    Policy,
+    has_begun,
+    must_be,
+    rearranged,
+)
+
+Above = Range(above=0.0, most=WIDEST)
+
+
+class TsallisState(NamedTuple):
+    """A game: everything between two blocks."""
+
+    n: Annotated[Scalar, Whole]  # blocks begun
+    C: PerArm  # cumulative loss estimates, up to a common shift
+    least: Scalar  # min C
+    s: Annotated[Scalar, Range(-WIDEST, WIDEST)]  # min C − x of the last solution
+    sum: Annotated[Scalar, NonNegative]  # a_n of Theorem 4, Σ b_t² of Theorem 2
+    S3: Annotated[Scalar, NonNegative]  # Σ w³ and Σ w⁴ of the last solution
+    S4: Annotated[Scalar, NonNegative]
+    rest2: Annotated[Scalar, NonNegative]  # Σ w², Σ w³, Σ w⁴ without the arm that was observed last
+    rest3: Annotated[Scalar, NonNegative]
+    rest4: Annotated[Scalar, NonNegative]
+    moved: Annotated[Scalar, NonNegative]  # D + s of that arm; 0 where the sums are of no use
+    fresh: Annotated[Scalar, Flag]  # whether C is as the last draw left it
+    w: Annotated[PerArm, Above]  # √ρ √p_i of the last draw, up to `step`
+    step: Scalar  # the solver's last step, over which w is refined
+    S2: Scratch  # Σ w² of the last solution
+    target: Scratch  # the draw: what Σ w² must exceed
+    reached: Scratch  # and what it has come to
+    updated: Scratch  # C of the arm that is observed, with its loss
+    lowest: Scratch  # min C after that
+
+
+class TsallisBlock(NamedTuple):
+    """A block: what its estimate is made of."""
+
+    arm: Scalar
+    rounds: Scalar
+    probability: Annotated[Scalar, Range(RAREST, 1.0 + 1e-9)]
+    n: Annotated[Scalar, Range(1.0, Whole.most, whole=True)]  # its number
+    rho: Annotated[Scalar, Above]  # ρ = η²/4
+    y: Annotated[Scalar, Above]  # C_I − min C + s: 1/p_I = ρy²
+    v: Annotated[Scalar, Above]  # √ρ √p_I
+    baseline: Annotated[Scalar, NonNegative]  # reduced variance: b_I, which C_I has got at the draw
+    before: Scalar  # and C_I before that
+
+
+REBASE = 4096.0
+"""C is moved back to a minimum of zero when the minimum exceeds so many s: p depends on differences only."""
+
+
+# Schedules: |B_n|, η_n and the largest loss of the block that begins, number state.n; and what they read of `params`.
+
+
+class Schedule(NamedTuple):
+    """A kernel, and its parameters."""
+
+    kernel: Kernel
+    params: type
+
+
+class RateParams(NamedTuple):
+    """Of Theorems 2 and 4."""
+
+    rate_factor: float  # of the learning rate
+
+
+class LambdaParams(NamedTuple):
+    """Of Theorem 1."""
+
+    rate_factor: float
+    lam: float  # λ
+
+
+class BoundParams(NamedTuple):
+    """Of Corollary 3."""
+
+    rate_factor: float
+    bound: float  # B
+
+
+class GivenParams(NamedTuple):
+    """Of a schedule given by hand, for n = 1, 2, …"""
+
+    lengths: Array
+    rates: Array
+
+
+@kernel
+def theorem_1(params: Any, state: Any, announced: float) -> tuple[float, float, float]:
+    """Theorem 1, for the switching cost λ."""
+    n = state.n[0]
+    a = schedules.theorem_1_length(n, float(state.C.shape[0]), params.lam)  # a_n
+    rounds = schedules.whole_rounds(a)
+    return rounds, params.rate_factor * schedules.theorem_1_rate(n, a), rounds
+
+
+@kernel
+def theorem_4(params: Any, state: Any, announced: float) -> tuple[float, float, float]:
+    """Theorem 4, for the switching cost λ_n that is announced."""
+    K = float(state.C.shape[0])
+    state.sum[0] += schedules.theorem_4_increment(state.n[0], K, announced)  # a_n
+    rounds = schedules.whole_rounds(schedules.theorem_4_length(K, announced, state.sum[0]))
+    return rounds, params.rate_factor * schedules.theorem_4_rate(K, state.sum[0]), rounds
+
+
+@kernel
+def corollary_3(params: Any, state: Any, announced: float) -> tuple[float, float, float]:
+    """Corollary 3, for losses in [0, B]: one round at a time."""
+    return 1.0, params.rate_factor * schedules.corollary_3_rate(state.n[0], params.bound), params.bound
+
+
+@kernel
+def theorem_2(params: Any, state: Any, announced: float) -> tuple[float, float, float]:
+    """Theorem 2, for losses in [0, b_t], b_t announced: one round at a time."""
+    state.sum[0] += announced * announced  # Σ b_s²
+    return 1.0, params.rate_factor * schedules.theorem_2_rate(state.sum[0]), announced
+
+
+@kernel
+def given(params: Any, state: Any, announced: float) -> tuple[float, float, float]:
+    """Block lengths and learning rates as Algorithm 1 takes them."""
+    n, last = int(state.n[0]), params.lengths.shape[0]
+    row = (n if n < last else last) - 1
+    return params.lengths[row], params.rates[row], params.lengths[row]
+
+
+THEOREM_1, COROLLARY_3 = Schedule(theorem_1, LambdaParams), Schedule(corollary_3, BoundParams)
+THEOREM_2, THEOREM_4 = Schedule(theorem_2, RateParams), Schedule(theorem_4, RateParams)
+GIVEN = Schedule(given, GivenParams)
+
+
+@kernel
+def solve_block(state: Any, eta: float) -> int:
+    """p_n as `state.w` and `state.step`; returns the solver's passes over the arms."""
+    r, rho = 2.0 / eta, 0.25 * eta * eta
+    for g in range(state.s.shape[0]):
+        s, y = state.s[g], state.moved[g]
+        start = tsallis_start(r, rho, s, state.rest2[g], state.rest3[g], state.rest4[g], y)
+        state.s[g] = start if y > 0.0 else (r if r > s else s)
+        state.moved[g] = 0.0
+    passes: int = tsallis_solve(  # p_n = argmin ⟨p, C_{n−1}⟩ − Σ (4√p_i − 2p_i)/η_n    Algorithm 1, line 4
+        state.C, state.least, r, rho, state.s, state.w, state.step, state.S2, state.S3, state.S4
+    )
+    return passes
+
+
+@kernel
+def draw_block(state: Any, rounds: float, eta: float, streams: Any, block: Any) -> None:
+    """p_n, and I_n drawn from it (Algorithm 1, lines 4 and 5)."""
+    solve_block(state, eta)
+    rho, C, w = 0.25 * eta * eta, state.C, state.w
+    for g in range(state.s.shape[0]):
+        state.target[g] = next_uniform(streams, g) * rho
+    draw_squares(w, state.step, rho, state.target, state.reached, block.arm)  # I_n ~ p_n    Algorithm 1, line 5
+    for g in range(state.s.shape[0]):
+        arm = int(block.arm[g])
+        v = refined(w[arm, g], state.step[g])
+        p = v * v / rho  # p_I = (2v/η)²
+        block.v[g] = v
+        block.y[g] = (C[arm, g] - state.least[g]) + state.s[g]
+        block.probability[g] = p if p < 1.0 else 1.0
+    block.rounds[0], block.rho[0], block.n[0], state.fresh[0] = rounds, rho, state.n[0], 1.0
+
+
+@kernel
+def observe(params: Any, state: Any, block: Any, totals: Any, rounds: float) -> None:
+    """C_I += c/p_I (Algorithm 1, lines 6 to 8), with 1/p_I = ρ(D_I + s)²."""
+    rho, C = block.rho[0], state.C
+    in_order = state.fresh[0] == 1.0 and block.n[0] == state.n[0]
+    smallest_other(C, block.arm, state.lowest)  # before the loss is needed: the processor can begin early
+    for g in range(state.s.shape[0]):
+        arm = int(block.arm[g])
+        v, y = block.v[g], block.y[g]
+        q = v * v
+        rest2, rest3, rest4 = rho - q, state.S3[g] - q * v, state.S4[g] - q * q
+        state.rest2[g] = rest2 if rest2 > 0.0 else 0.0
+        state.rest3[g] = rest3 if rest3 > 0.0 else 0.0
+        state.rest4[g] = rest4 if rest4 > 0.0 else 0.0
+        updated = C[arm, g] + totals[g] * rho * y * y  # C_n(I) = C_{n−1}(I) + c_n/p_n(I)    Algorithm 1, line 7
+        state.updated[g] = updated
+        state.lowest[g] = state.lowest[g] if state.lowest[g] < updated else updated
+    for g in range(state.s.shape[0]):
+        C[int(block.arm[g]), g] = state.updated[g]
+    settle(state)
+    for g in range(state.s.shape[0]):
+        state.moved[g] = (C[int(block.arm[g]), g] - state.least[g]) + state.s[g] if in_order else 0.0
+    state.fresh[0] = 0.0
+
+
+@kernel
+def draw_around_baseline(state: Any, rounds: float, eta: float, bound: float, streams: Any, block: Any) -> None:
+    """A block around a baseline: C_i += b_i = (B/2) 1[p_i ≥ (ηB)²] for every arm (Zimmert and Seldin 2021)."""
+    if state.fresh[0] == 1.0:  # a block before this one is still out, and min C not yet that of its baselines
+        smallest(state.C, state.lowest)
+        settle(state)
+    draw_block(state, rounds, eta, streams, block)
+    rho, half, C = block.rho[0], 0.5 * bound, state.C
+    threshold = 2.0 * bound * rho * (1.0 - 1e-14)  # √p ≥ ηB  ⇔  w ≥ 2Bρ, equality included
+    for g in range(state.s.shape[0]):
+        block.before[g] = C[int(block.arm[g]), g]
+        block.baseline[g] = half if block.v[g] >= threshold else 0.0
+    for i in range(C.shape[0]):
+        for g in range(state.s.shape[0]):
+            b = half if refined(state.w[i, g], state.step[g]) >= threshold else 0.0
+            C[i, g] += b  # ℓ̂_i = b_i + 1[I = i](ℓ − b_i)/p_i: its first part
+
+
+@kernel
+def observe_reduced_variance(params: Any, state: Any, block: Any, totals: Any, rounds: float) -> None:
+    """C_I += (c − b_I)/p_I."""
+    rho, C = block.rho[0], state.C
+    in_order = state.fresh[0] == 1.0 and block.n[0] == state.n[0]
+    for g in range(state.s.shape[0]):
+        arm = int(block.arm[g])
+        weighted = (totals[g] - block.baseline[g]) * rho / (block.v[g] * block.v[g])  # (ℓ − b_I)/p_I
+        once = block.before[g] + (block.baseline[g] + weighted)  # one rounding instead of two, where it is possible
+        C[arm, g] = once if in_order else C[arm, g] + weighted
+    smallest(C, state.lowest)
+    settle(state)
+    for g in range(state.s.shape[0]):
+        state.moved[g] = 0.0
+    state.fresh[0] = 0.0
+
+
+@kernel
+def settle(state: Any) -> None:
+    """Take `lowest` as the new min C, keep s at the same x = min C − s, and keep C near zero."""
+    far = 0
+    for g in range(state.s.shape[0]):
+        state.s[g] += state.lowest[g] - state.least[g]
+        state.least[g] = state.lowest[g]
+        far += int(abs(state.least[g]) > REBASE * state.s[g])
+    if far > 0:
+        for g in range(state.s.shape[0]):
+            if abs(state.least[g]) > REBASE * state.s[g]:
+                for i in range(state.C.shape[0]):
+                    state.C[i, g] -= state.least[g]
+                state.least[g] = 0.0
+
+
+@cache
+def algorithm_1(schedule: Schedule, estimator: str) -> Kernels:
+    """Algorithm 1 on the blocks of a schedule: only what it plays is compiled."""
+    next_block = schedule.kernel
+    if estimator == "importance-weighted":
+
+        @kernel
+        def choose(params: Any, state: Any, announced: float, streams: Any, block: Any) -> None:
+            """A block whose loss will be weighted by 1/p_I."""
+            state.n[0] += 1.0
+            rounds, eta, _ = next_block(params, state, announced)
+            draw_block(state, rounds, eta, streams, block)
+
+        return Kernels(choose, observe, TsallisState, TsallisBlock, True, schedule.params)
+
+    @kernel
+    def choose_reduced_variance(params: Any, state: Any, announced: float, streams: Any, block: Any) -> None:
+        """A block whose loss will be weighted around a baseline."""
+        state.n[0] += 1.0
+        rounds, eta, bound = next_block(params, state, announced)
+        draw_around_baseline(state, rounds, eta, bound, streams, block)
+
+    return Kernels(choose_reduced_variance, observe_reduced_variance, TsallisState, TsallisBlock, True, schedule.params)
+
+
+FASTER = {"importance-weighted": 1.0, "reduced-variance": 2.0}
+"""The estimators of an arm's loss from that of the arm played, and the factor of each one's learning rate (Zimmert and
+Seldin 2021)."""
+
+
+class Tsallis(Policy):
+    """What the policies that play Algorithm 1 have in common."""
+
+    def probabilities(self, params: Any, state: Any, block: Any) -> Array:
+        """p_n of the block drawn last."""
+        p = refine(state.w, float(state.step[0])) ** 2
+        return np.asarray(p / p.sum())
+
+    def carried_over(self, state: Mapping[str, Any], kept: Sequence[int | None]) -> dict[str, Any]:
+        """The estimates stay; a new arm has that of the best, and is as likely to be drawn; a retired one is gone.
+
+        Nothing but the estimates is needed: the next solution starts from s alone, as after a block observed late.
+        """
+        stays = any(arm is not None for arm in kept)
+        new = {"C": min(state["C"]), "w": 1e-200 if stays else len(kept) ** -0.5}  # w² = 0: not in the last draw
+        after = rearranged(layout_of(TsallisState), state, kept, new)
+        least = min(after["C"])
+        if state["n"] == 0:
+            return {**after, "w": [0.0] * len(kept)}
+        v = refine(np.array(after["w"]), state["step"])
+        s = max(state["s"] + (least - state["least"]), 1e-100)
+        sums = {"S3": float((v**3).sum()), "S4": float((v**4).sum())}
+        return {**after, **sums, "least": least, "s": s, "moved": 0.0, "fresh": 0.0}
+
+    @property
+    def reduces_variance(self) -> bool:
+        """Whether losses are estimated around a baseline."""
+        return False
+
+    def highest_loss(self, state: Mapping[str, Any], block: Mapping[str, Any] | None) -> float:
+        """The largest loss of the block drawn last, in normalised units."""
+        return schedules.LONGEST if block is None else float(block["rounds"])
+
+    def sums(self, n: float) -> tuple[float, float]:
+        """What `sum` may be after n blocks: least, most."""
+        return 0.0, 0.0
+
+    def check_saved(self, state: Mapping[str, Any], block: Mapping[str, Any] | None) -> None:
+        """An error for numbers that no game can have reached."""
+        if has_begun(state):
+            least, most = self.sums(state["n"])
+            must_be(least <= state["sum"] <= most, f"sum must be from {least:g} to {most:g}")
+            drawn_last = block is not None and block["n"] == state["n"]  # not where several are out
+            highest = self.highest_loss(state, block if drawn_last else None)
+            _check_state(state, reduced=self.reduces_variance, highest=highest)
+            if block is not None:
+                _check_block(state, block, reduced=self.reduces_variance, highest=self.highest_loss(state, block))
+
+
+FARTHEST = 1e24
+"""No estimate lies so many s above the least: a block loses at most a few s, and no arm rarer than 1e-20 is drawn."""
+
+
+def _check_state(state: Mapping[str, Any], *, reduced: bool, highest: float) -> None:
+    C, w = np.array(state["C"]), np.array(state["w"])
+    s, step, least = state["s"], state["step"], state["least"]
+    must_be(s > 0.0 or reduced, "s must be positive")
+    must_be(abs(step) * w.max() < 1e-4, "step must be small")
+    v = refine(w, step)
+    for name, power, close in (("S3", 3, 1e-6), ("S4", 4, 1e-3)):
+        must_be(abs(state[name] - (v**power).sum()) <= close * state[name], f"{name} must be the sum of w^{power}")
+    for name, power in (("rest2", 2), ("rest3", 3), ("rest4", 4)) if state["moved"] else ():  # else they are not used
+        must_be(state[name] <= (v**power).sum() * 1.001, f"{name} must be a part of the sum of w^{power}")
+    spread, far = float(np.ptp(C)), FARTHEST / float(v.max())
+    must_be(spread <= far < WIDEST * FARTHEST and spread < WIDEST, "C must not spread so far")
+    near = 1e-9 * max(float(np.abs(C).max()), abs(s))
+    below = 0.5 * highest if reduced and state["fresh"] else 0.0  # baselines that min C does not count yet
+    must_be(-near <= C.min() - least <= below + near, "least must be the minimum of C")
+    moved = state["moved"]
+    must_be(moved == 0.0 or s - near <= moved <= spread + s + near, "moved must be a distance from x")
+
+
+def _check_block(state: Mapping[str, Any], block: Mapping[str, Any], *, reduced: bool, highest: float) -> None:
+    p, rho, y, v, arm = (block[name] for name in ("probability", "rho", "y", "v", "arm"))
+    must_be(block["n"] <= state["n"], "a block must have begun")
+    must_be(abs(rho * y * y * p - 1.0) < 1e-6 and abs(v * y - 1.0) < 1e-6, "1/p must be rho y², and v be 1/y")
+    if state["fresh"] and block["n"] == state["n"]:
+        drawn = refine(np.array(state["w"]), state["step"])
+        must_be(abs(drawn[int(arm)] / v - 1.0) < 1e-6, "v must be that of the arm")
+        must_be(abs((drawn**2).sum() / rho - 1.0) < 1e-6, "rho must be the sum of w²")
+        near = 1e-9 * max(abs(state["C"][int(arm)]), abs(block["before"]), y)
+        after = state["C"][int(arm)] if reduced else 0.0
+        must_be(abs(block["before"] + block["baseline"] - after) <= near, "before and baseline must give C")
+    must_be(block["baseline"] <= 0.5 * highest * (1 + 1e-9), "baseline must be half of the largest loss, or 0")
+
+
+# Tsallis-Switch: the paper's algorithm, for a fixed and for a varying switching cost.
+
+FASTEST = 1e15
+"""Learning rates beyond this are lost in the rounding of losses of order 1."""
+
+MOST_TABULATED = 10**8
+"""Blocks that a schedule given by hand may have."""
+
+Given = Sequence[float] | Callable[[int], float]
+Params = LambdaParams | GivenParams
+
+
+@dataclass(frozen=True)
+class TsallisSwitch(Tsallis):
+    """Algorithm 1 with the block lengths and learning rates of Theorem 1.
+
+    Block n holds its arm for max(⌈a_n⌉, 1) rounds, a_n = (3λ/2)√(n/K), with η_n = 2/(a_n + 1)·√(2/n). It needs
+    neither the horizon nor the regime. Its pseudo-regret with switching cost is O((λK)^{1/3}T^{2/3} + √(KT))
+    against any oblivious adversary and O(((λK)^{2/3}T^{1/3} + ln T) Σ 1/Δ_i) when the gaps are constant and
+    the best arm is unique (`holdfast.bounds.theorem_1`).
+
+    Parameters
+    ----------
+    n_arms, arms, units
+        The number of arms K, or their names; the lowest and the highest loss of a round. As for every policy.
+    switching_cost
+        λ: what one switch costs, in `units`. Only a schedule given by hand can do without.
+    estimator
+        ``"importance-weighted"``: c/p_I for the arm played, as in the paper. ``"reduced-variance"``: the same around
+        half of a block's length where p_i ≥ (η_n|B_n|)², with twice the rate; not in the paper.
+    block_lengths, learning_rates
+        Another schedule than Theorem 1's, as the algorithm's input allows: lists for n = 1, 2, …, or functions of n
+        for an endless game. Rates must not increase.
+
+    Examples
+    --------
+    >>> player = TsallisSwitch(n_arms=3, switching_cost=2.0).player(seed=1)
+    >>> arm = player.ask()
+    >>> player.hold
+    2
+    """
+
+    id: ClassVar[str] = "tsallis-switch"
+
+    switching_cost: float | None = field(default=None, kw_only=True)
+    estimator: Literal["importance-weighted", "reduced-variance"] = field(default="importance-weighted", kw_only=True)
+    block_lengths: Given | None = field(default=None, kw_only=True)
+    learning_rates: Given | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        given = self.block_lengths is not None or self.learning_rates is not None
+        if self.switching_cost is None and given:
+            self._set("switching_cost", 0.0)  # a given schedule has no use for it
+        if self.switching_cost is None:
+            raise InvalidParameter("switching_cost", "must be given to TsallisSwitch", None)
+        one_of("estimator", self.estimator, FASTER)
+        self._set("switching_cost", self.one_cost(self.switching_cost))
+        if (self.block_lengths is None) != (self.learning_rates is None):
+            missing = "learning_rates" if self.learning_rates is None else "block_lengths"
+            raise InvalidParameter(missing, "must be given together with the other half of the schedule", None)
+        for name in ("block_lengths", "learning_rates"):
+            given = getattr(self, name)
+            if given is not None and not callable(given):
+                values = () if isinstance(given, str) or not isinstance(given, Iterable) else tuple(given)
+                if not values:
+                    raise InvalidParameter(name, "must be a function of n or a list of numbers", given)
+                self._set(name, tuple(v.item() if isinstance(v, np.generic) else v for v in values))
+        if self.block_lengths is not None and not callable(self.block_lengths):
+            self.table(len(self.block_lengths))
+        if self.learning_rates is not None and not callable(self.learning_rates):
+            self.table(len(self.learning_rates))
+
+    @property
+    def label(self) -> str:
+        """``tsallis-switch``, or ``tsallis-switch-rv`` with reduced variance."""
+        return self.id if self.estimator == "importance-weighted" else f"{self.id}-rv"
+
+    @property
+    def reduces_variance(self) -> bool:
+        """Whether losses are estimated around a baseline."""
+        return self.estimator == "reduced-variance"
+
+    @property
+    def kernels(self) -> Kernels:
+        """Algorithm 1's, on the blocks of Theorem 1 or on given ones."""
+        schedule = THEOREM_1 if self.block_lengths is None else GIVEN
+        return algorithm_1(schedule, self.estimator)
+
+    def table(self, blocks: int) -> tuple[Array, Array]:
+        """The given schedule up to block `blocks`, or as far as its lists reach, checked."""
+        if blocks > MOST_TABULATED:
+            raise InvalidParameter("block_lengths", f"must end by block {MOST_TABULATED}", f"{blocks} blocks")
+        lengths, rates = np.empty(0), np.empty(0)
+        for name, given in (("block_lengths", self.block_lengths), ("learning_rates", self.learning_rates)):
+            numbers = range(1, blocks + 1)
+            values = [given(n) for n in numbers] if callable(given) else list((given or ())[:blocks])
+            if name == "block_lengths":
+                lengths = np.array(
+                    [
+                        float(whole_number(f"block_lengths at n={n}", v, least=1, most=int(LONGEST)))
+                        for n, v in enumerate(values, 1)
+                    ]
+                )
+            else:
+                rates = np.array(
+                    [
+                        real_number(f"learning_rates at n={n}", v, least=1 / LARGEST, most=FASTEST)
+                        for n, v in enumerate(values, 1)
+                    ]
+                )
+        rises = np.nonzero(np.diff(rates) > 0)[0]
+        if len(rises):
+            n = int(rises[0]) + 2
+            raise InvalidParameter(
+                f"learning_rates at n={n}", f"must not exceed {rates.item(n - 2)!r} at n={n - 1}", rates.item(n - 1)
+            )
+        shared = min(len(lengths), len(rates))
+        return lengths[:shared], rates[:shared]
+
+    def parameters(self) -> Params:
+        """λ, or the first 64 blocks of a given schedule."""
+        return self.parameters_reaching(block=64)
+
+    def parameters_reaching(self, *, block: int = 1, horizon: float = 1.0) -> Params:
+        """The same, with a given schedule tabulated up to `block`, or to cover `horizon` rounds."""
+        if self.block_lengths is None:
+            lam = (self.switching_cost or 0.0) / self.unit
+            return LambdaParams(FASTER[self.estimator], lam)
+        lengths, rates = self.table(block)
+        while lengths.sum() < horizon:
+            if len(lengths) < block:
+                rule = f"must cover the horizon of {horizon:g} rounds; they end after {lengths.sum():g} rounds"
+                raise InvalidParameter("block_lengths and learning_rates", rule, f"{len(lengths)} blocks")
+            block *= 2
+            lengths, rates = self.table(block)
+        return GivenParams(lengths, rates)
+
+    def blocks_covered(self, params: Any) -> float:
+        """The number of blocks `params` has a length and a rate for."""
+        return math.inf if self.block_lengths is None else float(len(params.lengths))
+
+
+@dataclass(frozen=True)
+class VaryingTsallisSwitch(Tsallis):
+    """Algorithm 1 with the schedule of Theorem 4, for a switching cost λ_n announced at the start of block n.
+
+    a_n = Σ_{s≤n} (λ_s + √(K/s)), |B_n| = max(⌈√(λ_n a_n/K)⌉, 1), η_n = 2√(2K)/(3a_n). The costs must not depend
+    on the arms drawn (errata, point 20). For a constant cost use `TsallisSwitch`: this schedule learns two to
+    six times slower there (errata, point 19).
+
+    Parameters
+    ----------
+    n_arms, arms, units
+        The number of arms K, or their names; the lowest and the highest loss of a round. As for every policy.
+
+    Examples
+    --------
+    >>> player = VaryingTsallisSwitch(n_arms=4).player(seed=1)
+    >>> arm = player.ask(switching_cost=0.3)
+    >>> player.tell(0.5)
+    """
+
+    id: ClassVar[str] = "tsallis-switch-varying"
+    kernels = algorithm_1(THEOREM_4, "importance-weighted")
+
+    @property
+    def announces(self) -> Announcement:
+        """λ_n."""
+        return "switching_cost"
+
+    def parameters(self) -> RateParams:
+        """Only the rate's."""
+        return RateParams(rate_factor=1.0)
+
+    def sums(self, n: float) -> tuple[float, float]:
+        """What a_n may be."""
+        K = self.n_arms
+        a = 2.0 * math.sqrt(K) * (math.sqrt(n + 1.0) - 1.0)  # ≤ Σ √(K/s), reached when every λ_s is 0
+        return a * (1 - 1e-9), n * (HIGHEST_COST + math.sqrt(K))
+
+
+# Tsallis-INF: the algorithm without blocks on which Tsallis-Switch is built.
+
+ANNOUNCED = "announced"
+
+
+@dataclass(frozen=True)
+class TsallisInf(Tsallis):
+    """Tsallis-INF (Zimmert and Seldin, JMLR 2021), as generalised by Theorem 2 and Corollary 3 of the paper.
+
+    It chooses anew in each round and knows nothing of switching costs: the baseline to which Tsallis-Switch
+    is compared. η_t = 2/(B√t) for losses in [0, B].
+
+    Parameters
+    ----------
+    n_arms, arms, units
+        The number of arms K, or their names; the lowest and the highest loss of a round. As for every policy.
+    estimator
+        ``"importance-weighted"``: ℓ/p_I for the arm played. ``"reduced-variance"``: the same around B/2 where
+        p_i ≥ (η_t B)², with twice the rate.
+    loss_bound
+        B; or ``"announced"``: then each round's bound b_t is told by ``ask(loss_bound=b)`` before it is played, and
+        η_t = 2/√(Σ b_s²), which Theorem 2 allows.
+
+    Examples
+    --------
+    >>> player = TsallisInf(3, loss_bound="announced").player(seed=2)
+    >>> arm = player.ask(loss_bound=4.0)
+    >>> player.tell(3.5)
+    """
+
+    id: ClassVar[str] = "tsallis-inf"
+
+    estimator: Literal["importance-weighted", "reduced-variance"] = field(default="importance-weighted", kw_only=True)
+    loss_bound: float | Literal["announced"] = field(default=1.0, kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        one_of("estimator", self.estimator, FASTER)
+        if self.loss_bound != ANNOUNCED:
+            if isinstance(self.loss_bound, str):
+                raise InvalidParameter("loss_bound", "must be a number above 0 or 'announced'", self.loss_bound)
+            self._set("loss_bound", real_number("loss_bound", self.loss_bound, least=1 / LARGEST, most=LARGEST))
+        if self.loss_bound != 1.0 and self.units != (0.0, 1.0):
+            raise InvalidParameter("loss_bound", "and units cannot both be given", self.loss_bound)
+
+    @property
+    def label(self) -> str:
+        """``tsallis-inf``, or ``tsallis-inf-rv`` with reduced variance."""
+        return self.id if self.estimator == "importance-weighted" else f"{self.id}-rv"
+
+    @property
+    def announces(self) -> Announcement | None:
+        """``"loss_bound"`` when the range is announced round by round."""
+        return "loss_bound" if self.loss_bound == ANNOUNCED else None
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Losses in [0, B]."""
+        return self.units if isinstance(self.loss_bound, str) or self.loss_bound == 1.0 else (0.0, self.loss_bound)
+
+    @property
+    def reduces_variance(self) -> bool:
+        """Whether losses are estimated around a baseline."""
+        return self.estimator == "reduced-variance"
+
+    @property
+    def kernels(self) -> Kernels:
+        """Algorithm 1's, one round at a time, with the rate of Corollary 3 or of Theorem 2."""
+        schedule = THEOREM_2 if self.loss_bound == ANNOUNCED else COROLLARY_3
+        return algorithm_1(schedule, self.estimator)
+
+    def parameters(self) -> RateParams | BoundParams:
+        """The rate's, and B where it is not announced."""
+        faster = FASTER[self.estimator]
+        if isinstance(self.loss_bound, str):
+            return RateParams(faster)
+        return BoundParams(faster, self.loss_bound)
+
+    def sums(self, n: float) -> tuple[float, float]:
+        """What Σ b_s² may be."""
+        return (n * LARGEST**-2, n * LARGEST**2) if isinstance(self.loss_bound, str) else (0.0, 0.0)
+
+    def highest_loss(self, state: Mapping[str, Any], block: Mapping[str, Any] | None) -> float:
+        """B; or, where bounds are announced, no less than the last."""
+        return math.sqrt(state["sum"]) if isinstance(self.loss_bound, str) else self.loss_bound

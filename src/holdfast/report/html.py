@@ -1,0 +1,590 @@
+"""The parts of a page, each a function that gives HTML: text, tables, folded parts, charts, heat maps, ribbons.
+
+    parts = [paragraph("What came out."), line_chart(chart, "cost over the rounds"), table(columns, rows)]
+    write_page(path, title="My page", sections=[Section("Costs", parts)])
+
+Words are escaped; ``T^{2/3}`` is shown as a power by `raised`. Charts bring their numbers with them and become
+interactive where scripts run; on paper, and without scripts, their drawn twin is shown.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from importlib.resources import files
+from itertools import pairwise, zip_longest
+from pathlib import Path
+from string import Template
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+
+from holdfast.files import write_whole
+from holdfast.report.charts import HeatMap, Line, LineChart, Look, Ribbon, looks
+from holdfast.report.drawing import WIDEST, rendered
+
+# HTML that is safe by construction: whatever is not `Html` already is escaped when it is put into an element.
+
+VOID = frozenset({"br", "img", "input", "path", "rect"})
+"""Elements without contents; those of SVG must be closed."""
+
+
+class Html(str):
+    """Text that is HTML; made by `element`, `raised` and the functions of `holdfast.report.html` alone."""
+
+    __slots__ = ()
+
+
+def element(tag: str, *children: str, **attributes: str | int | None) -> Html:
+    """An element with its children. Attributes: ``class_`` for class, ``data_row`` for data-row; None leaves one out.
+
+    >>> element("p", "a < b", element("b", "c"), class_="note", data_row=1)
+    '<p class="note" data-row="1">a &lt; b<b>c</b></p>'
+    """
+    named = "".join(
+        f' {name.rstrip("_").replace("_", "-")}="{escape(str(value))}"'
+        for name, value in attributes.items()
+        if value is not None
+    )
+    if tag in VOID:
+        return Html(f"<{tag}{named}/>")
+    return Html(f"<{tag}{named}>{joined(*children)}</{tag}>")
+
+
+def joined(*children: str, between: str = "") -> Html:
+    """Children one after the other, escaped unless they are HTML."""
+    return Html(between.join(child if isinstance(child, Html) else _kept_together(escape(child)) for child in children))
+
+
+def _kept_together(text: str) -> str:
+    """With spaces that do not break between a number and its per cent sign."""
+    return re.sub(r"(?<=\d) (?=%)", "\u00a0", text)
+
+
+def raised(text: str) -> Html:
+    """Text with its powers raised.
+
+    >>> raised("at most T^{2/3} & K^{1/3}")
+    'at most T<sup>2/3</sup> &amp; K<sup>1/3</sup>'
+    """
+    return Html(re.sub(r"\^\{([^{}]*)\}", r"<sup>\1</sup>", escape(text)))
+
+
+def plain_powers(text: str) -> str:
+    """The same for a terminal, which raises nothing.
+
+    >>> plain_powers("K^{1/3}(T/λ)^{2/3} and 10^{7.3}")
+    'K^(1/3)·(T/λ)^(2/3) and 10^7.3'
+    """
+
+    def power(found: re.Match[str]) -> str:
+        inner, following = found.groups()
+        written = inner if re.fullmatch(r"[\w.]+", inner) else f"({inner})"
+        return f"^{written}" + ("·" if following == "(" else " " if following else "")
+
+    return re.sub(r"_\{([^{}]*)\}", r"_(\1)", re.sub(r"\^\{([^{}]*)\}(?=([\w(]?))", power, text))
+
+
+def anchor(text: str) -> str:
+    """A name that a link can lead to.
+
+    >>> anchor("Stochastic losses, small gap")
+    'stochastic-losses-small-gap'
+    """
+    return re.sub(r"[^\w-]+", "-", text).strip("-").lower() or "part"
+
+
+SIGNS = {"good": "✓", "partial": "◐", "bad": "✗"}
+"""The mark of each kind of outcome, distinguished by shape as well as by colour."""
+
+MOST_ROWS_TOGETHER = 20
+"""Rows of a table that is not divided between two sheets of paper."""
+
+_FINE = re.compile(r"(\d\.\d\d)\d+")
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table; numbers stand to the right."""
+
+    label: str
+    numeric: bool = False
+    minor: bool = False
+    """Left out where the screen is narrow."""
+
+    @property
+    def classes(self) -> str | None:
+        """Of its cells."""
+        names = {"number": self.numeric, "minor": self.minor}
+        return " ".join(name for name, has in names.items() if has) or None
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One line of `bars`: a number with its interval, beside zero, and how it is written."""
+
+    label: str
+    value: float
+    low: float
+    high: float
+    shown: str
+
+
+def paragraph(*words: str, class_: str | None = None) -> Html:
+    """A paragraph."""
+    return element("p", *words, class_=class_)
+
+
+def heading(words: str) -> Html:
+    """A small heading inside a section."""
+    return element("h3", words)
+
+
+def mark(kind: str, words: str) -> Html:
+    """An outcome ("good", "partial" or "bad") with its sign and colour."""
+    sign = element("span", SIGNS[kind], class_="sign", aria_hidden="true")
+    return element("span", sign, words, class_="mark", data_mark=kind)
+
+
+def listed(items: Sequence[str], class_: str | None = None, *, numbered: bool = False) -> Html:
+    """A list."""
+    return element("ol" if numbered else "ul", *(element("li", item) for item in items), class_=class_)
+
+
+def pairs(values: Mapping[str, str], class_: str = "pairs") -> Html:
+    """Names and what they stand for, side by side."""
+    rows = (joined(element("dt", name), element("dd", value)) for name, value in values.items())
+    return element("dl", *rows, class_=class_)
+
+
+def code(text: str) -> Html:
+    """A command or a program."""
+    return element("pre", element("code", text))
+
+
+def folded(summary: str, *contents: str, open_: bool = False, class_: str = "folded") -> Html:
+    """Contents behind a line to click on; printed in full."""
+    return element("details", element("summary", summary), *contents, class_=class_, open="" if open_ else None)
+
+
+def table(
+    columns: Sequence[Column],
+    rows: Sequence[Sequence[str]],
+    *,
+    caption: str = "",
+    anchors: Sequence[str | None] = (),
+    stacked: bool = False,
+) -> Html:
+    """A table; the first cell of a row is its heading.
+
+    Too wide a table scrolls sideways under a hint that it does; a `stacked` one shows its rows as cards on a phone
+    instead. `anchors` are the names of rows that links lead to.
+    """
+    head = element("tr", *(element("th", column.label, scope="col", class_=column.classes) for column in columns))
+    body = []
+    for (first, *others), name in zip_longest(rows, anchors):
+        cells = (element("td", cell, class_=one.classes) for one, cell in zip(columns[1:], others, strict=True))
+        body.append(element("tr", element("th", first, scope="row"), *cells, id=name))
+    together = "together" if len(rows) <= MOST_ROWS_TOGETHER else None
+    shown = element("table", element("thead", head), element("tbody", *body), class_="stacked" if stacked else together)
+    return joined(paragraph(caption, class_="caption") if caption else Html(""), _scrolling(shown))
+
+
+def _scrolling(contents: Html) -> Html:
+    """A box that scrolls sideways; the script shows the hint where it has to."""
+    hint = element("p", "scroll sideways for the rest →", class_="scroll-hint", hidden="")
+    return joined(hint, element("div", contents, class_="box", tabindex=0, role="region", aria_label="table"))
+
+
+# ---- one of several at a time ----
+
+
+def choice(words: str, names: Sequence[str]) -> Html:
+    """Buttons that choose which of the parts made by `chosen` are shown; nothing where there is one name.
+
+    Without scripts, and on paper, all parts are shown one after the other.
+    """
+    if len(names) < 2:
+        return Html("")
+    group = _buttons(names, names[0], "data_chooses", aria_label=words)
+    return element("div", element("span", words, class_="heading"), group, class_="choice controls")
+
+
+def _buttons(names: Sequence[str], pressed: str, attribute: str, **attributes: str) -> Html:
+    """Buttons of which one is pressed; the script finds them by an attribute, which has their names."""
+    buttons = (
+        element("button", name, type="button", **{attribute: name}, aria_pressed=str(name == pressed).lower())
+        for name in names
+    )
+    return element("span", *buttons, class_="buttons", role="group", **attributes)
+
+
+def chosen(parts: Mapping[str, Sequence[Html]], title: str = "{}") -> Html:
+    """Parts by name, of which the one chosen is shown; each has its name for a heading where there are several."""
+    return joined(
+        *(
+            element(
+                "div",
+                *([heading(title.format(name))] if len(parts) > 1 else []),
+                *some,
+                class_="chosen" if i == 0 else "chosen other",
+                data_choice=name,
+            )
+            for i, (name, some) in enumerate(parts.items())
+        )
+    )
+
+
+# ---- charts ----
+
+
+def bars(groups: Mapping[str, Sequence[Bar]], zero: str) -> Html:
+    """Numbers beside zero, in groups under a heading: to the left what is less, to the right what is more.
+
+    Drawn without a script. `zero` says what zero is.
+    """
+    rows = [bar for group in groups.values() for bar in group]
+    least = min(0.0, *(bar.low for bar in rows))
+    most = max(0.0, *(bar.high for bar in rows))
+    span = (most - least) or 1.0
+
+    def at(value: float) -> str:
+        return f"{100 * (value - least) / span:.2f}%"
+
+    def width(first: float, second: float) -> str:
+        return f"{100 * abs(second - first) / span:.2f}%"
+
+    def drawn(bar: Bar) -> Html:
+        colour = "better" if bar.value < 0 else "worse"
+        box = element(
+            "span", class_=f"bar {colour}", style=f"left:{at(min(bar.value, 0.0))};width:{width(0.0, bar.value)}"
+        )
+        whisker = element("span", class_="whisker", style=f"left:{at(bar.low)};width:{width(bar.low, bar.high)}")
+        line = element("span", class_="zero", style=f"left:{at(0.0)}")
+        track = element(
+            "span", line, box, *([whisker] if bar.high > bar.low else []), class_="track", aria_hidden="true"
+        )
+        return element(
+            "div",
+            element("dt", bar.label),
+            element("dd", track, element("span", bar.shown, class_="shown")),
+            class_="line",
+        )
+
+    parts = [
+        joined(element("p", name, class_="above"), element("dl", *map(drawn, group)))
+        for name, group in groups.items()
+        if group
+    ]
+    return element("div", *parts, element("p", zero, class_="note"), class_="bars")
+
+
+def line_chart(chart: LineChart, what: str) -> Html:
+    """A chart of lines and points: interactive, with its drawn twin for paper; `what` says what it shows."""
+    look = looks(chart.series)
+    columns = max((len(row.panels) for row in chart.rows), default=1)
+    keys = [
+        element("button", _swatch(style), label, type="button", class_="key", aria_pressed="true", data_series=i)
+        for i, (label, style) in enumerate(look.items())
+    ]
+    heading = element("span", chart.series_label, class_="heading") if chart.series_label else Html("")
+    legend = element("div", heading, *keys, class_="legend", role="group", aria_label="Show or hide a series")
+    x_scales = Html("") if chart.dated else _scales("x", chart.x_label, ("linear", "log"), chart.x_scale)
+    scales = element("div", x_scales, _scales("y", "values", ("auto", "linear", "log"), "auto"), class_="scales")
+    return element(
+        "div",
+        _json(_data(chart, look)),
+        element("div", legend, scales, class_="controls"),
+        *(_row(i, row.label, [panel.label for panel in row.panels]) for i, row in enumerate(chart.rows)),
+        element("img", class_="static", alt=what, src=_drawn(chart)),
+        class_="chart",
+        style=f"--columns: {columns}",
+    )
+
+
+def _drawn(chart: LineChart) -> str:
+    """The drawn twin as an address that holds all of it; a hundredth of a point is finer than any printer."""
+    svg = rendered(chart, ("svg",))["svg"].decode()
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r' d="[^"]*"', lambda path: _FINE.sub(r"\1", path[0]).replace("\n", ""), svg)
+    svg = re.sub(r' [xy]="[^"]*"', lambda place: _FINE.sub(r"\1", place[0]), svg)
+    return "data:image/svg+xml," + quote(re.sub(r">\s+<", "><", svg), safe=" =:/;,.()-+!*?@$[]{}|~^")
+
+
+def _scales(axis: str, words: str, names: Sequence[str], begun: str) -> Html:
+    group = _buttons(names, begun, "data_scale", aria_label=f"Scale of {words}", data_axis=axis)
+    return element("span", element("span", words, class_="heading"), group)
+
+
+def _swatch(look: Look) -> Html:
+    dash = " ".join(f"{length:g}" for length in look.dash)
+    line = element("path", d="M-17 0H17", stroke="currentColor", stroke_width=2, stroke_dasharray=dash)
+    return element(
+        "svg",
+        line,
+        element("path", d=look.marker.path, fill="currentColor"),
+        class_="swatch",
+        style=_colours(look),
+        width=34,
+        height=12,
+        viewBox="-17 -6 34 12",
+        aria_hidden="true",
+    )
+
+
+def _row(row: int, label: str, panels: Sequence[str]) -> Html:
+    drawn = (
+        element(
+            "figure",
+            element("figcaption", name, " ", element("span", class_="scale")),
+            element("div", class_="plot", data_row=row, data_panel=i),
+            class_="panel",
+        )
+        for i, name in enumerate(panels)
+    )
+    head = element("h3", label) if label else Html("")
+    return element("div", head, element("div", *drawn, class_="panels"), class_="row")
+
+
+def _json(data: object) -> Html:
+    # A label with "</script>" in it must not end the script.
+    text = json.dumps(data, separators=(",", ":"), ensure_ascii=False, allow_nan=False).replace("<", "\\u003c")
+    return element("script", Html(text), type="application/json")
+
+
+def _data(chart: LineChart, look: Mapping[str, Look]) -> dict[str, object]:
+    """The numbers of a chart for the script; lines that share their x share one list of it."""
+    series = {label: i for i, label in enumerate(look)}
+    shared: dict[bytes, int] = {}
+    lists: list[list[Any]] = []
+
+    def place(x: np.ndarray) -> int:
+        if x.tobytes() not in shared:
+            shared[x.tobytes()] = len(lists)
+            lists.append(np.datetime_as_string(x).tolist() if chart.dated else _list(x))
+        return shared[x.tobytes()]
+
+    def plain(line: Line) -> dict[str, object]:
+        thin = line.thin(even=120, log=80)
+        told: dict[str, object] = {"series": series[line.series], "x": place(thin.x), "y": _list(thin.y)}
+        if thin.low is not None and thin.high is not None:
+            up, down = thin.high - thin.y, thin.y - thin.low
+            if np.allclose(up, down, rtol=1e-6, equal_nan=True):
+                told["spread"] = _list(up)
+            else:
+                told |= {"low": _list(thin.low), "high": _list(thin.high)}
+        return told if line.joined else told | {"points": True}
+
+    return {
+        "x": {"label": chart.x_label, "dated": chart.dated, "scale": chart.x_scale, "lists": lists},
+        "series": [
+            {
+                "label": label,
+                "light": style.light,
+                "dark": style.dark,
+                # Dash lengths are in widths of the line, which is two pixels wide.
+                "dash": ",".join(f"{2 * length:g}px" for length in style.dash) or "solid",
+                "symbol": style.marker.plotly,
+            }
+            for label, style in look.items()
+        ],
+        "rows": [
+            [
+                {
+                    "log": chart.logarithmic(column),
+                    "fromZero": panel.from_zero,
+                    "lines": [plain(line) for line in panel.lines],
+                }
+                for column, panel in enumerate(row.panels)
+            ]
+            for row in chart.rows
+        ],
+    }
+
+
+def _list(values: np.ndarray) -> list[float | None]:
+    return [_short(value) for value in values.tolist()]
+
+
+def _short(value: float) -> float | None:
+    """Six digits, more than any screen shows; nothing for what is no number."""
+    if not math.isfinite(value):
+        return None
+    return value if isinstance(value, int) else float(f"{value:.6g}")
+
+
+def heat_map(heat: HeatMap) -> Html:
+    """A coloured table: it needs no script, can be read aloud, printed and scrolled."""
+    head = element(
+        "tr", element("th", heat.corner, scope="col"), *(element("th", c, scope="col") for c in heat.columns)
+    )
+    rows = [
+        element(
+            "tr",
+            element("th", name, scope="row"),
+            *(_heat_cell(heat, float(value), text) for value, text in zip(values, texts, strict=True)),
+        )
+        for name, values, texts in zip(heat.rows, heat.values, heat.shown, strict=True)
+    ]
+    return _scrolling(element("table", element("thead", head), element("tbody", *rows), class_="heat"))
+
+
+def _heat_cell(heat: HeatMap, value: float, text: str) -> Html:
+    if not math.isfinite(value) or value <= 0:
+        return element("td", text)
+    depth = math.log(value / heat.middle) / math.log(heat.limit)
+    strength = round(100 * min(abs(depth), 1.0))
+    return element("td", text, class_="worse" if depth > 0 else "better", style=f"--strength: {strength}%")
+
+
+def ribbon(what: Ribbon) -> Html:
+    """Bands of colour over time, an arm each; drawn as SVG, so that it needs no script."""
+    look = looks(what.arms)
+    keys = (
+        element("span", element("span", class_="patch", style=_colours(style)), arm, class_="key")
+        for arm, style in look.items()
+    )
+    bands = [
+        element("div", element("span", name, class_="name"), _band(what, name, list(look.items())), class_="band")
+        for name in what.held
+    ]
+    ends = element("div", *(element("span", end) for end in what.ticks), class_="ends")
+    return element("div", element("div", *keys, class_="legend"), *bands, ends, class_="ribbon")
+
+
+def _colours(look: Look) -> str:
+    return f"--on-light:{look.light};--on-dark:{look.dark}"
+
+
+def _band(what: Ribbon, name: str, arms: Sequence[tuple[str, Look]]) -> Html:
+    """Rectangles for stretches of one arm."""
+    changes, held, steps = what.stretches(name, WIDEST)
+    boxes = [
+        element(
+            "rect",
+            x=str(begin),
+            y=0,
+            width=str(end - begin),
+            height=1,
+            style=_colours(arms[arm][1]),
+            data_arm=arms[arm][0],
+        )
+        for (begin, end), arm in zip(pairwise(changes), held, strict=True)
+    ]
+    return element("svg", *boxes, viewBox=f"0 0 {steps} 1", preserveAspectRatio="none", role="img", aria_label=name)
+
+
+# A page that needs nothing but itself: title, lead, sections and how it was made, in one HTML file.
+#
+# The look and the behaviour are in `page.css`, `theme.js` and `page.js`, the frame in `page.html`; what goes into a
+# section comes from `holdfast.report.html`. The plotting library goes along only where a chart needs it.
+
+PLOTTING = "plotly-basic.min.js"
+"""The basic build of plotly.js, MIT: lines, points and bars."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the page with a place in its navigation.
+
+    `name` is what links lead to, by default made of the title; `above` a small line over the title.
+    """
+
+    title: str
+    parts: Sequence[Html]
+    name: str = ""
+    above: str = ""
+
+    @property
+    def anchor(self) -> str:
+        """What links lead to."""
+        return self.name or anchor(self.title)
+
+
+def write_page(
+    path: str | Path, *, title: str, lead: str = "", opening: Sequence[Html] = (), sections: Sequence[Section] = ()
+) -> Path:
+    """Write the page to `path`, whole or not at all, and return the path."""
+    return write_whole(path, page(title=title, lead=lead, opening=opening, sections=sections).encode())
+
+
+def page(*, title: str, lead: str = "", opening: Sequence[Html] = (), sections: Sequence[Section] = ()) -> str:
+    """The page as text: the lead under its title, the parts it opens with, then the sections.
+
+    Parameters
+    ----------
+    title
+        Its heading.
+    lead
+        The words under it; `Html` stands there as it is.
+    opening
+        Parts before the first section.
+    sections
+        The sections, each with a place in the navigation.
+    """
+    body = joined(*(_section(section) for section in sections))
+    begin = joined(*opening)
+    plotting = 'class="chart"' in body or 'class="chart"' in begin
+    return Template(_resource("page.html")).substitute(
+        title=joined(title),
+        css=_resource("page.css"),
+        theme=_resource("theme.js"),
+        js=_resource("page.js"),
+        plotting=f"<script>{_resource(PLOTTING)}</script>" if plotting else "",
+        contents=joined(*(element("li", element("a", s.title, href=f"#{s.anchor}")) for s in sections)),
+        lead=lead if isinstance(lead, Html) else element("p", lead, class_="lead") if lead else "",
+        opening=begin,
+        sections=body,
+    )
+
+
+def _section(section: Section) -> Html:
+    above = element("p", section.above, class_="above") if section.above else Html("")
+    return element("section", above, element("h2", section.title), *section.parts, id=section.anchor)
+
+
+def _resource(name: str) -> str:
+    return files("holdfast.report").joinpath(name).read_text(encoding="utf-8")
+
+
+# What a notebook shows of a result, a player or a game: a small table, in the colours of the notebook.
+
+MOST_ROWS = 24
+"""Rows shown; of more, the first."""
+
+
+def view(caption: str, head: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequence[str] = ()) -> Html:
+    """A table with words above and below it; the first column is words, the others are numbers.
+
+    >>> view("two arms", ["arm", "rounds"], [["<a>", "3"]]).count("&lt;a&gt;")
+    1
+    """
+    shown = rows[:MOST_ROWS]
+    more = [f"… and {len(rows) - len(shown)} more"] if len(rows) > len(shown) else []
+    table = element(
+        "table",
+        element("thead", _notebook_row("th", head)),
+        element("tbody", *(_notebook_row("td", row) for row in shown)),
+    )
+    lines = [element("div", line) for line in (*more, *notes)]
+    return element("div", element("div", caption), table if rows else Html(""), *lines)
+
+
+def bar(share: float) -> Html:
+    """A probability as a number and a bar."""
+    style = f"display:inline-block;height:0.7em;width:{80 * share:.0f}px;background:currentColor;opacity:0.45"
+    return joined(
+        f"{share:.3f} ", element("span", element("span", style=style), style="display:inline-block;width:80px")
+    )
+
+
+def _notebook_row(tag: str, cells: Sequence[str]) -> Html:
+    sides = ["left", *["right"] * (len(cells) - 1)]
+    return element(
+        "tr", *(element(tag, cell, style=f"text-align:{side}") for cell, side in zip(cells, sides, strict=True))
+    )

@@ -1,0 +1,710 @@
+"""What all pages are made of: the frame, tables, figures, times, fields of forms; and their styles and scripts."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from bisect import bisect_left
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from functools import cache
+from http import HTTPStatus
+from importlib.resources import files
+from itertools import groupby
+from string import Template
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, quote
+
+import numpy as np
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+import holdfast
+from holdfast.checks import one_of
+from holdfast.decisions.models import MOST_TIME
+from holdfast.decisions.settings import AUTO, FOREVER
+from holdfast.errors import HoldfastError
+from holdfast.report.charts import looks
+from holdfast.report.html import Html, element, joined
+from holdfast.service import views
+from holdfast.service.access import COOKIE, Token
+from holdfast.service.api import change_game, changes_on_page, compared, replayed
+from holdfast.service.messages import Changes, ChangeView, GameLine, GameView
+from holdfast.service.operations import Operation
+from holdfast.service.problems import Refused, status_of, words_of
+from holdfast.service.views import Board, Lines
+from holdfast.text import counted, five_digits, number, with_interval
+
+if TYPE_CHECKING:
+    from holdfast.service.app import Service
+
+
+COLOURS = 7
+"""Those that arms take in turn; the script knows their number too."""
+ASSETS = {
+    **dict.fromkeys(("page.css", "uplot.css", "series.css", "service.css"), "text/css"),
+    **dict.fromkeys(("theme.js", "uplot.min.js", "service.js"), "text/javascript"),
+    "uplot-LICENSE.txt": "text/plain",
+}
+
+
+def page(
+    root: str, title: str, *body: Html, status: int = 200, crumbs: str = "", client: Token | None = None
+) -> Response:
+    """A page with its title above, as an answer; `root` is the path under which a proxy has the server."""
+    leave = Html("")
+    if client is not None and client.id:
+        leave = element("form", element("button", "Sign out", class_="plain"), method="post", action=f"{root}/logout")
+    text = Template(asset_text("frame.html")).substitute(
+        root=root,
+        title=joined(title),
+        crumbs=joined(crumbs),
+        leave=leave,
+        body=joined(*body),
+        version=holdfast.__version__,
+    )
+    return Response(text, status, media_type="text/html")
+
+
+@cache
+def asset_text(name: str) -> str:
+    """A file that pages need."""
+    if name == "series.css":
+        colours = looks([f"arm {i}" for i in range(COLOURS)]).values()
+        rules = (f".s{i} {{ --on-light: {look.light}; --on-dark: {look.dark}; }}" for i, look in enumerate(colours))
+        return "\n".join(rules)
+    shared = name in ("page.css", "theme.js")
+    folder = files("holdfast.report") if shared else files("holdfast.service") / "assets"
+    return (folder / name).read_text(encoding="utf-8")
+
+
+async def asset(service: Service, request: Request, client: Token) -> Response:
+    """Style, script and licence."""
+    name = request.path_params["file"]
+    if name not in ASSETS:
+        raise Refused(404, "there is nothing at this path")
+    headers = {"cache-control": "public, max-age=3600"}
+    return Response(asset_text(name), media_type=ASSETS[name], headers=headers)
+
+
+def home_of(service: Service, name: str) -> str:
+    """Where a game's page is."""
+    return f"{service.root}/games/{quote(name, safe='')}"
+
+
+def ago(seconds: float) -> str:
+    """How long ago, in words.
+
+    >>> ago(30.0), ago(7300.0)
+    ('30 s ago', '2 h ago')
+    """
+    for length, unit in ((86400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= 2 * length:
+            return f"{int(seconds // length)} {unit} ago"
+    return f"{max(int(seconds), 0)} s ago"
+
+
+def moment(at: float | None, now: float) -> Html:
+    """How long ago, the exact time on pointing at it."""
+    if at is None:
+        return Html("–")
+    exact = f"{utc(at)} UTC"
+    return element("time", ago(now - at), datetime=exact, title=exact)
+
+
+def utc(at: float) -> str:
+    """A time, as it is written on pages."""
+    return f"{datetime.fromtimestamp(min(at, MOST_TIME), UTC):%Y-%m-%d %H:%M:%S}"
+
+
+def until_utc(end: float | None) -> str:
+    """Until when, where it ends."""
+    return "" if end is None else f" until {utc(end)} UTC"
+
+
+def seconds_shown(value: float) -> str:
+    """A length of time, in the unit that suits it."""
+    for length, unit in ((86400, "d"), (3600, "h"), (60, "min")):
+        if value >= length:
+            return f"{value / length:.3g} {unit}"
+    return f"{value:.2g} s" if value >= 0.1 else f"{1000 * value:.2g} ms"
+
+
+def arm_shown(arm: int | str | None) -> str:
+    """An arm, where there is one."""
+    return "–" if arm is None else str(arm)
+
+
+def count_shown(value: int | None) -> str:
+    """A count, where it is known."""
+    return "–" if value is None else number(value)
+
+
+def cost_shown(value: float | None) -> str:
+    """A cost, where it is known."""
+    return "–" if value is None else five_digits(value) if value else "0"
+
+
+def as_table(heads: Sequence[str], rows: Sequence[Sequence[str]], live: str, numeric: int = 1) -> Html:
+    """A table that becomes cards on a phone; columns from `numeric` on are numbers."""
+    kinds = [None if i < numeric else "number" for i in range(len(heads))]
+    head = element("tr", *(element("th", h, scope="col", class_=k) for h, k in zip(heads, kinds, strict=True)))
+    body = []
+    for row in rows:
+        cells = [element("th", row[0], scope="row")]
+        cells += [
+            element("td", element("span", cell), class_=kind, data_label=label)
+            for cell, kind, label in zip(row[1:], kinds[1:], heads[1:], strict=True)
+        ]
+        body.append(element("tr", *cells))
+    table = element("table", element("thead", head), element("tbody", *body), class_="list")
+    return element("div", table, class_="box", id=live, data_live="yes")
+
+
+def bar(share: float, colour: str | None = None, class_: str | None = None) -> Html:
+    """A share of one, as a bar."""
+    box = element("rect", x=0, y=0, width=f"{share:.4f}", height=1, class_=colour)
+    return element("svg", box, class_=class_, viewBox="0 0 1 1", preserveAspectRatio="none", aria_hidden="true")
+
+
+def input_field(label: str, wide: bool = False, **attributes: Any) -> Html:
+    """A field of a form, with its label."""
+    return element("label", label, element("input", **attributes), class_="wide" if wide else None)
+
+
+async def form_of(service: Service, request: Request) -> dict[str, str]:
+    """What a form was filled in with."""
+    if request.headers.get("content-type", "").partition(";")[0] != "application/x-www-form-urlencoded":
+        raise Refused(415, "a form must be urlencoded")
+    try:
+        found = parse_qs((await service.body(request)).decode(), max_num_fields=10, keep_blank_values=True)
+    except ValueError:
+        raise Refused(400, "the form cannot be read") from None
+    return {name: values[0] for name, values in found.items()}
+
+
+# The page of all games.
+
+MOST_LISTED = 1000
+
+
+async def show_list(service: Service, request: Request, client: Token) -> Response:
+    """All games."""
+    names = [name for name in await service.games.names() if client.sees(name)]
+    lines = [await service.line(name) for name in names[:MOST_LISTED]]
+    now = time.time()
+    if not lines:
+        words = "No game has begun yet. A PUT to /v1/games/NAME begins one; docs/service.md shows how."
+        return page(service.root, "Games", element("p", words, class_="empty"), client=client)
+    heads = ["game", "arm held", "since", "rounds", "switches", "cost", "today", "waiting", "missing", "last loss"]
+    listing = as_table(heads, [_row(line, now, home_of(service, line.name)) for line in lines], "games", numeric=2)
+    left = len(names) - len(lines)
+    more = element("p", f"and {number(left)} more", class_="quiet") if left else Html("")
+    shown = element("div", listing, more, data_every="5")
+    return page(service.root, "Games", shown, client=client)
+
+
+def _row(line: GameLine, now: float, home: str) -> list[str]:
+    warnings = [element("div", words, class_="warning note") for words in line.warnings]
+    link = element("a", line.name, href=home)
+    label = element("span", line.label, class_="note")
+    return [
+        joined(link, label, *warnings),
+        counted(line.conversations, "conversation") if line.arm is None and line.conversations else arm_shown(line.arm),
+        moment(line.since, now),
+        count_shown(line.rounds),
+        count_shown(line.switches),
+        cost_shown(line.cost),
+        cost_shown(line.today),
+        count_shown(line.out),
+        count_shown(line.missing),
+        moment(line.last_loss, now),
+    ]
+
+
+# The page of a policy next to the rule that is held back.
+
+
+async def show_comparison(service: Service, request: Request, client: Token) -> Response:
+    """The policy next to the rule held back."""
+    name = request.path_params["name"]
+    home = home_of(service, name)
+    found = await compared(service, name, 0.95)
+    title = f"The policy of {name} next to your rule"
+    rows = [
+        ["by the policy", number(found.units - found.held_back)],
+        ["by your rule", number(found.held_back)],
+        ["not all told yet", number(found.open)],
+    ]
+    parts = [
+        element("p", f"The policy: {found.words}.", class_="why"),
+        as_table(["", "blocks or conversations"], rows, "units"),
+        element("p", "The interval has a level of 95 %, however often one looks.", class_="quiet"),
+        element("p", element("a", "Back to the game", href=home)),
+    ]
+    return page(service.root, title, *parts, crumbs=element("a", name, href=home, class_="crumb"), client=client)
+
+
+# The page where a token is given, and kept in a cookie.
+
+
+async def show_login(service: Service, request: Request, client: Token) -> Response:
+    """Where a token is asked for."""
+    return _login(service.root)
+
+
+def _login(root: str, wrong: bool = False) -> Response:
+    form = element(
+        "form",
+        element("input", type="text", name="user", value="holdfast", autocomplete="username", hidden=""),
+        input_field("token", wide=True, type="password", name="token", required="", autocomplete="current-password"),
+        element("button", "Sign in", class_="action"),
+        method="post",
+        action=f"{root}/login",
+        class_="change",
+    )
+    words = element("p", "That is no valid token.", class_="warning", role="alert") if wrong else Html("")
+    return page(root, "Sign in", words, form, status=401 if wrong else 200)
+
+
+async def login(service: Service, request: Request, client: Token) -> Response:
+    """Keep a token in a cookie that scripts cannot read."""
+    written = (await form_of(service, request)).get("token", "").strip()
+    if service.access.find(written) is None:
+        return _login(service.root, wrong=service.access.tokens is not None)
+    response = RedirectResponse(f"{service.root}/", 303)
+    secure, path = request.url.scheme == "https", service.root or "/"
+    response.set_cookie(COOKIE, written, httponly=True, samesite="strict", secure=secure, path=path, max_age=7 * 86400)
+    return response
+
+
+async def logout(service: Service, request: Request, client: Token) -> Response:
+    """Forget it."""
+    response = RedirectResponse(f"{service.root}/login", 303)
+    response.delete_cookie(COOKIE, httponly=True, samesite="strict", path=service.root or "/")
+    return response
+
+
+# Changes of a game: asked for on its page, shown first, then made; and the list of those that were made.
+
+ACTS = {
+    "pause": "It is not handed out meanwhile: the most likely other arm is, also in the middle of a block.",
+    "resume": "It is handed out again from now on.",
+    "pin": "Only this arm is handed out meanwhile. These rounds are not learnt from.",
+    "unpin": "The policy chooses again from now on.",
+}
+"""What an operator may do with an arm, and what it means."""
+
+
+def change_cost(view: GameView, client: Token, home: str) -> Html:
+    """λ, and the form that changes it."""
+    cost = view.policy.get("switching_cost")
+    if not isinstance(cost, float | int):
+        return element("p", f"{view.label} has no single switching cost.")
+    words = element("p", f"λ is {cost:g}. Another one counts from the next block on; what was learnt stays.")
+    if client.role != "admin":
+        return joined(words, _needs_admin())
+    field = input_field("new λ", type="number", name="cost", min="0", step="any", required="", value=f"{cost:g}")
+    return joined(words, _change_form(home, "Look at the change", field))
+
+
+def change_arms(view: GameView, client: Token, home: str) -> Html:
+    """Arms that are paused or pinned, and the form that changes it."""
+    now = [f"{one.arm} is paused{until_utc(one.until)}." for one in view.paused]
+    now += [] if view.pinned is None else [f"{view.pinned} is pinned."]
+    words = element("p", " ".join(now) or "No arm is paused or pinned.", id="stands", data_live="yes")
+    if client.role != "admin":
+        return joined(words, _needs_admin())
+    acts = element("select", *(element("option", act, value=act) for act in ACTS), name="act")
+    arms = element("select", *(element("option", str(arm), value=str(arm)) for arm in view.arms), name="arm")
+    until = input_field(
+        "for how long", type="text", name="until", placeholder="10m, 2h, 1d", size=8, autocomplete="off"
+    )
+    fields = (element("label", "do", acts), element("label", "arm", arms), until)
+    return joined(words, _change_form(home, "Look at the change", *fields))
+
+
+def _change_form(home: str, button: str, *fields: Html) -> Html:
+    reason = input_field("why", wide=True, type="text", name="reason", required="", maxlength=150, autocomplete="off")
+    asked = element("button", button, class_="action")
+    return element("form", *fields, reason, asked, method="post", action=f"{home}/change", class_="change")
+
+
+def _needs_admin() -> Html:
+    return element("p", "Changing it needs a token with the role admin.", class_="quiet")
+
+
+async def change(service: Service, request: Request, client: Token) -> Response:
+    """Show what a change means; make it when it is confirmed."""
+    name, form = request.path_params["name"], await form_of(service, request)
+    home = home_of(service, name)
+    reason = form.get("reason", "").strip()
+    if not reason:
+        raise Refused(422, "a change needs a reason")
+    view = await service.see(name, views.game_view)
+    wanted = _cost_wanted(form) if "cost" in form else _act_wanted(form, view)
+    if form.get("confirmed") == "yes":
+        await change_game(service, client, name, Changes(**wanted, reason=reason))
+        return RedirectResponse(home, 303)
+    if "cost" in form:
+        was, cost = view.policy.get("switching_cost"), wanted["switching_cost"]
+        if not isinstance(was, float | int):
+            raise Refused(422, f"{view.label} has no single switching cost")
+        title = f"Change λ of {name} from {was:g} to {cost:g}?"
+        meaning, button = element("p", "All processes follow from their next block on."), "Change λ"
+        meaning = joined(meaning, await _estimated(service, name, cost))
+    else:
+        act, until = form["act"], f" for {wanted['until']}" if "until" in wanted else ""
+        title = f"Unpin {name}?" if act == "unpin" else f"{act.capitalize()} {wanted[act]} of {name}{until}?"
+        meaning, button = element("p", f"{ACTS[act]} All processes follow at once."), act.capitalize()
+    hidden = {**form, "confirmed": "yes"}
+    form_shown = element(
+        "form",
+        *(element("input", type="hidden", name=key, value=value) for key, value in hidden.items()),
+        element("button", button, class_="action", autofocus=""),
+        element("a", "Leave it as it is", href=home),
+        method="post",
+        action=f"{home}/change",
+        class_="change",
+    )
+    words = element("p", f"Reason: {reason}.")
+    crumbs = element("a", name, href=home, class_="crumb")
+    return page(service.root, title, words, meaning, form_shown, crumbs=crumbs, client=client)
+
+
+def _cost_wanted(form: dict[str, str]) -> dict[str, Any]:
+    try:
+        return {"switching_cost": float(form["cost"])}
+    except ValueError:
+        raise Refused(422, "λ must be a number") from None
+
+
+def _act_wanted(form: dict[str, str], view: GameView) -> dict[str, Any]:
+    act = one_of("act", form.get("act", ""), ACTS)
+    if act == "unpin":
+        return {"unpin": True}
+    arms = {str(arm): arm for arm in view.arms}
+    arm, until = arms[one_of("arm", form.get("arm", ""), arms)], form.get("until", "").strip()
+    return {act: arm, **({"until": until} if until and act != "resume" else {})}
+
+
+async def _estimated(service: Service, name: str, cost: float) -> Html:
+    """What each arm would have cost at this λ, where the log can tell."""
+    try:
+        found = await replayed(service, name, cost)
+    except HoldfastError as error:
+        return element("p", f"The log cannot tell yet what each arm would have cost: {error}", class_="quiet")
+    rows = []
+    for row in found["rows"]:
+        if row.get("estimator") == "doubly_robust" and row["policy"].startswith("only "):
+            half = (row["cost_high"] - row["cost_low"]) / 2
+            rows.append([row["policy"], f"{five_digits(row['cost'])} ± {five_digits(half)}"])
+    paid = element("p", f"The {number(found['rounds'])} rounds in the log cost {five_digits(found['paid'])} at this λ.")
+    return joined(paid, as_table(["had one arm been held", "estimated cost ± 95 %"], rows, "estimates"))
+
+
+def last_changes(changes: list[ChangeView], home: str) -> Html:
+    """The last changes, on the page of the game."""
+    if not changes:
+        return element("p", "Nothing was changed yet.", class_="empty", id="changes", data_live="yes")
+    every = element("p", element("a", "All changes", href=f"{home}/changes"))
+    return element("div", _table_of_changes(changes), every, id="changes", data_live="yes")
+
+
+async def show_changes(service: Service, request: Request, client: Token) -> Response:
+    """All changes, in order, in pages."""
+    name = request.path_params["name"]
+    home = home_of(service, name)
+    found = await changes_on_page(service, request)
+    title = f"Changes of {name}"
+    table = _table_of_changes(found.changes) if found.changes else element("p", "There are no more.", class_="empty")
+    later = f"{home}/changes?cursor={found.next}&limit={len(found.changes)}"
+    more = Html("") if found.next is None else element("p", element("a", "Later ones", href=later))
+    back = element("p", element("a", "Back to the game", href=home))
+    crumbs = element("a", name, href=home, class_="crumb")
+    return page(service.root, title, table, more, back, crumbs=crumbs, client=client)
+
+
+def _table_of_changes(changes: list[ChangeView]) -> Html:
+    rows = [[utc(one.at), _changed(one), one.reason or "–"] for one in changes]
+    return as_table(["when (UTC)", "what", "why"], rows, "table-of-changes", numeric=3)
+
+
+def _changed(change: ChangeView) -> str:
+    """What was changed, in words."""
+    if change.kind != "settings":
+        arm = "" if change.detail["arm"] is None else f" {change.detail['arm']}"
+        return f"{change.kind}{arm}{until_utc(change.detail['until'])}"
+    return "; ".join(f"{name}: {_value(name, was)} → {_value(name, now)}" for name, (was, now) in change.detail.items())
+
+
+def _value(name: str, value: Any) -> str:
+    if name == "key_life" or (name == "patience" and isinstance(value, str) and value[-1] == "s"):
+        return seconds_shown(float(str(value).removesuffix("s")))
+    if name == "patience" and isinstance(value, int):
+        return counted(value, "round")
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+# The page of one game: what it holds and why, its lanes, costs, draws, arms, late losses and changes.
+
+LANES = 256
+"""Columns of the lanes that show which arm was held."""
+WAITS = {
+    "below 0.1 s": 0.1,
+    "0.1 to 1 s": 1.0,
+    "1 to 10 s": 10.0,
+    "10 to 60 s": 60.0,
+    "1 to 10 min": 600.0,
+    "10 to 60 min": 3600.0,
+    "1 to 24 h": 86400.0,
+    "more": math.inf,
+}
+"""How late losses come: each row of the page up to so many seconds."""
+
+
+async def show_game(service: Service, request: Request, client: Token) -> Response:
+    """One game."""
+    name = request.path_params["name"]
+    board = await service.see(name, service.dashboard)
+    line = await service.line(name)
+    view, home = board.view, home_of(service, name)
+    parts = [
+        element("p", _settings(view), class_="quiet"),
+        _standing(board, line, f"{service.root}/v1/games/{quote(name, safe='')}/events"),
+        element("section", element("h2", "Arm held"), _lanes(board)),
+        element(
+            "div",
+            _chart("Cost so far", "cost", joined(_about_cost(board.lines), _link_to_comparison(view, home))),
+            _chart("Drawn with probability", "drawn", _about_draws(board.lines)),
+            class_="two",
+        ),
+        element("section", element("h2", "Arms"), _arms(board)),
+        element("section", element("h2", "How late losses come"), _lateness(board.waits)),
+        element("section", element("h2", "Switching cost λ"), change_cost(view, client, home)),
+        element("section", element("h2", "Pause or pin an arm"), change_arms(view, client, home)),
+        element("section", element("h2", "Last changes"), last_changes(board.changes, home)),
+    ]
+    return page(service.root, name, *parts, crumbs=element("span", name, class_="crumb"), client=client)
+
+
+def _settings(view: GameView) -> str:
+    cost = view.policy.get("switching_cost")
+    if isinstance(view.patience, int):
+        patience = f"waits {counted(view.patience, 'round')}"
+    elif view.patience == AUTO:
+        patience = "waits as long as losses are usually late"
+    elif view.patience == FOREVER:
+        patience = "waits for losses for ever"
+    else:
+        patience = f"waits {seconds_shown(float(view.patience[:-1]))}"
+    told = [view.label, f"λ = {cost:g}" if isinstance(cost, float | int) else None, patience]
+    return ", ".join(filter(None, [*told, f"begun {datetime.fromtimestamp(view.created, UTC):%Y-%m-%d}"]))
+
+
+def _standing(board: Board, line: GameLine, events: str) -> Html:
+    view, totals, lines = board.view, board.totals, board.lines
+    held = {"arm held": arm_shown(view.arm), "certain for": counted(view.hold, "round")}
+    talks = {"conversations open": number(totals.conversations)}
+    figures = {
+        **(held if view.arm is not None or not totals.conversations else {}),
+        **(talks if totals.conversations else {}),
+        "rounds": number(totals.rounds),
+        "switches": number(totals.switches),
+        "cost": cost_shown(totals.cost),
+        "of it for switches": cost_shown(totals.switching),
+        "cost today (UTC)": cost_shown(line.today),
+        "losses waited for": number(totals.out),
+        "losses missing": number(totals.missing),
+    }
+    if view.certificate is not None:
+        figures["certificate: over its best path, at most"] = cost_shown(view.certificate)
+    if lines is not None and lines.bound is not None:
+        figures["proved, on average: at most"] = cost_shown(lines.bound[-1] or 0.0)
+    numbers = json.dumps({"names": view.names, "lines": None if lines is None else _numbers(lines)})
+    warnings = [element("ul", *(element("li", words) for words in line.warnings), class_="warnings")]
+    return element(
+        "div",
+        element("p", board.why, class_="why"),
+        *(warnings if line.warnings else []),
+        element(
+            "dl",
+            *(element("div", element("dt", term), element("dd", value)) for term, value in figures.items()),
+            class_="figures",
+        ),
+        element("span", hidden="", id="numbers", data_numbers=numbers),
+        id="standing",
+        data_live="yes",
+        data_events=events,
+        data_revision=view.revision,
+        data_again=None if lines is None or lines.whole else "yes",
+    )
+
+
+def _numbers(lines: Lines) -> dict[str, Any]:
+    """What charts are drawn of."""
+    return {
+        "rounds": lines.rounds,
+        "cost": lines.cost,
+        "fixed": lines.fixed,
+        "plan": lines.plan,
+        "rule": lines.rule,
+        "bound": lines.bound if _near(lines) else None,
+        "drawn": lines.sample,
+    }
+
+
+def _near(lines: Lines) -> bool:
+    """Whether the bound can be drawn beside the other lines without making them flat."""
+    if lines.bound is None or lines.bound[-1] is None:
+        return False
+    return lines.bound[-1] <= 3.0 * max(lines.cost[-1], *(line[-1] or 0.0 for line in lines.fixed))
+
+
+def _about_cost(lines: Lines | None) -> Html:
+    """What the lines of the chart are."""
+    if lines is None:
+        return _caption("cost", "No block has begun yet.")
+    known = lines.known_from is not None
+    held = "each arm, had it been held" if known else "each arm's mean loss so far, as if it had been held all along"
+    words = [f"What was paid, switches included. Dashed: {held}."]
+    if known:
+        since = f" from round {number(lines.known_from + 1)} on" if lines.known_from else ""
+        words += [f"Dotted: the best plan in hindsight{since}."]
+    if lines.rule is not None:
+        words += ["Dash-dotted: your rule, by the mean of the blocks that it was given."]
+    if lines.bound is not None:
+        where = "" if _near(lines) else f", now {cost_shown(lines.bound[-1] or 0.0)} and far above"
+        bound = f"Proved bound{where}: the best arm's cost and what the policy costs more at most, on average"
+        words += [f"{bound} ({lines.proved}; for losses that come before the next block begins)."]
+    if not lines.whole:
+        words += [f"Earlier rounds than {number(lines.rounds[0])} are being added up."]
+    return _caption("cost", " ".join(words))
+
+
+def _link_to_comparison(view: GameView, home: str) -> Html:
+    """For games with a rule to compare with. Not on the page itself: it reads all blocks."""
+    if not 0.0 < view.holdback < 1.0:
+        return joined()
+    return element("p", element("a", "What does the policy save next to your rule?", href=f"{home}/compare"))
+
+
+def _about_draws(lines: Lines | None) -> Html:
+    every = "Each block" if lines is None or lines.every == 1 else f"One of {number(lines.every)} blocks"
+    return _caption("drawn", f"{every} is a point: the probability its arm was drawn with.")
+
+
+def _caption(chart: str, words: str) -> Html:
+    return element("p", words, class_="caption", id=f"{chart}-caption", data_live="yes")
+
+
+def _lanes(board: Board) -> Html:
+    """A lane for each arm, filled where it was held; paler where other arms were held in between."""
+    lines, view, rounds = board.lines, board.view, board.totals.rounds
+    if lines is None:
+        return element("p", "No block has begun yet.", class_="empty", id="lanes", data_live="yes")
+    together = -(-len(lines.held) // LANES)
+    held = np.add.reduceat(lines.held, range(0, len(lines.held), together), axis=0)
+    lengths = held.sum(axis=1)
+    total, starts = lengths.sum(), np.cumsum(lengths) - lengths
+    shares = np.round(held / np.maximum(lengths, 1.0)[:, None], 1)
+    rows = []
+    for arm, name in enumerate(view.names):
+        boxes, look = [], f"s{arm % COLOURS}"
+        for share, columns in groupby(range(len(held)), key=lambda i, arm=arm: shares[i, arm]):  # type: ignore[misc]
+            some = list(columns)
+            if share:
+                width = f"{lengths[some].sum():g}"
+                boxes.append(element("rect", x=f"{starts[some[0]]:g}", y=0, width=width, height=1, class_=look,
+                                     fill_opacity=None if share == 1.0 else f"{share:g}"))  # fmt: skip
+        label = f"{name}: held in {held[:, arm].sum() / max(total, 1.0):.0%} of the rounds shown"
+        band = element("svg", *boxes, viewBox=f"0 0 {max(total, 1):g} 1", preserveAspectRatio="none", role="img",
+                       aria_label=label)  # fmt: skip
+        now = " held" if name == view.arm else ""
+        rows.append(joined(element("span", str(name), class_=f"name{now}"), band))
+    span = element(
+        "div",
+        element("span", f"round {number(max(rounds - total, 0) + 1)}"),
+        element("span", f"round {number(rounds)}"),
+        class_="span",
+    )
+    return element("div", *rows, span, class_="lanes", id="lanes", data_live="yes")
+
+
+def _chart(title: str, name: str, caption: Html) -> Html:
+    plot = element("div", id=name, class_="chart", role="img", aria_label=title, aria_describedby=f"{name}-caption")
+    return element("section", element("h2", title), caption, plot)
+
+
+def _arms(board: Board) -> Html:
+    drawn = dict(zip(board.view.arms, board.view.probabilities or [], strict=False))
+    rows = []
+    for i, (arm, interval) in enumerate(zip(board.totals.arms, board.intervals, strict=True)):
+        mean = arm.mean if arm.told else None  # what stands for missing losses says nothing by itself
+        chance = drawn.get(arm.arm)
+        meter = Html("–")
+        if chance is not None:
+            meter = joined(bar(chance, f"s{i % COLOURS}", class_="meter"), f"{chance:.3f}")
+        patch = element("span", class_=f"patch s{i % COLOURS}", aria_hidden="true")
+        name = joined(patch, str(arm.arm), element("span", " retired", class_="quiet") if arm.retired else "")
+        rows.append(
+            [
+                name,
+                meter,
+                number(arm.rounds),
+                number(arm.told),
+                with_interval(mean, interval),
+                moment(arm.last_used, board.now),
+            ]
+        )
+    heads = ["arm", "drawn with", "rounds", "losses", "mean loss (95 %)", "last begun"]
+    note = element("p", "Intervals are made of the last 2,000 blocks, a block being one observation.", class_="caption")
+    return joined(as_table(heads, rows, "arms"), note)
+
+
+def _lateness(waits: list[float]) -> Html:
+    if not waits:
+        return element("p", "No loss is kept one by one yet.", class_="empty", id="lateness", data_live="yes")
+    n = len(waits)
+    half, most = waits[n // 2], waits[int(0.9 * (n - 1))]
+    words = f"Of the last {counted(n, 'loss', 'losses')}, half came within {seconds_shown(half)}, "
+    words += f"nine of ten within {seconds_shown(most)}, the latest after {seconds_shown(waits[-1])}."
+    rows: list[Html] = []
+    before = 0
+    for label, edge in WAITS.items():
+        until = bisect_left(waits, edge)
+        count, before = until - before, until
+        if not count:
+            continue
+        rows += [element("span", label), bar(count / n), element("span", number(count), class_="number")]
+    return element("div", element("p", words), element("div", *rows, class_="bins"), id="lateness", data_live="yes")
+
+
+# The page: games in a list, and one game with its ribbon, costs, arms and changes. In the design of our reports.
+#
+# All of it is HTML that needs no script, but for two charts. What is marked `data-live` is taken anew by the script
+# when the game has changed.
+
+
+def error_page(root: str, error: HoldfastError) -> Response:
+    """An error on a page."""
+    status = status_of(error)
+    if status == 401:
+        return RedirectResponse(f"{root}/login", 303)
+    title = HTTPStatus(status).phrase
+    back = element("p", element("a", "All games", href=f"{root}/"))
+    return page(root, title, element("p", words_of(error)), back, status=status)
+
+
+OPERATIONS = [
+    Operation("GET", "/", show_list, "read", page=True),
+    Operation("GET", "/games/{name}", show_game, "read", page=True),
+    Operation("GET", "/games/{name}/compare", show_comparison, "read", page=True),
+    Operation("GET", "/games/{name}/changes", show_changes, "read", page=True),
+    Operation("POST", "/games/{name}/change", change, "admin", page=True),
+    Operation("GET", "/login", show_login, None, page=True),
+    Operation("POST", "/login", login, None, page=True),
+    Operation("POST", "/logout", logout, None, page=True),
+    Operation("GET", "/assets/{file}", asset, None),
+]

@@ -1,0 +1,194 @@
+"""What every backend is: it splits tasks into pieces and hands them out; it never plays a game differently.
+
+    with backend:                   opens what all runs share: a cluster, a check that the device is there
+        backend.run(tasks, done)    plays all tasks; `done` is called for each piece that is finished
+
+`run` outside a ``with`` block opens and closes for itself. `tests/simulation/test_backends.py` tests
+that all backends do.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from queue import Empty, SimpleQueue
+from threading import Thread
+from types import TracebackType
+from typing import Any, ClassVar, Self, cast
+
+import numpy as np
+
+from holdfast.checks import cores, one_of, whole_number
+from holdfast.errors import InvalidParameter
+from holdfast.simulation.tasks import Played, Task, run_task, warm_up
+
+PIECES_PER_WORKER = 8
+"""Most tasks for each worker: enough that none waits long at the end, and for a progress bar to move."""
+
+
+class Backend(ABC):
+    """A way to spread replications. Derive from it for a user-defined one."""
+
+    name: ClassVar[str]
+    """What it is called in a result's provenance."""
+    side_by_side: ClassVar[bool] = True
+    """Whether each of the `width` games at the same time may be a row of games side by side."""
+
+    @property
+    @abstractmethod
+    def width(self) -> int:
+        """How many games it plays at the same time: at least 1."""
+
+    @abstractmethod
+    def run(self, tasks: Iterable[Task], done: Callable[[Played], None]) -> None:
+        """Play all of `tasks`, and call `done` on the caller's thread for each finished piece, in any order.
+
+        Together the pieces are the replications of the tasks, each once. An error of a game, or of `done`, ends the run
+        and is raised here; so is KeyboardInterrupt. What `done` was given before stays good.
+        """
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        return None
+
+
+class Reporting(Backend):
+    """Another backend that also tells `advance` how many games each finished piece had."""
+
+    def __init__(self, backend: Backend, advance: Callable[[int], None]) -> None:
+        self._backend, self._advance = backend, advance
+        self.name, self.side_by_side = backend.name, backend.side_by_side  # type: ignore[misc]  # those of this one object
+
+    @property
+    def width(self) -> int:
+        """That of the other backend."""
+        return self._backend.width
+
+    def run(self, tasks: Iterable[Task], done: Callable[[Played], None]) -> None:
+        """Play as the other backend does."""
+
+        def both(piece: Played) -> None:
+            done(piece)
+            self._advance(piece.task.count)
+
+        self._backend.run(tasks, both)
+
+
+def split(task: Task, workers: int) -> Iterator[Task]:
+    """The task as a few tasks for each worker, of whole rows of games side by side where there are enough of them."""
+    width = task.width if task.count >= workers * task.width else 1
+    rows = -(-task.count // width)
+    pieces = min(rows, workers if width < task.width else workers * PIECES_PER_WORKER)
+    for i in range(pieces):
+        begin, end = (min(rows * j // pieces * width, task.count) for j in (i, i + 1))
+        yield replace(task, first=task.first + begin, count=end - begin)
+
+
+# Threads of this machine: the games hold no interpreter lock.
+
+QUICK = 2**20
+"""What takes at most some tens of milliseconds, in rounds times arms."""
+
+
+@dataclass
+class Threads(Backend):
+    """All cores of this machine, or `workers` of them.
+
+    >>> import holdfast as hf
+    >>> games = {"horizon": 100, "switching_cost": 0.1, "backend": Threads(workers=2)}
+    >>> hf.simulate(hf.Exp3(2), hf.Bernoulli([0.3, 0.5]), **games).frame.height > 0
+    True
+    """
+
+    name: ClassVar[str] = "threads"
+    workers: int | None = None
+    quick: int = QUICK
+    """Rounds times arms, over all games, up to which no thread is started."""
+
+    def __post_init__(self) -> None:
+        if self.workers is not None:
+            self.workers = whole_number("workers", self.workers, least=1)
+        self.quick = whole_number("quick", self.quick, least=0)
+
+    @property
+    def width(self) -> int:
+        """How many threads play at the same time."""
+        return cores() if self.workers is None else self.workers
+
+    def run(self, tasks: Iterable[Task], done: Callable[[Played], None]) -> None:
+        """Play `tasks` on threads; an interrupt ends the games in progress within a block."""
+        tasks = list(tasks)
+        if sum(task.count * task.horizon * task.policy.n_arms for task in tasks) <= self.quick:
+            for task in tasks:
+                done(cast(Played, run_task(task)))
+            return
+        workers = self.width
+        stop = np.zeros(1, dtype=np.uint8)
+        pieces = [piece for task in tasks for piece in split(task, workers)]
+        warm_up(pieces)
+        left: SimpleQueue[Task | None] = SimpleQueue()
+        results: SimpleQueue[Played | BaseException | None] = SimpleQueue()
+        threads = [Thread(target=_play_what_is_left, args=(left, results, stop)) for _ in pieces[:workers]]
+        for piece in [*pieces, *(None for _ in threads)]:
+            left.put(piece)
+        try:
+            for thread in threads:
+                thread.start()
+            for _ in pieces:
+                played = _next_result(results)
+                if isinstance(played, BaseException):
+                    raise played
+                if played is not None:
+                    done(played)
+        finally:
+            stop[0] = 1
+            for thread in threads:
+                if thread.ident is not None:
+                    thread.join()
+
+
+def _next_result(results: SimpleQueue[Any]) -> Any:
+    """The next result. Once polars is loaded, an interrupt does not end a wait without a limit."""
+    while True:
+        with suppress(Empty):
+            return results.get(timeout=0.1)
+
+
+def _play_what_is_left(left: SimpleQueue[Task | None], results: SimpleQueue[Any], stop: Any) -> None:
+    """What a thread does until it finds None. Bare threads and two queues start and end quicker than a pool."""
+    try:
+        for piece in iter(left.get, None):
+            results.put(None if stop[0] else run_task(piece, stop))
+    except BaseException as error:
+        results.put(error)
+
+
+# Ways to spread replications: threads of this machine, a Dask cluster, a GPU.
+
+__all__ = ["BACKENDS", "Backend", "Reporting", "Threads", "find_backend"]
+
+BACKENDS = ("threads", "cuda", "dask")
+"""The names that `find_backend` knows."""
+
+
+def find_backend(backend: str | Backend, *, workers: int | None = None, scheduler: str | None = None) -> Backend:
+    """The backend called `backend`, or `backend` itself when it is one."""
+    if isinstance(backend, Backend):
+        return backend
+    if one_of("backend", backend, BACKENDS) != "dask" and scheduler is not None:
+        raise InvalidParameter("scheduler", "is only for the backend 'dask'", scheduler)
+    if backend == "threads":
+        return Threads(workers)
+    if backend == "cuda":
+        from holdfast.simulation.cuda import Cuda
+
+        return Cuda()
+    from holdfast.simulation.dask import DaskCluster
+
+    return DaskCluster(scheduler, workers)

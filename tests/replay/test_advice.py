@@ -1,0 +1,190 @@
+"""Advice on made-up numbers: what intervals decide is said, what they do not is called not decided."""
+
+import numpy as np
+import pytest
+
+import holdfast as hf
+from holdfast.replay.advice import about_cheapest, about_first, about_hindsight, about_stability, about_staying, advice
+from holdfast.replay.costs import Amount, GameTotals, References, Standing, stretches
+from holdfast.results import interval
+
+ARMS = {"CISO": 110.0, "NYISO": 99.0, "PJM": 190.0}
+
+
+def spread(mean, deviation, n=50):
+    """A sample with exactly this mean, and about this deviation."""
+    z = np.linspace(-1.7, 1.7, n)
+    return mean + deviation * z
+
+
+def standing(costs, *, lam=1.0, plan=(80.0, 10), limited=None, arms=ARMS):
+    """Policies with the given (mean, deviation) of the total cost, at one switch each."""
+    played = {name: GameTotals(spread(mean - lam, deviation), np.ones(50)) for name, (mean, deviation) in costs.items()}
+    references = References(arms, *plan, limited if limited is not None else {1: 100.0, 2: 97.0, 5: 94.0, 10: 90.0})
+    return Standing(lam, played, references)
+
+
+def test_no_policy_beats_the_best_arm():
+    said = about_staying(standing({"adaptive": (104.0, 1.0), "paper": (130.0, 5.0)}))
+    assert said.decided
+    assert str(said) == "At λ = 1 none of the 2 policies beats staying with NYISO, the best arm in hindsight."
+    assert said.numbers["best_arm_cost"] == 100.0
+    assert said.numbers["excess_of_adaptive"] == pytest.approx(4.0)
+
+
+def test_no_policy_beats_the_best_arm_by_much():
+    said = about_staying(standing({"adaptive": (100.0, 1.0), "paper": (130.0, 5.0)}))
+    assert said.decided
+    assert str(said).endswith("beats staying with NYISO, the best arm in hindsight, by more than 1 %.")
+
+
+def test_a_policy_beats_the_best_arm():
+    said = about_staying(standing({"adaptive": (90.0, 1.0), "paper": (130.0, 5.0)}))
+    assert said.decided
+    assert (
+        str(said)
+        == "At λ = 1 adaptive costs 10 % less (9.7 to 10 %) than staying with NYISO, the best arm in hindsight."
+    )
+
+
+def test_a_policy_that_may_or_may_not_beat_the_best_arm_is_not_decided():
+    said = about_staying(standing({"adaptive": (98.0, 20.0), "paper": (110.0, 0.0)}, arms={"a": 98.5, "b": 120.0}))
+    assert not said.decided
+    assert str(said).startswith(
+        "Not decided at λ = 1: whether any policy beats staying with a, the best arm in hindsight. "
+    )
+    assert "adaptive costs between 8.2 % less and 5.1 % more (not decided) than that." in str(said)
+
+
+def test_the_policy_given_first_is_spoken_of_where_another_is_cheaper():
+    (said,) = about_first(standing({"adaptive": (104.0, 1.0), "leader": (101.0, 0.0)}))
+    assert said.decided
+    assert str(said).startswith("adaptive costs 4.0 % more (3.7 to 4.3 %) than staying with NYISO, without knowing it")
+    assert str(said).endswith("less (22 to 23 %) than a random fixed choice.")
+    assert said.numbers["cost_of_adaptive"] == pytest.approx(104.0)
+    assert about_first(standing({"adaptive": (101.0, 1.0), "leader": (104.0, 0.0)})) == []
+    (open_,) = about_first(standing({"adaptive": (100.5, 20.0), "leader": (99.0, 0.0)}))
+    assert not open_.decided
+    assert "(not decided)" in str(open_)
+
+
+def test_one_policy_alone():
+    one = standing({"adaptive": (104.0, 1.0)})
+    assert str(about_staying(one)) == "At λ = 1 adaptive does not beat staying with NYISO, the best arm in hindsight."
+    assert str(about_cheapest(one)).startswith("adaptive costs 4.0 % more")
+
+
+def test_the_cheapest_policy_beside_the_marks():
+    said = about_cheapest(standing({"paper": (130.0, 5.0), "adaptive": (104.0, 1.0)}))
+    assert said.decided
+    assert str(said) == (
+        "Of the policies adaptive costs least: 4.0 % more (3.7 to 4.3 %) than staying with NYISO, without knowing it "
+        "beforehand, and 22 % less (22 to 23 %) than a random fixed choice."
+    )
+
+
+def test_policies_too_close_to_tell_are_not_decided():
+    said = about_cheapest(standing({"paper": (105.0, 6.0), "adaptive": (104.0, 1.0), "exp3": (300.0, 1.0)}))
+    assert not said.decided
+    assert str(said).startswith(
+        "Not decided at λ = 1: which policy costs least. adaptive has the lowest mean, 4.0 % more"
+    )
+    assert str(said).endswith("but paper may cost as little.")
+    assert said.numbers["adaptive_less_paper_low"] < 0 < said.numbers["adaptive_less_paper_high"]
+    assert not any("exp3" in name for name in said.numbers)
+
+
+def test_equal_policies_are_not_decided():
+    assert not about_cheapest(standing({"a": (104.0, 0.0), "b": (104.0, 0.0)})).decided
+
+
+def test_a_cheapest_policy_that_may_cost_as_much_as_a_mark_is_not_decided():
+    said = about_cheapest(standing({"paper": (190.0, 5.0), "adaptive": (134.0, 5.0)}))
+    assert not said.decided
+    assert "between 1.1 % less and 1.1 % more (not decided) than a random fixed choice." in str(said)
+
+
+def test_a_policy_that_draws_nothing_and_costs_what_the_best_arm_does_is_decided():
+    costs = standing({"leader": (100.0, 0.0), "paper": (130.0, 5.0)})
+    assert "leader costs least: 0 % more than staying with NYISO," in str(about_cheapest(costs))
+    assert about_cheapest(costs).decided
+    (said,) = about_first(standing({"leader": (100.0, 0.0), "paper": (90.0, 1.0)}))
+    assert str(said).startswith("leader costs 0 % more than staying with NYISO,")
+    assert said.decided
+
+
+def test_what_hindsight_is_worth():
+    said = about_hindsight(standing({"a": (104.0, 1.0)}))
+    assert str(said) == (
+        "At λ = 1 the best plan in hindsight, with 10 switches, saves 10 % against staying with NYISO; "
+        "3.0 % with at most 2 and 6.0 % with at most 5 switches."
+    )
+    assert said.numbers["best_plan_cost"] == 90.0
+    hardly = about_hindsight(standing({"a": (104.0, 1.0)}, plan=(96.5, 3)))
+    assert "is hardly worth anything: the best plan in hindsight, with 3 switches, saves only 0.5 %" in str(hardly)
+    stays = about_hindsight(standing({"a": (104.0, 1.0)}, plan=(99.0, 1)))
+    assert str(stays) == "At λ = 1 the best plan in hindsight stays with NYISO throughout."
+
+
+def test_costs_that_are_not_positive_are_compared_in_units():
+    """Per cent of a negative cost mean nothing: earnings given as negative losses."""
+    said = about_cheapest(standing({"a": (-40.0, 0.0)}, arms={"x": -51.0, "y": -21.0}, plan=(-90.0, 2), limited={}))
+    assert str(said) == (
+        "a costs 10 more than staying with x, without knowing it beforehand, and 5 less than a random fixed choice."
+    )
+
+
+def test_stability_on_halves_and_quarters():
+    whole = standing({"adaptive": (104.0, 1.0), "paper": (130.0, 5.0)})
+    other = standing({"adaptive": (104.0, 1.0), "paper": (60.0, 5.0)}, arms={"CISO": 10.0, "NYISO": 20.0})
+    close = standing({"adaptive": (104.0, 1.0), "paper": (104.1, 5.0)})
+    said = about_stability(whole, {"halves": [whole, whole], "quarters": [whole, other, close, whole]})
+    assert not said.decided
+    assert str(said) == (
+        "adaptive costs least in 2 of 2 halves and in 2 of 4 quarters (1 not decided); "
+        "NYISO is the best arm in 2 of 2 halves and 3 of 4 quarters."
+    )
+    assert about_stability(whole, {"halves": [whole, whole]}).decided
+
+
+def test_all_sentences_of_one_switching_cost():
+    whole = standing({"adaptive": (104.0, 1.0), "paper": (130.0, 5.0)})
+    assert len(advice(whole)) == 3
+    assert len(advice(whole, {"halves": [whole, whole]})) == 4
+
+
+def test_rows_hold_every_excess_with_its_interval():
+    whole = standing({"adaptive": (104.0, 1.0), "paper": (130.0, 5.0)}, lam=2.0)
+    row, _ = whole.rows()
+    mean, low, high = interval(whole.costs["adaptive"], 0.95)
+    assert (row["cost"], row["cost_low"], row["cost_high"]) == pytest.approx((mean, low, high))
+    assert row["losses"] + 2.0 * row["switches"] == pytest.approx(row["cost"])
+    assert (row["switches_low"], row["switches_high"]) == (1.0, 1.0)
+    for mark, cost in {
+        "best_arm": 101.0,
+        "worst_arm": 192.0,
+        "random_arm": 135.0,
+        "best_plan": 100.0,
+        "plan_within_5": 94.0,
+    }.items():
+        assert row[f"excess_over_{mark}"] == pytest.approx(mean - cost)
+        assert row[f"excess_over_{mark}_low"] == pytest.approx(low - cost)
+        assert row[f"excess_over_{mark}_high"] == pytest.approx(high - cost)
+
+
+def test_intervals_that_decide_together_are_wider():
+    one = standing({"adaptive": (104.0, 1.0), "paper": (130.0, 5.0)})
+    assert one.amount("adaptive", among=5).low < one.amount("adaptive").low
+    assert Amount.of(np.full(3, 0.1), 0.95) == Amount(0.1, 0.1, 0.1)
+
+
+def test_one_replication_is_refused():
+    with pytest.raises(hf.InvalidParameter, match="replications must be at least 2"):
+        GameTotals(np.ones(1), np.ones(1))
+
+
+def test_stretches_cover_the_trace():
+    found = stretches(17_544)
+    assert list(found) == ["whole", "half 1", "half 2", *(f"quarter {i}" for i in range(1, 5))]
+    assert found["half 2"] == (8772, 17544)
+    assert list(stretches(3)) == ["whole", "half 1", "half 2"]
