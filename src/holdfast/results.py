@@ -45,7 +45,7 @@ def write_result(path: str | Path, frame: pl.DataFrame, provenance: dict[str, An
 
 
 def read_result(path: str | Path) -> tuple[pl.DataFrame, dict[str, Any]]:
-    """Rows and provenance of a file; `BadSavedState` for one that is damaged, foreign or from the future."""
+    """Rows and provenance of a file; `BadSavedState` for one that is damaged, foreign or of another version."""
     suffix, file = _suffix(path), Path(path)
     try:
         data = file.read_bytes()
