@@ -50,12 +50,12 @@ from holdfast.policies.registry import entry_of, find_policy
 from holdfast.policies.tsallis import TsallisSwitch
 from holdfast.replays.costs import GameTotals
 from holdfast.results import SCHEMA, Result
-from holdfast.runs.record import plain
+from holdfast.runs import plain
 from holdfast.simulation.backends import Backend
 from holdfast.simulation.costs import Costs
+from holdfast.simulation.described import described_policy
 from holdfast.simulation.run import fitted, simulate
 from holdfast.simulation.tasks import Task, run_task
-from holdfast.studies.policies import study_policy
 from holdfast.text import number
 
 # Forecasts of losses: which were issued when, for which rounds.
@@ -442,7 +442,9 @@ def _piece(place: str, entry: Any, lam: float, stretches: Stretches, pairs: Cost
             except InvalidParameter as error:
                 raise InvalidParameter(f"{error.parameter} of {name}", error.rule, error.value) from None
         else:
-            name, policies[stretch], code = study_policy(place, given, table, table.rounds, Costs.of(lam), Path.cwd())
+            name, policies[stretch], code = described_policy(
+                place, given, table, table.rounds, Costs.of(lam), Path.cwd()
+            )
     return Piece(lam, name, policies, code)
 
 

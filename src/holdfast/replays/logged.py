@@ -25,8 +25,7 @@ from holdfast.replays.costs import exact
 from holdfast.replays.report import WIDTH, aligned
 from holdfast.report.html import Column, Section, page, paragraph, table
 from holdfast.results import parquet_bytes
-from holdfast.runs.outputs import Outputs
-from holdfast.runs.record import document
+from holdfast.runs import Outputs, document
 from holdfast.text import five_digits, number
 
 # The columns of a log of decisions: one row per round with the arm, its loss and the probability it was drawn with.

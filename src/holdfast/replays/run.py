@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-import holdfast
 from holdfast.checks import number_range, one_of, real_number, whole_number
 from holdfast.data.csv import PLAIN, CsvFormat
 from holdfast.data.records import Fill, Missing, Records, Trace, read_frame, read_records
@@ -48,9 +47,17 @@ from holdfast.replays.games import (
 from holdfast.replays.report import page_of, rendered_pictures
 from holdfast.replays.result import Held, Replay, Running
 from holdfast.results import Result, parquet_bytes
-from holdfast.runs.folder import TABLE, begin, check_resumable, earlier_record, read_piece
-from holdfast.runs.outputs import Outputs
-from holdfast.runs.record import checksum, plain
+from holdfast.runs import (
+    TABLE,
+    Outputs,
+    check_resumable,
+    checksum,
+    earlier_record,
+    numbers_of,
+    read_piece,
+    record_of,
+    write_record,
+)
 from holdfast.simulation.backends import Backend, Reporting, find_backend
 from holdfast.simulation.run import checkpoint_rounds, progress_bar
 
@@ -74,8 +81,7 @@ if TYPE_CHECKING:
 #
 # Each piece says in its provenance which it is. A piece that is damaged, or holds something else, is played again.
 
-FORMAT, VERSION = "holdfast.replay", 1
-RECORD, PIECES = "record.json", "pieces"
+PIECES = "pieces"
 
 
 def described(pieces: list[Piece], runner: PieceRunner, fingerprint: str) -> dict[str, Any]:
@@ -93,17 +99,8 @@ def described(pieces: list[Piece], runner: PieceRunner, fingerprint: str) -> dic
         "recorded rounds": len(runner.marks),
     }
     cells = {f"{piece.name} at {exact(piece.switching_cost)}": piece.settings() for piece in pieces}
-    return plain(
-        {
-            "format": FORMAT,
-            "version": VERSION,
-            "holdfast": holdfast.__version__,
-            "numbers": "gpu" if runner.backend.name == "cuda" else "cpu",
-            "study": "replay",
-            "written": written,
-            "cells": {"all": written, **cells},
-        }
-    )
+    numbers = numbers_of(runner.backend.name)
+    return record_of("replay", "replay", numbers, written, {"all": written, **cells})
 
 
 @dataclass(frozen=True)
@@ -116,14 +113,14 @@ class ReplayFolder:
     @classmethod
     def admitted(cls, path: Path, record: dict[str, Any], resume: bool) -> ReplayFolder:
         """The folder, if it is free or holds this replay."""
-        there = earlier_record(path, RECORD, "replay", FORMAT, VERSION)
+        there = earlier_record(path, "replay")
         if there is not None:
             check_resumable(path, "replay", there, record, resume=resume)
         return cls(path, record)
 
     def begin(self) -> None:
         """Write the record, and remove what a killed run left half-written."""
-        begin(self.path, RECORD, self.record)
+        write_record(self.path, self.record)
         with reported(self.path):
             (self.path / PIECES).mkdir(exist_ok=True)
 
