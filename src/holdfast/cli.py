@@ -25,7 +25,7 @@ from holdfast.decisions.stores.address import NotShown, parse_address
 from holdfast.errors import HoldfastError, InvalidParameter, printable
 from holdfast.lab import commands as lab_commands
 from holdfast.machine_code import commands as machine_code_commands
-from holdfast.replay import commands as replay_commands
+from holdfast.replays import commands as replay_commands
 from holdfast.service import commands as service_commands
 
 PLAIN: dict[str, Any] = {

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 
-from holdfast.replay.costs import Amount, Standing
-from holdfast.replay.games import WITH_FORECASTS
+from holdfast.replays.costs import Amount, Standing
+from holdfast.replays.games import WITH_FORECASTS
 from holdfast.text import number, short
 
 NOTABLE = 0.01

@@ -4,7 +4,7 @@ A *piece* is one policy at one λ, on the whole trace and on each of its halves 
 its beginning by a policy that knows nothing yet.
 
 Most policies are played many times by `simulate`. Of one that mixes paths on the losses of all arms the expected cost
-is known exactly (`holdfast.replay.games`), and it is played once.
+is known exactly (`holdfast.replays.games`), and it is played once.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from holdfast.policies.hedge import AdaptiveHedgeSwitch
 from holdfast.policies.policy import Kernel, Kernels, Policy, packed_parameters
 from holdfast.policies.registry import entry_of, find_policy
 from holdfast.policies.tsallis import TsallisSwitch
-from holdfast.replay.costs import GameTotals
+from holdfast.replays.costs import GameTotals
 from holdfast.results import SCHEMA, Result
 from holdfast.runs import plain
 from holdfast.simulation.backends import Backend

@@ -20,9 +20,9 @@ from holdfast.files import claimed, write_whole
 from holdfast.numerics.costs import CostTable
 from holdfast.numerics.hindsight import Plan, switching_paid
 from holdfast.numerics.layout import Array
-from holdfast.replay.advice import Recommendation, Sentence, advice, joint_recommendation, recommendation
-from holdfast.replay.costs import Standing
-from holdfast.replay.games import WHOLE
+from holdfast.replays.advice import Recommendation, Sentence, advice, joint_recommendation, recommendation
+from holdfast.replays.costs import Standing
+from holdfast.replays.games import WHOLE
 from holdfast.results import Result
 from holdfast.text import number
 
@@ -241,7 +241,7 @@ class Replay:
         A file is whole or absent. A folder may have other files in it; those that a replay would replace and that none
         wrote are not touched, but named in an error.
         """
-        from holdfast.replay.run import data_of, write_outputs
+        from holdfast.replays.run import data_of, write_outputs
 
         target = Path(path)
         if target.suffix.lower() in (".json", ".parquet", ".html"):
@@ -251,12 +251,12 @@ class Replay:
         return target
 
     def __repr__(self) -> str:
-        from holdfast.replay.report import as_text
+        from holdfast.replays.report import as_text
 
         return as_text(self)
 
     def _repr_html_(self) -> str:
-        from holdfast.replay.report import as_html
+        from holdfast.replays.report import as_html
 
         return as_html(self)
 

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from holdfast.errors import printable
 from holdfast.extras import pl
 from holdfast.numerics.statistics import student_quantile
-from holdfast.replay.advice import Sentence
-from holdfast.replay.costs import Amount, Standing, exact
-from holdfast.replay.games import WHOLE
+from holdfast.replays.advice import Sentence
+from holdfast.replays.costs import Amount, Standing, exact
+from holdfast.replays.games import WHOLE
 from holdfast.report.charts import ChartRow, Line, LineChart, Panel, Ribbon, one_panel
 from holdfast.report.drawing import rendered
 from holdfast.report.html import (
@@ -44,7 +44,7 @@ from holdfast.results import shortened, terminal_columns
 from holdfast.text import counted, five_digits, mean_count, number, percent, short
 
 if TYPE_CHECKING:
-    from holdfast.replay.result import Replay
+    from holdfast.replays.result import Replay
 
 
 # The pictures of a replay, as charts for `holdfast.report`: paper and page draw the same.

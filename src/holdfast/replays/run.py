@@ -25,8 +25,8 @@ from holdfast.numerics.hindsight import LARGEST_LOSS, Plan, best_plan, hindsight
 from holdfast.numerics.layout import Array
 from holdfast.numerics.random import check_seed
 from holdfast.numerics.statistics import checked_confidence
-from holdfast.replay.costs import References, Standing, exact, stretches
-from holdfast.replay.games import (
+from holdfast.replays.costs import References, Standing, exact, stretches
+from holdfast.replays.games import (
     COLUMNS,
     OWN_LOSS,
     WHOLE,
@@ -44,8 +44,8 @@ from holdfast.replay.games import (
     read_forecasts,
     totals_of,
 )
-from holdfast.replay.report import page_of, rendered_pictures
-from holdfast.replay.result import Held, Replay, Running
+from holdfast.replays.report import page_of, rendered_pictures
+from holdfast.replays.result import Held, Replay, Running
 from holdfast.results import Result, parquet_bytes
 from holdfast.runs import (
     TABLE,
@@ -62,7 +62,7 @@ from holdfast.simulation.backends import Backend, Reporting, find_backend
 from holdfast.simulation.run import checkpoint_rounds, progress_bar
 
 if TYPE_CHECKING:
-    from holdfast.replay.result import Replay
+    from holdfast.replays.result import Replay
 
 
 # The folder of a replay.

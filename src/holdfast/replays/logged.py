@@ -21,8 +21,8 @@ from holdfast.extras import pl
 from holdfast.files import claimed
 from holdfast.numerics.layout import Array
 from holdfast.numerics.statistics import student_quantile
-from holdfast.replay.costs import exact
-from holdfast.replay.report import WIDTH, aligned
+from holdfast.replays.costs import exact
+from holdfast.replays.report import WIDTH, aligned
 from holdfast.report.html import Column, Section, page, paragraph, table
 from holdfast.results import parquet_bytes
 from holdfast.runs import Outputs, document

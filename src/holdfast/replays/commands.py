@@ -101,8 +101,8 @@ def replay(
 ) -> None:
     """What would it have cost, and what should I do?"""
     from holdfast.data.csv import CsvFormat
-    from holdfast.replay.logged import evaluate_log
-    from holdfast.replay.run import replay as run
+    from holdfast.replays.logged import evaluate_log
+    from holdfast.replays.run import replay as run
 
     if logged:
         costs = _numbers(switching_cost, decimal)
