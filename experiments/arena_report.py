@@ -148,7 +148,7 @@ def _growing(arena: Arena) -> str:
 
 
 def page_of(arena: Arena) -> str:
-    """The page of these arena."""
+    """Return the page: conclusions, heat maps, worst cases, curves, every number."""
     groups = [name for name in GROUPS if arena.group(name)]
     sections = [
         *([] if arena.over_best_arm is None else [_over_best_arm(arena, arena.over_best_arm)]),
@@ -510,7 +510,7 @@ def _summary_of_all_seen(arena: Arena, compared: pl.DataFrame) -> list[str]:
 
 
 def summary(arena: Arena) -> list[str]:
-    """The worst cases of each policy, those of least worst ratio first."""
+    """Return the worst cases of each policy, those of least worst ratio first."""
     if arena.over_best_arm is not None:
         return _summary_of_all_seen(arena, arena.over_best_arm)
     lines = [

@@ -145,7 +145,7 @@ def _number(value: float | None, times: float = 1) -> str:
 
 
 def benchmark_tables() -> str:
-    """The rivals' tables, one for each track, as docs/benchmark.md shows them."""
+    """Return the rivals' tables, one for each track."""
     parts = []
     for track in TRACKS.values():
         rivals = frozen_rivals(track)

@@ -45,7 +45,7 @@ Hostile = Callable[[int, Array], Array]
 
 
 def hostile(kind: str, K: int, rounds: int, seed: int) -> Hostile:
-    """Losses of one of the kinds in `HOSTILE`, or `TURNS`, from the round and the distribution of the arm."""
+    """Return losses of a kind in `HOSTILE`, or `TURNS`, as a function of the round and the distribution of the arm."""
     draw, arms = np.random.default_rng(seed), np.arange(K)
 
     def losses(t: int, P: Array) -> Array:
@@ -110,7 +110,7 @@ def hostile_games(rounds: int, seed: int) -> dict[str, Exact]:
 
 
 def work_function_shares(rounds: int, seed: int, backend: str | AnyBackend) -> dict[str, float]:
-    """What the work function alone costs in random worlds, as a share of what is proved."""
+    """Return what the work function alone costs in random worlds, as a share of what is proved."""
     draw, shares = np.random.default_rng(seed), {}
     for K in ARMS:
         for lam in (0.3, 1.0, 3.0):

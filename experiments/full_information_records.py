@@ -16,6 +16,7 @@ import time
 import timeit
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -35,7 +36,7 @@ COSTLY = (0.0, 0.1, 1.0, 10.0)
 
 def expected_cost(policy: hf.Policy, losses: np.ndarray, lam: float, forecasts: dict[int, np.ndarray]) -> float:
     """The cost of a game on average over its draws; an error where the certificate does not hold."""
-    player = policy.player(seed=1)
+    player: Any = policy.player(seed=1)
     state, cost, before = player._state, 0.0, np.zeros(losses.shape[1])
     C = np.zeros(len(state.at))
     for t, row in enumerate(losses):
@@ -50,7 +51,9 @@ def expected_cost(policy: hf.Policy, losses: np.ndarray, lam: float, forecasts: 
     return cost
 
 
-def over_best_arm(name: str, losses: np.ndarray, costs: tuple[float, ...], settings: dict, forecasts: dict) -> tuple:
+def over_best_arm(
+    name: str, losses: np.ndarray, costs: tuple[float, ...], settings: dict[str, Any], forecasts: dict[int, Any]
+) -> tuple[np.ndarray, float]:
     """A line of costs over that of the best fixed arm: the best plan's and the policy's, and the part of the way."""
     plans, ours, way = [], [], []
     for lam in costs:
@@ -62,7 +65,7 @@ def over_best_arm(name: str, losses: np.ndarray, costs: tuple[float, ...], setti
         way.append((stay - cost) / (stay - plan))
     words = ("  ".join(f"{x:.4f}" for x in row) for row in (plans, ours))
     print(f"{name:34} {'  '.join(f'{w:>22}' for w in words)}   {np.mean(way):.3f}", flush=True)
-    return np.array(ours), np.mean(way)
+    return np.array(ours), float(np.mean(way))
 
 
 def bandit(losses: np.ndarray, lam: float) -> float:
@@ -147,10 +150,10 @@ def search(seed: int = 20_261_117, tries: int = 200, rounds: int = 1000, short: 
             for _ in range(tries // 25):
                 share, period, level, spread = draw.random(), 1 + draw.integers(60), draw.random(), draw.random()
 
-                def losses(t: int, P: np.ndarray, at=(share, period, level, spread, K)) -> np.ndarray:
+                def losses(t: int, P: np.ndarray, at: Any = (share, period, level, spread, K)) -> np.ndarray:
                     share, period, level, spread, K = at
                     hunted = np.quantile(P, share) <= P if (t // period) % 2 else np.arange(K) == (t // period) % K
-                    return np.clip(level * hunted + spread * draw.random(K) * (1 - level), 0, 1)
+                    return np.asarray(np.clip(level * hunted + spread * draw.random(K) * (1 - level), 0, 1))
 
                 note(exact_game(policy, losses, rounds), f"hunting, {rounds} rounds", words)
             turns = hostile(TURNS, K, short, 0)
@@ -165,7 +168,11 @@ def search(seed: int = 20_261_117, tries: int = 200, rounds: int = 1000, short: 
                     other, size = table.copy(), 1 + draw.integers(5)
                     places = draw.integers(short, size=size), draw.integers(K, size=size)
                     other[places] = 1 - other[places]
-                    game = exact_game(policy, lambda t, P, other=other: other[t], short)
+
+                    def from_table(t: int, P: np.ndarray, other: np.ndarray = other) -> np.ndarray:
+                        return np.asarray(other[t])
+
+                    game = exact_game(policy, from_table, short)
                     note(game, f"tables, {short} rounds", words)
                     if getattr(game, goal) > best:
                         table, best = other, getattr(game, goal)
@@ -192,8 +199,8 @@ def speed(replications: int = 100) -> None:
         f"1,000 of them: {share * taken:.0f} s; on two cores that do nothing else {share * busy / 2:.0f} s (limit 40)"
     )
     rows = np.random.default_rng(0).random((1000, K)).tolist()
-    for name, settings in (("default paths", {}), ("a period of 24, horizon 48", {"period": 24})):
-        player = hf.AdaptiveHedgeSwitch(K, switching_cost=lam, **settings).player(seed=1)
+    for name, period in (("default paths", None), ("a period of 24, horizon 48", 24)):
+        player = hf.AdaptiveHedgeSwitch(K, switching_cost=lam, period=period).player(seed=1)
 
         def asks(player: hf.AllLossesPlayer = player) -> None:
             for row in rows:
@@ -210,14 +217,14 @@ def speed(replications: int = 100) -> None:
 
 def main(folder: Path, wanted: list[str]) -> None:
     """Print what is wanted."""
-    for name, work in (
-        ("records", lambda: records(folder)),
-        ("forecasts", lambda: forecasts(folder)),
-        ("search", search),
-        ("speed", speed),
-    ):
-        if not wanted or name in wanted:
-            work()
+    if not wanted or "records" in wanted:
+        records(folder)
+    if not wanted or "forecasts" in wanted:
+        forecasts(folder)
+    if not wanted or "search" in wanted:
+        search()
+    if not wanted or "speed" in wanted:
+        speed()
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from measures import columns, growth, knows_horizon
 from holdfast.checks import whole_number
 from holdfast.environments import Bernoulli, ConstrainedBernoulli, Environment, Reversal
 from holdfast.lab.judge import mean_of
-from holdfast.lab.plan import Plan, Setting
+from holdfast.lab.plan import Cell, Plan, Setting
 from holdfast.lab.tables import Tables, curve_of
 from holdfast.numerics.layout import Array
 from holdfast.results import Result
@@ -81,18 +81,22 @@ def decades(longest: int) -> tuple[int, ...]:
 
 def long_plan(entries: Mapping[str, Mapping[str, Any]], replications: int, seed: int, longest: int) -> Plan:
     """Return every policy in every long game: a cell for each game and T at which a new one has to be played."""
-    cells, horizons, count = [], decades(longest), min(replications, FEW)
+    horizons, count = decades(longest), min(replications, FEW)
+    cells: list[Cell] = []
     for game in GAMES:
-        by_T = game.kind == "adversarial"
         made = game.setting(longest).cell(list(entries.values())).policies
-        known = [name for name, policy in zip(entries, made.values(), strict=True) if by_T or knows_horizon(policy)]
-        groups = [(T, known, (T,), f"{game.name},T={T}") for T in horizons]
-        groups += [(longest, [name for name in entries if name not in known], horizons, f"{game.name},every-T")]
-        for T, names, rounds, name in groups:
-            if names:
-                setting, chosen = game.setting(T), [entries[one] for one in names]
-                cell = setting.cell(chosen, checkpoints=rounds, replications=count, seed=seed, name=name)
-                cells.append(cell)
+        anew = [
+            name
+            for name, policy in zip(entries, made.values(), strict=True)
+            if game.kind == "adversarial" or knows_horizon(policy)
+        ]
+        once = [name for name in entries if name not in anew]
+        games: list[tuple[list[str], int, tuple[int, ...], str]] = []
+        games += [(anew, T, (T,), f"{game.name},T={T}") for T in horizons] if anew else []
+        games += [(once, longest, horizons, f"{game.name},every-T")] if once else []
+        for names, T, rounds, name in games:
+            chosen = [entries[one] for one in names]
+            cells.append(game.setting(T).cell(chosen, checkpoints=rounds, replications=count, seed=seed, name=name))
     written = {
         "name": LONG,
         "replications": count,

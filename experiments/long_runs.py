@@ -20,13 +20,15 @@ from importlib.util import find_spec
 from itertools import product
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 from unittest.mock import MagicMock
 
 if find_spec("polars") is None:
     sys.modules["polars"] = MagicMock()  # some modules name its types when they are imported
 
 import numpy as np
-from adaptive_claims import OWN, ratios
+from adaptive_claims import ratios
+from arena import OWN
 from growth import GAMES, LongGame, decades, late
 from measures import growth
 from search_worlds import FINAL, PAPER, Candidate, Where, costs_of, search
@@ -80,7 +82,7 @@ def described(game: LongGame, samples: dict[str, dict[int, np.ndarray]]) -> dict
     }
 
 
-def line(name: str, found: dict, T: int, seconds: float) -> str:
+def line(name: str, found: dict[str, Any], T: int, seconds: float) -> str:
     """One game in a line."""
 
     def around(estimate: tuple[float, float, float], form: str) -> str:
@@ -121,7 +123,7 @@ def one_search(core: int, arms: int, cost: float, horizon: int, seed: int, secon
 def searched(out: Path, settings: list[tuple[int, float, int]], seconds: float, seed: int) -> None:
     """Searches side by side, as many of each setting as there are cores for."""
     each = max(1, cores() // len(settings))
-    results: list[dict] = []
+    results: list[dict[str, Any]] = []
     for name, replications in product((OWN, PAPER), (1, 64)):  # compiled once, for all
         Candidate(1000, 1.0, (0,), ((0.2, 0.8),), noise=True).shares(name, replications, 0)
     places = sorted(os.sched_getaffinity(0))

@@ -30,7 +30,7 @@ from holdfast.policies.registry import POLICIES, find_policy, make_policy
 from holdfast.simulation.backends import find_backend
 from holdfast.simulation.costs import Costs
 from holdfast.simulation.described import parameters_of
-from holdfast.simulation.tasks import Task
+from holdfast.simulation.tasks import Played, Task
 
 HORIZON = 20_000
 POPULATION = 24
@@ -54,7 +54,8 @@ def costs_of(
     backend: str = "threads",
 ) -> dict[str, np.ndarray]:
     """Regret with switching, a row for each replication and a column for each mark: as `simulate`, without a table."""
-    costs, pieces = Costs.of(cost), []
+    costs = Costs.of(cost)
+    pieces: list[Played] = []
     tasks = [
         Task(name, policy, world, marks[-1], costs, marks, seed, first, replications)
         for name, policy in policies.items()

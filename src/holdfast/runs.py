@@ -302,7 +302,7 @@ class Outputs:
         shutil.rmtree(self._new, ignore_errors=True)
 
     def unchanged(self) -> set[str]:
-        """The output files that are still as they were written; one that a user edited is the user's."""
+        """Return the output files that are still as they were written; one that a user edited is the user's."""
         return _unchanged(self.folder, self._digests(self.folder))
 
     def refuse_foreign(self, names: Iterable[str]) -> None:

@@ -81,13 +81,13 @@ DECADES = 2
 def cheaper(
     tables: PaperTables, table: str, policy: str, others: Iterable[str], *, factor: float = 1.0, where: str = ""
 ) -> list[Question]:
-    """Is the final regret with switching of `policy` below `factor` times that of each of the others?"""
+    """Ask whether the final regret with switching of `policy` is below `factor` times that of each other."""
     at = f" ({where})" if where else ""
     return [tables.less(f"against {other}{at}", table, policy, other, factor=factor) for other in others]
 
 
 def cheaper_in(settings: Mapping[str, str], policy: str, others: Collection[str], factor: float = 1.0) -> Asks:
-    """The same in each of these tables, which are called by their values."""
+    """Ask the same in each of these tables, which are called by their values."""
     return lambda tables: [
         question
         for table, name in settings.items()
@@ -377,7 +377,7 @@ ADVERSARIAL = "adversarial"
 
 
 def linear(tables: PaperTables) -> list[Question]:
-    """Do both BaSE still lose about a whole loss per round in the second half?"""
+    """Ask whether both BaSE still lose about a whole loss per round in the second half."""
     return [Between(f"for {policy}", tables.late_growth(ADVERSARIAL, policy, since=0.5), low=LINEAR) for policy in BASE]
 
 
@@ -426,7 +426,7 @@ def steps(tables: PaperTables, table: str, measure: str, *, rising: bool) -> lis
 
 
 def more_than_one(table: str, tables: PaperTables) -> list[Question]:
-    """Does every tie cost more than a single best arm?"""
+    """Ask whether every tie costs more than a single best arm."""
     return [tables.less(f"with {name}", table, "1", name) for name in tables[table].policies[1:]]
 
 
@@ -546,7 +546,7 @@ def _respected(*names: str) -> Asks:
 
 
 def exponents(tables: PaperTables, table: str, series: str, measure: str = COST) -> Array:
-    """The exponent of growth over the last decades, one number per replication."""
+    """Return the exponent of growth over the last decades, one number per replication."""
     rounds, values = tables.curve(table, series, measure)
     late = rounds >= rounds[-1] / 10**DECADES * 0.999
     return slopes(rounds[late], values[:, late])

@@ -90,7 +90,7 @@ class FigureNote:
 
 
 def figure_notes(figure: str, tables: PaperTables) -> list[str]:
-    """The notes on a figure that are true of this run."""
+    """Return the notes on a figure that are true of this run."""
     notes = FIGURE_NOTES[figure]
     return [note.words for note in notes if note.asks is None or agree(answers(note.asks(tables)))]
 
@@ -317,13 +317,13 @@ FIGURE_NOTES: dict[str, tuple[FigureNote, ...]] = {
 
 
 def conclusions(findings: Findings) -> list[str]:
-    """At most five sentences, one for each question that the run has tables for."""
+    """Return at most five sentences, one for each question that the run has tables for."""
     asked = (_costly_switches, _adversary, _against_base, _bound, _growth)
     return [sentence for ask in asked if (sentence := ask(findings))]
 
 
 def overview(findings: Findings) -> HeatMap | None:
-    """Each policy in each table that has all six: its final regret with switching, next to Tsallis-Switch's.
+    """Compare the final regret with switching of each policy with Tsallis-Switch's, in each table that has all six.
 
     Colour says by what factor they differ, and is left out where the difference is not decided.
     """
@@ -454,13 +454,13 @@ def report_of(findings: Findings) -> str:
 
 
 def chart_of(figure: Figure, findings: Findings) -> LineChart:
-    """The chart of a figure of the paper: three panels for each of its rows."""
+    """Chart a figure of the paper: three panels for each of its rows."""
     frames = {row.label: findings.shown(row.table).frame for row in figure.rows}
     return result_chart(frames, series_label=figure.series_label)
 
 
 def facts_of(figure: Figure, settings: PaperSettings) -> dict[str, str]:
-    """What a figure was played with."""
+    """Return what a figure was played with."""
     facts = dict(figure.facts)
     if not any(name.startswith("arms") for name in facts):
         facts["arms K"] = str(settings.n_arms)
@@ -472,7 +472,7 @@ def facts_of(figure: Figure, settings: PaperSettings) -> dict[str, str]:
 
 
 def command_of(names: Sequence[str], settings: PaperSettings) -> str:
-    """The command that plays these figures, or all of them for none, with these settings."""
+    """Return the command that plays these figures, or all of them for none, with these settings."""
     return " ".join(
         [
             "holdfast reproduce",
@@ -543,7 +543,7 @@ def _in(row: Row) -> str:
 
 
 def bounds_of(row: Row, settings: PaperSettings) -> dict[str, float]:
-    """Each bound that applies, with the series it is about where it is not about all of them."""
+    """Return each bound that applies, with the series it is about where it is not about all of them."""
     series: dict[tuple[str, float], list[str]] = {}
     cells = row.cells(settings)
     for guarantee in (g for cell in cells for g in guarantees(cell)):
@@ -659,7 +659,7 @@ def _parts(provenance: dict[str, object]) -> list[dict[str, dict[str, str]]]:
 
 
 def summary(figures: int, verdicts: Sequence[Verdict], width: int | None = None) -> list[str]:
-    """The counts, and a line for each claim that does not simply hold: its sign, its id, and as much as fits."""
+    """Return the counts, and a line for each claim that does not simply hold: its sign, its id, and as much as fits."""
     width = width or _width()
     lines = [f"{counted(figures, 'figure')}; {counted(len(verdicts), 'claim')}: {judgements(verdicts)}"]
     shown = [verdict for kind in JUDGEMENTS if kind != "holds" for verdict in verdicts if verdict.verdict == kind]
@@ -682,7 +682,7 @@ def summary(figures: int, verdicts: Sequence[Verdict], width: int | None = None)
 
 
 def ledger(verdicts: Sequence[Verdict], width: int | None = None) -> list[str]:
-    """Every claim in full, those to look at first in front."""
+    """Return every claim in full, those to look at first in front."""
     width = min(width or _width(), 120)
     lines = []
     for kind, (sign, _, _) in JUDGEMENTS.items():
