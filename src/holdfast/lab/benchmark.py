@@ -2,8 +2,8 @@
 
 A cost is the regret with switching at the horizon, rounded to six digits: what is written is what is compared, and the
 last bits of a machine's logarithms do not show. A score is the mean over the settings of cost / Theorem 1's bound.
-Differences are taken between replications of the same number, which share a random stream. All comparisons of a track, with
-every rival in every setting and over all of them, share an error of 5 % (Bonferroni).
+Differences are taken between replications of the same number, which share a random stream. All comparisons of a track,
+with every rival in every setting and over all of them, share an error of 5 % (Bonferroni).
 
 Every number of a result depends on the settings here, on the policy, and on nothing else; a change is a new version.
 """
