@@ -28,6 +28,7 @@ extensions = [
     "folded_proofs",
     "generated_reference",
     "linked_paths",
+    "set_formulas",
 ]
 root_doc = "index"
 
@@ -36,7 +37,9 @@ root_doc = "index"
 intersphinx_mapping = {"python": ("https://docs.python.org/3", "python.inv")}
 exclude_patterns = ["_extensions", "gallery", "**/*.md5", "**/*.codeobj.json", "**/*.zip"]
 
-myst_enable_extensions = ["colon_fence", "deflist"]
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_dmath_allow_space = myst_dmath_allow_digits = False  # 3 $ is a price
+html_math_renderer = "mathml"
 myst_heading_anchors = 4
 highlight_language = "text"
 copybutton_prompt_text = r">>> |\.\.\. |\$ "

@@ -4,7 +4,7 @@ addEventListener("DOMContentLoaded", () => {
   for (const [part, name] of [["sidebar-drawer", "All pages"], ["toc-drawer", "This page"]])
     document.querySelector(`.${part}`)?.setAttribute("aria-label", name);
   // What scrolls sideways must be reached by the keyboard.
-  for (const wide of document.querySelectorAll("pre, .table-wrapper"))
+  for (const wide of document.querySelectorAll("pre, .table-wrapper, .formula"))
     if (wide.scrollWidth > wide.clientWidth) wide.tabIndex = 0;
   // The theme of the gallery hides the text of its links.
   for (const link of document.querySelectorAll(".sphx-glr-thumbcontainer a")) link.ariaLabel = link.textContent;
