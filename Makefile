@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 SITE := build/docs
 EPOCH = $(shell git log -1 --format=%ct)
 
-.PHONY: install lint types types-of-tests check test test-versions coverage docs dist reproduce paper bench bench-peers clean
+.PHONY: install lint types types-of-tests check test test-versions coverage docs dist reproduce evidence paper bench bench-peers clean
 
 install: $(INSTALLED)
 
@@ -85,10 +85,19 @@ $(VENV)/.%: $(INSTALLED)
 reproduce: $(INSTALLED)
 	$(BIN)/holdfast reproduce
 
+# Our own evidence, played and judged, and the tables of docs/arena.md and docs/benchmark.md. Hours; goes on where it was stopped.
+EVIDENCE := build/evidence
+evidence: $(INSTALLED)
+	$(BIN)/python experiments/arena.py --out $(EVIDENCE)/arena $(if $(wildcard $(EVIDENCE)/arena/games/record.json),--resume)
+	$(BIN)/python experiments/adaptive_claims.py
+	$(BIN)/python experiments/full_information_claims.py
+	$(BIN)/python experiments/documents.py arena $(EVIDENCE)/arena/arena.json
+	$(BIN)/python experiments/documents.py benchmark
+
 # docs/paper/paper.pdf with figures made anew. Installs LaTeX from the system's packages where it may: root on Debian.
 paper: $(INSTALLED)
 	scripts/latex
-	$(BIN)/python scripts/paper_figures.py
+	$(BIN)/python experiments/write_up.py
 	latexmk -cd -pdf -interaction=nonstopmode -halt-on-error docs/paper/paper.tex
 
 bench: $(INSTALLED)
@@ -103,4 +112,4 @@ bench-peers: $(INSTALLED)
 
 clean:
 	rm -rf $(VENV) .venv-nox .venv-peers .nox .coverage* .pytest_cache .mypy_cache .ruff_cache .hypothesis reproduction build dist docs/pictures docs/reference/generated
-	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests benchmarks experiments -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -22,7 +22,7 @@ from clock import seconds
 
 import holdfast as hf
 from holdfast.numerics.hindsight import hindsight
-from holdfast.replay.games import expected_game
+from holdfast.replays.games import expected_game
 
 LAMBDAS = (0.1, 0.35, 1.0)
 MOST_SWITCHES = 10

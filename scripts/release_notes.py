@@ -1,6 +1,6 @@
 """Print what CHANGELOG.md says of one version, for the notes of its release.
 
-python scripts/release_notes.py 0.4.0
+python scripts/release_notes.py 0.5.0
 """
 
 import re

@@ -14,8 +14,8 @@ import polars as pl
 
 import holdfast as hf
 from holdfast.files import write_whole
-from holdfast.replay.advice import listed_words
-from holdfast.replay.report import cost_by_lambda, running_cost, tradeoff, which_arm
+from holdfast.replays.advice import listed_words
+from holdfast.replays.report import cost_by_lambda, running_cost, tradeoff, which_arm
 from holdfast.report.drawing import rendered
 
 PAGE = Path(__file__).parents[1] / "docs" / "replay.md"

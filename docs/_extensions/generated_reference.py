@@ -30,11 +30,11 @@ ROOMS = {
 """Page, title and modules of the public names; a name of any other module is on the last page."""
 
 MODULES = {
-    "bounds": "Bounds",
-    "paths": "Paths of AdaptiveHedgeSwitch",
-    "regret": "Regret",
-    "kernels": "Names for kernels",
-    "holdback": "Comparison with a held-back rule",
+    "bounds": ("holdfast.bounds", "Bounds"),
+    "paths": ("holdfast.paths", "Paths of AdaptiveHedgeSwitch"),
+    "regret": ("holdfast.numerics.regret", "Regret"),
+    "kernels": ("holdfast.kernels", "Names for kernels"),
+    "holdout": ("holdfast.decisions.holdout", "Comparison with a held-back rule"),
 }
 """Public modules, with a page of their own."""
 
@@ -88,10 +88,10 @@ def pages_of_names() -> dict[str, str]:
         pages[room] = text + "\n".join(
             documented(path) for path in [*(f"holdfast.{name}" for name in here), *FURTHER.get(room, [])]
         )
-    for module, title in MODULES.items():
-        found = importlib.import_module(f"holdfast.{module}")
+    for page, (module, title) in MODULES.items():
+        found = importlib.import_module(module)
         listed = hasattr(found, "__all__")
-        text, constants = titled(title) + f".. automodule:: holdfast.{module}\n\n", []
+        text, constants = titled(title) + f".. automodule:: {module}\n\n", []
         for name in found.__all__ if listed else sorted(vars(found)):
             thing = getattr(found, name)
             home = getattr(thing, "__module__", None) or ""
@@ -100,10 +100,10 @@ def pages_of_names() -> dict[str, str]:
                 and not name.startswith("_")
                 and home.startswith("holdfast" if listed else found.__name__)
             ):
-                text += documented(f"holdfast.{module}.{name}") + "\n"
+                text += documented(f"{module}.{name}") + "\n"
             elif listed:
                 constants.append(f"``{name}``")
-        pages[module] = text + (f"Also: {', '.join(constants)}.\n" if constants else "")
+        pages[page] = text + (f"Also: {', '.join(constants)}.\n" if constants else "")
     return pages
 
 

@@ -87,9 +87,9 @@ from holdfast.policies.tsallis import (
     TsallisSwitch as TsallisSwitch,
     VaryingTsallisSwitch as VaryingTsallisSwitch,
 )
-from holdfast.replay.logged import LoggedData as LoggedData
-from holdfast.replay.result import Replay as Replay
-from holdfast.replay.run import replay as replay
+from holdfast.replays.logged import LoggedData as LoggedData
+from holdfast.replays.result import Replay as Replay
+from holdfast.replays.run import replay as replay
 from holdfast.results import Result as Result
 from holdfast.simulation import Interrupted as Interrupted, Power as Power, Threads as Threads, simulate as simulate
 

@@ -18,19 +18,15 @@ import typer
 
 import holdfast
 from holdfast import errors
-from holdfast.benchmark import commands as benchmark_commands
-from holdfast.checks import one_of, whole_number
-from holdfast.command_line import LIST, Backend, Command, Scheduler, Workers, numbers
+from holdfast.command_line import LIST, Command, numbers
 from holdfast.decisions import cli as store_commands
 from holdfast.decisions.errors_json import error_to_json
 from holdfast.decisions.stores.address import NotShown, parse_address
 from holdfast.errors import HoldfastError, InvalidParameter, printable
-from holdfast.evidence import commands as arena_commands
+from holdfast.lab import commands as lab_commands
 from holdfast.machine_code import commands as machine_code_commands
-from holdfast.paper import commands as paper_commands
-from holdfast.replay import commands as replay_commands
+from holdfast.replays import commands as replay_commands
 from holdfast.service import commands as service_commands
-from holdfast.studies import commands as study_commands
 
 PLAIN: dict[str, Any] = {
     "no_args_is_help": True,
@@ -141,50 +137,16 @@ def _wrapped(begin: str, words: str) -> None:
     print(textwrap.fill(words, width, initial_indent=begin, subsequent_indent=" " * len(begin)))
 
 
-def claims(
-    replications: Annotated[int, typer.Option(help="Games of each policy in each setting.")] = 4000,
-    worlds: Annotated[int, typer.Option(help="Random piecewise-constant worlds.")] = 1000,
-    about: Annotated[
-        str, typer.Option(help="adaptive, or visible: the policy that sees all losses, with at most 100 games.")
-    ] = "adaptive",
-    longest: Annotated[
-        float, typer.Option(help="Longest T of the long games, up to 1e9; exponents are judged from 1e8 on.")
-    ] = 1e6,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same verdicts.")] = 0,
-    backend: Backend = "threads",
-    scheduler: Scheduler = None,
-    workers: Workers = None,
-) -> None:
-    """Test our claims about our own policies."""
-    from holdfast.evidence import adaptive_claims, visible_claims
-    from holdfast.simulation.backends import find_backend
-
-    one_of("about", about, ("adaptive", "visible"))
-    where = find_backend(backend, workers=workers, scheduler=scheduler)
-    runs = whole_number("replications", replications, least=2)
-    count = whole_number("worlds", worlds, least=2)
-    if about == "visible":
-        verdicts = visible_claims.judged(replications=min(runs, 100), seed=seed, backend=where)
-    else:
-        most = whole_number("longest", longest, least=1)
-        verdicts = adaptive_claims.judged(replications=runs, worlds=count, longest=most, seed=seed, backend=where)
-    print("\n".join(adaptive_claims.lines(verdicts)))
-
-
 app.add_typer(store, name="store")
 store_commands.add_to(store)
 service_commands.add_to(app, token)
 app.add_typer(token, name="token")
 replay_commands.add_to(app)
 app.add_typer(study, name="study")
-study_commands.add_to(study)
-arena_commands.add_to(app)
 app.add_typer(benchmark, name="benchmark")
-benchmark_commands.add_to(benchmark)
 machine_code_commands.add_to(app)
-paper_commands.add_to(app)
-for command in (bounds, claims):
-    app.command(cls=Command)(command)
+lab_commands.add_to(app, study, benchmark)
+app.command(cls=Command)(bounds)
 
 
 class PipeSafeStdout:

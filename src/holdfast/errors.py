@@ -4,7 +4,7 @@
     ├── InvalidParameter   (also a ValueError)    a value breaks a rule
     ├── OutOfTurn          (also a RuntimeError)  ask and tell called in the wrong order
     │   └── NoArmAvailable                        every arm is paused or not available
-    ├── BadSavedState      (also a ValueError)    saved data that is damaged, foreign or from the future
+    ├── BadSavedState      (also a ValueError)    saved data that is damaged, foreign or of another version
     ├── MissingExtra       (also an ImportError)  an optional dependency, program or device is not there
     ├── BackendLost        (also a ConnectionError)  the machines that play are gone; `result` has what was finished
     ├── DecisionError                             a loss that cannot be recorded
@@ -17,7 +17,7 @@
     ├── OtherSettings      (also a ValueError)    the game exists with different settings
     ├── NotAllowed         (also a PermissionError)  a server wants a token, or another one
     └── StoreError         (also an OSError)      a store that cannot be read or written now
-        └── BadStore                              or at all: damaged, foreign or from the future
+        └── BadStore                              or at all: damaged, foreign or of another version
 
 Each message names the parameter, the rule and the value it got.
 """
@@ -188,7 +188,7 @@ class StoreError(HoldfastError, OSError):
 
 
 class BadStore(StoreError):
-    """A store that this version cannot use: damaged, foreign or from the future."""
+    """A store that this version cannot use: damaged, foreign or of another version."""
 
 
 def _shown(value: object) -> str:

@@ -45,7 +45,7 @@ def write_result(path: str | Path, frame: pl.DataFrame, provenance: dict[str, An
 
 
 def read_result(path: str | Path) -> tuple[pl.DataFrame, dict[str, Any]]:
-    """Rows and provenance of a file; `BadSavedState` for one that is damaged, foreign or from the future."""
+    """Rows and provenance of a file; `BadSavedState` for one that is damaged, foreign or of another version."""
     suffix, file = _suffix(path), Path(path)
     try:
         data = file.read_bytes()
@@ -400,9 +400,10 @@ class Result:
         confidence: float = 0.95,
         round: int | None = None,
     ) -> Comparison:
-        """The difference of two policies replication by replication, with a Student confidence interval.
+        """Compare two policies: the mean difference over replications, with a Student confidence interval.
 
-        Replications are paired because they share their environment's random numbers.
+        Replications of the same number share a random stream. On recorded losses both policies meet the same losses; in
+        random environments they do not, and pairing gains nothing.
 
         Parameters
         ----------

@@ -8,7 +8,7 @@ from statistics_of_samples import assert_at_least
 
 import holdfast as hf
 from holdfast.decisions.stores import store_at
-from holdfast.replay.logged import read_log
+from holdfast.replays.logged import read_log
 
 COLUMNS = {"arm": "arm", "loss": "loss", "probability": "probability", "block": "block", "time": "time"}
 ARMS = ["a", "b", "c"]

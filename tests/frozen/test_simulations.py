@@ -106,8 +106,10 @@ def test_long_compiled_games(frozen: Frozen) -> None:
     """Late blocks, and binomial draws that are too large for a table."""
     found = {}
     for cost in (0.0, 1.0):
-        given = {"adaptive": hf.AdaptiveTsallisSwitch(8, switching_cost=cost)}
-        given["tsallis-switch"] = hf.TsallisSwitch(8, switching_cost=cost)
+        given: dict[str, hf.Policy] = {
+            "adaptive": hf.AdaptiveTsallisSwitch(8, switching_cost=cost),
+            "tsallis-switch": hf.TsallisSwitch(8, switching_cost=cost),
+        }
         result = hf.simulate(
             given,
             hf.Bernoulli.with_gap(8, 0.05),

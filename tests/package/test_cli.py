@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import holdfast
 from holdfast.cli import app
-from holdfast.paper.figures import FIGURES
+from holdfast.lab.paper.plan import FIGURES
 
 pytestmark = pytest.mark.slow
 

@@ -51,7 +51,9 @@ def test_commands_that_need_no_extra(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("arguments", [("claims",), ("replay", "x.csv", "--switching-cost", "1")])
+@pytest.mark.parametrize(
+    "arguments", [("study", "run", "x.toml", "--out", "x"), ("replay", "x.csv", "--switching-cost", "1")]
+)
 def test_a_command_says_which_extra_it_needs(arguments: tuple[str, ...]) -> None:
     done = command(*arguments)
     assert done.stderr == "holdfast: tables of losses and results need polars: pip install 'holdfast[simulate]'\n"

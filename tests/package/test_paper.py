@@ -3,13 +3,12 @@
 import re
 from pathlib import Path
 
-import paper_figures
 import pytest
+import write_up
+from arena import OWN_LOSS_ONLY, laid_out
+from growth import GAMES
 
 import holdfast as hf
-from holdfast.evidence.contestants import ENTRIES
-from holdfast.evidence.growth import GAMES
-from holdfast.evidence.worlds import paper_worlds
 
 ROOT = Path(__file__).parents[2]
 PAPER = ROOT / "docs" / "paper"
@@ -41,18 +40,18 @@ def test_every_environment_is_closed(text):
 
 def test_figures_and_numbers_are_made_by_the_script(text):
     made = {path.removeprefix("made/") for path in re.findall(r"\{(made/[\w.]+)\}", text)}
-    source = (ROOT / "scripts" / "paper_figures.py").read_text(encoding="utf-8")
+    source = (ROOT / "experiments" / "write_up.py").read_text(encoding="utf-8")
     assert made == set(re.findall(r'"([\w]+\.(?:pdf|tex))": ', source))
     for name in ("longest", "since", "games", "settinggames", "ratios", "ownexponents", "paperexponents"):
         assert f"\\{name}" in text
-    assert "scripts/paper_figures.py" in (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert "experiments/write_up.py" in (ROOT / "Makefile").read_text(encoding="utf-8")
 
 
 def test_the_script_names_what_there_is():
-    assert set(paper_figures.POLICIES) <= set(ENTRIES)
-    assert set(paper_figures.GAMES) <= {game.name for game in GAMES}
-    assert set(paper_figures.SETTINGS) <= {world.name for world in paper_worlds(10_000)}
-    assert len(paper_figures.GAMES) >= paper_figures.DRAWN
+    assert set(write_up.POLICIES) <= set(OWN_LOSS_ONLY)
+    assert set(write_up.GAMES) <= {game.name for game in GAMES}
+    assert set(write_up.SETTINGS) <= set(laid_out(10_000))
+    assert len(write_up.GAMES) >= write_up.DRAWN
 
 
 def test_theorems_and_lemmas_are_those_of_the_pages(text):

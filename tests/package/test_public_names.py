@@ -113,6 +113,6 @@ def test_examples_in_docstrings(name):
 
 @pytest.mark.slow
 def test_pages_load_what_draws_at_first_use_only():
-    loaded = loaded_by("import holdfast.report.plots, holdfast.paper.reproduce")
+    loaded = loaded_by("import holdfast.report.plots, holdfast.lab.paper.reproduce")
     assert "polars" in loaded
     assert not any(m.split(".")[0] == "matplotlib" for m in loaded)

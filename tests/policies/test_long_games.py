@@ -63,6 +63,7 @@ def eighths_lost(environment: hf.Environment, arm: int, start: int, end: int) ->
     [
         hf.TsallisSwitch(2, switching_cost=3e6),
         hf.VaryingTsallisSwitch(2),
+        hf.AdaptiveTsallisSwitch(2, switching_cost=1e9),  # with 3e6 it has millions of short blocks
         hf.BlockExp3(2, switching_cost=3e6, horizon=T),
         hf.BaSE(2, horizon=T),
         hf.BaSE(2, horizon=T, grid="minimax", order="random"),

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import holdfast as hf
-from holdfast.replay.advice import about_cheapest, about_first, about_hindsight, about_stability, about_staying, advice
-from holdfast.replay.costs import Amount, GameTotals, References, Standing, stretches
+from holdfast.replays.advice import about_cheapest, about_first, about_hindsight, about_stability, about_staying, advice
+from holdfast.replays.costs import Amount, GameTotals, References, Standing, stretches
 from holdfast.results import interval
 
 ARMS = {"CISO": 110.0, "NYISO": 99.0, "PJM": 190.0}

@@ -8,7 +8,7 @@ from commands import command_here
 import holdfast as hf
 from holdfast.data.records import read_trace
 from holdfast.environments.tables import prefix_sums
-from holdfast.replay.games import ClippedTable, expected_game
+from holdfast.replays.games import ClippedTable, expected_game
 
 ROUNDS, CLIP = 400, (0.0, 200.0)
 RNG = np.random.default_rng(11)

@@ -10,7 +10,7 @@ from statistics_of_samples import assert_mean
 import holdfast as hf
 from holdfast.data.records import read_trace
 from holdfast.paths import FixedArm, Smoothed, WorkFunction
-from holdfast.replay.games import Forecasts, expected_game, read_forecasts
+from holdfast.replays.games import Forecasts, expected_game, read_forecasts
 
 RNG = np.random.default_rng(11)
 ROUNDS, ARMS, LAM = 300, 3, 2.0

@@ -10,7 +10,7 @@ import pytest
 from statistics_of_samples import assert_at_least
 
 import holdfast as hf
-from holdfast.replay.logged import evaluate_log
+from holdfast.replays.logged import evaluate_log
 
 TABLE = np.array([[0.9, 0.1, 0.4], [0.2, 0.7, 0.6], [0.3, 0.8, 0.0], [1.0, 0.5, 0.1], [0.6, 0.0, 0.9]])
 LENGTHS = (1, 2, 1, 1)

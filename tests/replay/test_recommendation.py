@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from holdfast.replay.advice import about_forecasts, about_seeing, joint_recommendation, recommendation
-from holdfast.replay.costs import GameTotals, References, Standing
+from holdfast.replays.advice import about_forecasts, about_seeing, joint_recommendation, recommendation
+from holdfast.replays.costs import GameTotals, References, Standing
 
 ARMS = {"CISO": 110.0, "NYISO": 99.0, "PJM": 190.0}
 

@@ -39,7 +39,7 @@ def undrawn():
         return {kind: f"{chart} {how}".encode() for kind in kinds}
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("holdfast.replay.report.rendered", in_words)
+        patch.setattr("holdfast.replays.report.rendered", in_words)
         yield
 
 

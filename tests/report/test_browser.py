@@ -20,9 +20,12 @@ from holdfast.report.html import (
 
 pytestmark = pytest.mark.slow
 
-LINES = "plot.data.filter(trace => trace.name).map(trace => trace.name)"
-TYPES = "[plot._fullLayout.xaxis.type, plot._fullLayout.yaxis.type]"
-COLOURS = "[getComputedStyle(document.body).backgroundColor, plot._fullLayout.font.color, plot.data.at(-1).line.color]"
+LINES = "plot.chart.series.slice(1).filter(line => line.show).map(line => line.label)"
+TYPES = """['x', 'y'].map(axis => plot.chart.scales[axis]).map(
+    scale => scale.time ? 'date' : scale.distr === 3 ? 'log' : 'linear')"""
+COLOURS = (
+    "[getComputedStyle(document.body).backgroundColor, plot.chart.axes[0].stroke(), plot.chart.series[1].stroke()]"
+)
 
 
 @pytest.fixture(scope="module")
@@ -67,13 +70,14 @@ def test_every_chart_is_drawn(browser, path, charts):
 def test_times_and_points(browser, path):
     browser.look(path)
     assert browser.panels("#dated", TYPES) == [["date", "linear"]]
-    assert browser.panels("#scatter", "plot.data.map(trace => trace.mode)") == [["lines+markers", "markers"]]
+    paths = "plot.chart.series.slice(1).map(line => line.paths(plot.chart, 1, 0, 0) !== null)"
+    assert browser.panels("#scatter", paths) == [[True, False]]
     assert len(browser.all("#dated [data-axis='x']")) == 0
 
 
 def test_charts_follow_their_page_when_it_gets_narrower(browser, path):
     """Also without a resized window: a chart may be hidden while the window changes, and shown later."""
-    drawn = "plot.querySelector('.main-svg').getBoundingClientRect().width - plot.clientWidth"
+    drawn = "plot.querySelector('.uplot').getBoundingClientRect().width - plot.clientWidth"
     browser.open(path, width=700)
     assert browser.panels("#chart-0", drawn) == [0, 0, 0]
     browser.run("document.querySelector('main').style.width = '350px'")
@@ -82,7 +86,7 @@ def test_charts_follow_their_page_when_it_gets_narrower(browser, path):
 
 def test_a_legend_shows_line_and_marker(browser, path):
     browser.look(path)
-    drawn = "return [...document.querySelectorAll('#chart-0 .swatch')].map(swatch => swatch.children.length)"
+    drawn = "return [...document.querySelectorAll('#chart-0 .key .swatch')].map(swatch => swatch.children.length)"
     assert browser.run(drawn) == [2] * 6
     bands = "return [...document.querySelectorAll('.band svg')].map(svg => svg.children.length)"
     assert browser.run(bands) == [4, 4]
@@ -95,11 +99,11 @@ def test_hover_shows_all_policies(browser, path):
     browser.panels("#chart-0", "1")
     for plot in browser.all("#chart-0 .plot"):
         ActionChains(browser.driver).move_to_element(plot).perform()
-        layer = plot.find_element("css selector", ".hoverlayer")
-        browser.until(lambda layer=layer: "round" in layer.text, "no hover")
-        lines = layer.text.splitlines()
+        box = plot.find_element("css selector", ".hover")
+        browser.until(lambda box=box: "round" in box.text, "no hover")
+        lines = box.text.splitlines()
         assert len(lines) == 1 + 6
-        assert lines[1].startswith("tsallis-switch : ")
+        assert lines[1].startswith("tsallis-switch: ")
         assert all(" ± " in line for line in lines[1:])
         ActionChains(browser.driver).move_by_offset(0, -300).perform()
 

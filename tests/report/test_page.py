@@ -102,10 +102,10 @@ def test_nothing_from_outside(text):
 
 
 def test_the_plotting_library_comes_once_and_only_where_needed(text):
-    assert text.count("plotly.js (basic") == 1
-    assert "Licensed under the MIT license" in text
+    assert text.count("https://github.com/leeoniya/uPlot (v") == 1
+    assert "The MIT License (MIT)" in text
     alone = page(title="Short", sections=[Section("Words", [paragraph("No chart.")])])
-    assert "plotly.js" not in alone
+    assert "leeoniya" not in alone
     assert len(alone) < 40_000
 
 
@@ -133,7 +133,7 @@ def test_a_band_that_is_not_even_and_a_point():
 def test_times_are_told_as_times():
     days = np.array(["2026-01-01", "2026-01-02"], dtype="datetime64[D]")
     (data,) = data_of(line_chart(one_panel(Panel("y", (Line("a", days, [1.0, 2.0]),)), x_label="day"), "x"))
-    assert data["x"] == {"label": "day", "dated": True, "scale": "linear", "lists": [["2026-01-01", "2026-01-02"]]}
+    assert data["x"] == {"label": "day", "dated": True, "scale": "linear", "lists": [[1767225600.0, 1767312000.0]]}
 
 
 def test_no_log_axis_unasked_below_zero(make_table):
@@ -162,7 +162,7 @@ def test_specials_are_escaped_everywhere(make_table):
     ]
     text = page(title=ODD, lead=ODD, opening=[paragraph(ODD)], sections=[Section(ODD, parts, above=ODD)])
     assert "<script>alert" not in text
-    assert Outline(text).tags.count("script") == 3
+    assert Outline(text).tags.count("script") == 2
     assert text.count("&lt;script&gt;alert(1)&lt;/script&gt; &amp; &quot;quotes&quot;") > 15
 
 
@@ -188,8 +188,10 @@ def test_a_ribbon_shows_the_arm_held_most():
     held = np.zeros(100_000, dtype=int)
     held[50_000:] = 1
     held[10] = 2  # one round of a hundred thousand is narrower than a pixel
-    bands = re.findall(r'<rect x="(\d+)" y="0" width="(\d+)"[^>]*data-arm="(\w)"', ribbon(Ribbon("abc", {"p": held})))
-    assert bands == [("0", "500", "a"), ("500", "500", "b")]
+    bands = re.findall(
+        r'<rect x="([\d.]+)" y="0" width="([\d.]+)"[^>]*data-arm="(\w)"', ribbon(Ribbon("abc", {"p": held}))
+    )
+    assert bands == [("0", "0.5", "a"), ("0.5", "0.5", "b")]
 
 
 def test_nothing_half_written(tmp_path):

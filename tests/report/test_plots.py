@@ -63,7 +63,7 @@ def test_images(result, tmp_path, name, begins):
 def test_a_page_of_a_grid(grid, tmp_path, browser):
     grid.plot(tmp_path / "a.html", measures=["total_cost"], title="Two costs")
     browser.open(tmp_path / "a.html", width=390, dark=True)
-    names = browser.panels("#rounds", "plot.data.filter(trace => trace.name).map(trace => trace.name)")
+    names = browser.panels("#rounds", "plot.chart.series.slice(1).map(line => line.label)")
     assert names == [["exp3", "tsallis-switch"]] * 2
     assert [heading.text for heading in browser.all("#rounds h3")] == ["switching_cost = 0.5", "switching_cost = 1"]
     assert browser.run("return document.documentElement.scrollWidth") <= 390

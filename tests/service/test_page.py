@@ -83,9 +83,9 @@ def test_each_line_of_costs_has_its_name(browser, served):
     for name, extra in (("chat", []), ("ruled", ["your rule"]), ("seen", ["best plan", "proved bound"])):
         show(browser, served, f"/games/{name}")
         browser.until(lambda: drawn(browser), "the charts are not drawn")
-        labels = [one.text.rstrip(":") for one in browser.all("#cost .u-legend th")]
+        labels = [one.text for one in browser.all("#cost .key")]
         only = [f"only {arm}" for arm in served("GET", f"/v1/games/{name}").json["arms"]]
-        assert labels == ["round", "paid", *only, *extra]
+        assert labels == ["paid", *only, *extra]
     caption = browser.all("#cost-caption")[0].text
     assert "Dotted: the best plan in hindsight." in caption
     assert "(Theorem H3 of docs/visible.md; for losses that come before the next block begins)" in caption
@@ -157,7 +157,7 @@ def test_long_names_fit_a_phone(browser, tmp_path):
         assert browser.run(OVERFLOW) <= 0
         tops = "return [...document.querySelectorAll('.chart')].map((e) => e.getBoundingClientRect())"
         (_, cost), (drawn_at, _) = [(one["top"], one["bottom"]) for one in browser.run(tops)]
-        legend = browser.run("return document.querySelector('#cost .u-legend').getBoundingClientRect().bottom")
+        legend = browser.run("return document.querySelector('#cost .legend').getBoundingClientRect().bottom")
         assert legend <= cost < drawn_at
         browser.all("form.change input[name=reason]")[1].send_keys(reason)
         browser.run("document.querySelectorAll('form.change')[1].submit()")
@@ -252,7 +252,7 @@ def test_each_image_has_words_and_each_field_a_label(browser, served):
     assert browser.run("return [...document.querySelectorAll('[role=img]')].every(e => e.ariaLabel)")
     assert browser.run("return [...document.querySelectorAll('input, select')].every(e => e.labels.length === 1)")
     assert browser.run("return document.querySelectorAll('h1').length") == 1
-    assert browser.run("return [...document.querySelectorAll('[style]')].every(e => e.closest('.uplot'))")
+    assert browser.run("return [...document.querySelectorAll('[style]')].every(e => e.closest('.uplot, .key'))")
 
 
 def test_an_hour_of_updates_does_not_fill_the_browser(browser, served):
@@ -286,7 +286,7 @@ def test_the_licence_of_the_charts_goes_along(web):
     assert b"MIT" in answer.body
     assert b"uPlot" in web("GET", "/assets/uplot.min.js").body
     assert web("GET", "/assets/..%2Fapp.py").status == 404
-    assert (Path(__file__).parents[2] / "src/holdfast/service/assets/uplot-LICENSE.txt").exists()
+    assert (Path(__file__).parents[2] / "src/holdfast/report/uplot-LICENSE.txt").exists()
 
 
 AXE = """

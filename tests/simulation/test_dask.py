@@ -11,8 +11,8 @@ from study_files import PLAIN
 
 import holdfast as hf
 from holdfast.errors import HoldfastError, MissingExtra
+from holdfast.lab.study import run_study
 from holdfast.simulation.dask import DaskCluster
-from holdfast.studies.run import run_study
 
 pytestmark = pytest.mark.slow
 
@@ -48,7 +48,7 @@ def test_a_cluster_of_its_own(tmp_path):
     )
     run = run_study(file, tmp_path / "dask", backend="dask", workers=1)
     same = run_study(file, tmp_path / "threads")
-    for (_, one), (_, other) in zip(run.results(), same.results(), strict=True):
+    for one, other in zip(run.values(), same.values(), strict=True):
         assert one.frame.equals(other.frame)
 
 

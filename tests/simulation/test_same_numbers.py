@@ -8,13 +8,11 @@ from typing import Any
 
 import every_policy
 import numpy as np
-import polars as pl
 import pytest
 
 import holdfast as hf
-from holdfast.paper.figures import chosen
-from holdfast.paper.tables import JUDGED, play_table, tables_of, write_tables
-from holdfast.verdicts.settings import RunSettings
+from holdfast.lab.paper.plan import PaperSettings, chosen, first_replications, paper_plan, rows_of
+from holdfast.lab.tables import play
 
 HORIZON, REPLICATIONS = 3000, 45
 """A row of 32 games side by side, ten that are worth another, and some left over."""
@@ -187,13 +185,12 @@ REPRODUCED_BY_0_2_0 = {
 """Every table of ``holdfast reproduce --horizon 2000 --arms 4 --replications 3 --seed 11``."""
 
 
-def test_reproduced_tables_are_those_of_0_2_0(tmp_path: Path) -> None:
-    settings = RunSettings(replications=3, horizon=2000, n_arms=4, seed=11)
-    tables = tables_of(chosen(None), settings)
-    played = {table.name: play_table(table, settings) for table in tables}
-    (tmp_path / JUDGED).mkdir()
+def test_reproduced_tables_are_those_of_0_2_0() -> None:
+    settings = PaperSettings(replications=3, horizon=2000, n_arms=4, seed=11)
+    tables = play(paper_plan(chosen(None), settings))
     found = {
-        str(Path(name).with_suffix("")): table_hash(pl.read_parquet(tmp_path / name))
-        for name in write_tables(played, tables, tmp_path)
+        str(Path(name).with_suffix("")): table_hash(first_replications(tables[row.table], count).frame)
+        for row in rows_of(chosen(None))
+        for name, count in row.files(settings).items()
     }
     assert found == REPRODUCED_BY_0_2_0

@@ -100,7 +100,7 @@ class Browser:
 
     def panels(self, chart: str, read: str) -> list[Any]:
         """`read`, a JavaScript expression in `plot`, for every panel of a chart, each drawn by coming into sight."""
-        drawn, values = "return !!arguments[0].querySelector('.main-svg')", []
+        drawn, values = "return !!arguments[0].querySelector('canvas')", []
         for plot in reversed(self.all(f"{chart} .plot")):
             self.run("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", plot)
             self.until(lambda plot=plot: self.run(drawn, plot), f"a panel of {chart} is not drawn")

@@ -85,6 +85,7 @@ def variants(horizon: int) -> dict[str, hf.Policy]:
         "ts2, alpha": hf.BatchedThompson(K, alpha=0.25),
         "forecast-plan, given": hf.ForecastPlan(K, switching_cost=0.3),
         "hedge-switch, few experts": hf.AdaptiveHedgeSwitch(K, switching_cost=0.3, paths=few, forecast_rounds=3),
+        "hedge-switch, stale": hf.AdaptiveHedgeSwitch(K, switching_cost=0.3, paths=few, stale=3),
         "hedge-switch, pairs": hf.AdaptiveHedgeSwitch(
             K, switching_cost=[[0, 1, 2], [1, 0, 1.5], [2, 1.5, 0]], paths=few, forecast_rounds=0
         ),

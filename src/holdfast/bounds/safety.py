@@ -1,4 +1,4 @@
-"""What pausing costs and what every safe policy pays: Theorems E and F, ``docs/paused.md`` and ``docs/safety.md``."""
+"""Theorem E (pause and resume, ``docs/paused.md``) and Theorem F (the price of safety, ``docs/safety.md``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pause and resume: Tsallis-INF with a budget of switches in each epoch, and Tsallis-Switch where it is spent.
+"""Pause and resume: Tsallis-INF with a budget of switches per epoch, Tsallis-Switch once that is spent.
 
 ``docs/paused.md`` has the theorem and its proof.
 """

@@ -1,1 +1,1 @@
-"""What would it have cost? Recorded losses played again, and what hindsight could have saved."""
+"""Replay a user's records: costs of each policy, best plans in hindsight, estimates from logs, advice."""

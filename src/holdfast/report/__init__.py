@@ -1,6 +1,6 @@
 """Drawing and pages from plain data and result tables; knows nothing of the paper.
 
-A chart is data (`charts`), drawn by matplotlib (`drawing`) or put on a page (`html_parts`, `page`):
+A chart is data (`charts`), drawn by matplotlib (`drawing`) or put on a page (`html`):
 
     chart = result_chart({"": result.frame})                     # or LineChart of Panels of Lines
     write_images(chart, folder, "costs", title="Costs")          # PNG, SVG and PDF

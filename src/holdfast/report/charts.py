@@ -1,4 +1,4 @@
-"""Charts as plain data: what is drawn, not how. `drawing` draws them on paper, `html_parts` puts them on a page.
+"""Charts as plain data: what is drawn, not how. `drawing` draws them on paper, `html` puts them on a page.
 
 A `LineChart` is a grid of panels with one legend; a panel has lines with bands, or points. `result_chart` makes one of
 the tables that `simulate` gives. `HeatMap` and `Ribbon` stand alone.
@@ -263,11 +263,10 @@ def _flattened(panel: Panel) -> bool:
 
 @dataclass(frozen=True)
 class Marker:
-    """One marker by its name in matplotlib and in plotly, and as an SVG path around the origin."""
+    """One marker by its name in matplotlib and as an SVG path around the origin; both may be empty for none."""
 
-    matplotlib: str
-    plotly: str
-    path: str
+    matplotlib: str = ""
+    path: str = ""
 
 
 @dataclass(frozen=True)
@@ -276,18 +275,18 @@ class Look:
 
     light: str
     dark: str
-    dash: tuple[float, ...]
-    marker: Marker
+    dash: tuple[float, ...] = ()
+    marker: Marker = Marker()
 
 
 _MARKERS = (
-    Marker("o", "circle", "M-3.5 0a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0-7 0z"),
-    Marker("s", "square", "M-3-3h6v6h-6z"),
-    Marker("^", "triangle-up", "M0-4L4 3H-4z"),
-    Marker("D", "diamond", "M0-4.5L4.5 0L0 4.5L-4.5 0z"),
-    Marker("v", "triangle-down", "M0 4L4-3H-4z"),
-    Marker("P", "cross", "M-1.5-4h3v2.5h2.5v3h-2.5v2.5h-3v-2.5h-2.5v-3h2.5z"),
-    Marker("X", "x", "M-4-2L-2-4L0-2L2-4L4-2L2 0L4 2L2 4L0 2L-2 4L-4 2L-2 0z"),
+    Marker("o", "M-3.5 0a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0-7 0z"),
+    Marker("s", "M-3-3h6v6h-6z"),
+    Marker("^", "M0-4L4 3H-4z"),
+    Marker("D", "M0-4.5L4.5 0L0 4.5L-4.5 0z"),
+    Marker("v", "M0 4L4-3H-4z"),
+    Marker("P", "M-1.5-4h3v2.5h2.5v3h-2.5v2.5h-3v-2.5h-2.5v-3h2.5z"),
+    Marker("X", "M-4-2L-2-4L0-2L2-4L4-2L2 0L4 2L2 4L0 2L-2 4L-4 2L-2 0z"),
 )
 _DASHES: tuple[tuple[float, ...], ...] = (
     (),
@@ -298,8 +297,7 @@ _DASHES: tuple[tuple[float, ...], ...] = (
     (7, 2, 1.5, 2, 1.5, 2),
     (3, 1.5),
 )
-# On white and on black; orange comes last, being the nearest to vermilion.
-_COLOURS = (
+PALETTE = (
     ("#d55e00", "#f0803c"),
     ("#0072b2", "#4da3e0"),
     ("#009e73", "#2fc79a"),
@@ -308,8 +306,9 @@ _COLOURS = (
     ("#1a1a1a", "#e8e8e8"),
     ("#e69f00", "#f2c14e"),
 )
+"""Colours on white and on black. Orange comes last, being the nearest to vermilion."""
 _LOOKS = tuple(
-    Look(light, dark, dash, marker) for (light, dark), dash, marker in zip(_COLOURS, _DASHES, _MARKERS, strict=True)
+    Look(light, dark, dash, marker) for (light, dark), dash, marker in zip(PALETTE, _DASHES, _MARKERS, strict=True)
 )
 _FIXED = {
     "tsallis-switch": _LOOKS[0],

@@ -16,8 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 
 from holdfast.checks import one_of, real_number
 from holdfast.errors import InvalidParameter, MissingExtra
@@ -184,6 +182,8 @@ def draw_chart(chart: LineChart, title: str = "", size: FigureSize = "screen") -
     width = sheet.width or {1: 6.0, 2: 8.5}.get(columns, 3.5 * columns)
     scale = sheet.text / SIZES["screen"].text
     height = sheet.height or 1.15 * scale + sheet.row * max(len(rows), 1)
+    from holdfast.report.figure import ShownFigure
+
     figure = ShownFigure(figsize=(width, height), layout="constrained")
     figure.get_layout_engine().set(w_pad=0.12 * scale, h_pad=0.06)  # type: ignore[union-attr, call-arg]  # a constrained one
     axes = figure.subplots(max(len(rows), 1), columns, squeeze=False)
@@ -215,6 +215,8 @@ def draw_ribbon(what: Ribbon, title: str = "", size: FigureSize = "screen") -> F
     width = sheet.width or 8.5
     names = list(what.held)
     height = sheet.height or scale * (1.3 + 0.34 * len(names))
+    from holdfast.report.figure import ShownFigure
+
     figure = ShownFigure(figsize=(width, height), layout="constrained")
     axes = figure.subplots()
     for place, name in enumerate(names):
@@ -362,29 +364,3 @@ def _legend(figure: Figure, title: str, look: Mapping[str, Look], text: float, s
         columnspacing=1.4,
         fontsize=text,
     )
-
-
-# A matplotlib figure that a notebook shows as a picture, and that saves with our settings. Needs matplotlib.
-
-PIXELS = 200
-"""Dots per inch in a notebook, which shows them at half their size: sharp on any screen."""
-
-
-class ShownFigure(Figure):
-    """A figure of matplotlib, with the settings it was drawn with whenever it is drawn again."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        FigureCanvasAgg(self)
-
-    def savefig(self, *args: Any, **kwargs: Any) -> None:
-        """As matplotlib's."""
-        with styled():
-            super().savefig(*args, **kwargs)
-
-    def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
-        """What a notebook shows, and how large."""
-        buffer = BytesIO()
-        self.savefig(buffer, format="png", dpi=PIXELS)
-        width, height = (round(PIXELS / 2 * inches) for inches in self.get_size_inches())
-        return buffer.getvalue(), {"width": width, "height": height}

@@ -25,7 +25,7 @@ from urllib.parse import quote
 import numpy as np
 
 from holdfast.files import write_whole
-from holdfast.report.charts import HeatMap, Line, LineChart, Look, Ribbon, looks
+from holdfast.report.charts import PALETTE, HeatMap, Line, LineChart, Look, Ribbon, looks
 from holdfast.report.drawing import WIDEST, rendered
 
 # HTML that is safe by construction: whatever is not `Html` already is escaped when it is put into an element.
@@ -284,27 +284,18 @@ def bars(groups: Mapping[str, Sequence[Bar]], zero: str) -> Html:
     return element("div", *parts, element("p", zero, class_="note"), class_="bars")
 
 
-def line_chart(chart: LineChart, what: str) -> Html:
-    """A chart of lines and points: interactive, with its drawn twin for paper; `what` says what it shows."""
-    look = looks(chart.series)
+def line_chart(chart: LineChart, what: str, *, look: Mapping[str, Look] | None = None, live: str = "") -> Html:
+    """A chart of lines and points; `what` says what it shows.
+
+    The script draws it and adds legend and scales. For paper, and where no script runs, there is a drawn twin; a
+    `live` chart, whose numbers have this id and may change, has neither twin nor scales.
+    """
+    look = look or looks(chart.series)
     columns = max((len(row.panels) for row in chart.rows), default=1)
-    keys = [
-        element("button", _swatch(style), label, type="button", class_="key", aria_pressed="true", data_series=i)
-        for i, (label, style) in enumerate(look.items())
-    ]
-    heading = element("span", chart.series_label, class_="heading") if chart.series_label else Html("")
-    legend = element("div", heading, *keys, class_="legend", role="group", aria_label="Show or hide a series")
-    x_scales = Html("") if chart.dated else _scales("x", chart.x_label, ("linear", "log"), chart.x_scale)
-    scales = element("div", x_scales, _scales("y", "values", ("auto", "linear", "log"), "auto"), class_="scales")
-    return element(
-        "div",
-        _json(_data(chart, look)),
-        element("div", legend, scales, class_="controls"),
-        *(_row(i, row.label, [panel.label for panel in row.panels]) for i, row in enumerate(chart.rows)),
-        element("img", class_="static", alt=what, src=_drawn(chart)),
-        class_="chart",
-        style=f"--columns: {columns}",
-    )
+    numbers = _json(_data(chart, look) | {"live": bool(live)}, id=live or None, data_live="yes" if live else None)
+    rows = (_row(i, row.label, [panel.label for panel in row.panels], what) for i, row in enumerate(chart.rows))
+    twin = Html("") if live else element("img", class_="static", alt=what, src=_drawn(chart))
+    return element("div", numbers, *rows, twin, class_="chart", style=f"--columns: {columns}" if columns > 1 else None)
 
 
 def _drawn(chart: LineChart) -> str:
@@ -316,33 +307,12 @@ def _drawn(chart: LineChart) -> str:
     return "data:image/svg+xml," + quote(re.sub(r">\s+<", "><", svg), safe=" =:/;,.()-+!*?@$[]{}|~^")
 
 
-def _scales(axis: str, words: str, names: Sequence[str], begun: str) -> Html:
-    group = _buttons(names, begun, "data_scale", aria_label=f"Scale of {words}", data_axis=axis)
-    return element("span", element("span", words, class_="heading"), group)
-
-
-def _swatch(look: Look) -> Html:
-    dash = " ".join(f"{length:g}" for length in look.dash)
-    line = element("path", d="M-17 0H17", stroke="currentColor", stroke_width=2, stroke_dasharray=dash)
-    return element(
-        "svg",
-        line,
-        element("path", d=look.marker.path, fill="currentColor"),
-        class_="swatch",
-        style=_colours(look),
-        width=34,
-        height=12,
-        viewBox="-17 -6 34 12",
-        aria_hidden="true",
-    )
-
-
-def _row(row: int, label: str, panels: Sequence[str]) -> Html:
+def _row(row: int, label: str, panels: Sequence[str], what: str) -> Html:
     drawn = (
         element(
             "figure",
             element("figcaption", name, " ", element("span", class_="scale")),
-            element("div", class_="plot", data_row=row, data_panel=i),
+            element("div", class_="plot", role="img", aria_label=f"{what}: {name}", data_row=row, data_panel=i),
             class_="panel",
         )
         for i, name in enumerate(panels)
@@ -351,10 +321,10 @@ def _row(row: int, label: str, panels: Sequence[str]) -> Html:
     return element("div", head, element("div", *drawn, class_="panels"), class_="row")
 
 
-def _json(data: object) -> Html:
+def _json(data: object, **attributes: str | None) -> Html:
     # A label with "</script>" in it must not end the script.
     text = json.dumps(data, separators=(",", ":"), ensure_ascii=False, allow_nan=False).replace("<", "\\u003c")
-    return element("script", Html(text), type="application/json")
+    return element("script", Html(text), type="application/json", **attributes)
 
 
 def _data(chart: LineChart, look: Mapping[str, Look]) -> dict[str, object]:
@@ -366,7 +336,7 @@ def _data(chart: LineChart, look: Mapping[str, Look]) -> dict[str, object]:
     def place(x: np.ndarray) -> int:
         if x.tobytes() not in shared:
             shared[x.tobytes()] = len(lists)
-            lists.append(np.datetime_as_string(x).tolist() if chart.dated else _list(x))
+            lists.append((x.astype("datetime64[ms]").astype(np.int64) / 1000).tolist() if chart.dated else _list(x))
         return shared[x.tobytes()]
 
     def plain(line: Line) -> dict[str, object]:
@@ -381,6 +351,7 @@ def _data(chart: LineChart, look: Mapping[str, Look]) -> dict[str, object]:
         return told if line.joined else told | {"points": True}
 
     return {
+        "label": chart.series_label,
         "x": {"label": chart.x_label, "dated": chart.dated, "scale": chart.x_scale, "lists": lists},
         "series": [
             {
@@ -388,8 +359,8 @@ def _data(chart: LineChart, look: Mapping[str, Look]) -> dict[str, object]:
                 "light": style.light,
                 "dark": style.dark,
                 # Dash lengths are in widths of the line, which is two pixels wide.
-                "dash": ",".join(f"{2 * length:g}px" for length in style.dash) or "solid",
-                "symbol": style.marker.plotly,
+                "dash": [2 * length for length in style.dash],
+                "marker": style.marker.path,
             }
             for label, style in look.items()
         ],
@@ -442,50 +413,93 @@ def _heat_cell(heat: HeatMap, value: float, text: str) -> Html:
     return element("td", text, class_="worse" if depth > 0 else "better", style=f"--strength: {strength}%")
 
 
+@dataclass(frozen=True)
+class Stretch:
+    """Rounds of one arm in a band, drawn paler where the arm was held in only a share of them."""
+
+    begin: float
+    length: float
+    look: Look
+    share: float = 1.0
+    arm: str | None = None
+
+
+@dataclass(frozen=True)
+class Band:
+    """Stretches beside a name; `label` says to a screen reader what they show."""
+
+    name: Html
+    label: str
+    stretches: Sequence[Stretch]
+
+
 def ribbon(what: Ribbon) -> Html:
-    """Bands of colour over time, an arm each; drawn as SVG, so that it needs no script."""
-    look = looks(what.arms)
-    keys = (
-        element("span", element("span", class_="patch", style=_colours(style)), arm, class_="key")
-        for arm, style in look.items()
+    """Bands of colour over time, a band for each name."""
+    look = list(looks(what.arms).items())
+    rows = []
+    for name in what.held:
+        changes, arms, steps = what.stretches(name, WIDEST)
+        ends = [(end - begin) / steps for begin, end in pairwise(changes)]
+        boxes = [
+            Stretch(begin / steps, width, look[arm][1], arm=look[arm][0])
+            for begin, width, arm in zip(changes, ends, arms, strict=False)
+        ]
+        rows.append(Band(joined(name), name, boxes))
+    keys = (element("span", patch(style), arm, class_="key") for arm, style in look)
+    return bands(rows, 1.0, what.ticks, element("div", *keys, class_="legend"))
+
+
+def bands(rows: Sequence[Band], length: float, ends: Sequence[str], *above: Html, **attributes: str) -> Html:
+    """Bands one below the other, with what stands at their ends; drawn as SVG, so that they need no script."""
+    drawn = (
+        element("div", element("span", row.name, class_="name"), _band(row, length), class_="band") for row in rows
     )
-    bands = [
-        element("div", element("span", name, class_="name"), _band(what, name, list(look.items())), class_="band")
-        for name in what.held
-    ]
-    ends = element("div", *(element("span", end) for end in what.ticks), class_="ends")
-    return element("div", element("div", *keys, class_="legend"), *bands, ends, class_="ribbon")
+    under = element("div", *(element("span", end) for end in ends), class_="ends")
+    return element("div", *above, *drawn, under, class_="ribbon", **attributes)
 
 
-def _colours(look: Look) -> str:
-    return f"--on-light:{look.light};--on-dark:{look.dark}"
-
-
-def _band(what: Ribbon, name: str, arms: Sequence[tuple[str, Look]]) -> Html:
-    """Rectangles for stretches of one arm."""
-    changes, held, steps = what.stretches(name, WIDEST)
-    boxes = [
+def _band(row: Band, length: float) -> Html:
+    boxes = (
         element(
             "rect",
-            x=str(begin),
+            x=f"{one.begin:.6g}",
             y=0,
-            width=str(end - begin),
+            width=f"{one.length:.6g}",
             height=1,
-            style=_colours(arms[arm][1]),
-            data_arm=arms[arm][0],
+            fill_opacity=None if one.share == 1.0 else f"{one.share:g}",
+            data_arm=one.arm,
+            **_coloured(one.look),
         )
-        for (begin, end), arm in zip(pairwise(changes), held, strict=True)
-    ]
-    return element("svg", *boxes, viewBox=f"0 0 {steps} 1", preserveAspectRatio="none", role="img", aria_label=name)
+        for one in row.stretches
+    )
+    box = f"0 0 {length:g} 1"
+    return element("svg", *boxes, viewBox=box, preserveAspectRatio="none", role="img", aria_label=row.label)
+
+
+def patch(look: Look) -> Html:
+    """A square of a series' colour."""
+    colour = _coloured(look)
+    return element("span", class_=" ".join(["patch", *colour.pop("class_", "").split()]), aria_hidden="true", **colour)
+
+
+def _coloured(look: Look) -> dict[str, str]:
+    """Colours of the palette by class, which strict pages allow; others by style."""
+    pair = (look.light, look.dark)
+    if pair in PALETTE:
+        return {"class_": f"s{PALETTE.index(pair)}"}
+    return {"style": f"--on-light:{look.light};--on-dark:{look.dark}"}
+
+
+def palette_css() -> str:
+    """The style sheet of the palette: classes s0, s1, …"""
+    return "\n".join(f".s{i} {{ --on-light: {light}; --on-dark: {dark}; }}" for i, (light, dark) in enumerate(PALETTE))
 
 
 # A page that needs nothing but itself: title, lead, sections and how it was made, in one HTML file.
 #
 # The look and the behaviour are in `page.css`, `theme.js` and `page.js`, the frame in `page.html`; what goes into a
-# section comes from `holdfast.report.html`. The plotting library goes along only where a chart needs it.
-
-PLOTTING = "plotly-basic.min.js"
-"""The basic build of plotly.js, MIT: lines, points and bars."""
+# section comes from `holdfast.report.html`. Charts are drawn by `chart.js` and uPlot, which go along only where a page
+# has a chart.
 
 
 @dataclass(frozen=True)
@@ -530,12 +544,11 @@ def page(*, title: str, lead: str = "", opening: Sequence[Html] = (), sections: 
     body = joined(*(_section(section) for section in sections))
     begin = joined(*opening)
     plotting = 'class="chart"' in body or 'class="chart"' in begin
-    return Template(_resource("page.html")).substitute(
+    plots = [f"/*\n{asset('uplot-LICENSE.txt')}*/", asset("uplot.min.js"), asset("chart.js")] if plotting else []
+    return Template(asset("page.html")).substitute(
         title=joined(title),
-        css=_resource("page.css"),
-        theme=_resource("theme.js"),
-        js=_resource("page.js"),
-        plotting=f"<script>{_resource(PLOTTING)}</script>" if plotting else "",
+        css="\n".join([asset("page.css"), palette_css(), *([asset("uplot.css")] if plotting else [])]),
+        scripts="\n".join([asset("theme.js"), *plots, asset("page.js")]),
         contents=joined(*(element("li", element("a", s.title, href=f"#{s.anchor}")) for s in sections)),
         lead=lead if isinstance(lead, Html) else element("p", lead, class_="lead") if lead else "",
         opening=begin,
@@ -548,7 +561,8 @@ def _section(section: Section) -> Html:
     return element("section", above, element("h2", section.title), *section.parts, id=section.anchor)
 
 
-def _resource(name: str) -> str:
+def asset(name: str) -> str:
+    """Text of a style sheet, script or frame of the pages."""
     return files("holdfast.report").joinpath(name).read_text(encoding="utf-8")
 
 

@@ -11,11 +11,12 @@ const scheme = (() => {
 
   const isDark = () => (root.dataset.theme ? root.dataset.theme === "dark" : system.matches);
 
-  function follow(redraw) {
+  // Charts listen for the event: a canvas has no style sheet.
+  function follow() {
     const button = document.getElementById("theme");
     const themed = () => {
       button.textContent = isDark() ? "Light scheme" : "Dark scheme";
-      redraw();
+      dispatchEvent(new Event("scheme"));
     };
     button.addEventListener("click", () => {
       root.dataset.theme = isDark() ? "light" : "dark";
@@ -25,5 +26,5 @@ const scheme = (() => {
     system.addEventListener("change", themed);
     themed();
   }
-  return { isDark, follow };
+  return { follow };
 })();

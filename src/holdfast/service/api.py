@@ -505,7 +505,7 @@ async def replayed(service: Service, name: str, switching_cost: float) -> dict[s
     """What was paid, and what holding each arm would have cost."""
 
     def read(router: Router) -> dict[str, Any]:
-        from holdfast.replay.logged import evaluate_log
+        from holdfast.replays.logged import evaluate_log
 
         columns = {column: column for column in ("arm", "loss", "probability", "block", "time")}
         found = evaluate_log(router.history.log, columns, [switching_cost])

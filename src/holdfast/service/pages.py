@@ -25,8 +25,19 @@ from holdfast.checks import one_of
 from holdfast.decisions.models import MOST_TIME
 from holdfast.decisions.settings import AUTO, FOREVER
 from holdfast.errors import HoldfastError
-from holdfast.report.charts import looks
-from holdfast.report.html import Html, element, joined
+from holdfast.report.charts import PALETTE, Line, LineChart, Look, Marker, Panel, one_panel
+from holdfast.report.html import (
+    Band,
+    Html,
+    Stretch,
+    asset as report_asset,
+    bands,
+    element,
+    joined,
+    line_chart,
+    palette_css,
+    patch,
+)
 from holdfast.service import views
 from holdfast.service.access import COOKIE, Token
 from holdfast.service.api import change_game, changes_on_page, compared, replayed
@@ -40,13 +51,13 @@ if TYPE_CHECKING:
     from holdfast.service.app import Service
 
 
-COLOURS = 7
-"""Those that arms take in turn; the script knows their number too."""
 ASSETS = {
     **dict.fromkeys(("page.css", "uplot.css", "series.css", "service.css"), "text/css"),
-    **dict.fromkeys(("theme.js", "uplot.min.js", "service.js"), "text/javascript"),
+    **dict.fromkeys(("theme.js", "uplot.min.js", "chart.js", "service.js"), "text/javascript"),
     "uplot-LICENSE.txt": "text/plain",
 }
+INK, QUIET = ("#1d2125", "#e4e6e8"), ("#5c646c", "#9aa2aa")
+"""Colours of lines that are no arm's, on white and on black."""
 
 
 def page(
@@ -71,12 +82,9 @@ def page(
 def asset_text(name: str) -> str:
     """A file that pages need."""
     if name == "series.css":
-        colours = looks([f"arm {i}" for i in range(COLOURS)]).values()
-        rules = (f".s{i} {{ --on-light: {look.light}; --on-dark: {look.dark}; }}" for i, look in enumerate(colours))
-        return "\n".join(rules)
-    shared = name in ("page.css", "theme.js")
-    folder = files("holdfast.report") if shared else files("holdfast.service") / "assets"
-    return (folder / name).read_text(encoding="utf-8")
+        return palette_css()
+    own = files("holdfast.service") / "assets" / name
+    return own.read_text(encoding="utf-8") if own.is_file() else report_asset(name)
 
 
 async def asset(service: Service, request: Request, client: Token) -> Response:
@@ -451,6 +459,7 @@ def _value(name: str, value: Any) -> str:
 
 LANES = 256
 """Columns of the lanes that show which arm was held."""
+DOT = Marker("o", "M-2 0a2 2 0 1 0 4 0a2 2 0 1 0-4 0z")
 WAITS = {
     "below 0.1 s": 0.1,
     "0.1 to 1 s": 1.0,
@@ -476,8 +485,21 @@ async def show_game(service: Service, request: Request, client: Token) -> Respon
         element("section", element("h2", "Arm held"), _lanes(board)),
         element(
             "div",
-            _chart("Cost so far", "cost", joined(_about_cost(board.lines), _link_to_comparison(view, home))),
-            _chart("Drawn with probability", "drawn", _about_draws(board.lines)),
+            element(
+                "section",
+                element("h2", "Cost so far"),
+                _about_cost(board.lines),
+                _link_to_comparison(view, home),
+                _cost_chart(view, board.lines),
+                id="cost",
+            ),
+            element(
+                "section",
+                element("h2", "Drawn with probability"),
+                _about_draws(board.lines),
+                _draws_chart(view, board.lines),
+                id="drawn",
+            ),
             class_="two",
         ),
         element("section", element("h2", "Arms"), _arms(board)),
@@ -522,7 +544,6 @@ def _standing(board: Board, line: GameLine, events: str) -> Html:
         figures["certificate: over its best path, at most"] = cost_shown(view.certificate)
     if lines is not None and lines.bound is not None:
         figures["proved, on average: at most"] = cost_shown(lines.bound[-1] or 0.0)
-    numbers = json.dumps({"names": view.names, "lines": None if lines is None else _numbers(lines)})
     warnings = [element("ul", *(element("li", words) for words in line.warnings), class_="warnings")]
     return element(
         "div",
@@ -533,7 +554,6 @@ def _standing(board: Board, line: GameLine, events: str) -> Html:
             *(element("div", element("dt", term), element("dd", value)) for term, value in figures.items()),
             class_="figures",
         ),
-        element("span", hidden="", id="numbers", data_numbers=numbers),
         id="standing",
         data_live="yes",
         data_events=events,
@@ -542,17 +562,42 @@ def _standing(board: Board, line: GameLine, events: str) -> Html:
     )
 
 
-def _numbers(lines: Lines) -> dict[str, Any]:
-    """What charts are drawn of."""
-    return {
-        "rounds": lines.rounds,
-        "cost": lines.cost,
-        "fixed": lines.fixed,
-        "plan": lines.plan,
-        "rule": lines.rule,
-        "bound": lines.bound if _near(lines) else None,
-        "drawn": lines.sample,
-    }
+def _arm_look(arm: int, dash: tuple[float, ...] = (), marker: Marker = Marker()) -> Look:  # noqa: B008  # frozen
+    return Look(*PALETTE[arm % len(PALETTE)], dash, marker)
+
+
+def _cost_chart(view: GameView, lines: Lines | None) -> Html:
+    look = {"paid": Look(*INK), **{f"only {name}": _arm_look(i, (3, 2)) for i, name in enumerate(view.names)}}
+    found: list[list[float | None] | list[float]] = []
+    if lines is not None:
+        others = {
+            "your rule": (lines.rule, Look(*INK, (4, 1.5, 1, 1.5))),
+            "best plan": (lines.plan, Look(*INK, (1, 1.5))),
+            "proved bound": (lines.bound if _near(lines) else None, Look(*QUIET)),
+        }
+        look |= {name: style for name, (values, style) in others.items() if values is not None}
+        found = [lines.cost, *lines.fixed, *(values for values, _ in others.values() if values is not None)]
+    drawn = tuple(
+        Line(name, lines.rounds, np.array(values, dtype=np.float64))
+        for name, values in zip(look, found, strict=False)
+        if lines is not None
+    )
+    return line_chart(_one_chart("cost", drawn), "cost so far", look=look, live="cost-numbers")
+
+
+def _draws_chart(view: GameView, lines: Lines | None) -> Html:
+    look = {str(name): _arm_look(i, marker=DOT) for i, name in enumerate(view.names)}
+    drawn = []
+    if lines is not None:
+        for arm, name in enumerate(look):
+            at = [i for i, one in enumerate(lines.sample) if one is not None and one[0] == arm]
+            values = [one[1] for one in lines.sample if one is not None and one[0] == arm]
+            drawn += [Line(name, [lines.rounds[i] for i in at], values, joined=False)] if at else []
+    return line_chart(_one_chart("probability", tuple(drawn)), "arms drawn", look=look, live="drawn-numbers")
+
+
+def _one_chart(label: str, lines: tuple[Line, ...]) -> LineChart:
+    return one_panel(Panel(label, lines, "linear"), x_label="round")
 
 
 def _near(lines: Lines) -> bool:
@@ -611,30 +656,16 @@ def _lanes(board: Board) -> Html:
     shares = np.round(held / np.maximum(lengths, 1.0)[:, None], 1)
     rows = []
     for arm, name in enumerate(view.names):
-        boxes, look = [], f"s{arm % COLOURS}"
+        boxes = []
         for share, columns in groupby(range(len(held)), key=lambda i, arm=arm: shares[i, arm]):  # type: ignore[misc]
             some = list(columns)
             if share:
-                width = f"{lengths[some].sum():g}"
-                boxes.append(element("rect", x=f"{starts[some[0]]:g}", y=0, width=width, height=1, class_=look,
-                                     fill_opacity=None if share == 1.0 else f"{share:g}"))  # fmt: skip
+                boxes.append(Stretch(starts[some[0]], lengths[some].sum(), _arm_look(arm), share))
         label = f"{name}: held in {held[:, arm].sum() / max(total, 1.0):.0%} of the rounds shown"
-        band = element("svg", *boxes, viewBox=f"0 0 {max(total, 1):g} 1", preserveAspectRatio="none", role="img",
-                       aria_label=label)  # fmt: skip
-        now = " held" if name == view.arm else ""
-        rows.append(joined(element("span", str(name), class_=f"name{now}"), band))
-    span = element(
-        "div",
-        element("span", f"round {number(max(rounds - total, 0) + 1)}"),
-        element("span", f"round {number(rounds)}"),
-        class_="span",
-    )
-    return element("div", *rows, span, class_="lanes", id="lanes", data_live="yes")
-
-
-def _chart(title: str, name: str, caption: Html) -> Html:
-    plot = element("div", id=name, class_="chart", role="img", aria_label=title, aria_describedby=f"{name}-caption")
-    return element("section", element("h2", title), caption, plot)
+        shown = element("b", str(name)) if name == view.arm else joined(str(name))
+        rows.append(Band(shown, label, boxes))
+    ends = (f"round {number(max(rounds - total, 0) + 1)}", f"round {number(rounds)}")
+    return bands(rows, max(total, 1), ends, id="lanes", data_live="yes")
 
 
 def _arms(board: Board) -> Html:
@@ -645,9 +676,10 @@ def _arms(board: Board) -> Html:
         chance = drawn.get(arm.arm)
         meter = Html("–")
         if chance is not None:
-            meter = joined(bar(chance, f"s{i % COLOURS}", class_="meter"), f"{chance:.3f}")
-        patch = element("span", class_=f"patch s{i % COLOURS}", aria_hidden="true")
-        name = joined(patch, str(arm.arm), element("span", " retired", class_="quiet") if arm.retired else "")
+            meter = joined(bar(chance, f"s{i % len(PALETTE)}", class_="meter"), f"{chance:.3f}")
+        name = joined(
+            patch(_arm_look(i)), str(arm.arm), element("span", " retired", class_="quiet") if arm.retired else ""
+        )
         rows.append(
             [
                 name,

@@ -1,1 +1,0 @@
-"""A frozen benchmark: one policy on a versioned suite, ranked against results that never change."""

@@ -1,0 +1,616 @@
+"""The paper's figures as data, two figures of our own, and the runs that only claims need.
+
+Every setting is in the paper's Section 7 and Appendix E; where they leave something open, `docs/errata.md` says how
+it is read (points 23 to 28). Policies that are blind to the switching cost play the same games wherever only that
+cost differs: the numbers of a policy depend on the seed, its name and the replication alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from holdfast import bounds
+from holdfast.bounds.table import Proved, proved_cost, proved_regret
+from holdfast.checks import check_fields, one_of, whole
+from holdfast.environments import Bernoulli, ConstrainedBernoulli, Environment, Reversal
+from holdfast.extras import pl
+from holdfast.lab.judge import COST
+from holdfast.lab.plan import (
+    ADVERSARIAL_COST,
+    ARMS,
+    EASY_COST,
+    EASY_GAP,
+    HARD_COST,
+    HARD_GAP,
+    TIES_COST,
+    TIES_GAP,
+    Cell,
+    Plan,
+    paper_settings,
+)
+from holdfast.lab.tables import Tables
+from holdfast.numerics.layout import Array
+from holdfast.numerics.random import check_seed
+from holdfast.policies.adaptive import AdaptiveTsallisSwitch
+from holdfast.policies.elimination import BaSE
+from holdfast.policies.exp3 import BlockExp3, Exp3
+from holdfast.policies.policy import Policy
+from holdfast.policies.registry import make_policy
+from holdfast.policies.tsallis import TsallisInf, TsallisSwitch, VaryingTsallisSwitch
+from holdfast.results import Result
+from holdfast.simulation import Power
+from holdfast.simulation.run import checkpoint_rounds
+
+CHECKPOINTS = 100
+ALPHAS = (0.25, 0.5, 1.0)
+LONG_ALPHAS = (*ALPHAS, 1.4, 2.0)
+"""Also just below 3/2, where the paper says sublinear growth ends, and above."""
+
+BATCHES = (-2, -1, 0, 1, 2)
+"""Added to the default number of geometric batches."""
+
+CASES = {"easy": (EASY_GAP, EASY_COST), "hard": (HARD_GAP, HARD_COST), "free": (HARD_GAP, 0.0)}
+"""Gap and switching cost of the stochastic figures."""
+
+FURTHER = ("adaptive",)
+"""Policies of our own that can be played and drawn beside the paper's six."""
+
+LONGEST_PROBE = 10**8
+"""Growth is fitted on horizons up to a thousand times the figures', and not beyond this."""
+
+LEAST_JUDGED = 30
+"""Replications behind a verdict at least: of ten, as many as the paper's figures have, half the claims stay open."""
+
+MOST_PROBED = 100
+"""Replications of the long probes at most: their exponents are sharp long before."""
+
+LEDGER_FOLDER = "ledger"
+"""The folder of the tables that only claims are judged by."""
+
+REGRET, SWITCHES = "pseudo_regret", "switches"
+
+
+@dataclass(frozen=True)
+class PaperSettings:
+    """The numbers a run is made with; the defaults are the paper's.
+
+    >>> PaperSettings().long_horizon
+    100000000
+    """
+
+    replications: int = field(default=10, metadata=whole(least=1, most=10**6))
+    horizon: int = field(default=100_000, metadata=whole(least=100, most=10**12))
+    n_arms: int = field(default=8, metadata=whole(least=2, most=10**4))
+    seed: int = 0
+    further: tuple[str, ...] = ()
+    """Policies of `FURTHER` beside the paper's; none by default."""
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        object.__setattr__(self, "seed", check_seed(self.seed))
+        for name in self.further:
+            one_of("further", name, FURTHER)
+        object.__setattr__(self, "further", tuple(dict.fromkeys(self.further)))
+
+    @property
+    def long_horizon(self) -> int:
+        """The longest horizon of the probes."""
+        return max(self.horizon, min(1000 * self.horizon, LONGEST_PROBE))
+
+    @property
+    def judged(self) -> int:
+        """Replications of the tables that claims are judged by; those of the figures are the first of them."""
+        return max(self.replications, LEAST_JUDGED)
+
+    @property
+    def probed(self) -> int:
+        """Replications of a long probe."""
+        return min(self.judged, MOST_PROBED)
+
+    def plain(self) -> dict[str, Any]:
+        """Return them as JSON takes them, without what is not asked for."""
+        numbers = asdict(self)
+        further = list(numbers.pop("further"))
+        return numbers | ({"further": further} if further else {})
+
+
+Cells = Callable[[PaperSettings], Sequence[Cell]]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One table: a row of a figure's panels, or a probe, which only claims need."""
+
+    table: str
+    make: Cells
+    """The cells without their name, replications and seed."""
+    label: str = ""
+    drawn: bool = True
+    long: bool = False
+    """Whether its horizons reach far beyond the figures'; then at most a hundred replications are played."""
+
+    def cells(self, settings: PaperSettings) -> list[Cell]:
+        """Return what fills the table."""
+        runs = settings.probed if self.long else settings.judged
+        return [replace(cell, name=self.table, replications=runs, seed=settings.seed) for cell in self.make(settings)]
+
+    def files(self, settings: PaperSettings) -> dict[str, int]:
+        """Return the files it is kept in, below the folder of the run, with the replications in each."""
+        kept = {f"{self.table}.parquet": settings.replications} if self.drawn else {}
+        if not self.drawn or settings.replications < settings.judged:
+            kept[f"{LEDGER_FOLDER}/{self.table}.parquet"] = settings.probed if self.long else settings.judged
+        return kept
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure: what it is, where the paper has it, its rows, and the probes of the claims about it."""
+
+    name: str
+    title: str
+    place: str
+    facts: Mapping[str, str]
+    """Settings peculiar to this figure, for its reader."""
+    rows: tuple[Row, ...]
+    probes: tuple[Row, ...] = ()
+    series_label: str = "policy"
+
+
+class PaperTables(Tables):
+    """The tables of a run, with all the replications that claims are judged by."""
+
+    def __init__(self, results: Mapping[str, Result], settings: PaperSettings, figures: Sequence[Figure] = ()) -> None:
+        super().__init__(results)
+        self.settings, self.figures = settings, tuple(figures)
+
+    def shown(self, table: str) -> Result:
+        """Return the replications of a table that its figure shows."""
+        return first_replications(self[table], self.settings.replications)
+
+    def late_growth(self, table: str, policy: str, since: float = 0.9) -> Array:
+        """Return pseudo-regret per round after the share `since` of the horizon, one number per replication."""
+        rounds, values = self.curve(table, policy, REGRET)
+        start = min(int(np.searchsorted(rounds, since * rounds[-1])), len(rounds) - 2)
+        return np.asarray((values[:, -1] - values[:, start]) / (rounds[-1] - rounds[start]))
+
+    def lost_runs(self, table: str, policy: str, gap: float) -> tuple[int, int]:
+        """Count the runs whose regret grew by the gap in every round of the last tenth, and all runs.
+
+        Such a run plays no best arm any more: an elimination policy has dropped it.
+        """
+        growth = self.late_growth(table, policy)
+        return int((growth > (1 - 1e-6) * gap).sum()), len(growth)
+
+
+def first_replications(result: Result, count: int) -> Result:
+    """Return the first replications of a result: the same rows as if no more had been played."""
+
+    def fewer(provenance: dict[str, Any]) -> dict[str, Any]:
+        if "parts" in provenance:
+            return {**provenance, "parts": [fewer(part) for part in provenance["parts"]]}
+        return {**provenance, "replications": min(count, provenance["replications"])}
+
+    return Result(result.frame.filter(pl.col("replication") < count), fewer(result.provenance))
+
+
+# ---- cells of the figures ----
+
+
+def six_policies(n_arms: int, switching_cost: float, horizon: int) -> dict[str, Policy]:
+    """Return the policies the paper compares, by their ids."""
+    policies: tuple[Policy, ...] = (
+        TsallisSwitch(n_arms, switching_cost=switching_cost),
+        TsallisInf(n_arms),
+        Exp3(n_arms),
+        BlockExp3(n_arms, switching_cost=switching_cost, horizon=horizon),
+        BaSE(n_arms, horizon=horizon, grid="arithmetic"),
+        BaSE(n_arms, horizon=horizon, grid="geometric"),
+    )
+    return {policy.label: policy for policy in policies}
+
+
+POLICIES = tuple(six_policies(n_arms=2, switching_cost=1.0, horizon=1000))
+"""Their ids, in the paper's order."""
+
+
+def _cell(
+    policies: Mapping[str, Policy],
+    environment: Environment,
+    cost: float | Power,
+    T: int,
+    checkpoints: int | Sequence[int] = CHECKPOINTS,
+) -> Cell:
+    rounds = min(checkpoints, T) if isinstance(checkpoints, int) else checkpoints
+    return Cell(policies, environment, cost, T, checkpoint_rounds(rounds, T))
+
+
+def _compared(setting: str) -> Cells:
+    """All six policies, and those asked for beside them, in one setting."""
+
+    def cells(settings: PaperSettings) -> list[Cell]:
+        K, T = settings.n_arms, settings.horizon
+        place = paper_settings(T, K)[setting]
+        cost = place.switching_cost
+        further = {
+            name: make_policy({"policy": name, "n_arms": K, "switching_cost": cost}) for name in settings.further
+        }
+        return [_cell(six_policies(K, cost, T) | further, place.environment, cost, T)]
+
+    return cells
+
+
+def _losses(kind: str, K: int, gap: float, best_arms: int = 1) -> Environment:
+    if kind == "stochastic":
+        return Bernoulli.with_gap(K, gap, best_arms=best_arms)
+    return ConstrainedBernoulli(K, gap, best_arms=best_arms)
+
+
+def _ties(
+    kind: str, K: int, T: int, numbers: Sequence[int], checkpoints: int | Sequence[int] = CHECKPOINTS
+) -> list[Cell]:
+    """Tsallis-Switch with so many best arms; the series are called by their number."""
+    return [
+        _cell(
+            {str(best): TsallisSwitch(K, switching_cost=TIES_COST)},
+            _losses(kind, K, TIES_GAP, best),
+            TIES_COST,
+            T,
+            checkpoints,
+        )
+        for best in numbers
+    ]
+
+
+def _tied(kind: str) -> Cells:
+    return lambda settings: _ties(kind, settings.n_arms, settings.horizon, range(1, settings.n_arms))
+
+
+def _varying(kind: str) -> Cells:
+    return lambda settings: [
+        _cell(
+            {f"{alpha:g}": VaryingTsallisSwitch(settings.n_arms)},
+            _losses(kind, settings.n_arms, EASY_GAP),
+            Power(alpha),
+            settings.horizon,
+        )
+        for alpha in ALPHAS
+    ]
+
+
+def _arms(policy: str) -> Cells:
+    def cells(settings: PaperSettings) -> list[Cell]:
+        places = paper_settings(settings.horizon)
+        return [
+            _cell(
+                {str(K): six_policies(K, HARD_COST, settings.horizon)[policy]},
+                places[f"arms-{K}"].environment,
+                HARD_COST,
+                settings.horizon,
+            )
+            for K in ARMS
+        ]
+
+    return cells
+
+
+# ---- cells of the probes: long horizons, another tuning, other batches ----
+
+
+def long_rounds(settings: PaperSettings) -> tuple[int, ...]:
+    """Return ten rounds a decade, over the five decades up to the longest horizon."""
+    top = settings.long_horizon
+    return tuple(sorted({math.floor(top / 10 ** (i / 10) + 0.5) for i in range(51)} - {0}))
+
+
+def horizons(settings: PaperSettings) -> tuple[int, ...]:
+    """Return a horizon a decade, from a tenth of the figures' to the longest."""
+    top, least = settings.long_horizon, max(100, settings.horizon // 10)
+    return tuple(top // 10**i for i in reversed(range(20)) if top // 10**i >= least)
+
+
+def long_ties(settings: PaperSettings) -> tuple[int, ...]:
+    """Return the numbers of best arms in the long runs: one, the fewest ties, and the most."""
+    return tuple(sorted({1, min(2, settings.n_arms - 1), settings.n_arms - 1}))
+
+
+def _long_tied(kind: str) -> Cells:
+    return lambda settings: _ties(
+        kind, settings.n_arms, settings.long_horizon, long_ties(settings), long_rounds(settings)
+    )
+
+
+def _long_adversarial(settings: PaperSettings) -> list[Cell]:
+    """A game for each horizon: the reversal comes later in a longer one."""
+    K, cost = settings.n_arms, ADVERSARIAL_COST
+    return [
+        _cell({"tsallis-switch": TsallisSwitch(K, switching_cost=cost)}, Reversal(K, T), cost, T, 1)
+        for T in horizons(settings)
+    ]
+
+
+def _long_base(settings: PaperSettings) -> list[Cell]:
+    K, losses = settings.n_arms, Bernoulli.with_gap(settings.n_arms, EASY_GAP)
+    return [
+        _cell({"base-geometric": BaSE(K, horizon=T, grid="geometric")}, losses, EASY_COST, T, 1)
+        for T in horizons(settings)
+    ]
+
+
+def _long_varying(settings: PaperSettings) -> list[Cell]:
+    K, T = settings.n_arms, settings.long_horizon
+    losses = ConstrainedBernoulli(K, EASY_GAP)
+    return [
+        _cell({f"{alpha:g}": VaryingTsallisSwitch(K)}, losses, Power(alpha), T, long_rounds(settings))
+        for alpha in LONG_ALPHAS
+    ]
+
+
+def _constant_cost(settings: PaperSettings) -> list[Cell]:
+    """Both tunings of Algorithm 1 where the cost is constant."""
+    K, T = settings.n_arms, settings.horizon
+    found = []
+    for name, (gap, cost) in CASES.items():
+        one, four = TsallisSwitch(K, switching_cost=cost), VaryingTsallisSwitch(K)
+        policies = {f"{name}, Theorem 1": one, f"{name}, Theorem 4": four}
+        found.append(_cell(policies, Bernoulli.with_gap(K, gap), cost, T))
+    return found
+
+
+def _geometric_batches(settings: PaperSettings) -> list[Cell]:
+    """Geometric BaSE with a few batches more or less, the best arm first; and with its arms in random order."""
+    K, T = settings.n_arms, settings.horizon
+    usual = BaSE(K, horizon=T, grid="geometric").batches
+    policies = {f"{usual + more}": BaSE(K, horizon=T, grid="geometric", batches=usual + more) for more in BATCHES}
+    policies[f"{usual}, random order"] = BaSE(K, horizon=T, grid="geometric", order="random")
+    return [_cell(policies, ConstrainedBernoulli(K, EASY_GAP), EASY_COST, T)]
+
+
+def _free_ties(settings: PaperSettings) -> list[Cell]:
+    """Tsallis-INF without switching costs and with several best arms, as Zimmert and Seldin ran it."""
+    K, T = settings.n_arms, settings.horizon
+    return [
+        _cell({str(best): TsallisInf(K)}, Bernoulli.with_gap(K, TIES_GAP, best_arms=best), 0.0, T)
+        for best in range(1, K)
+    ]
+
+
+# ---- the figures ----
+
+
+def _twice(setting: str) -> tuple[Row, ...]:
+    """A constrained figure: as in the paper, and with the best arm anywhere."""
+    return (
+        Row(setting, _compared(setting), "best arm first, as in the paper"),
+        Row(f"{setting}.shuffled", _compared(f"{setting}-shuffled"), "best arm's index at random"),
+    )
+
+
+_FIGURES = (
+    Figure(
+        name="stochastic-easy",
+        title="Stochastic losses, large gap, cheap switches",
+        place="Figure 2",
+        facts={"gap Δ": "0.2", "switching cost λ": "0.025", "means": "0.3 for the best arm, 0.5 for the others"},
+        rows=(Row("stochastic-easy", _compared("stochastic-easy")),),
+        probes=(Row("long-base", _long_base, drawn=False, long=True),),
+    ),
+    Figure(
+        name="stochastic-hard",
+        title="Stochastic losses, small gap, costly switches",
+        place="Figure 3",
+        facts={"gap Δ": "0.05", "switching cost λ": "1", "means": "0.45 for the best arm, 0.5 for the others"},
+        rows=(Row("stochastic-hard", _compared("stochastic-hard")),),
+    ),
+    Figure(
+        name="stochastic-free",
+        title="Stochastic losses, small gap, free switches",
+        place="Figure 4",
+        facts={"gap Δ": "0.05", "switching cost λ": "0", "means": "0.45 for the best arm, 0.5 for the others"},
+        rows=(Row("stochastic-free", _compared("stochastic-free")),),
+    ),
+    Figure(
+        name="constrained-easy",
+        title="Losses that rise and fall together, large gap, cheap switches",
+        place="Figure 5, Appendix E",
+        facts={"gap Δ": "0.2", "switching cost λ": "0.025", "phases": "phase i starts at round ⌈1.6^i⌉"},
+        rows=_twice("constrained-easy"),
+        probes=(Row("geometric-batches", _geometric_batches, drawn=False),),
+    ),
+    Figure(
+        name="constrained-hard",
+        title="Losses that rise and fall together, small gap, costly switches",
+        place="Figure 6, Appendix E",
+        facts={"gap Δ": "0.05", "switching cost λ": "1", "phases": "phase i starts at round ⌈1.6^i⌉"},
+        rows=_twice("constrained-hard"),
+    ),
+    Figure(
+        name="adversarial",
+        title="An adversary that reverses the losses",
+        place="Figure 7, Appendix E",
+        facts={
+            "switching cost λ": "1",
+            "reversal": "after ⌊√(KT ln(KT))⌋ rounds",
+            "comparator": "the best arm up to each round",
+        },
+        rows=(Row("adversarial", _compared("adversarial")),),
+        probes=(Row("long-adversarial", _long_adversarial, drawn=False, long=True),),
+    ),
+    Figure(
+        name="ties-stochastic",
+        title="Several best arms, stochastic losses",
+        place="Figure 8, Appendix E",
+        facts={"policy": "tsallis-switch", "gap Δ": "0.2", "switching cost λ": "1"},
+        rows=(Row("ties-stochastic", _tied("stochastic")),),
+        probes=(
+            Row("long-ties-stochastic", _long_tied("stochastic"), drawn=False, long=True),
+            Row("free-ties", _free_ties, drawn=False),
+        ),
+        series_label="best arms",
+    ),
+    Figure(
+        name="ties-constrained",
+        title="Several best arms, losses that rise and fall together",
+        place="Figure 9, Appendix E",
+        facts={"policy": "tsallis-switch", "gap Δ": "0.2", "switching cost λ": "1"},
+        rows=(Row("ties-constrained", _tied("constrained")),),
+        probes=(Row("long-ties-constrained", _long_tied("constrained"), drawn=False, long=True),),
+        series_label="best arms",
+    ),
+    Figure(
+        name="varying-cost",
+        title="A switching cost that rises from block to block",
+        place="ours, for Theorem 4 and Corollary 5 (Section 5.1)",
+        facts={"policy": "tsallis-switch-varying", "gap Δ": "0.2", "switching cost λ_n": "n^α"},
+        rows=(
+            Row("varying-cost", _varying("stochastic"), "stochastic losses"),
+            Row("varying-cost.constrained", _varying("constrained"), "losses that rise and fall together"),
+        ),
+        probes=(
+            Row("long-varying-cost", _long_varying, drawn=False, long=True),
+            Row("constant-cost", _constant_cost, drawn=False),
+        ),
+        series_label="α",
+    ),
+    Figure(
+        name="arms",
+        title="From 2 to 32 arms",
+        place="ours, for the remark on K in Appendix E",
+        facts={"gap Δ": "0.05", "switching cost λ": "1", "arms K": "2 to 32", "losses": "constrained, best arm first"},
+        rows=(
+            Row("arms", _arms("tsallis-switch"), "tsallis-switch"),
+            Row("arms.tsallis-inf", _arms("tsallis-inf"), "tsallis-inf"),
+            Row("arms.exp3-blocks", _arms("exp3-blocks"), "exp3-blocks"),
+        ),
+        series_label="arms K",
+    ),
+)
+
+FIGURES: Mapping[str, Figure] = {figure.name: figure for figure in _FIGURES}
+"""Every figure by its name, in the paper's order."""
+
+
+def chosen(names: object) -> tuple[Figure, ...]:
+    """Return the figures of these names, each once and in the paper's order; all of them for None or none."""
+    if isinstance(names, str):
+        names = [names]
+    wanted = list(names) if names is not None else []  # type: ignore[call-overload]  # any iterable of names
+    for name in wanted:
+        one_of("figure", name, FIGURES)
+    return tuple(figure for figure in _FIGURES if not wanted or figure.name in wanted)
+
+
+def rows_of(figures: Sequence[Figure]) -> list[Row]:
+    """Return every table of these figures: the rows, then the probes."""
+    return [row for figure in figures for row in figure.rows] + [row for figure in figures for row in figure.probes]
+
+
+def paper_plan(figures: Sequence[Figure], settings: PaperSettings) -> Plan:
+    """Return the plan of these figures and their probes."""
+    return Plan("paper", tuple(cell for row in rows_of(figures) for cell in row.cells(settings)))
+
+
+# ---- which proven bounds apply to which series ----
+
+
+@dataclass(frozen=True)
+class AppliedBound:
+    """At round t the mean of `measure` in the series `series` is at most `value(horizon=t)`.
+
+    That holds at every round t: the policies here do not know the horizon, so a game looked at in round t is a game of
+    horizon t. (Block EXP3 and BaSE do know it, and nothing here is about them.)
+    """
+
+    series: str
+    bound: str
+    statement: str
+    measure: str
+    value: Callable[..., float]
+
+    @property
+    def each(self) -> bool:
+        """Whether it holds in every run, not of the mean alone."""
+        return self.measure == SWITCHES
+
+    def at(self, rounds: Array) -> Array:
+        """Return the bound at each of these rounds."""
+        return np.array([self.value(horizon=int(t)) for t in rounds])
+
+
+def guarantees(cell: Cell) -> list[AppliedBound]:
+    """Return every bound of `holdfast.bounds` that applies to a series of this cell."""
+    gap = _gap(cell.environment)
+    return [
+        AppliedBound(series, *proved)
+        for series, policy in cell.policies.items()
+        for proved in _bounds(policy, cell.switching_cost, gap)
+        if proved is not None
+    ]
+
+
+def _gap(environment: Environment) -> float | None:
+    """The one gap, where the gaps are fixed and the best arm is unique."""
+    if isinstance(environment, ConstrainedBernoulli):
+        return environment.gap if environment.best_arms == 1 else None
+    if isinstance(environment, Bernoulli):
+        best, second, *_ = sorted(environment.mean_losses)
+        return round(second - best, 15) or None
+    return None
+
+
+def _bounds(policy: Policy, cost: Any, gap: float | None) -> Iterator[Proved | None]:
+    """What is proved of this policy in a game with this cost; nothing in other units than the theorems'."""
+    if policy.units != (0.0, 1.0):
+        return
+    if isinstance(policy, TsallisSwitch):
+        yield from _of_tsallis_switch(policy, cost, gap)
+    elif isinstance(policy, TsallisInf):
+        yield from _of_tsallis_inf(policy, gap)
+    elif isinstance(policy, Exp3):
+        yield proved_regret(policy)
+    elif isinstance(policy, VaryingTsallisSwitch):
+        yield from _of_varying(policy.n_arms, cost, gap)
+    elif isinstance(policy, AdaptiveTsallisSwitch) and not isinstance(cost, Power):
+        yield proved_cost(policy, cost)
+
+
+def _of_tsallis_switch(policy: TsallisSwitch, cost: float | Power, gap: float | None) -> Iterator[Proved | None]:
+    """Theorem 1 is proved for its own schedule, and for a game whose λ is the one the schedule was made for."""
+    K, own = policy.n_arms, policy.switching_cost
+    if policy.block_lengths is not None or own is None:
+        return
+    yield Proved("blocks", "number of blocks", SWITCHES, partial(bounds.blocks, n_arms=K, switching_cost=own))
+    if isinstance(cost, Power) or cost != own:
+        return
+    yield proved_cost(policy, cost)
+    if gap is not None:
+        value = partial(bounds.theorem_1_constrained, n_arms=K, switching_cost=cost, gaps=gap)
+        yield Proved("theorem-1-unique", "Theorem 1, unique best arm", COST, value)
+
+
+def _of_tsallis_inf(policy: TsallisInf, gap: float | None) -> Iterator[Proved]:
+    """Zimmert and Seldin's bound is proved where Corollary 3 is."""
+    K, for_any_losses = policy.n_arms, proved_regret(policy)
+    if for_any_losses is None:
+        return
+    yield for_any_losses
+    if gap is not None:
+        value = partial(bounds.corollary_3_constrained, n_arms=K, gaps=gap)
+        yield Proved("corollary-3-unique", "Corollary 3, unique best arm", REGRET, value)
+        value = partial(bounds.tsallis_inf_constrained, n_arms=K, gaps=gap)
+        yield Proved("tsallis-inf-unique", "Zimmert and Seldin, unique best arm", REGRET, value)
+
+
+def _of_varying(K: int, cost: float | Power, gap: float | None) -> Iterator[Proved]:
+    yield Proved("theorem-4", "Theorem 4", COST, partial(bounds.theorem_4, n_arms=K, costs=cost))
+    if gap is not None:
+        value = partial(bounds.theorem_4_constrained, n_arms=K, costs=cost, gaps=gap)
+        yield Proved("theorem-4-unique", "Theorem 4, unique best arm", COST, value)
+        if isinstance(cost, Power) and cost.scale == 1.0:
+            value = partial(bounds.corollary_5, n_arms=K, alpha=cost.alpha, gaps=gap)
+            yield Proved("corollary-5", "Corollary 5", COST, value)

@@ -1,1 +1,0 @@
-"""The paper, on top of simulation and report: settings → games → tables → ledger → pages."""

@@ -1,1 +1,0 @@
-"""Replay a user's records: costs of each policy, best plans in hindsight, estimates from logs, advice."""

@@ -1,0 +1,425 @@
+"""Advice in plain sentences, each computed from numbers with their intervals.
+
+A sentence says what the intervals decide. Where they do not, it says "not decided" and how far apart things could be.
+Nothing here is about the future: all of it is about this trace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+
+from holdfast.replays.costs import Amount, Standing
+from holdfast.replays.games import WITH_FORECASTS
+from holdfast.text import number, short
+
+NOTABLE = 0.01
+"""A saving below this part of a cost is called none worth the name."""
+
+UNDECIDED = "Not decided"
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """One piece of advice and what it rests on."""
+
+    text: str
+    decided: bool
+    numbers: dict[str, float] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def advice(standing: Standing, parts: Mapping[str, Sequence[Standing]] | None = None) -> list[Sentence]:
+    """All sentences about one λ. `parts` has the same λ on the halves and quarters, under those names."""
+    sentences = [
+        about_staying(standing),
+        about_cheapest(standing),
+        *about_seeing(standing),
+        *about_forecasts(standing),
+        *about_first(standing),
+        about_hindsight(standing),
+    ]
+    if parts:
+        sentences.append(about_stability(standing, parts))
+    return sentences
+
+
+def about_staying(standing: Standing) -> Sentence:
+    """Does any policy beat the best fixed arm, and by how much?"""
+    arm, base = standing.best_arm, standing.best_arm_cost
+    at, among = sentence_case(standing.at), len(standing.costs)
+    excess = {name: standing.amount(name, among=among).less(base) for name in standing.ranking()}
+    closest = min(excess, key=lambda name: excess[name].low)
+    for name, amount in excess.items():
+        if amount.sign < 0:
+            text = f"{at} {name} costs {compared(amount, base)} than staying with {arm}, the best arm in hindsight."
+            return Sentence(text, True, {"best_arm_cost": base, **amount.named(f"excess_of_{name}")})
+    numbers = {"best_arm_cost": base, **excess[closest].named(f"excess_of_{closest}")}
+    lowest = excess[closest].low
+    none = f"{at} none of the {among} policies beats" if among > 1 else f"{at} {closest} does not beat"
+    if lowest >= 0:
+        return Sentence(f"{none} staying with {arm}, the best arm in hindsight.", True, numbers)
+    if base > 0 and lowest > -NOTABLE * base:
+        text = f"{none} staying with {arm}, the best arm in hindsight, by more than {100 * NOTABLE:g} %."
+        return Sentence(text, True, numbers)
+    text = (
+        f"{UNDECIDED} {standing.at}: whether any policy beats staying with {arm}, the best arm in "
+        f"hindsight. {closest} costs {compared(excess[closest], base)} than that."
+    )
+    return Sentence(text, False, numbers)
+
+
+def about_cheapest(standing: Standing) -> Sentence:
+    """Which policy costs least, beside the best fixed arm and a random one?"""
+    name, rivals = standing.ranking()[0], standing.rivals()
+    beside = _beside_fixed(standing, name)
+    if not rivals:
+        only = f"{name} costs" if len(standing.costs) == 1 else f"Of the policies {name} costs least:"
+        return replace(beside, text=f"{only} {beside}.")
+    others = len(standing.costs) - 1
+    numbers = dict(beside.numbers)
+    for rival in rivals:
+        numbers |= standing.difference(name, rival, among=others).named(f"{name}_less_{rival}")
+    text = (
+        f"{UNDECIDED} {standing.at}: which policy costs least. {name} has the lowest mean, "
+        f"{beside}, but {listed_words(rivals)} may cost as little."
+    )
+    return Sentence(text, False, numbers)
+
+
+def _beside_fixed(standing: Standing, name: str) -> Sentence:
+    """What a policy costs beside the best fixed arm and a random one: the end of a sentence."""
+    base, random = standing.best_arm_cost, standing.random_fixed_cost
+    cost = standing.amount(name)
+    over, under = cost.less(base), cost.less(random)
+    text = (
+        f"{compared(over, base)} than staying with {standing.best_arm}, without knowing it beforehand, and "
+        f"{compared(under, random)} than a random fixed choice"
+    )
+    numbers = {**cost.named(f"cost_of_{name}"), "best_arm_cost": base, "random_arm_cost": random}
+    return Sentence(text, over.decided and under.decided, numbers)
+
+
+def about_seeing(standing: Standing) -> list[Sentence]:
+    """What is it worth to see the losses of all arms?"""
+    seeing, own = standing.ranking("all"), standing.ranking("own")
+    if not seeing or not own:
+        return []
+    best, other = next((name for name in seeing if name != WITH_FORECASTS), seeing[0]), own[0]
+    base = float(standing.costs[other].mean())
+    saved = standing.difference(best, other, among=len(own))
+    numbers = {"cost_of_cheapest_that_sees_own": base, **saved.named(f"{best}_less_{other}")}
+    cheapest = f"{best} costs {compared(saved, base)} than {other}, the cheapest that sees its own arm only"
+    if not saved.decided:
+        text = f"{UNDECIDED} {standing.at}: whether seeing all arms is worth anything. {cheapest}."
+        return [Sentence(text, False, numbers)]
+    worth = "is worth nothing" if saved.mean >= 0 else f"is worth {size(-saved.mean, base)}"
+    return [Sentence(f"Seeing the losses of all arms {worth}: {cheapest}.", True, numbers)]
+
+
+def about_forecasts(standing: Standing) -> list[Sentence]:
+    """What is looking ahead worth, on guesses from the record and on the user's forecasts? These numbers are exact."""
+    cost = standing.looking_ahead
+    if not cost:
+        return []
+    base, plan = standing.best_arm_cost, standing.plan_cost
+    numbers = {f"cost_looking_ahead_{name}": value for name, value in cost.items()}
+    steps = {
+        "naive": "expecting the next rounds to be like the last ones",
+        "seasonal": "looking for days and weeks in the record",
+        "given": "using your forecasts",
+    }
+    said, before = [], cost["none"]
+    for name, words in steps.items():
+        if name in cost:
+            said.append(f"{words} {_saves(before - cost[name], base)}")
+            before = cost[name]
+    text = f"Looking ahead, step by step: {listed_words(said)}."
+    if base > plan:
+        reached = (base - before) / (base - plan)
+        numbers["way_to_best_plan"] = reached
+        if reached > 0:
+            text += f" That is {100 * reached:.0f} % of the way from the best arm to the best plan."
+    return [Sentence(text, True, numbers)]
+
+
+def _saves(saved: float, base: float) -> str:
+    if abs(saved) < 5e-4 * abs(base):
+        return "changes nothing"
+    return f"saves {size(saved, base)}" if saved > 0 else f"costs {size(-saved, base)} more"
+
+
+def about_first(standing: Standing) -> list[Sentence]:
+    """The policy given first, where another has the lowest mean."""
+    name = next(iter(standing.costs))
+    if name == standing.ranking()[0]:
+        return []
+    beside = _beside_fixed(standing, name)
+    return [replace(beside, text=f"{name} costs {beside}.")]
+
+
+def about_hindsight(standing: Standing) -> Sentence:
+    """What could switching have been worth at all? These numbers are exact."""
+    base, plan = standing.best_arm_cost, standing.plan_cost
+    saved, switches = base - plan, standing.references.plan_switches
+    numbers = {"best_arm_cost": base, "best_plan_cost": plan, "best_plan_switches": float(switches)}
+    numbers |= {f"plan_within_{m}_cost": cost for m, cost in standing.references.limited.items()}
+    at = sentence_case(standing.at)
+    if saved <= 0:
+        return Sentence(f"{at} the best plan in hindsight stays with {standing.best_arm} throughout.", True, numbers)
+    count = f"{number(switches)} switches"
+    within = [
+        f"{size(base - cost, base)} with at most {m}"
+        for m, cost in sorted(standing.references.limited.items())
+        if 1 < m < switches
+    ]
+    if base > 0 and saved < NOTABLE * base:
+        text = f"{at} switching is hardly worth anything: the best plan in hindsight, with {count}, saves only"
+    else:
+        text = f"{at} the best plan in hindsight, with {count}, saves"
+    text += f" {size(saved, base)} against staying with {standing.best_arm}"
+    text += f"; {listed_words(within)} switches." if within else "."
+    return Sentence(text, True, numbers)
+
+
+def about_stability(standing: Standing, parts: Mapping[str, Sequence[Standing]]) -> Sentence:
+    """Would the halves and quarters, each on its own, have said the same?"""
+    name = standing.ranking()[0]
+    told, steady = [], True
+    numbers: dict[str, float] = {}
+    for part, standings in parts.items():
+        same = sum(one.ranking()[0] == name and not one.rivals() for one in standings)
+        open_ = sum(name in (one.ranking()[0], *one.rivals()) and bool(one.rivals()) for one in standings)
+        arms = sum(one.best_arm == standing.best_arm for one in standings)
+        count = len(standings)
+        numbers |= {f"{part}_{name}_cheapest": float(same), f"{part}_undecided": float(open_)}
+        numbers |= {f"{part}_same_best_arm": float(arms), part: float(count)}
+        left = f" ({open_} not decided)" if open_ else ""
+        told.append(f"in {same} of {count} {part}{left}")
+        steady = steady and same == count
+    arms_told = listed_words([f"{numbers[f'{part}_same_best_arm']:g} of {len(parts[part])} {part}" for part in parts])
+    text = f"{name} costs least {listed_words(told)}; {standing.best_arm} is the best arm in {arms_told}."
+    return Sentence(text, steady and not standing.rivals(), numbers)
+
+
+def sentence_case(words: str) -> str:
+    """With a capital at its beginning."""
+    return words[0].upper() + words[1:]
+
+
+def compared(difference: Amount, base: float) -> str:
+    """“4.0 % more (3.1 to 4.9 %)”, or “between 2.0 % less and 1.0 % more (not decided)” around zero."""
+    if not difference.decided:
+        ends = [f"{size(abs(end), base)} {'more' if end > 0 else 'less'}" for end in (difference.low, difference.high)]
+        return f"between {ends[0]} and {ends[1]} (not decided)"
+    word = "more" if difference.mean >= 0 else "less"
+    low, high = sorted((abs(difference.low), abs(difference.high)))
+    shown = size(abs(difference.mean), base)
+    if low == high:
+        return f"{shown} {word}"
+    return f"{shown} {word} ({size(low, base, unit=False)} to {size(high, base)})"
+
+
+def size(amount: float, base: float, *, unit: bool = True) -> str:
+    """An amount in per cent of a positive `base`, to two digits; in the trace's own units otherwise.
+
+    >>> size(1.0, 30.0), size(0.001, 30.0), size(1e-14, 30.0)  # the last is what rounding leaves
+    ('3.3 %', '0.003 %', '0 %')
+    """
+    if base <= 0:
+        return short(amount)
+    percent = 100.0 * amount / base if amount > 1e-12 * base else 0.0
+    digits = f"{percent:.0f}" if percent >= 9.95 else f"{percent:.1f}" if percent >= 0.095 else f"{percent:.1g}"
+    return f"{digits} %" if unit else digits
+
+
+def listed_words(items: Sequence[str]) -> str:
+    """Words with commas between them, and "and" before the last."""
+    *first, last = items
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+# One recommendation: do this, because, unless. Decided by intervals, and said where they do not decide.
+#
+# "Because" is said of a reason only: that a policy costs more than the best arm is none, and follows a colon.
+#
+# What is compared is on this record. It recommends a policy where it is cheaper than staying with the best arm in
+# hindsight by more than one per cent; staying, where nothing is and that arm was the best throughout, or where no
+# policy has learnt enough to beat a random arm; and otherwise the cheapest policy, since nobody knew beforehand which
+# arm would be the best.
+
+NOT_SEEN = "you do not see what the other arms lose"
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """What to do at one λ."""
+
+    at: str
+    """At which switching cost, in words."""
+    action: str
+    because: str
+    """With braces where the `gains` stand."""
+    gains: tuple[str, ...]
+    unless: str
+    then: str
+    """What to do in that case; empty where nothing is known to help."""
+    decided: bool
+    numbers: dict[str, float]
+    argues: bool = True
+    """Whether `because` speaks for the action."""
+
+    def sentence(self) -> Sentence:
+        """In one sentence."""
+        open_ = "" if self.decided else " This is close: the intervals do not decide it."
+        because = self.because.format(*self.gains)
+        text = f"{sentence_case(self.action)}{_joint(self.argues)}{because}{_exception([self], self.argues)}{open_}"
+        return Sentence(text, self.decided, self.numbers)
+
+
+def recommendation(
+    standing: Standing, parts: Mapping[str, Sequence[Standing]], sees: Sequence[str] = ("all", "own")
+) -> Recommendation:
+    """What to do at one λ, by the whole record and its halves and quarters, with policies that see so much."""
+    arm, base = standing.best_arm, standing.best_arm_cost
+    least = NOTABLE * abs(base)
+    names = standing.ranking(*sees)
+    same, of = _same_arm(standing, parts)
+    often = "throughout the record" if same == of else f"in only {same} of {of} quarters"
+    if not names:
+        because = f"nothing else was played. It was the best single choice in hindsight, and the best {often}"
+        return Recommendation(
+            standing.at, f"stay with {arm}", _braced(because), (), "that changes", "", True, {}, argues=False
+        )
+    name = names[0]
+    excess = standing.amount(name, among=len(names)).less(base)
+    numbers = {**excess.named("excess"), "best_arm_cost": base}
+    decided = excess.high < -least or excess.low >= -least
+    if excess.mean >= -least and (same == of or not _learnt(standing, name)):
+        saves = "nothing that was played costs less" if excess.mean >= 0 else "nothing that was played saves 1 %"
+        because = f"{saves} and it was the best {often}"
+        if not _learnt(standing, name):
+            because = "no policy costs less than an arm taken at random"
+        safe = next((other for other in names if standing.played[other].bounded), name)
+        then = f"use {safe}{_guarantee(standing, safe)}"
+        unless = "another may become the best"
+        return Recommendation(standing.at, f"stay with {arm}", _braced(because), (), unless, then, decided, numbers)
+    gain, word = size(abs(excess.mean), base), "more" if excess.mean > 0 else "less"
+    reasons = [(f"{{}} {word} than always using {_braced(arm)}, the best single choice in hindsight", gain)]
+    if excess.mean >= -least:
+        known = f"which nobody knew beforehand and which was the best {often}"
+        reasons = [(f"{{}} {word} than {_braced(arm)}, the best single choice, {known}", gain)]
+    unless, then = _no_bound(standing, name)
+    if standing.played[name].sees == "all":
+        unless, then = NOT_SEEN, _without_seeing(standing, parts)
+        beside = _beside(standing, name)
+        reasons = [*reasons, *beside] if excess.mean < -least else [*beside, *reasons]
+    because = f"it costs {', and '.join(words for words, _ in reasons)}"
+    gains = tuple(amount for _, amount in reasons)
+    argues = excess.mean <= 0
+    return Recommendation(standing.at, f"use {name}", because, gains, unless, then, decided, numbers, argues)
+
+
+def _braced(words: str) -> str:
+    """Names with braces in them, for `format`."""
+    return words.replace("{", "{{").replace("}", "}}")
+
+
+def _beside(standing: Standing, name: str) -> list[tuple[str, str]]:
+    """Beside the cheapest policy that sees its own arm only, if decided: words with braces for the gain, and it."""
+    own = standing.ranking("own")
+    if not own or standing.difference(name, own[0], among=len(own)).sign >= 0:
+        return []
+    other, base = own[0], float(standing.costs[own[0]].mean())
+    saved = base - float(standing.costs[name].mean())
+    return [(f"{{}} less than {_braced(other)}, the cheapest that sees its own arm only", size(saved, base))]
+
+
+def _without_seeing(standing: Standing, parts: Mapping[str, Sequence[Standing]]) -> str:
+    """What to do without seeing all arms; with a policy that has a bound, where the cheapest has none."""
+    own = standing.ranking("own")
+    if not own:
+        return "replay with sees='own'"
+    action = recommendation(standing, parts, ("own",)).action
+    bounded = [name for name in own if standing.played[name].bounded]
+    if not bounded or bounded[0] == own[0]:
+        return action
+    use = "" if action.startswith("use ") else "use "
+    return f"{action}, or {use}{bounded[0]}{_guarantee(standing, bounded[0])}"
+
+
+def _no_bound(standing: Standing, name: str) -> tuple[str, str]:
+    """A warning where the policy has no bound, and one to use that has."""
+    if standing.played[name].bounded:
+        return "the next rounds are nothing like this record", ""
+    bounded = [other for other in standing.ranking("own") if standing.played[other].bounded]
+    unless = "the best arm may change suddenly, for which it has no guarantee"
+    return unless, f"use {bounded[0]}{_guarantee(standing, bounded[0])}" if bounded else ""
+
+
+def _learnt(standing: Standing, name: str) -> bool:
+    """Whether a policy costs less than an arm taken at random."""
+    return bool(standing.costs[name].mean() < standing.random_fixed_cost)
+
+
+def _guarantee(standing: Standing, name: str) -> str:
+    """What is to be known before a policy is used that is not the cheapest."""
+    has = ["has a guarantee"] if standing.played[name].bounded else []
+    has += [] if _learnt(standing, name) else ["costs more here than an arm taken at random"]
+    return f", which {' but '.join(has)}" if has else ""
+
+
+def _same_arm(standing: Standing, parts: Mapping[str, Sequence[Standing]]) -> tuple[int, int]:
+    """In how many quarters, or halves of a short record, the best arm of all was the best."""
+    finest = list(parts.values())[-1] if parts else [standing]
+    return sum(part.best_arm == standing.best_arm for part in finest), len(finest)
+
+
+def joint_recommendation(by_cost: Mapping[float, Recommendation]) -> Sentence:
+    """One recommendation for all λ: each action once, with the λ that it is for."""
+    ordered = [by_cost[lam] for lam in sorted(by_cost)]
+    decided = all(one.decided for one in ordered)
+    if len(ordered) == 1:
+        return ordered[0].sentence()
+    numbers = {f"{name} {one.at}": value for one in ordered for name, value in one.numbers.items()}
+    texts = []
+    for _, group in groupby(ordered, key=lambda one: one.action):
+        some = list(group)
+        texts.append(_of_group(some, alone=len(some) == len(ordered)))
+    close = [one.at.removeprefix("at ") for one in ordered if not one.decided]
+    if close:
+        texts.append(f"This is close, and not decided by the intervals, at {listed_words(close)}.")
+    return Sentence(" ".join(texts), decided, numbers)
+
+
+def _of_group(some: Sequence[Recommendation], *, alone: bool) -> str:
+    """Recommendations with the same action: the gains of each λ in one sentence where the reason is the same."""
+    first, last = some[0], some[-1]
+    lambdas = listed_words([one.at.removeprefix("at λ = ") for one in some])
+    same = len({one.because for one in some}) == 1
+    if same:
+        gains = [listed_words(one) for one in zip(*(one.gains for one in some), strict=True)]
+        because = f"at λ = {lambdas} {first.because.format(*gains)}"
+    else:
+        because = "; ".join(f"{one.at} {one.because.format(*one.gains)}" for one in (first, last))
+    head = "" if alone or same else f"at λ = {lambdas} "
+    argues = all(one.argues for one in some)
+    return sentence_case(f"{head}{first.action}{_joint(argues)}{because}{_exception(some, argues)}")
+
+
+def _joint(argues: bool) -> str:
+    """What stands between an action and what is said of it."""
+    return ", because " if argues else ": "
+
+
+def _exception(some: Sequence[Recommendation], argues: bool) -> str:
+    """When not, and what to do then; one action has one exception, but what to do then may depend on λ."""
+    thens = [next(group) for _, group in groupby(some, key=lambda one: one.then)]
+    later = [f"from λ = {one.at.removeprefix('at λ = ')} on {one.then}" for one in thens[1:]]
+    then, unless = "; ".join([thens[0].then, *later]), some[0].unless
+    if argues:
+        return f", unless {unless}{': then ' if then else ''}{then}."
+    return f". If {unless}, {then}." if then else "."

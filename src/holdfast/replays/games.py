@@ -1,0 +1,687 @@
+"""Policies on recorded losses: which are played, on which stretches of the trace, and which arms they held.
+
+A *piece* is one policy at one λ, on the whole trace and on each of its halves and quarters, every stretch played from
+its beginning by a policy that knows nothing yet.
+
+Most policies are played many times by `simulate`. Of one that mixes paths on the losses of all arms the expected cost
+is known exactly (`holdfast.replays.games`), and it is played once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, Self, TypeGuard
+
+import numpy as np
+from numpy.typing import NDArray
+
+from holdfast._numba.compile import composed, kernel
+from holdfast._numba.lanes import as_rows
+from holdfast.data.csv import PLAIN, CsvFormat
+from holdfast.data.records import Trace, read_frame
+from holdfast.environments import LossTable
+from holdfast.environments.environment import Tables
+from holdfast.environments.tables import Summed, prefix_sums
+from holdfast.errors import InvalidParameter, parameter_named
+from holdfast.extras import pl
+from holdfast.numerics.costs import CostTable
+from holdfast.numerics.layout import Array
+from holdfast.numerics.random import started
+from holdfast.paths import (
+    FixedArm,
+    FoundSeason,
+    GivenForecast,
+    Path as HedgePath,
+    SeasonalPlan,
+    Smoothed,
+    WorkFunction,
+)
+from holdfast.players.game import policy_key
+from holdfast.policies.adaptive import AdaptiveTsallisSwitch
+from holdfast.policies.averages import HoldForever
+from holdfast.policies.hedge import AdaptiveHedgeSwitch
+from holdfast.policies.policy import Kernel, Kernels, Policy, packed_parameters
+from holdfast.policies.registry import entry_of, find_policy
+from holdfast.policies.tsallis import TsallisSwitch
+from holdfast.replays.costs import GameTotals
+from holdfast.results import SCHEMA, Result
+from holdfast.runs import plain
+from holdfast.simulation.backends import Backend
+from holdfast.simulation.costs import Costs
+from holdfast.simulation.described import described_policy
+from holdfast.simulation.run import fitted, simulate
+from holdfast.simulation.tasks import Task, run_task
+from holdfast.text import number
+
+# Forecasts of losses: which were issued when, for which rounds.
+#
+# A table with a row for each round that was forecast: `issued`, the first round in which the forecast is known;
+# `round`, the round that it is for, both counted from 0 or both times of the record; then a column for each arm.
+
+ISSUED, ROUND = "issued", "round"
+NOT_IN_RECORD = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Forecasts:
+    """Forecasts in the order in which they become known; one for a round that is over by then is left out."""
+
+    known_at: NDArray[np.int64]
+    """The round, from 0, in which each is first known."""
+    rounds: NDArray[np.int64]
+    """The round that each is for."""
+    losses: Array
+    """What each arm was thought to lose in it."""
+
+    @classmethod
+    def of(cls, known_at: Any, rounds: Any, losses: Any) -> Self:
+        """In order; those of rounds that are over are left out."""
+        when, what, table = np.asarray(known_at, np.int64), np.asarray(rounds, np.int64), np.asarray(losses, np.float64)
+        keep = np.flatnonzero((what >= when) & (what >= 0))
+        keep = keep[np.argsort(when[keep], kind="stable")]
+        return cls(when[keep], what[keep], table[keep])
+
+    def part(self, first: int, stop: int) -> Forecasts:
+        """What is known in the rounds from `first` on, counted from there; earlier forecasts that still hold too."""
+        known = self.known_at < stop
+        return Forecasts.of(np.maximum(self.known_at[known] - first, 0), self.rounds[known] - first, self.losses[known])
+
+
+def read_forecasts(source: Any, trace: Trace, form: CsvFormat = PLAIN, *, negative: bool = False) -> Forecasts:
+    """The forecasts in a file or a data frame, for the rounds and arms of a trace; `negative` if they are rewards."""
+    arms = trace.arm_names
+    with parameter_named(lambda _: "forecasts"):
+        frame = read_frame(source, numbers=arms, form=form)
+    for name in (ISSUED, ROUND, *arms):
+        if name not in frame.columns:
+            rule = f"must have the columns {ISSUED}, {ROUND} and one for each arm; there is no {name!r}"
+            raise InvalidParameter("forecasts", rule, ", ".join(frame.columns))
+    for name in (ISSUED, ROUND):
+        if frame[name].null_count():
+            row = int(frame[name].is_null().arg_max() or 0) + 1
+            raise InvalidParameter("forecasts", f"must have a value in row {row}, column {name!r}", None)
+    when, what = (_numbered(frame[name], trace, name) for name in (ISSUED, ROUND))
+    table = frame.select(pl.col(arms).cast(pl.Float64, strict=False)).to_numpy()
+    wrong = ~np.isfinite(table)
+    if wrong.any():
+        row, arm = (int(i) for i in np.argwhere(wrong)[0])
+        rule = f"must have a finite number in row {row + 1}, column {arms[arm]!r}"
+        raise InvalidParameter("forecasts", rule, frame[arms[arm]][row])
+    found = Forecasts.of(when, what, -table if negative else table)
+    if not (found.rounds < trace.shape[0]).any():
+        rule = f"must be about the rounds 0 to {trace.shape[0] - 1} of the record, or about its times"
+        raise InvalidParameter("forecasts", rule, f"{ROUND} from {frame[ROUND].min()!s} to {frame[ROUND].max()!s}")
+    return found
+
+
+def _numbered(column: pl.Series, trace: Trace, name: str) -> NDArray[np.int64]:
+    """Rounds from 0: whole numbers as they are, times by their place in the record."""
+    if column.dtype.is_integer():
+        return column.to_numpy().astype(np.int64)
+    rule = f"must have in column {name!r} the numbers of rounds, from 0, or times as the record has them"
+    if not column.dtype.is_temporal() or trace.labels is None or trace.labels.dtype.kind != "M":
+        raise InvalidParameter("forecasts", rule, column.dtype)
+    times, labels = column.to_numpy().astype("datetime64[us]"), trace.labels.astype("datetime64[us]")
+    places = np.searchsorted(labels, times).astype(np.int64)  # issued between two rounds, it is known in the next
+    if name == ISSUED:
+        return places
+    there = labels[np.minimum(places, len(labels) - 1)] == times
+    return np.where(there, places, NOT_IN_RECORD)
+
+
+# What a mixture of paths costs on average on recorded losses, exactly.
+#
+# The weights of `AdaptiveHedgeSwitch` depend on the losses alone, never on the arms that were drawn. So one pass gives
+# the expected cost of its game: in each round the mean loss over its distribution, and what a switch costs on average.
+
+ROWS_AT_ONCE = 2**15
+LOSS, SWITCHES, PAID = 0, 1, 2
+OUT_OF_THE_GAME = 1e30
+
+
+class ExpectedGame(NamedTuple):
+    """The expected losses, switches and switching costs up to each mark; and the arms of one game that was drawn."""
+
+    losses: Array
+    switches: Array
+    paid: Array
+    arms: NDArray[np.int32]
+
+
+class _Known(NamedTuple):
+    """What is known beforehand of the rounds of a piece, by kernel."""
+
+    closed: Any  # rounds × arms: 1 where an arm is not available; no rows where all are
+    issued: Any  # the rows of forecasts that become known, in the order of that
+    known_at: Any  # and when
+    covers: Any  # the round that each is for
+    newest: Any  # the newest forecast of each round so far, −1 for none
+
+
+@composed
+def _composed(kernels: Kernels) -> Kernel:
+    choose, observe, *_ = kernels
+    view_state, view_block = kernels.state_layout.view, kernels.block_layout.view
+    view_params = kernels.params_layout.view
+
+    @kernel
+    def play(
+        params: Any,
+        numbers: Any,
+        vectors: Any,
+        K: int,
+        stream: Any,
+        block: Any,
+        losses: Any,
+        counted: Any,
+        first: int,
+        known: Any,
+        at: int,
+        horizon: int,
+        totals: Any,
+        steps: Any,
+        arms: Any,
+    ) -> int:
+        """The rounds of `losses`, the first being number `first`; `at` is the next forecast that becomes known.
+
+        `losses` are as the policy hears them, `counted` the same as they add up.
+        """
+        rows = as_rows(vectors, 1)
+        seen = view_params(params)
+        state, begun = view_state(seen, as_rows(numbers, 1), rows, K), view_block(seen, as_rows(block, 1), rows, K)
+        closed, issued, known_at, covers, newest = known
+        lost = as_rows(steps[3:], 1)
+        for t in range(losses.shape[0]):
+            now = first + t
+            while at < known_at.shape[0] and known_at[at] <= now:
+                newest[covers[at]] = at
+                at += 1
+            rounds = 0
+            while rounds < horizon and now + rounds < newest.shape[0] and newest[now + rounds] >= 0:
+                row = newest[now + rounds]
+                for i in range(K):
+                    state.forecast[rounds * K + i, 0] = issued[row, i]
+                rounds += 1
+            state.first[0], state.rows[0] = 0.0, float(rounds)
+            if closed.shape[0] > 0:
+                for i in range(K):
+                    state.shut[i, 0] = float(closed[now, i])
+            choose(seen, state, 0.0, as_rows(stream, 1), begun)
+            steps[0], steps[1] = 0.0, 0.0
+            for i in range(K):
+                steps[0] += state.P[i, 0] * counted[t, i]
+                steps[1] += max(state.P[i, 0] - state.before[i, 0], 0.0)
+                lost[i, 0] = losses[t, i]
+            steps[2] = state.moving[0]
+            for what in range(3):  # compensated sums
+                step = steps[what] + totals[what, 1]
+                total = totals[what, 0] + step
+                totals[what, 1] = step - (total - totals[what, 0])
+                totals[what, 0] = total
+            arms[t] = int(begun.arm[0])
+            observe(seen, state, begun, lost, 1.0)
+        return at
+
+    return play
+
+
+def expected_game(
+    policy: AdaptiveHedgeSwitch,
+    losses: NDArray[Any],
+    marks: Any,
+    *,
+    closed: NDArray[np.bool_] | None = None,
+    forecasts: Forecasts | None = None,
+    only: Sequence[int] | None = None,
+    seed: int = 0,
+    name: str | None = None,
+) -> ExpectedGame:
+    """The expected cost of one game, exactly; the arms are those of replication 0 under `seed` and `name`.
+
+    Parameters
+    ----------
+    policy, losses
+        What is played, on a row per round and a column per arm. Losses add up as they are; the policy hears them
+        clipped to its units.
+    marks
+        Rounds, counted from 1 and rising, up to which losses and switches are added up. The last one ends the game.
+    closed
+        True where an arm is not available. Its loss is that of the highest of the units.
+    forecasts
+        What was forecast and when, in the policy's units.
+    only
+        The paths that are mixed, by their place in ``policy.mixed``; all by default. The same kernels play them.
+    seed, name
+        The stream of the arms that are drawn; it changes no cost.
+    """
+    kernels, K, (low, _) = policy.kernels, policy.n_arms, policy.units
+    play = _composed(kernels)
+    settings = policy.parameters()
+    numbers, vectors = np.zeros(policy.state_layout.n_numbers), np.zeros(policy.state_layout.vector_rows(K))
+    if only is not None:  # a path that has cost so much never has any weight
+        settings = settings._replace(log_paths=math.log(max(len(only), 2)))
+        cost = policy.state_layout.named(numbers, vectors).C
+        cost[[j for j in range(len(policy.mixed)) if j not in only]] = OUT_OF_THE_GAME
+    params = packed_parameters(policy, settings)
+    block, stream = np.zeros(kernels.block_layout.n_numbers), started(policy_key(seed, name or policy.label), 0)
+    horizon = policy.forecast_rounds if forecasts is not None else 0
+    given = Forecasts.of([], [], np.zeros((0, K))) if forecasts is None else forecasts
+    newest = np.full(len(losses) + horizon if horizon else 0, -1, dtype=np.int64)
+    within = given.rounds < len(newest)
+    issued = np.clip((given.losses[within] - low) / policy.unit, -1e6, 1e6)
+    shut = np.zeros((0, K), dtype=np.uint8) if closed is None else closed.astype(np.uint8)
+    known = _Known(shut, issued, given.known_at[within], given.rounds[within], newest)
+    totals, steps, arms, at = np.zeros((3, 2)), np.zeros(3 + K), np.zeros(len(losses), dtype=np.int32), 0
+    ends = [int(mark) for mark in marks]
+    sums, first = np.zeros((len(ends), 3)), 0
+    for place, end in enumerate(ends):
+        while first < end:
+            stop = min(end, first + ROWS_AT_ONCE)
+            piece = losses[first:stop]
+            heard, counted = (
+                np.ascontiguousarray((np.asarray(some, dtype=np.float64) - low) / policy.unit)
+                for some in (np.clip(piece, *policy.units), piece)
+            )
+            at = play(
+                params,
+                numbers,
+                vectors,
+                K,
+                stream,
+                block,
+                heard,
+                counted,
+                first,
+                known,
+                at,
+                horizon,
+                totals,
+                steps,
+                arms[first:stop],
+            )
+            first = stop
+        sums[place] = totals.sum(axis=1)
+    rounds = np.array(ends, dtype=np.float64)
+    return ExpectedGame(
+        sums[:, LOSS] * policy.unit + low * rounds, sums[:, SWITCHES], sums[:, PAID] * policy.unit, arms
+    )
+
+
+WHOLE = "whole"
+COLUMNS = pl.Schema({"switching_cost": pl.Float64, "stretch": pl.String} | SCHEMA | {"switches": pl.Float64})
+"""The table of a piece: that of every result, with λ and stretch before it, and switches that may be expected ones."""
+
+OWN_LOSS: tuple[dict[str, Any], ...] = (
+    {"policy": "adaptive"},
+    {"policy": "tsallis-switch"},
+    {"policy": "follow-the-leader", "cooldown": 10, "name": "leader-cooldown-10"},
+)
+"""The adaptive policy, the paper's, and what people write by hand. What a random arm costs is known without playing."""
+
+IN_SIGHT, WITH_FORECASTS = "hedge-switch", "hedge-forecasts"
+"""The mixture of paths on the losses of all arms, without and with the user's forecasts."""
+LONGEST_FORECAST = 48
+
+LOOKING_AHEAD: Mapping[str, tuple[type[HedgePath], ...]] = {
+    "none": (FixedArm, WorkFunction),
+    "naive": (Smoothed,),
+    "seasonal": (FoundSeason, SeasonalPlan),
+    "given": (GivenForecast,),
+}
+"""Kinds of paths: those that do not look ahead, that take the next rounds to be like the last ones, that look for days
+or weeks in the record, that have the user's forecasts."""
+
+WITH_BOUND = (AdaptiveHedgeSwitch, AdaptiveTsallisSwitch, TsallisSwitch)
+"""Policies whose regret has a proven bound for any losses."""
+
+PolicyLike = str | Mapping[str, Any] | Policy
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """A part of the record: what its rounds lost, and what else was known of them."""
+
+    table: LossTable
+    losses: NDArray[Any]
+    """The same as they were given, a row per round."""
+    closed: NDArray[np.bool_] | None
+    """True where an arm was not available."""
+    forecasts: Forecasts | None
+
+
+Stretches = Mapping[str, Stretch]
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One policy at one λ, as it plays each stretch."""
+
+    switching_cost: float
+    name: str
+    policies: Mapping[str, Policy]
+    code: Mapping[str, str]
+    """The modules of a user-defined policy, each with the checksum of its source."""
+
+    @property
+    def policy(self) -> Policy:
+        """The one that plays the whole trace."""
+        return self.policies[WHOLE]
+
+    def settings(self) -> dict[str, Any]:
+        """What its numbers depend on besides the trace, as JSON has it."""
+        described = {stretch: policy.settings() for stretch, policy in self.policies.items()}
+        return plain({"name": self.name, "policies": described, "code": dict(self.code)})
+
+
+def all_losses(period: Any, forecasts: bool) -> list[dict[str, Any]]:
+    """The mixture of paths that sees all losses, without the user's forecasts and with them."""
+    common = {"policy": "hedge-switch", **({} if period is None else {"period": period})}
+    rounds = {WITH_FORECASTS: LONGEST_FORECAST, IN_SIGHT: 0} if forecasts else {IN_SIGHT: 0}
+    return [{**common, "forecast_rounds": most, "name": name} for name, most in rounds.items()]
+
+
+def pieces_of(
+    given: object, costs: Sequence[float], stretches: Stretches, *, pairs: CostTable | None, defaults: Sequence[Any]
+) -> list[Piece]:
+    """Every policy at every λ, checked; `defaults` where none are given.
+
+    A policy by its id or table has λ, the arms, the rounds and the units filled in; with a cost for each pair of arms
+    it gets those, if it takes them, or else λ, the largest. An object is played as it is, at every λ.
+    """
+    entries = list(defaults) if given is None else _entries(given)
+    pieces = []
+    for lam in costs:
+        names: set[str] = set()
+        for i, entry in enumerate(entries):
+            piece = _piece(f"policies[{i}]", entry, lam, stretches, pairs)
+            if piece.name in names:
+                rule = "must have different names; give one with name=..."
+                raise InvalidParameter("policies", rule, piece.name)
+            names.add(piece.name)
+            pieces.append(piece)
+    return pieces
+
+
+def _entries(given: object) -> list[Any]:
+    if isinstance(given, (str, Policy)) or (isinstance(given, Mapping) and "policy" in given):
+        given = [given]
+    if isinstance(given, Mapping):
+        return [_renamed(str(name), entry) for name, entry in given.items()]
+    if not isinstance(given, Sequence) or not given:
+        rule = 'must be ids such as "adaptive", tables such as {"policy": "exp3"}, or policies'
+        raise InvalidParameter("policies", rule, given)
+    return [entry_of(entry) if isinstance(entry, str) else entry for entry in given]
+
+
+def _renamed(name: str, entry: Any) -> Any:
+    if isinstance(entry, Policy):
+        return name, entry
+    table = entry_of(entry) if isinstance(entry, str) else entry
+    return {**table, "name": name} if isinstance(table, Mapping) else table
+
+
+def _piece(place: str, entry: Any, lam: float, stretches: Stretches, pairs: CostTable | None) -> Piece:
+    label, given = entry[:2] if isinstance(entry, tuple) else (None, entry)
+    if isinstance(given, Mapping):
+        given = dict(given)
+        if pairs is not None and issubclass(find_policy(given.get("policy"))[0], AdaptiveHedgeSwitch):
+            given.setdefault("switching_cost", pairs)
+    policies: dict[str, Policy] = {}
+    name, code = "", dict[str, str]()
+    for stretch, part in stretches.items():
+        table = part.table
+        if isinstance(given, Policy):
+            name = given.label if label is None else label
+            try:
+                policies[stretch] = fitted(given, table, table.rounds)
+            except InvalidParameter as error:
+                raise InvalidParameter(f"{error.parameter} of {name}", error.rule, error.value) from None
+        else:
+            name, policies[stretch], code = described_policy(
+                place, given, table, table.rounds, Costs.of(lam), Path.cwd()
+            )
+    return Piece(lam, name, policies, code)
+
+
+def is_exact(policy: Policy) -> TypeGuard[AdaptiveHedgeSwitch]:
+    """Whether its expected cost is computed instead of sampled."""
+    return isinstance(policy, AdaptiveHedgeSwitch) and policy.announces is None
+
+
+def totals_of(policy: Policy, last: pl.DataFrame, pairs: CostTable | None) -> GameTotals:
+    """What a policy came to on one stretch, from the last rows of its games."""
+    losses, paid = last["total_loss"].to_numpy(), (last["total_cost"] - last["total_loss"]).to_numpy()
+    return GameTotals(
+        losses,
+        last["switches"].to_numpy(),
+        None if pairs is None else paid,
+        "nothing" if isinstance(policy, HoldForever) else policy.kernels.sees,
+        isinstance(policy, WITH_BOUND),
+    )
+
+
+@dataclass(frozen=True)
+class PieceRunner:
+    """How pieces are played."""
+
+    parts: Stretches
+    replications: int
+    seed: int
+    marks: tuple[int, ...]
+    """The rounds of the whole trace that are recorded; of the other stretches only the last is."""
+    backend: Backend
+    pairs: CostTable | None = None
+    """What a switch costs from each arm to each other, where that is not the same."""
+    drawn: dict[tuple[str, float], NDArray[np.int32]] = field(default_factory=dict, compare=False)
+    """The arms that were drawn while expected costs were computed, by policy and λ."""
+
+    @property
+    def rows(self) -> int:
+        """Rows of a piece's table."""
+        return self.replications * (len(self.marks) + len(self.parts) - 1)
+
+    def play(self, piece: Piece) -> Result:
+        """All stretches in one table. What draws nothing is played once, and its rows repeated."""
+        frames = []
+        provenance: dict[str, Any] = {}
+        exact = self._exact(piece) if is_exact(piece.policy) else {}
+        for name, part in self.parts.items():
+            policy = piece.policies[name]
+            once = policy.deterministic or name in exact
+            if name in exact:
+                frame = exact[name]
+            else:
+                result = simulate(
+                    {piece.name: policy},
+                    part.table,
+                    switching_cost=piece.switching_cost if self.pairs is None else self.pairs,
+                    replications=1 if once else self.replications,
+                    seed=self.seed,
+                    checkpoints=self._marks(name),
+                    backend=self.backend,
+                    progress=False,
+                )
+                provenance = provenance or {"versions": result.provenance["versions"]}
+                frame = result.frame
+            if once:
+                again = [frame.with_columns(replication=pl.lit(i, pl.Int64)) for i in range(self.replications)]
+                frame = pl.concat(again)
+            keys = [pl.lit(piece.switching_cost, pl.Float64).alias("switching_cost"), pl.lit(name).alias("stretch")]
+            frames.append(frame.select(*keys, pl.all()).cast(COLUMNS))
+        return Result(pl.concat(frames), provenance)
+
+    def _marks(self, name: str) -> tuple[int, ...]:
+        return self.marks if name == WHOLE else (self.parts[name].table.rounds,)
+
+    def _exact(self, piece: Piece) -> dict[str, pl.DataFrame]:
+        """For each stretch one row per mark: what the game costs on average."""
+
+        def rows(name: str) -> pl.DataFrame:
+            game = self._expected(piece.policies[name], name, self._marks(name), piece.name)
+            if name == WHOLE:
+                self.drawn[piece.name, piece.switching_cost] = game.arms
+            table = self.parts[name].table
+            return _rows(piece.name, self._marks(name), table, game)
+
+        with ThreadPoolExecutor() as pool:  # the kernels let go of the interpreter
+            return dict(zip(self.parts, pool.map(rows, self.parts), strict=True))
+
+    def _expected(
+        self, policy: Policy, name: str, marks: Sequence[int], label: str, only: Sequence[int] | None = None
+    ) -> ExpectedGame:
+        assert is_exact(policy)
+        part = self.parts[name]
+        return expected_game(
+            policy,
+            part.losses,
+            marks,
+            closed=part.closed,
+            forecasts=part.forecasts,
+            only=only,
+            seed=self.seed,
+            name=label,
+        )
+
+    def looking_ahead(self, pieces: Sequence[Piece]) -> dict[str, float]:
+        """What a mixture of the default paths costs on the whole trace with more and more kinds of them."""
+        policies = [piece.policy for piece in pieces]
+        known = [policy for policy in policies if is_exact(policy) and policy.paths is None]
+        if not known:
+            return {}
+        policy = max(known, key=lambda one: one.forecast_rounds)
+        forecasts = policy.forecast_rounds and self.parts[WHOLE].forecasts is not None
+        kinds = list(LOOKING_AHEAD.values())[: None if forecasts else -1]
+
+        def cost(count: int) -> float:
+            mixed = tuple(kind for some in kinds[:count] for kind in some)
+            only = [i for i, path in enumerate(policy.mixed) if isinstance(path, mixed)]
+            game = self._expected(policy, WHOLE, self.marks[-1:], "", only)
+            return float(game.losses[-1] + game.paid[-1])
+
+        with ThreadPoolExecutor() as pool:
+            return dict(zip(LOOKING_AHEAD, pool.map(cost, range(1, len(kinds) + 1)), strict=False))
+
+    def arms(self, piece: Piece, replication: int) -> NDArray[np.int32]:
+        """The arm of each round of the whole trace in one replication."""
+        if is_exact(piece.policy):
+            found = self.drawn.get((piece.name, piece.switching_cost))
+            return found if found is not None else self._expected(piece.policy, WHOLE, self.marks[-1:], piece.name).arms
+        table = self.parts[WHOLE].table
+        costs = replace(Costs.of(piece.switching_cost, blocks=table.rounds), unit=table.unit)
+        game = Task(
+            piece.name, piece.policy, table, table.rounds, costs, (table.rounds,), self.seed, replication, count=1
+        )
+        played = run_task(game, with_arms=True)
+        assert played is not None  # nothing stops it
+        held: NDArray[np.int32] = played.arms[0]
+        return held
+
+
+def _rows(name: str, marks: Sequence[int], table: LossTable, game: ExpectedGame) -> pl.DataFrame:
+    """Rows of one game as `simulate` has them."""
+    regret = game.losses - np.array([table.expected(0, mark).min() for mark in marks])
+    return pl.DataFrame(
+        {
+            "policy": [name] * len(marks),
+            "replication": [0] * len(marks),
+            "round": list(marks),
+            "pseudo_regret": regret,
+            "switches": game.switches,
+            "regret_with_switching": regret + game.paid,
+            "total_loss": game.losses,
+            "total_cost": game.losses + game.paid,
+        },
+        schema=dict(SCHEMA | {"switches": pl.Float64}),
+    )
+
+
+# Losses that policies hear clipped and that are counted as they were recorded.
+#
+# A few outliers stretch the range of the losses, and all others then differ by a small share of it: a policy that sees
+# the loss of its own arm learns slowly. Clipped they teach quickly. What is paid stays what it was.
+
+NARROW = 0.1
+"""Where nearly all losses lie within so small a part of their range, the rest of it is a few outliers."""
+TAIL = 0.01
+"""The share of losses at each end that may be such."""
+MOST_LOOKED_AT = 10**6
+"""Losses from which that is estimated."""
+
+
+@kernel
+def heard(tables: Any, places: Any, start: float, stop: float, streams: Any, totals: Any) -> None:
+    """Two lookups in the sums of the clipped losses, as a share of the units."""
+    sums, unit = tables[2], tables[1][1]
+    s, t = int(start), int(stop)
+    for g in range(totals.shape[0]):
+        totals[g] = (sums[t, int(places[g])] - sums[s, int(places[g])]) / unit
+
+
+@dataclass(frozen=True)
+class ClippedSums(Summed):
+    """The sums of the losses as recorded, and of what is heard of them."""
+
+    heard: Array
+
+
+@dataclass(frozen=True, eq=False)
+class ClippedTable(LossTable):
+    """A `LossTable` whose `units` are those of the clipped losses; made by `of`."""
+
+    id: ClassVar[str] = "clipped-table"
+    total_kernel: ClassVar[Callable[..., Any]] = staticmethod(heard)
+
+    @cached_property
+    def tables(self) -> Tables:
+        """Those of the losses as recorded, and the sums that are heard."""
+        held: ClippedSums = self.source
+        return *super().tables, held.heard
+
+    @classmethod
+    def of(cls, trace: Trace, units: tuple[float, float] = (0.0, 1.0), index: str | None = None) -> Self:
+        """The table of these losses, heard within `units`."""
+        recorded = prefix_sums(trace, units, checked=False)
+        known = prefix_sums(replace(trace, table=np.clip(trace.table.astype(np.float64), *units)), units)
+        held = ClippedSums(trace.source, recorded, trace.arms, trace.labels, units, index, known)
+        return cls(held, units=units, index=index, arms=trace.arms)
+
+    def part(self, start: int, stop: int) -> Self:
+        """The rounds [start, stop) as a table of their own."""
+        cut = super().part(start, stop)
+        held = replace(cut.source, heard=self.source.heard[start : stop + 1])
+        return replace(cut, source=held)
+
+
+def clipping_note(losses: NDArray[Any], clip: tuple[float, float], *, rewards: bool) -> str:
+    """How many losses lie outside, and what was done about it."""
+    low, high = clip
+    count = int(np.count_nonzero((losses < low) | (losses > high)))
+    what, ends = ("rewards", (0.0 - high, 0.0 - low)) if rewards else ("losses", clip)
+    return (
+        f"Policies hear {what} clipped to {ends[0]:g} to {ends[1]:g}: {number(count)} of {number(losses.size)} lie "
+        "outside. Costs, fixed arms and plans are of those as recorded."
+    )
+
+
+def outlier_note(losses: NDArray[Any], units: tuple[float, float], *, rewards: bool) -> str | None:
+    """A warning where nearly all losses lie within a small part of the units."""
+    step = max(1, losses.size // MOST_LOOKED_AT)
+    seen = np.asarray(losses[::step], dtype=np.float64)
+    low, high = (float(end) for end in np.quantile(seen, [TAIL, 1.0 - TAIL], method="nearest"))
+    share = (high - low) / (units[1] - units[0])
+    if not 0.0 < share < NARROW:
+        return None
+    what, ends, whole = "losses", (low, high), units
+    if rewards:
+        what, ends, whole = "rewards", (0.0 - high, 0.0 - low), (0.0 - units[1], 0.0 - units[0])
+    least, most = (f"{float(f'{end:.3g}'):g}" for end in ends)
+    return (
+        f"{100 * (1 - 2 * TAIL):.0f} % of the {what} lie between {least} and {most}, {100 * share:.2g} % of the range "
+        f"from {whole[0]:g} to {whole[1]:g}: policies that see their own arm's loss only learn slowly. Clip what they "
+        f"hear: clip=({least}, {most}), on the command line --clip={least},{most}."
+    )

@@ -1,0 +1,289 @@
+"""The ledger on made-up tables: a claim turns its verdict when the data turn."""
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+import polars as pl
+import pytest
+
+from holdfast.lab.judge import (
+    Between,
+    Claim,
+    Less,
+    Near,
+    Never,
+    Often,
+    Sometimes,
+    Under,
+    Verdict,
+    judge,
+    share_interval,
+    slopes,
+)
+from holdfast.lab.paper.claims import CLAIMS
+from holdfast.lab.paper.plan import (
+    ALPHAS,
+    FIGURES,
+    LONG_ALPHAS,
+    POLICIES,
+    PaperSettings,
+    PaperTables,
+    horizons,
+    long_rounds,
+    rows_of,
+)
+from holdfast.numerics.layout import Array
+from holdfast.results import Result
+
+SETTINGS = PaperSettings()
+RUNS = 30
+BY_ID = {claim.id: claim for claim in CLAIMS}
+rng = np.random.default_rng(5)
+
+
+def curve(
+    final: float,
+    switches: float = 100.0,
+    *,
+    exponent: float = 1.0,
+    rounds: list[int] | None = None,
+    noise: float = 0.02,
+) -> pl.DataFrame:
+    """A series that ends at these values and grows as a power of the round, with a little noise from run to run."""
+    marks = np.array(rounds or [1000 * i for i in range(1, 101)])
+    shape = (marks / marks[-1]) ** exponent
+    factor = 1 + noise * rng.standard_normal((RUNS, 1))
+    regret = final * factor * shape
+    count = np.round(switches * factor * shape).astype(np.int64)
+    return pl.DataFrame(
+        {
+            "replication": np.repeat(np.arange(RUNS), len(marks)),
+            "round": np.tile(marks, RUNS),
+            "pseudo_regret": regret.ravel(),
+            "switches": count.ravel(),
+            "regret_with_switching": (regret + 0.001 * count).ravel(),
+        }
+    )
+
+
+def table(series: Mapping[str, pl.DataFrame]) -> Result:
+    order = ["policy", "replication", "round", "pseudo_regret", "switches", "regret_with_switching"]
+    return Result(pl.concat([frame.with_columns(policy=pl.lit(name)).select(order) for name, frame in series.items()]))
+
+
+def verdict(id: str, **tables: Mapping[str, pl.DataFrame]) -> Verdict:
+    named = {name.replace("__", ".").replace("_", "-"): table(series) for name, series in tables.items()}
+    (one,) = judge([BY_ID[id]], PaperTables(named, SETTINGS))
+    return one
+
+
+def policies(**finals: float) -> dict[str, pl.DataFrame]:
+    return {name: curve(finals.get(name.replace("-", "_"), 1000.0)) for name in POLICIES}
+
+
+def test_best_or_not() -> None:
+    assert verdict("easy-tsallis-inf-best", stochastic_easy=policies(tsallis_inf=500.0)).verdict == "holds"
+    assert verdict("easy-tsallis-inf-best", stochastic_easy=policies(tsallis_inf=2000.0)).verdict == "fails"
+    mixed = verdict("easy-tsallis-inf-best", stochastic_easy=policies(tsallis_inf=500.0, base_arithmetic=300.0))
+    assert mixed.verdict == "conditional"
+    assert mixed.condition == (
+        "holds against tsallis-switch, exp3, exp3-blocks, base-geometric; fails against base-arithmetic"
+    )
+    assert mixed.replications == RUNS
+
+
+def test_undecided_is_said() -> None:
+    close = verdict("free-alike", stochastic_free=policies(tsallis_switch=1245.0, tsallis_inf=1000.0))
+    assert (close.verdict, close.condition) == ("conditional", f"not decided at {RUNS} replications: at the horizon")
+
+
+@pytest.mark.parametrize(("ratio", "expected"), [(1.02, "holds"), (0.99, "holds"), (2.0, "fails"), (0.4, "fails")])
+def test_similar(ratio: float, expected: str) -> None:
+    both = policies(tsallis_switch=1000.0 * ratio, tsallis_inf=1000.0)
+    assert verdict("free-alike", stochastic_free=both).verdict == expected
+
+
+def lost(runs: int) -> pl.DataFrame:
+    """Regret 0.2 a round to the end in the first `runs` runs; in the others none after the first tenth."""
+    frame = curve(20_000.0, noise=0.0)
+    flat = pl.when(pl.col("replication") < runs).then(pl.col("pseudo_regret")).otherwise(2000.0)
+    return frame.with_columns(pseudo_regret=flat)
+
+
+@pytest.mark.parametrize(("runs", "expected"), [(0, "fails"), (12, "holds"), (RUNS, "fails")])
+def test_some_runs_but_not_all(runs: int, expected: str) -> None:
+    series = {name: curve(500.0, exponent=0.3) for name in POLICIES} | {"base-arithmetic": lost(runs)}
+    judged = verdict("constrained-arithmetic-some-runs", constrained_easy=series)
+    assert judged.verdict == expected
+    assert f"in {runs} of {RUNS} runs" in judged.measurement
+
+
+def rows(geometric: int, cost: float) -> dict[str, dict[str, pl.DataFrame]]:
+    easy = {name: curve(500.0, exponent=0.3) for name in POLICIES} | {"base-geometric": lost(geometric)}
+    hard = {name: curve(5000.0, exponent=0.3) for name in POLICIES} | {"base-geometric": curve(50.0, exponent=0.1)}
+    easy["base-geometric"] = easy["base-geometric"].with_columns(
+        regret_with_switching=pl.lit(cost) + pl.col("replication")
+    )
+    return {
+        "constrained_easy": easy,
+        "constrained_hard": hard,
+        "constrained_easy__shuffled": easy,
+        "constrained_hard__shuffled": hard,
+    }
+
+
+def test_geometric_base() -> None:
+    assert verdict("constrained-geometric-well", **rows(0, 50.0)).verdict == "holds"
+    assert verdict("constrained-geometric-well", **rows(20, 15_000.0)).verdict == "conditional"
+
+
+def test_linear_regret() -> None:
+    straight = {name: curve(100_000.0) for name in POLICIES}
+    bent = {name: curve(1000.0, exponent=0.5) for name in POLICIES}
+    assert verdict("adversarial-base-linear", adversarial=straight).verdict == "holds"
+    assert verdict("adversarial-base-linear", adversarial=bent).verdict == "fails"
+
+
+@pytest.mark.parametrize(("step", "expected"), [(300.0, "holds"), (-300.0, "fails")])
+def test_ties(step: float, expected: str) -> None:
+    series = {str(best): curve(3000.0 + step * best) for best in range(1, 8)}
+    assert verdict("ties-stochastic-cost", ties_stochastic=series).verdict == expected
+
+
+@pytest.mark.parametrize(("exponent", "expected"), [(1 / 3, "holds"), (2 / 3, "fails"), (0.1, "fails")])
+def test_growth(exponent: float, expected: str) -> None:
+    marks = list(long_rounds(SETTINGS))
+    series = {best: curve(4e4, 0.0, exponent=exponent, rounds=marks) for best in ("1", "2", "7")}
+    long = {"long_ties_stochastic": series, "long_ties_constrained": series}
+    assert verdict("growth-unique", **long).verdict == expected
+    worst = verdict("growth-worst-case", **long)
+    assert worst.verdict == "holds"
+
+
+def test_growth_of_varying_costs() -> None:
+    marks = list(long_rounds(SETTINGS))
+    for exponent, expected in ((0.7, "holds"), (1.2, "fails")):
+        series = {f"{alpha:g}": curve(1e6, 0.0, exponent=exponent, rounds=marks) for alpha in LONG_ALPHAS}
+        assert verdict("varying-sublinear", long_varying_cost=series).verdict == expected
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("size", "expected"), [(1.0, "holds"), (100.0, "fails")])
+def test_bounds(size: float, expected: str) -> None:
+    series = {name: curve(500.0 * size, exponent=0.5) for name in POLICIES}
+    for id in ("bound-theorem-1", "bound-corollary-3"):
+        judged = verdict(id, stochastic_easy=series)
+        assert judged.verdict == expected, id
+    rising = {f"{alpha:g}": curve(20_000.0 * size, exponent=0.8) for alpha in ALPHAS}
+    assert verdict("bound-theorem-4", varying_cost=rising).verdict == expected
+
+
+def test_switches_within_blocks() -> None:
+    series = policies()
+    assert verdict("bound-blocks", stochastic_easy=series).verdict == "holds"
+    series["tsallis-switch"] = curve(500.0, switches=99_000.0)
+    assert verdict("bound-blocks", stochastic_easy=series).verdict == "fails"
+
+
+def test_tuning() -> None:
+    for theorem_4, expected in ((2000.0, "holds"), (400.0, "fails")):
+        series = {f"{name}, Theorem 1": curve(600.0) for name in ("easy", "hard", "free")}
+        series |= {f"{name}, Theorem 4": curve(theorem_4) for name in ("easy", "hard", "free")}
+        assert verdict("varying-tuning-loses", constant_cost=series).verdict == expected
+
+
+def test_only_what_was_played_is_judged() -> None:
+    ids = {v.id for v in judge(CLAIMS, PaperTables({"stochastic-easy": table(policies())}, SETTINGS))}
+    assert "easy-tsallis-inf-best" in ids
+    assert "bound-theorem-1" in ids
+    assert not ids & {"hard-trade-off", "hard-more-switches", "bound-theorem-4", "growth-unique", "base-log-switches"}
+
+
+def test_one_replication_decides_no_comparison() -> None:
+    one = {name: frame.filter(pl.col("replication") == 0) for name, frame in policies(tsallis_inf=1.0).items()}
+    judged = verdict("easy-tsallis-inf-best", stochastic_easy=one)
+    assert (judged.verdict, judged.replications) == ("conditional", 1)
+
+
+class AnyTables(PaperTables):
+    """Has every table, and notes which ones are asked for."""
+
+    def __init__(self) -> None:
+        super().__init__({}, SETTINGS)
+        self.asked: set[str] = set()
+
+    def __contains__(self, table: object) -> bool:
+        self.asked.add(str(table))
+        return True
+
+    def __getitem__(self, name: str) -> Result:
+        self.asked.add(name)
+        return table(policies())
+
+    def curve(self, table: str, policy: str, measure: str = "regret_with_switching") -> tuple[Array, Array]:
+        self.asked.add(table)
+        rounds = np.array(long_rounds(SETTINGS)[::8], dtype=np.float64)
+        return rounds, np.outer(1.0 + 0.01 * np.arange(RUNS), np.sqrt(rounds))
+
+
+def test_every_claim_is_well_formed() -> None:
+    assert len(BY_ID) == len(CLAIMS)
+    known = {row.table for row in rows_of(list(FIGURES.values()))}
+    for claim in CLAIMS:
+        tables = AnyTables()
+        claim.questions(tables)
+        assert tables.asked <= known, claim.id
+        assert claim.figure in {"", *FIGURES}, claim.id
+        assert claim.sentence.endswith("."), claim.id
+        assert not claim.rule.endswith("."), claim.id
+
+
+def test_what_may_go_wrong_is_shared_by_the_parts() -> None:
+    sample = rng.standard_normal(RUNS)
+    one = Claim("a", "A.", "p", "r", lambda tables: [Less("x", sample, 0.0)])
+    two = Claim("b", "B.", "p", "r", lambda tables: [Less("x", sample, 0.0), Less("y", sample, 0.0)])
+    narrow, wide = (judge([claim], None)[0].parts[0] for claim in (one, two))
+    assert wide.low < narrow.low < narrow.high < wide.high
+
+
+def test_questions() -> None:
+    low, high = np.tile([1.0, 1.1, 0.9], 4), np.tile([5.0, 5.2, 4.9], 4)
+    assert [Less("", a, b).answer(0.99).outcome for a, b in ((low, high), (high, low), (low, low))] == [
+        "yes",
+        "no",
+        "no",
+    ]
+    assert Near("", low, high, 1.25).answer(0.99).outcome == "no"
+    assert Near("", low, high, 10.0).answer(0.99).outcome == "yes"
+    assert Between("", low, 0.0, 3.0).answer(0.95).outcome == "yes"
+    assert Between("", low, 3.0).answer(0.95).outcome == "no"
+    assert Between("", low, 1.0).answer(0.95).outcome == "open"
+    assert Between("", np.array([1.0, math.nan]), 0.0).answer(0.95).outcome == "open"
+    assert [Never("", k, 30).answer(0.99).outcome for k in (0, 1, 20)] == ["yes", "open", "no"]
+    assert [Often("", k, 30).answer(0.99).outcome for k in (0, 1, 20)] == ["no", "open", "yes"]
+    assert [Sometimes("", k, 30).answer(0.99).outcome for k in (0, 1, 30)] == ["no", "yes", "no"]
+    pair = (np.array([[1.0, 2.0], [1.1, 2.1]]), np.array([2.0, 2.05]))
+    assert Under("", (pair,), each=True).answer(0.99).outcome == "no"
+    assert Under("", ((pair[0], 10 * pair[1]),)).answer(0.99).outcome == "yes"
+
+
+def test_exact_interval_of_a_share() -> None:
+    assert share_interval(0, 10, 0.99)[0] == 0.0
+    assert share_interval(10, 10, 0.99)[1] == 1.0
+    assert share_interval(0, 10, 0.99)[1] == pytest.approx(1 - 0.005**0.1)
+    low, high = share_interval(300, 1000, 0.99)
+    assert low < 0.3 < high
+    assert high - low == pytest.approx(2 * 2.576 * math.sqrt(0.3 * 0.7 / 1000), rel=0.03)
+
+
+def test_slopes() -> None:
+    rounds = [10, 100, 1000]
+    found = slopes(rounds, np.array([[10.0, 100.0, 1000.0], [5.0, 5.0, 5.0], [-1.0, 1.0, 2.0]]))
+    assert found[:2].tolist() == [1.0, 0.0]
+    assert math.isnan(found[2])
+
+
+def test_horizons_reach_a_hundred_million() -> None:
+    assert horizons(SETTINGS) == (10**4, 10**5, 10**6, 10**7, 10**8)
+    assert long_rounds(SETTINGS)[-1] == 10**8
