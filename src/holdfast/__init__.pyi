@@ -51,7 +51,7 @@ from holdfast.numerics.random import Stream as Stream
 from holdfast.numerics.scales import Scale as Scale
 from holdfast.numerics.simplex import tsallis_weights as tsallis_weights
 from holdfast.players import AllLossesPlayer as AllLossesPlayer, Player as Player
-from holdfast.policies.adaptive import AdaptiveTsallisSwitch as AdaptiveTsallisSwitch
+from holdfast.policies.adaptive import AdaptiveTsallisSwitch as AdaptiveTsallisSwitch, Constants as Constants
 from holdfast.policies.averages import (
     BatchedThompson as BatchedThompson,
     FollowTheLeader as FollowTheLeader,

@@ -16,7 +16,6 @@ the paper's own; `docs/errata.md` lists every such place.
 from __future__ import annotations
 
 from holdfast.bounds.own import (
-    Guarantee,
     adaptive,
     adaptive_certificate,
     adaptive_constrained,
@@ -49,7 +48,6 @@ from holdfast.bounds.table import Bound, applicable, binding
 __all__ = [
     "Bound",
     "Exponents",
-    "Guarantee",
     "adaptive",
     "adaptive_certificate",
     "adaptive_constrained",
