@@ -220,28 +220,28 @@ def adaptive_varying(*, n_arms: int, costs: Costs, horizon: float, constants: Co
     return _theorem_B(K, (math.sqrt(K) * total) ** (2 / 3), highest, float(T), constants)
 
 
-# What `AdaptiveHedgeSwitch` costs more than the best of its paths: ``docs/visible.md`` has the proofs.
+# What `AdaptiveHedgeSwitch` costs more than the best of its experts: ``docs/full_information.md`` has the proofs.
 
 START = 0.1
 """Δ_0 in units of (1 + λ) ln N, as the policy begins."""
 
 
-def mixture_overhead(n_paths: int, switching_cost: float, spread: float) -> float:
+def mixture_overhead(n_experts: int, switching_cost: float, spread: float) -> float:
     """Theorem 2's bound on Δ_T, half the certificate, with the best of several B: about √(W ln N) for large W.
 
     Parameters
     ----------
-    n_paths, switching_cost
-        N paths, λ for losses from 0 to 1; with a table of costs its largest entry.
+    n_experts, switching_cost
+        N experts, λ for losses from 0 to 1; with a table of costs its largest entry.
     spread
-        W = Σ v_t with v_t = Var_p(c_t) + λ·E_p|c_t − E_p c_t|: how much the costs of the paths differed.
+        W = Σ v_t with v_t = Var_p(c_t) + λ·E_p|c_t − E_p c_t|: how much the costs of the experts differed.
 
     Examples
     --------
     >>> round(mixture_overhead(17, 1.0, 1000.0), 1)
     82.1
     """
-    N, lam = _checked(n_paths, switching_cost)
+    N, lam = _checked(n_experts, switching_cost)
     W = real_number("spread", spread, least=0)
     ln_N = math.log(N)
     levels = [_Level.of(B, ln_N, lam) for B in _grid(ln_N, lam, W)]
@@ -249,15 +249,15 @@ def mixture_overhead(n_paths: int, switching_cost: float, spread: float) -> floa
     return max(least, START * (1.0 + lam) * ln_N)
 
 
-def mixture_excess(n_paths: int, switching_cost: float, best_cost: float, *, rounds: float | None = None) -> float:
-    """Theorem 3's bound on the expected cost over that of the best path: about 2√((1 + 3λ)·L*·ln N) for large L*.
+def mixture_excess(n_experts: int, switching_cost: float, best_cost: float, *, rounds: float | None = None) -> float:
+    """Theorem 3's bound on the expected cost over that of the best expert: about 2√((1 + 3λ)·L*·ln N) for large L*.
 
     Parameters
     ----------
-    n_paths, switching_cost
-        N paths, λ for losses from 0 to 1; with a table of costs its largest entry.
+    n_experts, switching_cost
+        N experts, λ for losses from 0 to 1; with a table of costs its largest entry.
     best_cost
-        L*, the cost of the best path, its switches included.
+        L*, the cost of the best expert, its switches included.
     rounds
         T; if given, the trivial bound (1 + λ)T counts too.
 
@@ -266,7 +266,7 @@ def mixture_excess(n_paths: int, switching_cost: float, best_cost: float, *, rou
     >>> mixture_excess(17, 1.0, 1e4) / 1e4 < 0.08
     True
     """
-    N, lam = _checked(n_paths, switching_cost)
+    N, lam = _checked(n_experts, switching_cost)
     L = real_number("best_cost", best_cost, least=0)
     ln_N, R, Q = math.log(N), 1.0 + lam, 1.0 + 3.0 * lam
     found = []
@@ -302,12 +302,12 @@ def _grid(ln_N: float, lam: float, spread: float) -> list[float]:
     return [least * 2.0 ** (i / 4) for i in range(4 * math.ceil(doublings) + 17)]
 
 
-def _checked(n_paths: int, switching_cost: float) -> tuple[int, float]:
-    return whole_number("n_paths", n_paths, least=2), real_number("switching_cost", switching_cost, least=0)
+def _checked(n_experts: int, switching_cost: float) -> tuple[int, float]:
+    return whole_number("n_experts", n_experts, least=2), real_number("switching_cost", switching_cost, least=0)
 
 
 def work_function_cost(n_arms: int, switching_cost: float, plan_cost: float) -> float:
-    """What the work function path costs at most: (2K − 1 + (K − 1)/λ) times the best plan, plus (K − 1)(2λ + 1).
+    """What the work function expert costs at most: (2K − 1 + (K − 1)/λ) times the best plan, plus (K − 1)(2λ + 1).
 
     Parameters
     ----------

@@ -162,7 +162,7 @@ def checked(content: Mapping[str, Any], policy: Policy) -> Saved:
 def rehearse(game: Game, saved: Saved) -> None:
     """Refuse now a game that could not go on: end its block with the highest loss, and begin another."""
     ahead, policy = game.copy(), game.policy
-    if saved.block is not None and policy.sees == "all":
+    if saved.block is not None and policy.full_information:
         ahead.observe_all(np.full(policy.n_arms, saved.bounds[1]), policy.units[0], policy.unit, 0.0)
     elif saved.block is not None:
         highest = saved.bounds[1] - policy.units[0]
