@@ -203,7 +203,7 @@ class Router:
             (`holdback`, `shadow`). A conversation stays with the arm of its first ask.
         forecast
             Losses expected in this and the next rounds, for a policy that sees those of all arms: as in
-            `AllLossesPlayer.ask`.
+            `FullInformationPlayer.ask`.
         fallback
             The arm to answer with when the store fails, or does not answer within the deadline, or no arm is available.
             Such a decision is not recorded (`Decision.recorded` is False): its loss cannot be reported, and nothing is
@@ -473,7 +473,7 @@ class Router:
 
     @property
     def certificate(self) -> float:
-        """What a policy that sees all losses has cost more than the best of its paths, as `AllLossesPlayer` says."""
+        """Bound on what a policy with full information has cost more than its best expert: `FullInformationPlayer`."""
         return self._executor.read(certificate_of)
 
     @property
@@ -670,7 +670,7 @@ def pinned(transaction: Transaction, setup: Setup, now: float = -inf) -> int | s
 def certificate_of(transaction: Transaction, setup: Setup) -> float:
     """As `Router.certificate`, inside a transaction."""
     policy = setup.policy
-    if policy.sees != "all":
+    if not policy.full_information:
         raise OutOfTurn(f"{policy.label} has no certificate: it does not see the losses of all arms")
     state = stored_state(setup, transaction).learner.state
     return float(policy.certificate(state))  # type: ignore[attr-defined]  # such policies have one

@@ -250,7 +250,7 @@ def _checked_scale(scale: object, policy: Policy) -> Scale:
 def _checked_holdback(holdback: object, policy: Policy) -> float:
     share = real_number("holdback", holdback, least=0, most=1)
     pairs = isinstance(getattr(policy, "switching_cost", None), tuple)
-    if share and ((policy.waits_for_losses and policy.sees != "all") or policy.announces or pairs):
+    if share and ((policy.waits_for_losses and not policy.full_information) or policy.announces or pairs):
         why = f"is told its {policy.announces}" if policy.announces else "waits for the losses of each draw"
         why = "has a cost for each pair of arms" if pairs else why
         raise InvalidParameter("holdback", f"is not for {policy.label}, which {why}", holdback)

@@ -117,7 +117,7 @@ class GameView(Struct):
     paused: list[Paused]
     pinned: Arm | None
     certificate: float | None
-    """Of a policy that sees all losses: what it has cost more than the best of its paths, at most."""
+    """Of a policy that sees all losses: what it has cost more than the best of its experts, at most."""
 
 
 class GameLine(Struct):
