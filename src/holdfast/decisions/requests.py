@@ -169,7 +169,7 @@ class Ask(Checked):
         (`holdback`, `shadow`). A conversation stays with the arm of its first ask.
     forecast
         Losses expected in this and the next rounds, for a policy that sees those of all arms: as in
-        `AllLossesPlayer.ask`.
+        `FullInformationPlayer.ask`.
     fallback
         The arm to answer with when the store fails, or does not answer within the deadline, or no arm is available.
         Such a decision is not recorded (`Decision.recorded` is False): its loss cannot be reported, and nothing is
