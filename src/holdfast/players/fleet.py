@@ -23,8 +23,9 @@ from holdfast.files import whole_file
 from holdfast.numerics.layout import Array, Layout
 from holdfast.numerics.random import STATE_SIZE, check_seed, start_stream
 from holdfast.numerics.schedules import LONGEST
+from holdfast.numerics.sums import add_exactly, exact_sum, rounded_sum
 from holdfast.players.game import Game, broken_rules, keeps_rules, one_game, policy_key, reaching
-from holdfast.players.losses import add_exactly, announced_value, exact_sum, normalised_total, rounded_sum
+from holdfast.players.losses import announced_value, normalised_total
 from holdfast.players.saves import described, policy_of
 from holdfast.policies.policy import Kernel, Kernels, Policy, must_be, packed_parameters
 

@@ -15,8 +15,9 @@ from holdfast.checks import one_of, real_number, whole_number
 from holdfast.errors import BadSavedState, HoldfastError, InvalidParameter, OutOfTurn, nearest
 from holdfast.numerics.layout import Array
 from holdfast.numerics.regret import NO_ARM
+from holdfast.numerics.sums import exact_sum
 from holdfast.players.game import Game
-from holdfast.players.losses import announced_value, exact_sum, normalised_total, outside_range
+from holdfast.players.losses import announced_value, normalised_total, outside_range
 from holdfast.players.saves import checked, described, opened, policy_of, rehearse, sealed
 from holdfast.policies.policy import Mask, Policy
 

@@ -26,6 +26,7 @@ from holdfast.numerics.costs import CostTable, checked_costs
 from holdfast.numerics.layout import Array, Layout, PerArm, Scalar, Scratch, ScratchPerArm, extended, several
 from holdfast.numerics.random import next_uniform
 from holdfast.numerics.simplex import exp_of_negative
+from holdfast.numerics.sums import two_sum
 from holdfast.policies.experts import LONGEST_PERIOD, Expert, ExpertKernels, default_experts, made_expert, price
 from holdfast.policies.policy import Announcement, FullInformation, FullInformationState, Kernels, PlainBlock, must_be
 
@@ -317,11 +318,9 @@ def settle(params: Any, game: Any, losses: Any) -> None:
         if stayed[i, 0] > 0.0:
             mixed += stayed[i, 0] * exp_excess(eta * (losses[i, 0] - mean))
     overhead = (game.moving[0] - own) + math.log1p(mixed) / eta  # A − M, both without the mean loss
-    most = game.gap[0] + overhead
-    back = most - game.gap[0]
-    game.gap_low[0] += (game.gap[0] - (most - back)) + (overhead - back)
-    game.gap[0] = most
-    game.delta[0] = max(game.delta[0], most + game.gap_low[0])
+    gap, error = two_sum(game.gap[0], overhead)
+    game.gap[0], game.gap_low[0] = gap, game.gap_low[0] + error
+    game.delta[0] = max(game.delta[0], gap + game.gap_low[0])
 
 
 @cache
