@@ -18,7 +18,7 @@ from holdfast.numerics.regret import NO_ARM
 from holdfast.numerics.sums import exact_sum
 from holdfast.players.game import Game
 from holdfast.players.losses import announced_value, normalised_total, outside_range
-from holdfast.players.saves import checked, described, opened, policy_of, rehearse, sealed
+from holdfast.players.saves import checked, described, opened, policy_of, sealed
 from holdfast.policies.policy import Mask, Policy
 
 KEPT_PIECES = 256
@@ -332,7 +332,6 @@ class Player:
         if player._left:
             arm = player._playing
             player._arm = arm if policy.arms is None else policy.arms[arm]
-        rehearse(game, saved)
         return player
 
 
