@@ -330,10 +330,8 @@ class Executor:
 
 
 def stored_state(setup: Setup, transaction: Transaction) -> State:
-    """What was learnt, from the store."""
-    current = transaction.blocks("number", transaction.head.current)
-    is_open = [block for block in current if block.settled_order is None]
-    return state_from(setup, transaction.head, transaction.state_text(), is_open[0] if is_open else None)
+    """Return what was learnt, from the store."""
+    return state_from(setup, transaction.head, transaction.state_text())
 
 
 def with_retries(work: Callable[[], T], store: Store, retry: float) -> T:

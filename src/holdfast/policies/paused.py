@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, NamedTuple
 
@@ -17,7 +16,7 @@ from holdfast.numerics.layout import Flag, NonNegative, PerArm, Range, Scalar, W
 from holdfast.numerics.schedules import LONGEST, whole_rounds
 from holdfast.numerics.simplex import WIDEST
 from holdfast.policies import tsallis
-from holdfast.policies.policy import Kernels, Policy, WithSwitchingCost, must_be
+from holdfast.policies.policy import Kernels, Policy, WithSwitchingCost
 
 Rounds, Begun = Range(0.0, 4.0 * LONGEST, whole=True), Range(1.0, LONGEST, whole=True)
 
@@ -157,14 +156,3 @@ class PausedTsallis(WithSwitchingCost, tsallis.Tsallis):
     def parameters(self) -> PausedParams:
         """λ and τ."""
         return PausedParams(self.lam, self.budget)
-
-    def check_saved(self, state: Mapping[str, Any], block: Mapping[str, Any] | None) -> None:
-        """An error for numbers that no game can have reached."""
-        super().check_saved(state, block)
-        must_be(
-            state["own"] + state["m"] <= state["n"] and state["switches"] <= state["own"], "n must count all blocks"
-        )
-        must_be(state["phase"] <= state["n"] <= state["t"], "a pause and a round must belong to a block")
-        must_be(state["paused"] == 1.0 or max(state["kept"]) == 0.0, "only a pause keeps estimates")
-        if block is not None and state["paused"] == 0.0 == block["paused"] and block["n"] == state["n"]:
-            must_be(block["arm"] + 1 == state["last"], "the arm must be the last")
