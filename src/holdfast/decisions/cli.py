@@ -62,7 +62,7 @@ def add_to(app: typer.Typer) -> None:
     """Make the verbs known to a command."""
     negative_numbers = {"ignore_unknown_options": True}  # -0.5 is a loss, not an option
     verbs: dict[str, Callable[..., None]] = {
-        "ask": with_options(Ask, ask),
+        "ask": ask,
         "tell": tell,
         "list": list_games,
         "show": show,
@@ -98,20 +98,25 @@ IN_A_SHELL: dict[str, tuple[Any, str | None]] = {
 """The type of an option and what stands for its value, by how a request writes the field."""
 
 
-def with_options(kind: type, verb: Callable[..., None]) -> Callable[..., None]:
-    """Give a command an option for each field of a request instead of ``**options``."""
-    signature = inspect.signature(verb, eval_str=True)
-    parameters = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
-    for name, (field, written) in options_of(kind).items():
-        if name not in NOT_OPTIONS:
-            hint, metavar = IN_A_SHELL[written]
-            shown = typer.Option(metavar=field.metadata.get(METAVAR, metavar), help=field.metadata[HELP])
-            parameters.append(
-                inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[hint, shown])
-            )
-    verb.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-    verb.__annotations__ = {one.name: one.annotation for one in parameters}
-    return verb
+def with_options(kind: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command an option for each field of a request instead of its ``**options``."""
+
+    def give(verb: Callable[..., None]) -> Callable[..., None]:
+        signature = inspect.signature(verb, eval_str=True)
+        parameters = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
+        for name, (field, written) in options_of(kind).items():
+            if name not in NOT_OPTIONS:
+                hint, metavar = IN_A_SHELL[written]
+                shown = typer.Option(metavar=field.metadata.get(METAVAR, metavar), help=field.metadata[HELP])
+                added = inspect.Parameter(
+                    name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[hint, shown]
+                )
+                parameters.append(added)
+        verb.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+        verb.__annotations__ = {one.name: one.annotation for one in parameters}
+        return verb
+
+    return give
 
 
 def _given(router: Router, option: str, text: Any) -> Any:
@@ -127,6 +132,7 @@ def _given(router: Router, option: str, text: Any) -> Any:
     return _arm(router, text) if written == "arm" else text
 
 
+@with_options(Ask)
 def ask(
     url: Url,
     name: Name,
