@@ -169,8 +169,8 @@ def test_a_saved_player_goes_on_in_an_outage():
     assert again.save() == player.save()
 
 
-@pytest.mark.parametrize("out", [[0, 1, 2], [7], [1, 0], ["a"], [True]])
-def test_an_edited_save_cannot_have_impossible_outages(out):
+@pytest.mark.parametrize("out", [[7], ["a"], [True]])
+def test_a_save_cannot_have_outages_of_other_arms(out):
     player = hf.TsallisSwitch(3, switching_cost=2.0).player(seed=1)
     player.ask()
     document = json.loads(player.save())

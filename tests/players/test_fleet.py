@@ -21,8 +21,8 @@ try:
 except ImportError:  # Windows
     resource = None  # type: ignore[assignment]
 
+from holdfast.numerics.sums import add_exactly, rounded_sum
 from holdfast.players.fleet import PARTS
-from holdfast.players.losses import add_exactly, rounded_sum
 
 
 def names(policy: hf.Policy, arms: np.ndarray) -> list[object]:

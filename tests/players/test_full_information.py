@@ -83,17 +83,17 @@ def test_a_policy_is_sent_and_described_whole(name: str) -> None:
     assert make_policy(json.loads(json.dumps(policy.settings()))) == policy
 
 
-def test_edited_saves_are_refused() -> None:
+def test_numbers_out_of_their_ranges_are_refused() -> None:
     player = POLICIES["period"].player(seed=1)
     for t in range(10):
         step(player, t)
     for name, value in (
         ("delta", -1.0),
-        ("p", [0.0] * 18),
+        ("p", [1.5] * 18),
         ("at", [7.0] * 18),
         ("last", 9.0),
         ("C", [-1.0] * 18),
-        ("rows", 99.0),
+        ("rows", 0.5),
     ):
         document = json.loads(player.save())
         assert name in document["player"]["state"]

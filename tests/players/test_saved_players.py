@@ -140,3 +140,15 @@ def test_a_loaded_player_knows_the_arm_it_holds(saved):
     assert player.hold > 0
     assert player.ask() in ("us-east", "eu-west")
     player.tell(0.5, arm=player.ask())
+
+
+def test_numbers_are_read_by_name():
+    """The order of the names in a document, of state and of block, means nothing."""
+    for name in CASES.keys() - {"tsallis-switch, functions"}:
+        game = Game(CASES[name]).play(61)
+        game.ask()
+        saved = game.player.save()
+        document = json.loads(saved)
+        for part in ("state", "block"):
+            document["player"][part] = dict(reversed(document["player"][part].items()))
+        assert Player.load(json.dumps(document)).save() == saved

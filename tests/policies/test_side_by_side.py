@@ -19,7 +19,7 @@ from holdfast.kernels import COMPILED, Kernels, kernel
 from holdfast.simulation.backends import PIECES_PER_WORKER, split
 from holdfast.simulation.costs import Costs, Power
 from holdfast.simulation.game import SIDE_BY_SIDE
-from holdfast.simulation.tasks import WORTH_A_ROW, Task, run_task
+from holdfast.simulation.tasks import WORTH_ALL_LANES, Task, run_task
 
 
 def side_by_side_task(policy: hf.Policy, environment: hf.Environment, horizon: int, costs: Costs, count: int) -> Task:
@@ -56,7 +56,7 @@ def test_games_side_by_side_are_the_games_one_by_one(policy, means, costs):
     """A row with idle columns, and the same replications alone: the very same bits at every checkpoint."""
     horizon = 4000 if COMPILED else 60
     environment = hf.Bernoulli(means, shuffled=True)
-    count = WORTH_A_ROW + 2
+    count = WORTH_ALL_LANES + 2
     row = side_by_side_task(policy, environment, horizon, costs, count)
     if policy.kernels.side_by_side:
         assert row.rows() == [(count, SIDE_BY_SIDE)]

@@ -195,7 +195,7 @@ class DiskCache:
 def _sources() -> str | None:
     """A hash of the sources that make a kernel machine code; None where Python runs without its sources."""
     try:
-        sources = [pkgutil.get_data(__package__, f"{name}.py") or b"" for name in ("compile", "internals", "rows")]
+        sources = [pkgutil.get_data(__package__, f"{name}.py") or b"" for name in ("compile", "internals", "lanes")]
     except OSError:
         return None
     return hashlib.sha256(b"".join(sources)).hexdigest()

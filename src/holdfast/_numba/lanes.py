@@ -49,7 +49,7 @@ def _on_the_stack(dtype: Any) -> Callable[[int, int], Any]:
 
 
 @intrinsic(prefer_literal=True)  # type: ignore[untyped-decorator]  # Numba has no types
-def _as_rows(typing_context: Any, flat: Any, width: Any) -> Any:
+def _as_lanes(typing_context: Any, flat: Any, width: Any) -> Any:
     kind, columns = types.Array(flat.dtype, 2, "C"), width.literal_value
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -59,11 +59,11 @@ def _as_rows(typing_context: Any, flat: Any, width: Any) -> Any:
     return kind(flat, width), generate
 
 
-def _plain_as_rows(flat: Any, width: int) -> Any:
+def _plain_as_lanes(flat: Any, width: int) -> Any:
     return flat.reshape(-1, width)
 
 
-def _plain_local_rows(n_rows: int, width: int) -> Any:
+def _plain_local_lanes(n_rows: int, width: int) -> Any:
     return np.zeros((n_rows, width))
 
 
@@ -71,10 +71,10 @@ def _plain_local_words(n_rows: int, width: int) -> Any:
     return np.zeros((n_rows, width), dtype=np.uint64)
 
 
-as_rows = _as_rows if COMPILED else _plain_as_rows
-"""A contiguous array of one dimension, seen as rows of `width` columns; `width` must be a constant."""
+as_lanes = _as_lanes if COMPILED else _plain_as_lanes
+"""A contiguous array of one dimension, seen with `width` lanes, one per column; `width` must be a constant."""
 
-local_rows = _on_the_stack(types.float64) if COMPILED else _plain_local_rows
+local_lanes = _on_the_stack(types.float64) if COMPILED else _plain_local_lanes
 """`n_rows` × `width` numbers that live as long as the calling kernel and begin as anything; both must be constants."""
 
 local_words = _on_the_stack(types.uint64) if COMPILED else _plain_local_words

@@ -93,11 +93,9 @@ def block_values(setup: Setup, block: Block) -> Array:
     return values
 
 
-def _learner_from(content: Any, policy: Policy, begun: int, block: dict[str, Any] | None, *, strict: bool) -> Learner:
-    """A policy's numbers from a store. `strict`: they must agree with the current block."""
+def _learner_from(content: Any, policy: Policy, begun: int) -> Learner:
+    """Return a policy's numbers from a store, all finite and in their ranges."""
     numbers = named_numbers(content["numbers"], policy.state_layout, policy.n_arms, "state")
-    if strict:
-        policy.check_saved(numbers, block)
     stream = content["stream"]
     learner = Learner(policy, seed=0)
     if len(stream) != len(learner.stream) or not any(stream):
@@ -213,12 +211,10 @@ def state_text(setup: Setup, state: State) -> str:
     return finite_json("the state", content)
 
 
-def state_from(setup: Setup, head: Head, text: str, current: Block | None) -> State:
-    """The state that a store describes; `current` is the block of the head, if it is open."""
-    whole = len(setup.active) == len(setup.names)  # else the block may have been drawn among other arms
-    block = block_numbers(setup, current) if current is not None and whole and not current.forced else None
+def state_from(setup: Setup, head: Head, text: str) -> State:
+    """Return the state that a store describes."""
     with undamaged(f"the state of game {setup.game.name!r}"):
         content: Any = json.loads(text)
-        learner = _learner_from(content, setup.policy, head.drawn, block, strict=whole)
+        learner = _learner_from(content, setup.policy, head.drawn)
         arms = _sums_from(content["arms"], len(setup.names))
     return State(learner, arms)

@@ -226,34 +226,38 @@ class Executor:
     def _make_queued(self, deadline: float) -> None:
         """Make the calls that wait, in one transaction; again while connections are lost, for a while."""
         batch: list[Call] = []
-        with suppress(IndexError):
-            while len(batch) < MOST_TOGETHER:
+        while self._queue and len(batch) < MOST_TOGETHER:
+            with suppress(IndexError):  # it was taken back meanwhile
                 batch.append(self._queue.popleft())
-        begun, delay, together = time.monotonic(), WAIT, len(batch)
+        left, begun, delay, together = batch, time.monotonic(), WAIT, len(batch)
         try:
-            while left := [call for call in batch if not call.done()]:
+            while left:
                 these = left[:together]
                 try:
                     answers = self._transact(these, deadline)
                 except ConnectionLost as lost:
                     late = not self.store.patient or time.monotonic() - begun + delay > self._retry
                     if not late:
-                        for call in left:
-                            call.again = True
                         time.sleep(delay)
                         delay = min(2 * delay, 1.0)
+                        left = [call for call in left if not call.done()]  # the others were cancelled
+                        for call in left:
+                            call.again = True
                         continue
-                    answers = [lost] * len(left)
+                    answers, these = [lost] * len(left), left
                 except StoreError as error:
-                    answers = [error] * len(left)
+                    answers, these = [error] * len(left), left
                 except Exception as error:
                     if len(these) > 1:
                         together = 1  # one of them is the reason, and must not spoil the others
                         continue
                     answers = [error]
-                for call, answer in zip(left, answers, strict=False):
-                    with suppress(InvalidStateError):  # it was cancelled
+                for call, answer in zip(these, answers, strict=True):
+                    try:
                         (call.set_exception if isinstance(answer, BaseException) else call.set_result)(answer)
+                    except InvalidStateError:  # it was cancelled
+                        continue
+                left = left[len(these) :]
         except BaseException:  # Ctrl-C: the others' calls are made by whoever comes next
             for call in reversed(batch):
                 if not call.done():
@@ -330,10 +334,8 @@ class Executor:
 
 
 def stored_state(setup: Setup, transaction: Transaction) -> State:
-    """What was learnt, from the store."""
-    current = transaction.blocks("number", transaction.head.current)
-    is_open = [block for block in current if block.settled_order is None]
-    return state_from(setup, transaction.head, transaction.state_text(), is_open[0] if is_open else None)
+    """Return what was learnt, from the store."""
+    return state_from(setup, transaction.head, transaction.state_text())
 
 
 def with_retries(work: Callable[[], T], store: Store, retry: float) -> T:

@@ -20,8 +20,8 @@ from holdfast.errors import BadStore, InvalidParameter, NoArmAvailable, UnknownD
 from holdfast.numerics.layout import Layout
 from holdfast.numerics.scales import Scale
 from holdfast.numerics.schedules import LONGEST
+from holdfast.numerics.sums import exact_sum
 from holdfast.players.game import Game as Learner
-from holdfast.players.losses import exact_sum
 from holdfast.policies.policy import Policy
 
 REMEMBER = 100_000

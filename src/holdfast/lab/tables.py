@@ -42,7 +42,7 @@ from holdfast.runs import (
 from holdfast.simulation.backends import Backend, Reporting, find_backend
 from holdfast.simulation.game import SIDE_BY_SIDE
 from holdfast.simulation.run import progress_bar
-from holdfast.simulation.tasks import WORTH_A_ROW
+from holdfast.simulation.tasks import WORTH_ALL_LANES
 
 PARTS, SUMMARY = "parts", "summary.csv"
 KINDS = {bool: pl.Boolean, int: pl.Int64, float: pl.Float64, str: pl.String}
@@ -416,6 +416,8 @@ class Chunks:
         size = max(1, int(chunk * min(self.seconds / taken, self.growth)))
         if size >= row:
             return size - size % row
-        alone = min(max(1.0, chunk / width), WORTH_A_ROW)  # games in turn on each core; from WORTH_A_ROW on a row
-        row_seconds = taken * min(1.0, row / chunk) * WORTH_A_ROW / alone
+        alone = min(
+            max(1.0, chunk / width), WORTH_ALL_LANES
+        )  # games in turn on each core; from WORTH_ALL_LANES on a row
+        row_seconds = taken * min(1.0, row / chunk) * WORTH_ALL_LANES / alone
         return row if row_seconds <= self.row_seconds else size

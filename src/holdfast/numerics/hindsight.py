@@ -31,19 +31,10 @@ from holdfast._numba.compile import kernel
 from holdfast.checks import real_number, whole_number
 from holdfast.errors import InvalidParameter
 from holdfast.numerics.costs import CostTable, checked_costs
+from holdfast.numerics.sums import plus
 
 NO_LAYER = -1
 """e_j of a layer that no switch leads to."""
-
-
-@kernel
-def plus(high: float, low: float, x: float) -> tuple[float, float]:
-    """(high + low) + x, again as two floats: the first is their sum rounded, the second what is left of it."""
-    s = high + x
-    b = s - high
-    rest = (high - (s - b)) + (x - b) + low  # Knuth's exact error of the sum, and what was left before
-    rounded = s + rest
-    return rounded, rest - (rounded - s)
 
 
 @kernel

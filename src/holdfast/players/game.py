@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from holdfast._numba.compile import composed, kernel
-from holdfast._numba.lanes import as_rows, local_rows
+from holdfast._numba.lanes import as_lanes, local_lanes
 from holdfast.checks import whole_number
 from holdfast.errors import HoldfastError, InvalidParameter
 from holdfast.numerics.layout import Array, Layout
@@ -55,10 +55,10 @@ def one_game(kernels: Kernels) -> tuple[Kernel, Kernel, Kernel]:
     def choose_alone(
         params: Any, numbers: Any, vectors: Any, K: int, announced: float, stream: Any, block: Any
     ) -> None:
-        rows = as_rows(vectors, 1)
+        rows = as_lanes(vectors, 1)
         named = view_params(params)
-        state = view_state(named, as_rows(numbers, 1), rows, K)
-        choose(named, state, announced, as_rows(stream, 1), view_block(named, as_rows(block, 1), rows, K))
+        state = view_state(named, as_lanes(numbers, 1), rows, K)
+        choose(named, state, announced, as_lanes(stream, 1), view_block(named, as_lanes(block, 1), rows, K))
 
     @kernel
     def choose_some(
@@ -80,19 +80,19 @@ def one_game(kernels: Kernels) -> tuple[Kernel, Kernel, Kernel]:
 
     @kernel
     def observe_alone(params: Any, numbers: Any, vectors: Any, K: int, block: Any, total: float, rounds: float) -> None:
-        totals = local_rows(1, 1)
+        totals = local_lanes(1, 1)
         totals[0, 0] = total
-        named, rows = view_params(params), as_rows(vectors, 1)
-        state = view_state(named, as_rows(numbers, 1), rows, K)
-        observe(named, state, view_block(named, as_rows(block, 1), rows, K), totals[0], rounds)
+        named, rows = view_params(params), as_lanes(vectors, 1)
+        state = view_state(named, as_lanes(numbers, 1), rows, K)
+        observe(named, state, view_block(named, as_lanes(block, 1), rows, K), totals[0], rounds)
 
     @kernel
     def observe_all(
         params: Any, numbers: Any, vectors: Any, K: int, block: Any, losses: Any, low: float, unit: float, stale: float
     ) -> int:
         """What all arms lost, NaN where that is not known: 0, or an error before anything has changed."""
-        named, rows = view_params(params), as_rows(vectors, 1)
-        state = view_state(named, as_rows(numbers, 1), rows, K)
+        named, rows = view_params(params), as_lanes(vectors, 1)
+        state = view_state(named, as_lanes(numbers, 1), rows, K)
         for i in range(K):
             loss = (losses[i] - low) / unit
             if math.isnan(loss):
@@ -107,7 +107,7 @@ def one_game(kernels: Kernels) -> tuple[Kernel, Kernel, Kernel]:
             if missing:
                 loss = 1.0 if state.shut[i, 0] > 0.0 else state.known[i, 0]
             losses[i] = loss
-        observe(named, state, view_block(named, as_rows(block, 1), rows, K), as_rows(losses, 1), 1.0)
+        observe(named, state, view_block(named, as_lanes(block, 1), rows, K), as_lanes(losses, 1), 1.0)
         return 0
 
     return choose_alone, choose_some, observe_all if kernels.full_information else observe_alone

@@ -15,9 +15,10 @@ from holdfast.checks import one_of, real_number, whole_number
 from holdfast.errors import BadSavedState, HoldfastError, InvalidParameter, OutOfTurn, nearest
 from holdfast.numerics.layout import Array
 from holdfast.numerics.regret import NO_ARM
+from holdfast.numerics.sums import exact_sum
 from holdfast.players.game import Game
-from holdfast.players.losses import announced_value, exact_sum, normalised_total, outside_range
-from holdfast.players.saves import checked, described, opened, policy_of, rehearse, sealed
+from holdfast.players.losses import announced_value, normalised_total, outside_range
+from holdfast.players.saves import checked, described, opened, policy_of, sealed
 from holdfast.policies.policy import Mask, Policy
 
 KEPT_PIECES = 256
@@ -331,7 +332,6 @@ class Player:
         if player._left:
             arm = player._playing
             player._arm = arm if policy.arms is None else policy.arms[arm]
-        rehearse(game, saved)
         return player
 
 

@@ -39,7 +39,7 @@ from holdfast.numerics.layout import (
 )
 from holdfast.numerics.random import next_uniform
 from holdfast.numerics.simplex import WIDEST, refined, smallest, tsallis_solve, tsallis_start
-from holdfast.policies.policy import Announcement, Kernels, Policy, has_begun, must_be, rearranged
+from holdfast.policies.policy import Announcement, Kernels, Policy, rearranged
 
 ANNOUNCED = "announced"
 POSITIVE, NOT_NEGATIVE = real(above=0, most=LARGEST), real(least=0, most=LARGEST)
@@ -492,17 +492,3 @@ class AdaptiveTsallisSwitch(Policy):
         scale = math.sqrt(math.fsum(root * root for root in after["root"]))
         root = [value / scale for value in after["root"]] if scale > 0 else [len(kept) ** -0.5] * len(kept)
         return {**after, "root": root, "moved": 0.0, "fresh": 0.0}
-
-    def check_saved(self, state: Mapping[str, Any], block: Mapping[str, Any] | None) -> None:
-        """An error for numbers that no game can have reached."""
-        must_be(state["told"] <= state["begun"], "no more rounds can be told than have begun")
-        if has_begun(state):
-            must_be(abs(sum(root * root for root in state["root"]) - 1.0) < 1e-6, "root² must add up to 1")
-        if block is not None:
-            must_be(abs(block["root"] ** 2 - block["probability"]) < 1e-9, "root² must be the probability")
-            must_be(block["n"] <= state["n"], "a block must have begun")
-            must_be(block["u"] <= block["m"] <= block["rounds"], "u, m and rounds must not fall")
-            must_be(block["least_m"] <= block["m"], "least_m must be the least m")
-            h = self.constants.longest_step_down * 0.5 * block["R"] * block["root"]
-            must_be(block["m"] - block["u"] <= h * (1.0 + 1e-9), "u must not be further than h below m")
-            must_be(block["R"] <= math.sqrt(state["V_most"]) * (1.0 + 1e-9), "R must not exceed √V_most")

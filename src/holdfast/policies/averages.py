@@ -6,7 +6,6 @@ A block tells them only what it lost and over how many rounds, so blocks may be 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, NamedTuple
 
@@ -24,8 +23,6 @@ from holdfast.policies.policy import (
     PlainBlock,
     Policy,
     WithoutProbabilities,
-    has_begun,
-    must_be,
 )
 
 UNTOLD = -1e300
@@ -86,14 +83,6 @@ class Averaging(Policy):
         """The arm of the least mean loss among the others; one that no loss is known of comes first."""
         means = np.where(state.N > 0.0, state.C / np.maximum(state.N, 1.0), UNTOLD)
         return int(np.where(out, np.inf, means).argmin())
-
-    def check_saved(self, state: Mapping[str, Any], block: Mapping[str, Any] | None) -> None:
-        """An error for numbers that no game can have reached."""
-        if has_begun(state):
-            C, N = np.array(state["C"]), np.array(state["N"])
-            must_be(bool((C <= N * (1 + 1e-9)).all()), "C must be the losses of N rounds")
-            must_be(state["played"] == N.sum(), "played must be the sum of N")
-            must_be(block is None or block["arm"] == state["last"] - 1, "the arm must be the last")
 
 
 @dataclass(frozen=True)
@@ -269,17 +258,6 @@ class InEpochs(Averaging):
     def parameters(self) -> EpochParams:
         """α."""
         return EpochParams(self.alpha)
-
-    def check_saved(self, state: Mapping[str, Any], block: Mapping[str, Any] | None) -> None:
-        """An error for numbers that no game can have reached."""
-        super().check_saved(state, block)
-        tau, r = np.array(state["tau"]), np.array(state["r"])
-        most = math.log(LONGEST) / math.log1p(self.alpha) + 1.0
-        must_be(bool((r <= most).all()), f"r must be at most {most:g}")
-        sizes = np.array([whole_rounds((1.0 + self.alpha) ** epochs) for epochs in r])
-        must_be(bool(((tau == sizes) | ((tau == 0.0) & (r == 0.0))).all()), "tau must be τ(r), or 0")
-        begun = int((tau > 0.0).sum())
-        must_be(begun >= min(state["n"], 1) and tau.sum() <= LONGEST, "tau must be the rounds of each arm")
 
 
 @dataclass(frozen=True)
@@ -480,8 +458,3 @@ class HoldForever(Policy):
         p = np.zeros(self.n_arms)
         p[int(block.arm[0])] = 1.0
         return p
-
-    def check_saved(self, state: Mapping[str, Any], block: Mapping[str, Any] | None) -> None:
-        """An error for numbers that no game can have reached."""
-        if has_begun(state) and block is not None:
-            must_be(block["arm"] == state["arm"], "the arm must be the one that is held")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
@@ -15,7 +14,7 @@ from holdfast.checks import one_of, real, whole_number
 from holdfast.numerics.layout import ArmIndex, Array, NonNegative, PerArm, Range, Scalar, Whole
 from holdfast.numerics.random import next_uniform
 from holdfast.numerics.schedules import LONGEST, floor_power, least_root
-from holdfast.policies.policy import Kernels, WithHorizon, has_begun, must_be
+from holdfast.policies.policy import Kernels, WithHorizon
 
 GRIDS = ("arithmetic", "geometric", "minimax")
 ORDERS = ("index", "random", "round-robin")
@@ -174,26 +173,6 @@ class Elimination(WithHorizon):
         else:  # the last of a batch was told: no other was left
             p[arm] = 1.0
         return p
-
-    def check_saved(self, state: Mapping[str, Any], block: Mapping[str, Any] | None) -> None:
-        """An error for numbers that no game can have reached."""
-        if not has_begun(state):
-            return
-        must_be(state["batch"] <= state["n"], "batch must not exceed n")
-        active = state["order"][: int(state["active"])]
-        must_be(len(set(active)) == len(active), "no arm may be active twice")
-        must_be(sum(state["C"]) <= state["played"] * (1 + 1e-9), "C must be the losses of the arms")
-        by_turns = self.order == "round-robin" and len(active) > 1
-        blocks = len(active) * (state["share"] if by_turns else 1)
-        turn = int(state["turn"])
-        if block is None:
-            must_be(turn < blocks, "turn must be one of the batch")
-            return
-        must_be(1 <= turn <= blocks, "turn must be one of the batch")
-        must_be(block["arm"] == active[(turn - 1) % len(active)], "the arm must be the one whose turn it is")
-        must_be(block["rounds"] == (1 if by_turns else state["share"]), "rounds must be the share of the arm")
-        left = len(active) - (turn - 1) % len(active) if self.order == "random" else 1
-        must_be(block["probability"] == 1.0 / left, "probability must be 1 in the arms left")
 
 
 @dataclass(frozen=True)

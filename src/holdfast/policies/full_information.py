@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, NamedTuple
 
@@ -46,7 +45,6 @@ from holdfast.policies.policy import (
     WithHorizon,
     WithoutProbabilities,
     WithSwitchingCost,
-    must_be,
 )
 
 WeightsGame = extended(
@@ -128,14 +126,6 @@ class WithWeights(WithHorizon, WithSwitchingCost, FullInformation):
     def probabilities(self, params: Any, state: Any, block: Any) -> Array:
         """The weights of this round."""
         return np.array(state.P)
-
-    def check_saved(self, state: Mapping[str, Any], block: Mapping[str, Any] | None) -> None:
-        """An error for numbers that no game can have come to."""
-        if state["n"] == 0:
-            return
-        must_be(state["last"] > 0, "last must be an arm")
-        for name in ("P",) if state["n"] == 1 and block is not None else ("P", "w"):
-            must_be(abs(sum(state[name]) - 1.0) < 1e-9, f"{name} must be weights")
 
 
 @dataclass(frozen=True)

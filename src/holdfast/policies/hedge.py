@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache, cached_property
 from itertools import groupby
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -23,11 +23,24 @@ from holdfast._numba.compile import kernel
 from holdfast.checks import LARGEST, whole, whole_number
 from holdfast.errors import InvalidParameter
 from holdfast.numerics.costs import CostTable, checked_costs
-from holdfast.numerics.layout import Array, Layout, PerArm, Scalar, Scratch, ScratchPerArm, extended, several
+from holdfast.numerics.layout import (
+    ArmIndex,
+    Array,
+    Layout,
+    PerArm,
+    Range,
+    Scalar,
+    Scratch,
+    ScratchPerArm,
+    Whole,
+    extended,
+    several,
+)
 from holdfast.numerics.random import next_uniform
 from holdfast.numerics.simplex import exp_of_negative
+from holdfast.numerics.sums import two_sum
 from holdfast.policies.experts import LONGEST_PERIOD, Expert, ExpertKernels, default_experts, made_expert, price
-from holdfast.policies.policy import Announcement, FullInformation, FullInformationState, Kernels, PlainBlock, must_be
+from holdfast.policies.policy import Announcement, FullInformation, FullInformationState, Kernels, PlainBlock
 
 # Drawing an arm so that it changes as rarely, or as cheaply, as its distribution allows.
 
@@ -151,29 +164,31 @@ class HedgeParams(NamedTuple):
     costs: Array  # the K × K table, row by row; empty for a single λ
 
 
+Weight = Range(0.0, 1.0 + 1e-9)
+
 HedgeGame = extended(
     FullInformationState,
     "HedgeGame",
     __name__,
-    n=Scalar,  # rounds begun
-    lam=Scalar,  # λ of this round
-    last=Scalar,  # the arm of the last round, from 1; 0 before the first
+    n=Annotated[Scalar, Whole],  # rounds begun
+    lam=Annotated[Scalar, Range(0.0, LARGEST)],  # λ of this round
+    last=Annotated[Scalar, Range(0.0, whole=True, arms=0)],  # the arm of the last round, from 1; 0 before the first
     gap=Scalar,  # Σ (A − M): what mixing has cost beyond the mix loss
     gap_low=Scalar,  # what the sum has lost in rounding
-    delta=Scalar,  # Δ
+    delta=Annotated[Scalar, Range(above=0.0, most=LARGEST)],  # Δ
     moving=Scalar,  # what this round's switch costs on average, less what the experts pay for theirs
-    first=Scalar,  # the row of the forecast for this round
-    rows=Scalar,  # rows of the forecast
-    P=PerArm,  # the distribution of this round's arm
-    before=PerArm,  # and of the last round's
-    level=PerArm,  # smoothed losses
+    first=Annotated[Scalar, Whole],  # the row of the forecast for this round
+    rows=Annotated[Scalar, Whole],  # rows of the forecast
+    P=Annotated[PerArm, Weight],  # the distribution of this round's arm
+    before=Annotated[PerArm, Weight],  # and of the last round's
+    level=Annotated[PerArm, Weight],  # smoothed losses
     closed_rows=Scratch,
     value=ScratchPerArm,
     other=ScratchPerArm,
-    C=several(Scalar, "experts"),  # what each expert has cost, less the least
-    p=several(Scalar, "experts"),  # weights
-    at=several(Scalar, "experts"),  # the arm of each expert
-    paid=several(Scalar, "experts"),  # what its switch of this round costs
+    C=Annotated[several(Scalar, "experts"), Range(0.0, LARGEST)],  # what each expert has cost, less the least
+    p=Annotated[several(Scalar, "experts"), Weight],  # weights
+    at=Annotated[several(Scalar, "experts"), ArmIndex],  # the arm of each expert
+    paid=Annotated[several(Scalar, "experts"), Range(0.0, LARGEST)],  # what its switch of this round costs
     was=several(Scratch, "experts"),  # the last round's arms
     q=several(Scratch, "experts"),  # and weights
     numbers=several(Scalar, "numbers"),  # the memory of all experts
@@ -317,11 +332,9 @@ def settle(params: Any, game: Any, losses: Any) -> None:
         if stayed[i, 0] > 0.0:
             mixed += stayed[i, 0] * exp_excess(eta * (losses[i, 0] - mean))
     overhead = (game.moving[0] - own) + math.log1p(mixed) / eta  # A − M, both without the mean loss
-    most = game.gap[0] + overhead
-    back = most - game.gap[0]
-    game.gap_low[0] += (game.gap[0] - (most - back)) + (overhead - back)
-    game.gap[0] = most
-    game.delta[0] = max(game.delta[0], most + game.gap_low[0])
+    gap, error = two_sum(game.gap[0], overhead)
+    game.gap[0], game.gap_low[0] = gap, game.gap_low[0] + error
+    game.delta[0] = max(game.delta[0], gap + game.gap_low[0])
 
 
 @cache
@@ -469,34 +482,6 @@ class ExpertMixture(FullInformation):
         if isinstance(self.switching_cost, tuple):
             values["switching_cost"] = [list(row) for row in self.switching_cost]
         return values
-
-    def check_saved(self, state: Mapping[str, Any], block: Mapping[str, Any] | None) -> None:
-        """An error for numbers that no game can have come to."""
-        K, N = self.n_arms, len(self.mixed)
-        must_be(state["n"] >= 0 and state["n"] == int(state["n"]), "n must be a number of rounds")
-        must_be(0 <= state["last"] <= K and (state["last"] > 0) == (state["n"] > 0), "last must be an arm")
-        must_be(state["first"] >= 0 and 0 <= state["rows"] <= self.forecast_rows, "rows must be those of a forecast")
-        lam = state["lam"]
-        must_be(0 <= lam <= LARGEST and 0 <= state["moving"] <= lam * (1 + 1e-9), "lam must be a switching cost")
-        if state["n"] == 0:
-            return
-        must_be(0 < state["delta"] <= LARGEST, "delta must be positive")
-        must_be(max(abs(state["gap"]), abs(state["gap_low"])) <= LARGEST, "gap must be a sum")
-        must_be(min(state["paid"]) >= 0 and max(state["paid"]) <= lam, "paid must be what a switch costs")
-        for name in ("level", "before"):
-            must_be(min(state[name]) >= 0 and max(state[name]) <= 1 + 1e-9, f"{name} must be from 0 to 1")
-        must_be(all(0 <= arm < K and arm == int(arm) for arm in state["at"]), f"at must be {N} arms")
-        must_be(min(state["C"]) >= 0 and max(state["C"]) <= LARGEST, "C must not be negative")
-        for name in ("p", "P"):
-            must_be(min(state[name]) >= 0 and abs(sum(state[name]) - 1.0) < 1e-9, f"{name} must be weights")
-        number = vector = 0
-        for expert in self.mixed:
-            layout = expert.layout
-            numbers = np.array(state["numbers"][number : number + layout.n_numbers])
-            vectors = np.array(state["vectors"][vector : vector + layout.vector_rows(K)])
-            rule = layout.broken_rule(layout.saved(numbers, vectors), K)
-            must_be(rule is None, f"memory of {expert.id}: {rule}")
-            number, vector = number + layout.n_numbers, vector + layout.vector_rows(K)
 
 
 @dataclass(frozen=True)

@@ -267,14 +267,6 @@ class Policy(ABC):
         """
         return int(np.where(out, -1.0, self.probabilities(params, state, block)).argmax())
 
-    def check_saved(self, state: Mapping[str, Any], block: Mapping[str, Any] | None) -> None:
-        """An error for saved numbers that no game of this policy can have reached.
-
-        All of them are finite and in the ranges that state and block declare: what remains are rules about several
-        numbers together.
-        """
-        return None
-
     def carried_over(self, state: Mapping[str, Any], kept: Sequence[int | None]) -> dict[str, Any]:
         """The state with which this policy goes on from a game of one with other settings.
 
@@ -402,13 +394,6 @@ def _checked_names(arms: object) -> tuple[str, ...] | None:
         twice = next(name for name, count in Counter(arms).items() if count > 1)
         raise InvalidParameter("arms", f"{rule}; {twice!r} is there twice", list(arms))
     return tuple(arms)
-
-
-def has_begun(state: Mapping[str, Any]) -> bool:
-    """Whether a saved game's first block has begun; before that all numbers must be 0."""
-    begun = bool(state["n"])
-    must_be(begun or not any(np.any(values) for values in state.values()), "a game that has not begun is all zeros")
-    return begun
 
 
 def must_be(holds: bool, what: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, NamedTuple
 
@@ -16,7 +15,7 @@ from holdfast.numerics.schedules import LONGEST, exp3_block, whole_rounds
 from holdfast.numerics.simplex import draw, exponential_weights, refined
 from holdfast.policies import tsallis as tsallis
 from holdfast.policies.exp3 import Exp3Block, Exp3State, ExponentialWeights, observe
-from holdfast.policies.policy import Kernels, Policy, WithHorizon, WithSwitchingCost, must_be
+from holdfast.policies.policy import Kernels, Policy, WithHorizon, WithSwitchingCost
 
 FIRST = 1024.0
 """The first horizon that is supposed when none is known."""
@@ -106,14 +105,6 @@ class TsallisInTwoPhases(WithSwitchingCost, tsallis.Tsallis):
     def parameters(self) -> AmirParams:
         """λ, and no horizon."""
         return AmirParams(self.lam, horizon=0.0)
-
-    def check_saved(self, state: Mapping[str, Any], block: Mapping[str, Any] | None) -> None:
-        """An error for numbers that no game can have reached."""
-        super().check_saved(state, block)
-        must_be(max(state[name] for name in ("phase", "m", "switches")) <= state["n"], "n must count all blocks")
-        if block is not None:
-            must_be(block["arm"] + 1 == state["last"], "the arm must be the last")
-            must_be(block["phase"] == state["phase"], "the block must be of this phase")
 
 
 @dataclass(frozen=True)
@@ -251,11 +242,6 @@ class StabilityPenaltyMatching(WithSwitchingCost, tsallis.Tsallis):
         """λ."""
         return SpmParams(self.lam)
 
-    def check_saved(self, state: Mapping[str, Any], block: Mapping[str, Any] | None) -> None:
-        """An error for numbers that no game can have reached."""
-        super().check_saved(state, block)
-        must_be(not state["n"] or state["beta"] >= 8.0 * self.n_arms, "beta must be at least 8K")
-
 
 # Stability, penalty and switching cost matched: a learning rate that follows all three, on blocks of one length.
 
@@ -316,11 +302,6 @@ class StabilityPenaltyBiasMatching(WithHorizon, WithSwitchingCost, tsallis.Tsall
     def parameters(self) -> SpbParams:
         """λ and B."""
         return SpbParams(self.lam, float(exp3_block(self.lam, self.horizon, self.n_arms)))
-
-    def check_saved(self, state: Mapping[str, Any], block: Mapping[str, Any] | None) -> None:
-        """An error for numbers that no game can have reached."""
-        super().check_saved(state, block)
-        must_be(not state["n"] or state["beta"] >= 8.0 * self.n_arms, "beta must be at least 8K")
 
 
 # EXP3 that draws again only now and then: lazy resampling.
@@ -401,11 +382,3 @@ class LazyExp3(WithSwitchingCost, ExponentialWeights):
     def parameters(self) -> LazyParams:
         """λ."""
         return LazyParams(self.lam)
-
-    def check_saved(self, state: Mapping[str, Any], block: Mapping[str, Any] | None) -> None:
-        """An error for numbers that no game can have reached."""
-        super().check_saved(state, block)
-        t, n, squares = state["t"], state["n"], state["squares"]
-        must_be(n <= t, "t must be the rounds of n blocks")
-        longest = mean_length(max(t, 1.0), self.n_arms, self.lam)
-        must_be(n <= squares * (1 + 1e-9) <= 2.1 * n * longest**2 + 1e-9, "squares must be those of n lengths")

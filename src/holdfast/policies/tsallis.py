@@ -43,8 +43,6 @@ from holdfast.policies.policy import (
     Kernel,
     Kernels,
     Policy,
-    has_begun,
-    must_be,
     rearranged,
 )
 
@@ -350,53 +348,9 @@ class Tsallis(Policy):
         """What `sum` may be after n blocks: least, most."""
         return 0.0, 0.0
 
-    def check_saved(self, state: Mapping[str, Any], block: Mapping[str, Any] | None) -> None:
-        """An error for numbers that no game can have reached."""
-        if has_begun(state):
-            least, most = self.sums(state["n"])
-            must_be(least <= state["sum"] <= most, f"sum must be from {least:g} to {most:g}")
-            drawn_last = block is not None and block["n"] == state["n"]  # not where several are out
-            highest = self.highest_loss(state, block if drawn_last else None)
-            _check_state(state, reduced=self.reduces_variance, highest=highest)
-            if block is not None:
-                _check_block(state, block, reduced=self.reduces_variance, highest=self.highest_loss(state, block))
-
 
 FARTHEST = 1e24
 """No estimate lies so many s above the least: a block loses at most a few s, and no arm rarer than 1e-20 is drawn."""
-
-
-def _check_state(state: Mapping[str, Any], *, reduced: bool, highest: float) -> None:
-    C, w = np.array(state["C"]), np.array(state["w"])
-    s, step, least = state["s"], state["step"], state["least"]
-    must_be(s > 0.0 or reduced, "s must be positive")
-    must_be(abs(step) * w.max() < 1e-4, "step must be small")
-    v = refine(w, step)
-    for name, power, close in (("S3", 3, 1e-6), ("S4", 4, 1e-3)):
-        must_be(abs(state[name] - (v**power).sum()) <= close * state[name], f"{name} must be the sum of w^{power}")
-    for name, power in (("rest2", 2), ("rest3", 3), ("rest4", 4)) if state["moved"] else ():  # else they are not used
-        must_be(state[name] <= (v**power).sum() * 1.001, f"{name} must be a part of the sum of w^{power}")
-    spread, far = float(np.ptp(C)), FARTHEST / float(v.max())
-    must_be(spread <= far < WIDEST * FARTHEST and spread < WIDEST, "C must not spread so far")
-    near = 1e-9 * max(float(np.abs(C).max()), abs(s))
-    below = 0.5 * highest if reduced and state["fresh"] else 0.0  # baselines that min C does not count yet
-    must_be(-near <= C.min() - least <= below + near, "least must be the minimum of C")
-    moved = state["moved"]
-    must_be(moved == 0.0 or s - near <= moved <= spread + s + near, "moved must be a distance from x")
-
-
-def _check_block(state: Mapping[str, Any], block: Mapping[str, Any], *, reduced: bool, highest: float) -> None:
-    p, rho, y, v, arm = (block[name] for name in ("probability", "rho", "y", "v", "arm"))
-    must_be(block["n"] <= state["n"], "a block must have begun")
-    must_be(abs(rho * y * y * p - 1.0) < 1e-6 and abs(v * y - 1.0) < 1e-6, "1/p must be rho y², and v be 1/y")
-    if state["fresh"] and block["n"] == state["n"]:
-        drawn = refine(np.array(state["w"]), state["step"])
-        must_be(abs(drawn[int(arm)] / v - 1.0) < 1e-6, "v must be that of the arm")
-        must_be(abs((drawn**2).sum() / rho - 1.0) < 1e-6, "rho must be the sum of w²")
-        near = 1e-9 * max(abs(state["C"][int(arm)]), abs(block["before"]), y)
-        after = state["C"][int(arm)] if reduced else 0.0
-        must_be(abs(block["before"] + block["baseline"] - after) <= near, "before and baseline must give C")
-    must_be(block["baseline"] <= 0.5 * highest * (1 + 1e-9), "baseline must be half of the largest loss, or 0")
 
 
 # Tsallis-Switch: the paper's algorithm, for a fixed and for a varying switching cost.

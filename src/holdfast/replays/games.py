@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast._numba.compile import composed, kernel
-from holdfast._numba.lanes import as_rows
+from holdfast._numba.lanes import as_lanes
 from holdfast.data.csv import PLAIN, CsvFormat
 from holdfast.data.records import Trace, read_frame
 from holdfast.environments import LossTable
@@ -39,6 +39,7 @@ from holdfast.extras import pl
 from holdfast.numerics.costs import CostTable
 from holdfast.numerics.layout import Array
 from holdfast.numerics.random import started
+from holdfast.numerics.sums import compensated
 from holdfast.players.game import policy_key
 from holdfast.policies.adaptive import AdaptiveTsallisSwitch
 from holdfast.policies.averages import HoldForever
@@ -189,11 +190,11 @@ def _composed(kernels: Kernels) -> Kernel:
 
         `losses` are those the policy observes, `counted` those that add up.
         """
-        rows = as_rows(vectors, 1)
+        rows = as_lanes(vectors, 1)
         seen = view_params(params)
-        state, begun = view_state(seen, as_rows(numbers, 1), rows, K), view_block(seen, as_rows(block, 1), rows, K)
+        state, begun = view_state(seen, as_lanes(numbers, 1), rows, K), view_block(seen, as_lanes(block, 1), rows, K)
         closed, issued, known_at, covers, newest = known
-        lost = as_rows(steps[3:], 1)
+        lost = as_lanes(steps[3:], 1)
         for t in range(losses.shape[0]):
             now = first + t
             while at < known_at.shape[0] and known_at[at] <= now:
@@ -209,18 +210,15 @@ def _composed(kernels: Kernels) -> Kernel:
             if closed.shape[0] > 0:
                 for i in range(K):
                     state.shut[i, 0] = float(closed[now, i])
-            choose(seen, state, 0.0, as_rows(stream, 1), begun)
+            choose(seen, state, 0.0, as_lanes(stream, 1), begun)
             steps[0], steps[1] = 0.0, 0.0
             for i in range(K):
                 steps[0] += state.P[i, 0] * counted[t, i]
                 steps[1] += max(state.P[i, 0] - state.before[i, 0], 0.0)
                 lost[i, 0] = losses[t, i]
             steps[2] = state.moving[0]
-            for what in range(3):  # compensated sums
-                step = steps[what] + totals[what, 1]
-                total = totals[what, 0] + step
-                totals[what, 1] = step - (total - totals[what, 0])
-                totals[what, 0] = total
+            for what in range(3):
+                totals[what, 0], totals[what, 1] = compensated(totals[what, 0], totals[what, 1], steps[what])
             arms[t] = int(begun.arm[0])
             observe(seen, state, begun, lost, 1.0)
         return at

@@ -34,7 +34,7 @@ class Backend(ABC):
     name: ClassVar[str]
     """What it is called in a result's provenance."""
     side_by_side: ClassVar[bool] = True
-    """Whether each of the `width` games at the same time may be a row of games side by side."""
+    """Whether each of the `width` games at the same time may fill the lanes of a vector register, side by side."""
 
     @property
     @abstractmethod
@@ -81,12 +81,12 @@ class Reporting(Backend):
 
 
 def split(task: Task, workers: int) -> Iterator[Task]:
-    """The task as a few tasks for each worker, of whole rows of games side by side where there are enough of them."""
+    """Split the task into a few for each worker, of full lanes where there are enough games."""
     width = task.width if task.count >= workers * task.width else 1
-    rows = -(-task.count // width)
-    pieces = min(rows, workers if width < task.width else workers * PIECES_PER_WORKER)
+    filled = -(-task.count // width)
+    pieces = min(filled, workers if width < task.width else workers * PIECES_PER_WORKER)
     for i in range(pieces):
-        begin, end = (min(rows * j // pieces * width, task.count) for j in (i, i + 1))
+        begin, end = (min(filled * j // pieces * width, task.count) for j in (i, i + 1))
         yield replace(task, first=task.first + begin, count=end - begin)
 
 

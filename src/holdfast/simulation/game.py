@@ -11,7 +11,7 @@ import math
 from typing import Any, NamedTuple
 
 from holdfast._numba.compile import composed, kernel
-from holdfast._numba.lanes import as_rows, local_rows, local_words
+from holdfast._numba.lanes import as_lanes, local_lanes, local_words
 from holdfast.numerics.layout import Scalar, layout_of
 from holdfast.numerics.random import STATE_SIZE, next_uniform, start_stream
 from holdfast.numerics.regret import NO_ARM, is_switch
@@ -284,10 +284,10 @@ def compose_games(parts: Parts, width: int) -> Kernel:
         scratch = Scratch(
             local_words(STATE_SIZE, width),
             local_words(STATE_SIZE, width),
-            local_rows(n_numbers, width),
-            as_rows(vectors, width),
-            local_rows(n_block, width),
-            local_rows(n_tally, width),
+            local_lanes(n_numbers, width),
+            as_lanes(vectors, width),
+            local_lanes(n_block, width),
+            local_lanes(n_tally, width),
         )
         blocks = 0
         for row in range(0, record.excess.shape[0], width):

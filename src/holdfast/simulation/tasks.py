@@ -29,8 +29,8 @@ from holdfast.simulation.game import (
     vector_rows,
 )
 
-WORTH_A_ROW = 10
-"""From so many games on, a row of games side by side, the other columns idle, is quicker than one after the other."""
+WORTH_ALL_LANES = 10
+"""From so many games on, lanes of which some stay idle are quicker than one game after the other."""
 
 MOST_ARMS_SIDE_BY_SIDE = 2**15
 """The state of so many arms of games side by side takes 16 MiB in each thread."""
@@ -63,10 +63,10 @@ class Task:
         """How many of the replications are best played side by side."""
         return SIDE_BY_SIDE if self.policy.kernels.side_by_side and self.policy.n_arms <= MOST_ARMS_SIDE_BY_SIDE else 1
 
-    def rows(self) -> list[tuple[int, int]]:
-        """How the replications are played: (how many, how many at a time). A few left over are played one by one."""
+    def lanes(self) -> list[tuple[int, int]]:
+        """Return (replications, lanes) of each part of the task. A few left over are played one by one."""
         rest = self.count % self.width
-        alone = rest if rest < WORTH_A_ROW else 0
+        alone = rest if rest < WORTH_ALL_LANES else 0
         return [(count, width) for count, width in ((self.count - alone, self.width), (alone, 1)) if count]
 
     def rules(self, costs: Array) -> Rules:
@@ -107,7 +107,7 @@ def run_task(task: Task, stop: NDArray[np.uint8] | None = None, *, with_arms: bo
     signal = np.zeros(1, dtype=np.uint8) if stop is None else stop
     costs = task.costs.table()
     done = blocks = 0
-    for count, width in task.rows():
+    for count, width in task.lanes():
         own = Record(*(column[done : done + count] for column in record))
         while (played := _play(task, width, task.first + done, costs, signal, own)) == COSTS_EXHAUSTED:
             costs = task.costs.longer(costs)
@@ -132,7 +132,7 @@ def check_played(task: Task, played: int) -> None:
 
 def warm_up(tasks: Iterable[Task]) -> None:
     """Compile, or load from the disk, what `tasks` need, before threads ask for it all at once."""
-    needed = {(task.parts(), width): task for task in tasks for _, width in task.rows()}
+    needed = {(task.parts(), width): task for task in tasks for _, width in task.lanes()}
     for (_, width), task in needed.items():
         _play(task, width, 0, task.costs.table(), np.zeros(1, dtype=np.uint8), _empty_record(task, 0))
 

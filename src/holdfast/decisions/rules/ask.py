@@ -10,7 +10,8 @@ from holdfast.decisions.rules.arms import HandOut, held_back, who_plays, with_st
 from holdfast.decisions.rules.conversations import continue_conversation, end_idle
 from holdfast.decisions.rules.report import FORGET_AT_ONCE, View, earliest, enter, is_open, settle_due
 from holdfast.errors import HoldfastError, InvalidParameter, OutOfTurn
-from holdfast.players.losses import announced_value, exact_sum
+from holdfast.numerics.sums import exact_sum
+from holdfast.players.losses import announced_value
 
 
 def ask(view: View, request: Ask) -> list[Decision] | HoldfastError:

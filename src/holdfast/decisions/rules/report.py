@@ -32,8 +32,9 @@ from holdfast.errors import (
     UnknownDecision,
 )
 from holdfast.numerics.layout import Array
+from holdfast.numerics.sums import exact_sum
 from holdfast.players.game import Game as Learner
-from holdfast.players.losses import announced_value, exact_sum, normalised_total, outside_range
+from holdfast.players.losses import announced_value, normalised_total, outside_range
 
 FORGET_AT_ONCE = 64
 """Blocks whose single losses one call deletes at most, besides two for each round that it is about."""
