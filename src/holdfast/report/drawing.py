@@ -364,9 +364,3 @@ def _legend(figure: Figure, title: str, look: Mapping[str, Look], text: float, s
         columnspacing=1.4,
         fontsize=text,
     )
-
-
-# A matplotlib figure that a notebook shows as a picture, and that saves with our settings. Needs matplotlib.
-
-PIXELS = 200
-"""Dots per inch in a notebook, which shows them at half their size: sharp on any screen."""

@@ -8,7 +8,10 @@ from typing import Any
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from holdfast.report.drawing import PIXELS, styled
+from holdfast.report.drawing import styled
+
+PIXELS = 200
+"""Dots per inch in a notebook, which shows them at half their size: sharp on any screen."""
 
 
 class ShownFigure(Figure):
