@@ -74,7 +74,7 @@ class Exact(NamedTuple):
     share: float
     """At the end, as a share of 2√((1 + 2λ)·L*·ln N) + (1 + λ)·ln N."""
     proved: float
-    """At the end, as a share of Theorem 3's bound."""
+    """At the end, as a share of Theorem H3's bound."""
 
 
 def exact_game(policy: AdaptiveHedgeSwitch, losses: Hostile, rounds: int) -> Exact:
@@ -206,7 +206,7 @@ CLAIMS = (
     ),
     _claim(
         "theorem-3",
-        "Theorem 3 bounds that excess.",
+        "Theorem H3 bounds that excess.",
         "the excess at the end as a share of bounds.mixture_excess",
         lambda played: _most({name: game.proved for name, game in played.games.items()}, 1.0, " of it"),
     ),

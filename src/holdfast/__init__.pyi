@@ -73,6 +73,7 @@ from holdfast.policies.full_information import (
     WorkFunctionAlone as WorkFunctionAlone,
 )
 from holdfast.policies.hedge import AdaptiveHedgeSwitch as AdaptiveHedgeSwitch
+from holdfast.policies.paused import PausedTsallis as PausedTsallis
 from holdfast.policies.policy import Policy as Policy
 from holdfast.policies.rivals import (
     AmirTsallis as AmirTsallis,

@@ -91,8 +91,8 @@ def bounds(
     ] = None,
     best_arms: Annotated[int, typer.Option(help="Arms that share the best mean.")] = 1,
 ) -> None:
-    """Print every bound of the paper for one case, and which binds."""
-    from holdfast.bounds.table import applicable, binding
+    """Print every bound for one case, which of the paper's binds, and which is the smallest."""
+    from holdfast.bounds.table import applicable, binding, smallest
     from holdfast.report.html import plain_powers
 
     values = numbers("--gaps", gaps)
@@ -112,7 +112,8 @@ def bounds(
     for row, name, value in zip(rows, names, shown, strict=True):
         other = row.note.startswith("holds for ")  # of another policy
         holds = row.note.removeprefix("holds for ") if row.applies or other else f"not here: {row.note}"
-        _wrapped(f"{name:{first}}  {value:>{second}}  ", holds)
+        above = "; above T + λ: says nothing" if row.says_nothing else ""
+        _wrapped(f"{name:{first}}  {value:>{second}}  ", holds + above)
         _wrapped("    ", plain_powers(row.statement))
     best = binding(rows)
     print(f"\nOf the theorems on Tsallis-Switch {best.name.replace('_', ' ').capitalize()} binds: {best.value:,.1f}.")
@@ -122,6 +123,12 @@ def bounds(
             "",
             f"At this horizon none says more than {trivial.statement} = {trivial.value:,.1f} does, whatever is played.",
         )
+    least = smallest(rows)
+    nothing = ", which says nothing: it is above T + λ" if least.says_nothing else ""
+    name, policy = least.name.replace("_", " ").capitalize(), least.note.removeprefix("holds for ")
+    _wrapped(
+        "", f"Of all bounds on regret and switches {name} is the smallest ({policy}): {least.value:,.1f}{nothing}."
+    )
 
 
 def _wrapped(begin: str, words: str) -> None:

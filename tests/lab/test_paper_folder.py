@@ -78,7 +78,7 @@ def test_a_subset_is_merged_into_a_fuller_folder(folder):
     page = after["report.html"].decode()
     for name in ("stochastic-free", "adversarial", "ties-stochastic"):
         assert f'<section id="{name}">' in page
-    assert set(load(folder).tables) == set(made.findings)
+    assert set(load(folder)) == set(made.findings)
 
 
 @pytest.mark.parametrize("change", [{"seed": 5}, {"horizon": 300}, {"replications": 3}])

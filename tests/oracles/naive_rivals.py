@@ -267,6 +267,52 @@ class Amir:
             self.C[arm] += total_loss / p
 
 
+class Paused:
+    """Tsallis-INF until λ·switches ≥ τ(U(m) + λ) in an epoch of m rounds, then a new Tsallis-Switch to its end."""
+
+    def __init__(self, K: int, lam: float, share: float = 1.0) -> None:
+        self.K, self.lam, self.share, self.m, self.left = K, lam, share, 0, 0
+        self.inf, self.last = naive.TsallisInf(K), -1
+        self.player: naive.Algorithm1 = self.inf
+
+    def budget(self) -> float:
+        K, lam, m = self.K, self.lam, self.m
+        U = (
+            5.25 * (lam * K) ** (1 / 3) * m ** (2 / 3)
+            + 6.4 * math.sqrt(K * m)
+            + 3 * math.sqrt(2 * K)
+            + 5.25 * lam
+            + 6.25
+        )
+        return self.share * (U + lam)
+
+    def choose(self, u: float, announced: float | None = None) -> tuple[int, int]:
+        if self.left == 0:
+            self.m = 2 * self.m or max(1, math.ceil(self.lam))
+            self.left, self.switches, self.player = self.m, 0, self.inf
+        if self.player is self.inf and self.lam * self.switches >= self.budget():
+            self.player = naive.TsallisSwitch(self.K, self.lam)
+        arm, rounds = self.player.choose(u)
+        if self.player is self.inf:
+            self.switches += arm != self.last
+            self.last = arm
+        rounds = min(rounds, self.left)
+        self.left -= rounds
+        self.p = self.player.p
+        return arm, rounds
+
+    def block(self) -> tuple[naive.Algorithm1, naive.Block]:
+        """The block, and whose it is."""
+        return self.player, self.player.block()
+
+    def observe(
+        self, total_loss: float, rounds: int, block: tuple[naive.Algorithm1, naive.Block] | None = None
+    ) -> None:
+        player, drawn = block or self.block()
+        if player is self.player:
+            player.observe(total_loss, rounds, drawn)
+
+
 def stability_and_penalty(p: list[float]) -> tuple[float, float]:
     """z = 2 Σ √min(q, 1 − max q), h = 2 Σ (√q − q)."""
     top = max(p)

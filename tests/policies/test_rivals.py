@@ -40,6 +40,12 @@ TWINS: dict[str, tuple[hf.Policy, Any]] = {
     "amir": (hf.AmirTsallis(K, switching_cost=2.0, horizon=HORIZON), naive_rivals.Amir(K, 2.0, HORIZON)),
     "amir, no cost": (hf.AmirTsallis(K, switching_cost=0.0, horizon=HORIZON), naive.TsallisInf(K)),
     "amir-anytime": (hf.AnytimeAmirTsallis(K, switching_cost=5.0), naive_rivals.Amir(K, 5.0)),
+    "paused-tsallis": (hf.PausedTsallis(K, switching_cost=20.0), naive_rivals.Paused(K, 20.0)),
+    "paused-tsallis, often": (
+        hf.PausedTsallis(K, switching_cost=2.0, budget=0.1),
+        naive_rivals.Paused(K, 2.0, 0.1),
+    ),
+    "paused-tsallis, no cost": (hf.PausedTsallis(K, switching_cost=0.0), naive.TsallisInf(K)),
     "spb-blocks": (
         hf.StabilityPenaltyBiasMatching(K, switching_cost=0.4, horizon=HORIZON),
         naive_rivals.Spb(K, 0.4, HORIZON),

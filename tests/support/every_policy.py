@@ -25,6 +25,7 @@ from holdfast import (
     HoldForever,
     LazyExp3,
     LazyHedge,
+    PausedTsallis,
     Player,
     Policy,
     RandomWalkPerturbation,
@@ -149,6 +150,10 @@ CASES = {
     "lazy-exp3": Case(LazyExp3(4, switching_cost=1.3)),
     "amir": Case(AmirTsallis(4, switching_cost=1.3, horizon=HORIZON), lambda: naive_rivals.Amir(4, 1.3, HORIZON)),
     "amir-anytime": Case(AnytimeAmirTsallis(4, switching_cost=0.7), lambda: naive_rivals.Amir(4, 0.7)),
+    "paused-tsallis": Case(PausedTsallis(4, switching_cost=1.3), lambda: naive_rivals.Paused(4, 1.3)),
+    "paused-tsallis, often": Case(
+        PausedTsallis(4, switching_cost=0.7, budget=0.1), lambda: naive_rivals.Paused(4, 0.7, 0.1)
+    ),
     "adaptive": Case(AdaptiveTsallisSwitch(4, switching_cost=1.3), lambda: naive_adaptive.Adaptive(4, 1.3), **ADAPTS),
     "adaptive, no cost": Case(
         AdaptiveTsallisSwitch(3, switching_cost=0.0), lambda: naive_adaptive.Adaptive(3, 0.0), **ADAPTS

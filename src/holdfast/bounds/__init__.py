@@ -9,6 +9,9 @@ losses (adversarial), and for losses whose gaps Δ_i stay fixed with one best ar
 >>> binding(applicable(n_arms=8, switching_cost=1.0, horizon=100_000, gaps=0.05)).name
 'theorem_1'
 
+A bound is a formula and may be larger than T + λ, which no arm that is held for ever costs: then it says nothing, and
+`applicable` says so. `smallest` is the one of use.
+
 Where the paper's constants are wrong, ``constants="corrected"`` is the default and ``constants="printed"`` gives
 the paper's own; `docs/errata.md` lists every such place.
 """
@@ -44,7 +47,8 @@ from holdfast.bounds.paper import (
     tsallis_inf,
     tsallis_inf_constrained,
 )
-from holdfast.bounds.table import Bound, applicable, binding
+from holdfast.bounds.safety import paused, paused_constrained, safe_cost, safe_cost_with_ties
+from holdfast.bounds.table import Bound, applicable, binding, smallest
 
 __all__ = [
     "Bound",
@@ -66,6 +70,11 @@ __all__ = [
     "lower_bound",
     "mixture_excess",
     "mixture_overhead",
+    "paused",
+    "paused_constrained",
+    "safe_cost",
+    "safe_cost_with_ties",
+    "smallest",
     "theorem_1",
     "theorem_1_constrained",
     "theorem_2",

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal, NamedTuple
 
-from holdfast.bounds import own as adaptive_policy, paper as fixed, paper as inputs, paper as ranges, paper as varying
+from holdfast.bounds import (
+    own as adaptive_policy,
+    paper as fixed,
+    paper as inputs,
+    paper as ranges,
+    paper as varying,
+    safety,
+)
 from holdfast.bounds.paper import Gaps
 from holdfast.checks import whole_number
 from holdfast.numerics import schedules
 from holdfast.policies.adaptive import AdaptiveTsallisSwitch
 from holdfast.policies.exp3 import Exp3
+from holdfast.policies.paused import PausedTsallis
 from holdfast.policies.policy import Policy
 from holdfast.policies.tsallis import TsallisInf, TsallisSwitch
 
@@ -29,7 +37,7 @@ class Bound:
     """One statement evaluated: an upper or lower bound on R_T + λS_T, or a number of blocks.
 
     `applies` says whether it speaks of Tsallis-Switch in the case asked about; `note` says why not, or what to
-    know when it does.
+    know when it does. An upper bound above T + λ `says_nothing`: no arm that is held for ever costs more.
     """
 
     name: str
@@ -38,11 +46,17 @@ class Bound:
     applies: bool
     note: str = ""
     kind: Literal["upper", "trivial", "lower", "blocks"] = "upper"
+    says_nothing: bool = False
 
 
 def binding(bounds: Iterable[Bound]) -> Bound:
     """The smallest upper bound that applies; the trivial one, which is no theorem, does not compete."""
     return min((b for b in bounds if b.applies and b.kind == "upper"), key=lambda b: b.value)
+
+
+def smallest(bounds: Iterable[Bound]) -> Bound:
+    """The smallest upper bound on regret and switches, whichever policy it speaks of."""
+    return min((b for b in bounds if b.kind == "upper" and "regret alone" not in b.note), key=lambda b: b.value)
 
 
 def applicable(
@@ -68,6 +82,7 @@ def applicable(
     ties = whole_number("best_arms", best_arms, least=1, most=K)
     sizes = None if gaps is None else inputs.gap_sizes(gaps, K - ties)
     rows = _for_tsallis_switch(K, lam, T, gaps, ties) + _for_other_policies(K, lam, T, gaps, ties)
+    rows = [replace(row, says_nothing=row.value > T + lam) for row in rows]
     at_most = fixed.blocks(n_arms=K, switching_cost=lam, horizon=T)
     N = _exact_blocks(K, lam, T, at_most)
     trivial = T * (sizes.largest if sizes is not None else 1.0) + lam * (N or at_most)
@@ -114,7 +129,7 @@ def _for_other_policies(K: int, lam: float, T: int, gaps: Gaps | None, ties: int
     if few:
         value = varying.theorem_4(n_arms=K, costs=lam, horizon=T)
         rows.append(Bound("theorem_4", "7Σλ_n + 12√(KN) + 2", value, False, varying_policy))
-    rows += _for_the_adaptive_policy(K, lam, T, gaps, ties)
+    rows += _for_the_adaptive_policy(K, lam, T, gaps, ties) + _for_the_paused_policy(K, lam, T, gaps, ties)
     if gaps is None or ties > 1 or K < 2:
         return rows
     value = ranges.corollary_3_constrained(n_arms=K, horizon=T, gaps=gaps)
@@ -141,6 +156,18 @@ def _for_the_adaptive_policy(K: int, lam: float, T: int, gaps: Gaps | None, ties
         rows.append(
             Bound("adaptive_constrained", "c + D(1 + ln 2T)Σ1/Δ_i, Theorem C of docs/adaptive.md", value, False, holds)
         )
+    return rows
+
+
+def _for_the_paused_policy(K: int, lam: float, T: int, gaps: Gaps | None, ties: int) -> list[Bound]:
+    """Theorem E."""
+    holds = "holds for PausedTsallis"
+    value = safety.paused(n_arms=K, switching_cost=lam, horizon=T)
+    rows = [Bound("paused", "4√(KT) + 1 + Σ over epochs, Theorem E of docs/paused.md", value, False, holds)]
+    if gaps is not None and ties == 1 and K >= 2:
+        value = safety.paused_constrained(n_arms=K, switching_cost=lam, horizon=T, gaps=gaps)
+        statement = "R + 2λ(1 + 2R/Δ_min), R of Tsallis-INF, Theorem E of docs/paused.md"
+        rows.append(Bound("paused_constrained", statement, value, False, holds))
     return rows
 
 
@@ -185,6 +212,9 @@ def proved_cost(policy: Policy, cost: float) -> Proved | None:
         return Proved("theorem-1", "Theorem 1", COST, value)
     if isinstance(policy, AdaptiveTsallisSwitch):
         return _proved_of_adaptive(policy, cost)
+    if isinstance(policy, PausedTsallis) and cost == policy.switching_cost:
+        value = partial(safety.paused, n_arms=policy.n_arms, switching_cost=cost, budget=policy.budget)
+        return Proved("paused", "Theorem E of docs/paused.md", COST, value)
     return proved_regret(policy) if cost == 0.0 else None
 
 

@@ -32,6 +32,7 @@ POLICIES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "lazy-exp3": ("rivals:LazyExp3", {}),
     "amir": ("rivals:AmirTsallis", {}),
     "amir-anytime": ("rivals:AnytimeAmirTsallis", {}),
+    "paused-tsallis": ("paused:PausedTsallis", {}),
     "spb-blocks": ("rivals:StabilityPenaltyBiasMatching", {}),
     "spm": ("rivals:StabilityPenaltyMatching", {}),
     "hold-forever": ("averages:HoldForever", {}),

@@ -1,4 +1,4 @@
-"""A figure that draws itself anywhere as it was first drawn; a module of its own, because it needs matplotlib."""
+"""A matplotlib figure that a notebook shows as a picture, and that saves with our settings. Needs matplotlib."""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ Nothing here is the code's: formulas are written from the page.
 """
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -25,44 +26,45 @@ def settings(count: int, seed: int) -> list[tuple[float, ...]]:
     return found
 
 
-def test_the_means_in_the_corollary_of_theorem_B() -> None:
-    """Λ ≥ λ, Y ≥ 0: what the root in V, M(Y), g and Y are at most, at the default constants."""
-    draw, f, sigma, nu = np.random.default_rng(1), 2.0, 2.0, 0.05
-    tight = {"V": 0.0, "M": 0.0, "g": 0.0, "Y": 0.0}
-    for _ in range(1500):
-        K, T = int(draw.choice([2, 3, 8, 50, 10**4])), float(np.exp(draw.uniform(0, 25)))
-        lam = float(np.exp(draw.uniform(-15, 15)))
-        L = (lam * K) ** (1 / 3) * T ** (2 / 3)
-        Lam, c_V = lam + L, f + sigma**2 / (4 * K) + nu
-        Y = Lam * float(np.exp(draw.uniform(-6, 6)))
+def test_the_fixed_point_in_the_corollary_of_theorem_B() -> None:
+    """In units of Λ: g, y and x are at most what the proof says, whatever κ = √K, l, u and w; each nearly so somewhere."""
+    q = 0.5 * 4.5 ** (1 / 3)
 
-        def M(Y: float, K: int = K, lam: float = lam, Lam: float = Lam) -> float:
-            return K + math.sqrt(K) * Lam / 2 + math.sqrt(lam * K * (9 * Lam / 4 + Y))
+    def solved(square: Callable[[float], float]) -> float:
+        y = 0.0
+        for _ in range(200):  # rises to the solution of y² = square(y)
+            y = math.sqrt(square(y))
+        return y
 
-        def solved(rest: float) -> float:
-            y = 0.0
-            for _ in range(100):  # rises to the solution of y² = rest + M(y)
-                y = math.sqrt(rest + M(y))
-            return y
+    y_1 = solved(lambda y: 1 + q * q + 2.05 * math.sqrt(2.25 + y))
+    x_1 = math.sqrt(y_1 * y_1 - q * q)
+    assert (round(y_1, 4), round(x_1, 4), round(math.sqrt(2.25 + y_1), 3)) == (2.4777, 2.3361, 2.174)
+    assert 14.77 < 2 * q + 2 * x_1 + 2 * y_1 + 3.5 <= 14.78 <= 2.82 * 5.25
+    assert 2 * y_1 - 0.587 >= 4.368
+    assert 0.858 * 1.73**2 >= 2.56
+    draw, used = np.random.default_rng(1), {"g": 0.0, "y": 0.0, "x": 0.0}
+    for _ in range(4000):
+        kappa, l = math.sqrt(2) * float(np.exp(draw.exponential(3))), float(draw.random() ** draw.choice([0.01, 1, 5]))
+        u, w = (float(np.exp(draw.uniform(-12, 4))) for _ in range(2))
+        c_V, Q = 2.05 + kappa**-2, 0.5 * (2 * q * l + 1 - l)
 
-        Q = 0.5 * ((9 / 2) ** (1 / 3) * L + lam)
-        assert c_V <= 2.55
-        assert 0.826 * Lam >= Q
-        tight["V"] = max(tight["V"], c_V * L**1.5 * math.sqrt(9 * Lam / 4 + Y) / (6.44 * Lam**2 + Y**2 / 4))
-        tight["M"] = max(tight["M"], M(Y) / (2.5 * K + 2 * Lam**2 + Y**2 / 16))
-        assert M(Y) / K <= (1 + 1.77 * Lam + 0.354 * Y) * ROUNDED
+        def M(y: float, u: float = u, l: float = l) -> float:
+            return u * u + u / 2 + u * math.sqrt((1 - l) * (2.25 + y))
+
         g = 0.0
-        if Lam > 2 * math.sqrt(K):
-            b, Y0 = Lam / (2 * math.sqrt(K)) + 1, solved(Lam**2 + Q**2)
-            assert 4.6 * Lam**2 >= Y0**2
-            g = sigma * b * Y0 + sigma**2 * b**2 / 4 + nu * K * b
-            tight["g"] = max(tight["g"], g / (3.57 * Lam**2))
-        Y = 0.0
-        for _ in range(100):
-            X = Lam**2 + g + c_V * (K * T + L**1.5 * math.sqrt(9 * Lam / 4 + Y))
-            Y = math.sqrt(X + Q**2 + M(Y))
-        tight["Y"] = max(tight["Y"], Y / (4.47 * Lam + 1.93 * math.sqrt(K * T) + 1.91 * math.sqrt(K)))
-    assert all(0.5 < share <= 1 for share in tight.values()), tight
+        if u < 0.5:
+            Y_0, half = solved(lambda y, Q=Q, M=M: 1 + Q * Q + M(y)), 0.5 + u
+            assert 1.3 + 1.2 * u >= Y_0
+            g = 2 * half * Y_0 / kappa + half**2 / kappa**2 + 0.05 * u * half
+
+        def X(y: float, g: float = g, c: float = c_V, w: float = w, l: float = l) -> float:
+            return 1 + g + c * (w * w + l**1.5 * math.sqrt(2.25 + y))
+
+        y = solved(lambda y, X=X, Q=Q, M=M: X(y) + Q * Q + M(y))
+        used["g"] = max(used["g"], g / (1.48 / kappa + 4.35 * u))
+        used["y"] = max(used["y"], y / (y_1 + 1.73 * w + 1.62 * u + 0.7 / kappa))
+        used["x"] = max(used["x"], math.sqrt(X(y)) / (x_1 + 1.6 * w + 1.14 * u + 0.735 / kappa))
+    assert all(0.9 < share <= 1 for share in used.values()), used
 
 
 def test_from_t_star_on_in_theorem_C() -> None:

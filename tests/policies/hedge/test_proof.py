@@ -107,7 +107,7 @@ def test_theorems_2_and_3_in_whole_games(lam: float, hunt: str) -> None:
 
 
 def by_the_page(N: int, lam: float, B: float, W: float | None, L: float) -> float:
-    """Theorems 2 and 3 for one B, as docs/visible.md has them; W is None for the third."""
+    """Theorems H2 and H3 for one B, as docs/visible.md has them; W is None for the third."""
     ln_N = math.log(N)
     x, rho = (1 + lam) * ln_N / B, (1 + 2 * lam) / B
     kappa, m = (1 + rho) * (1 + x / 2) * (1 + x), 1 + 2 * lam + 2 * lam * (1 + rho) * ln_N
@@ -155,3 +155,28 @@ def test_step_6_what_a_round_adds_to_the_square(table: np.ndarray, lam: float, l
     kappa, m = (1 + rho) * (1 + x / 2) * (1 + x), 1 + 2 * lam + 2 * lam * (1 + rho) * ln_N
     assert max(grown) <= 1 + 2 * lam + ROUNDED
     assert delta**2 <= begun**2 + kappa * W * ln_N + m * (delta - begun) + ROUNDED
+
+
+def test_step_9_counts_the_cut_of_the_last_round() -> None:
+    """Losses are at most K·OPT + (K − 1)λ + m′, m′ counting the cut of the last round; without it that is false."""
+    draw, broken = np.random.default_rng(9), 0
+    games = [(0.5, np.array([[1.0, 0.0]]))]
+    for _ in range(2000):
+        K, T = int(draw.integers(2, 5)), int(draw.integers(1, 12))
+        games.append((float(draw.choice([0.2, 0.5, 1.0, 3.0])), draw.random((T, K)) ** float(draw.choice([0.2, 1, 5]))))
+    for lam, table in games:
+        K = table.shape[1]
+        w, arm, lost, cuts, moves, moving = np.zeros(K), 0, 0.0, 0, 0, False
+        for losses in table:
+            if moving:
+                arm, moves = int(w.argmin()), moves + 1
+            lost += losses[arm]
+            w = np.minimum(w + losses, (w + losses).min() + lam)
+            moving = bool(w[arm] >= w.min() + lam)
+            cuts += moving
+        most = K * w.min() + (K - 1) * lam
+        assert moves <= cuts <= moves + 1
+        assert lost <= most + cuts + ROUNDED
+        assert cuts * lam + w.min() <= most + ROUNDED
+        broken += lost > most + moves + ROUNDED
+    assert broken > 5

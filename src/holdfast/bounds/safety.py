@@ -1,0 +1,144 @@
+"""Theorem E (pause and resume, ``docs/paused.md``) and Theorem F (the price of safety, ``docs/safety.md``)."""
+
+from __future__ import annotations
+
+import math
+
+from holdfast.bounds import paper
+from holdfast.bounds.paper import Gaps
+from holdfast.checks import real_number, whole_number
+from holdfast.numerics.schedules import whole_rounds
+
+
+def paused(*, n_arms: int, switching_cost: float, horizon: float, budget: float = 1.0) -> float:
+    """Theorem E, any losses: what PausedTsallis loses and pays in T rounds.
+
+    4√(KT) + 1 for Tsallis-INF's regret on its own rounds, and for each epoch of m rounds that has begun what its
+    switches may cost, c = ⌈τ(U(m) + λ)/λ⌉ of them, U(m − c) for Tsallis-Switch, and λ for the switch back.
+
+    Parameters
+    ----------
+    n_arms, switching_cost, horizon
+        K arms, λ for each switch, T rounds.
+    budget
+        τ, the policy's own.
+
+    Examples
+    --------
+    >>> round(paused(n_arms=8, switching_cost=1.0, horizon=100_000))
+    88954
+    """
+    K, lam, T = paper.arms(n_arms), paper.cost(switching_cost), paper.rounds(horizon)
+    share = real_number("budget", budget, above=0)
+    total = 4 * math.sqrt(K * T) + 1
+    if lam == 0:
+        return total
+    begun, m = 0, int(whole_rounds(lam))
+    while begun < T:
+        count = math.ceil(share * (_cost_of_blocks(K, lam, m) + lam) / lam)
+        here = min(m, T - begun)
+        total += lam * here if count >= here else lam * (count + 1) + _cost_of_blocks(K, lam, here - count)
+        begun, m = begun + m, 2 * m
+    return total
+
+
+def _cost_of_blocks(K: int, lam: float, rounds: float) -> float:
+    """U: what Tsallis-Switch is proved to cost."""
+    return paper.theorem_1(n_arms=K, switching_cost=lam, horizon=rounds)
+
+
+def paused_constrained(
+    *,
+    n_arms: int,
+    switching_cost: float,
+    horizon: float,
+    gaps: Gaps,
+    budget: float = 1.0,
+    corruption: float = 0.0,
+) -> float:
+    """Theorem E, fixed gaps and one best arm: R + (1 + 1/τ)λ(1 + 2(R + Γ)/Δ_min).
+
+    R is what is proved of Tsallis-INF's regret: the smaller of Zimmert and Seldin's bound and of Corollary 3's, the latter
+    with A + 2√(AΓ) for its A = 21(1 + ln T)Σ1/Δ_i where losses were corrupted by Γ in all.
+
+    Parameters
+    ----------
+    n_arms, switching_cost, horizon
+        K arms, λ for each switch, T rounds.
+    gaps
+        Δ_i of the other arms: one number for all, or one for each.
+    budget
+        τ, the policy's own.
+    corruption
+        Γ = 2Σγ_t, where the losses of round t were changed by at most γ_t before it was drawn.
+
+    Examples
+    --------
+    >>> round(paused_constrained(n_arms=2, switching_cost=1.0, horizon=1e8, gaps=0.5))
+    2317
+    """
+    K, lam, T = paper.arms(n_arms, least=2), paper.cost(switching_cost), paper.rounds(horizon)
+    share, moved = real_number("budget", budget, above=0), real_number("corruption", corruption, least=0)
+    sizes = paper.gap_sizes(gaps, K - 1)
+    A = 21 * (math.log(T) + 1) * sizes.inverse_sum
+    bent = 2 * math.sqrt(A * moved)
+    R = min(
+        paper.corollary_3_constrained(n_arms=K, horizon=T, gaps=gaps) + bent,
+        paper.tsallis_inf_constrained(n_arms=K, horizon=T, gaps=gaps, corruption=moved),
+    )
+    return R + (1 + 1 / share) * lam * (1 + 2 * (R + moved) / sizes.smallest)
+
+
+def safe_cost_with_ties(*, best_arms: int, switching_cost: float, horizon: float, worst_case: float) -> float:
+    """Theorem F1: what switches cost at least, on independent losses with m ≥ 2 best arms of mean ½.
+
+    λ(m − 1)/2 · ⌊T/⌈4mU/(m − 1)⌉⌋, for every policy with RS ≤ U against any losses fixed in advance.
+
+    Parameters
+    ----------
+    best_arms
+        m.
+    switching_cost, horizon
+        λ for each switch, T rounds.
+    worst_case
+        U, what the policy costs at most, whatever the losses are.
+
+    Examples
+    --------
+    >>> safe_cost_with_ties(best_arms=2, switching_cost=1.0, horizon=80_000, worst_case=1_000)
+    5.0
+    """
+    m = whole_number("best_arms", best_arms, least=2)
+    lam, T = paper.cost(switching_cost), paper.rounds(horizon)
+    U = real_number("worst_case", worst_case, above=0)
+    return lam * (m - 1) / 2 * (T // math.ceil(4 * m * U / (m - 1)))
+
+
+def safe_cost(*, gap: float, switching_cost: float, horizon: float, worst_case: float) -> float:
+    """Theorem F2: what switches cost at least, on independent losses of two arms with means ½ and ½ + Δ.
+
+    λ max(n/2 − 1/(4Δ), 1), with n windows of ⌈4(U + Δs)⌉ rounds, s those before, in T rounds; about
+    (λ/(8Δ))(ln(1 + ΔT/U) − 2). For every policy with RS ≤ U against any losses fixed in advance.
+
+    Parameters
+    ----------
+    gap
+        Δ, at most ½.
+    switching_cost, horizon
+        λ for each switch, T rounds.
+    worst_case
+        U, what the policy costs at most, whatever the losses are.
+
+    Examples
+    --------
+    >>> safe_cost(gap=0.25, switching_cost=2.0, horizon=10**9, worst_case=1_000)
+    15.0
+    """
+    delta, lam, T = real_number("gap", gap, above=0, most=0.5), paper.cost(switching_cost), paper.rounds(horizon)
+    U = real_number("worst_case", worst_case, above=0)
+    windows, begun = 0, 0
+    while True:
+        begun += math.ceil(4 * (U + delta * begun))
+        if begun > T:
+            return lam * max(windows / 2 - 1 / (4 * delta), 1.0)
+        windows += 1

@@ -1,0 +1,170 @@
+"""Pause and resume: Tsallis-INF with a budget of switches per epoch, Tsallis-Switch once that is spent.
+
+``docs/paused.md`` has the theorem and its proof.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, ClassVar, NamedTuple
+
+from holdfast._numba.compile import kernel
+from holdfast.checks import LARGEST, real_number
+from holdfast.numerics import schedules
+from holdfast.numerics.layout import Flag, NonNegative, PerArm, Range, Scalar, Whole, extended
+from holdfast.numerics.schedules import LONGEST, whole_rounds
+from holdfast.numerics.simplex import WIDEST
+from holdfast.policies import tsallis
+from holdfast.policies.policy import Kernels, Policy, WithSwitchingCost, must_be
+
+Rounds, Begun = Range(0.0, 4.0 * LONGEST, whole=True), Range(1.0, LONGEST, whole=True)
+
+PausedState = extended(
+    tsallis.TsallisState,
+    "PausedState",
+    __name__,
+    t=Annotated[Scalar, Rounds],  # rounds begun
+    span=Annotated[Scalar, Begun],  # rounds of this epoch
+    end=Annotated[Scalar, Rounds],  # the round by which the next begins
+    budget=Annotated[Scalar, NonNegative],  # what Tsallis-INF's switches may cost in it
+    switches=Annotated[Scalar, Whole],  # and how many there were
+    last=Annotated[Scalar, Range(1.0, whole=True, arms=0)],  # one more than the arm Tsallis-INF played last
+    own=Annotated[Scalar, Whole],  # rounds that it played
+    paused=Annotated[Scalar, Flag],
+    kept=Annotated[PerArm, NonNegative],  # its C − min C while it is paused
+    kept_s=Annotated[Scalar, Range(0.0, WIDEST)],  # and its s
+    phase=Annotated[Scalar, Whole],  # pauses begun
+    m=Annotated[Scalar, Whole],  # blocks of Tsallis-Switch in this one
+)
+PausedBlock = extended(tsallis.TsallisBlock, "PausedBlock", __name__, paused=Scalar, phase=Scalar)
+
+
+class PausedParams(NamedTuple):
+    """Of both players."""
+
+    lam: float  # λ
+    share: float  # the budget in units of what Tsallis-Switch may cost
+
+
+@kernel
+def cost_of_blocks(lam: float, K: float, m: float) -> float:
+    """U(m): Theorem 1's bound for m rounds, and the switch back."""
+    order = 5.25 * (lam * K * m * m) ** (1.0 / 3.0) + 6.4 * math.sqrt(K * m)
+    return order + 3.0 * math.sqrt(2.0 * K) + 6.25 * lam + 6.25
+
+
+@kernel
+def begin_from(state: Any, s: float) -> None:
+    """Make the next solution start from s alone, at min C = 0."""
+    state.least[0], state.s[0], state.moved[0], state.fresh[0] = 0.0, s, 0.0, 0.0
+
+
+@kernel
+def pause(state: Any) -> None:
+    """Keep what Tsallis-INF has learnt, and begin Tsallis-Switch with nothing."""
+    state.kept_s[0] = state.s[0]
+    for i in range(state.C.shape[0]):
+        state.kept[i, 0], state.C[i, 0] = state.C[i, 0] - state.least[0], 0.0
+    state.paused[0], state.m[0] = 1.0, 0.0
+    state.phase[0] += 1.0
+    begin_from(state, 0.0)
+
+
+@kernel
+def resume(state: Any) -> None:
+    """Forget Tsallis-Switch, and go on where Tsallis-INF was."""
+    for i in range(state.C.shape[0]):
+        state.C[i, 0], state.kept[i, 0] = state.kept[i, 0], 0.0
+    state.paused[0] = 0.0
+    begin_from(state, state.kept_s[0])
+
+
+@kernel
+def choose_paused(params: Any, state: Any, announced: float, streams: Any, block: Any) -> None:
+    """A round of Tsallis-INF, or a block of Tsallis-Switch where its switches have cost the epoch's budget."""
+    K, lam = float(state.C.shape[0]), params.lam
+    if state.t[0] >= state.end[0]:
+        state.span[0] = min(2.0 * state.span[0], LONGEST) if state.span[0] > 0.0 else whole_rounds(lam)
+        state.end[0] = state.t[0] + state.span[0]
+        state.budget[0] = params.share * cost_of_blocks(lam, K, state.span[0])
+        state.switches[0] = 0.0
+        if state.paused[0] == 1.0:
+            resume(state)
+    if state.paused[0] == 0.0 and lam * state.switches[0] >= state.budget[0]:
+        pause(state)
+    state.n[0] += 1.0
+    block.paused[0], block.phase[0] = state.paused[0], state.phase[0]
+    if state.paused[0] == 1.0:
+        state.m[0] += 1.0
+        a = schedules.theorem_1_length(state.m[0], K, lam)
+        rounds = min(whole_rounds(a), state.end[0] - state.t[0])
+        tsallis.draw_block(state, rounds, schedules.theorem_1_rate(state.m[0], a), streams, block)
+    else:
+        state.own[0] += 1.0
+        rounds = 1.0
+        tsallis.draw_block(state, rounds, schedules.corollary_3_rate(state.own[0], 1.0), streams, block)
+        state.switches[0] += 1.0 if state.last[0] != block.arm[0] + 1.0 else 0.0
+        state.last[0] = block.arm[0] + 1.0
+    state.t[0] += rounds
+
+
+@kernel
+def observe_paused(params: Any, state: Any, block: Any, totals: Any, rounds: float) -> None:
+    """As Algorithm 1 does; a loss that comes when its player rests or is forgotten is of no more use."""
+    same = block.phase[0] == state.phase[0] or block.paused[0] == 0.0
+    if block.paused[0] == state.paused[0] and same:
+        tsallis.observe(params, state, block, totals, rounds)
+
+
+@dataclass(frozen=True)
+class PausedTsallis(WithSwitchingCost, tsallis.Tsallis):
+    """Tsallis-INF that is paused, not forgotten, where its switches cost too much. It needs no T.
+
+    Epochs have ⌈λ⌉ rounds, then twice as many, and so on. In each Tsallis-INF plays single rounds until its switches
+    have cost what Tsallis-Switch is proved to cost in such an epoch; then Tsallis-Switch, with nothing learnt, plays the
+    rest of it. In the next epoch Tsallis-INF goes on where it was. With one best arm and fixed gaps the cost grows like
+    (λ/Δ²) ln T, with constants of use (Theorem E, ``docs/paused.md``); for any losses its bound is less than five times
+    Theorem 1's. It is the better theorem, not the better policy: `AdaptiveTsallisSwitch` costs less.
+
+    Parameters
+    ----------
+    n_arms, arms, units
+        The number of arms K, or their names; the lowest and the highest loss of a round. As for every policy.
+    switching_cost
+        λ, in `units`.
+    budget
+        τ: what Tsallis-INF's switches may cost in an epoch, in units of what Tsallis-Switch may.
+
+    Examples
+    --------
+    >>> PausedTsallis(3, switching_cost=1.0).player(seed=1).ask() in (0, 1, 2)
+    True
+    """
+
+    id: ClassVar[str] = "paused-tsallis"
+    kernels = Kernels(choose_paused, observe_paused, PausedState, PausedBlock, params=PausedParams)
+
+    budget: float = field(default=1.0, kw_only=True)
+
+    carried_over = Policy.carried_over  # its switches are those between these arms
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set("budget", real_number("budget", self.budget, least=1 / LARGEST, most=LARGEST))
+
+    def parameters(self) -> PausedParams:
+        """λ and τ."""
+        return PausedParams(self.lam, self.budget)
+
+    def check_saved(self, state: Mapping[str, Any], block: Mapping[str, Any] | None) -> None:
+        """An error for numbers that no game can have reached."""
+        super().check_saved(state, block)
+        must_be(
+            state["own"] + state["m"] <= state["n"] and state["switches"] <= state["own"], "n must count all blocks"
+        )
+        must_be(state["phase"] <= state["n"] <= state["t"], "a pause and a round must belong to a block")
+        must_be(state["paused"] == 1.0 or max(state["kept"]) == 0.0, "only a pause keeps estimates")
+        if block is not None and state["paused"] == 0.0 == block["paused"] and block["n"] == state["n"]:
+            must_be(block["arm"] + 1 == state["last"], "the arm must be the last")

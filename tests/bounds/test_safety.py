@@ -1,0 +1,166 @@
+"""Theorem E of docs/paused.md and Theorem F of docs/safety.md: their functions, their proofs' steps, and policies at play."""
+
+import math
+
+import numpy as np
+import pytest
+
+import holdfast as hf
+from holdfast import bounds
+from holdfast.kernels import COMPILED
+
+CASES = [(2, 1.0, 0.5, 1e4), (8, 1.0, 0.2, 1e6)]
+
+
+@pytest.mark.parametrize(("K", "lam", "gap", "since"), CASES)
+def test_theorem_E_is_below_theorem_B(K, lam, gap, since):
+    for T in since * np.logspace(0, 10, 40):
+        case = {"n_arms": K, "switching_cost": lam, "horizon": float(round(T))}
+        assert bounds.paused_constrained(**case, gaps=gap) < bounds.adaptive(**case)
+
+
+def test_the_smallest_bound_is_named_and_what_says_nothing_is_marked():
+    rows = bounds.applicable(n_arms=8, switching_cost=1.0, horizon=10**6, gaps=0.2)
+    assert bounds.smallest(rows).name == "paused_constrained"
+    assert bounds.binding(rows).name == "theorem_1"
+    assert {row.name for row in rows if row.says_nothing} == {"adaptive_constrained", "theorem_1_constrained"}
+    for row in rows:
+        assert row.says_nothing == (row.kind == "upper" and row.value > 10**6 + 1)
+
+
+def test_theorem_E_for_any_losses_is_less_than_five_times_theorem_1():
+    largest = 0.0
+    for K in (2, 8, 100, 10**4):
+        for lam in (0.0, 0.001, 0.1, 1.0, 10.0, 1000.0):
+            for T in np.logspace(0, 14, 120):
+                case = {"n_arms": K, "switching_cost": lam, "horizon": float(round(T))}
+                largest = max(largest, bounds.paused(**case) / bounds.theorem_1(**case))
+    assert 4.3 < largest < 5
+
+
+def test_theorem_E_in_its_parts():
+    """Without a cost it is Tsallis-INF; a smaller budget helps any losses and hurts fixed gaps; corruption adds a root."""
+    assert bounds.paused(n_arms=8, switching_cost=0.0, horizon=1e6) == bounds.corollary_3(n_arms=8, horizon=1e6)
+    case = {"n_arms": 8, "switching_cost": 1.0, "horizon": 1e8}
+    assert bounds.paused(**case, budget=0.5) < bounds.paused(**case) < bounds.paused(**case, budget=2.0)
+    gaps = [bounds.paused_constrained(**case, gaps=0.2, budget=tau) for tau in (0.5, 1.0, 2.0)]
+    assert gaps == sorted(gaps, reverse=True)
+    free = {"n_arms": 8, "switching_cost": 0.0, "horizon": 1e8, "gaps": 0.2}
+    extra = [bounds.paused_constrained(**free, corruption=C) - bounds.paused_constrained(**free) for C in (1e8, 4e8)]
+    assert extra[1] / extra[0] == pytest.approx(2, rel=0.05)
+
+
+def test_switches_are_at_most_one_and_twice_the_pulls_of_other_arms():
+    """The count in Theorem E's proof, on any sequence of arms; some meet it with equality."""
+    draw, met = np.random.default_rng(4), 0
+    for _ in range(2000):
+        arms = np.where(draw.random(30) < draw.random(), draw.integers(0, 4, 30), 0)
+        switches, others = 1 + int((arms[1:] != arms[:-1]).sum()), int((arms != 0).sum())
+        assert switches <= 1 + 2 * others
+        met += switches == 1 + 2 * others
+    assert met > 20
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not COMPILED, reason="long games")
+@pytest.mark.parametrize(("K", "lam", "gap", "since"), CASES)
+def test_the_paused_policy_is_below_its_bound_and_grows_slowly(K, lam, gap, since):
+    policy, world = hf.PausedTsallis(K, switching_cost=lam), hf.Bernoulli.with_gap(K, gap)
+    rounds = [10**4, 10**5, 10**6, 10**7]
+    played = hf.simulate(
+        policy, world, horizon=rounds[-1], switching_cost=lam, replications=8, seed=5, checkpoints=rounds
+    )
+    costs = dict(zip(rounds, played.summary()["regret_with_switching_mean"], strict=True))
+    for T in rounds:
+        assert costs[T] < bounds.paused_constrained(n_arms=K, switching_cost=lam, horizon=T, gaps=gap) / 4
+    assert math.log10(costs[10**7] / costs[10**6]) < 0.15
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not COMPILED, reason="long games")
+def test_the_paused_policy_pauses_where_arms_tie_and_goes_on_after():
+    """With a tie it switches until the budget is spent, then holds blocks; each epoch begins with single rounds."""
+    player = hf.PausedTsallis(2, switching_cost=10.0, budget=0.2).player(seed=1)
+    lengths = []
+    while player.rounds < 10 * 2**10 - 10:
+        player.ask()
+        lengths.append(player.hold)
+        player.tell(0.5 * player.hold, rounds=player.hold)
+    ends = np.cumsum(lengths)
+    for k in range(11):
+        assert 10 * (2**k - 1) in (0, *ends)  # no block crosses the end of an epoch
+    paused = np.array(lengths) > 1
+    assert paused.any()
+    assert (np.diff(paused.astype(int)) == -1).any()
+
+
+def windows_of_ties(m: int, U: float) -> float:
+    """By how much Theorem F1's window beats others: switches per round, over windows of any length."""
+
+    def rate(c: float) -> float:
+        return (m * (1 - 2 / c) - 1) / (c * U)
+
+    return rate(4 * m / (m - 1)) / max(rate(c) for c in np.linspace(2, 60, 2000))
+
+
+@pytest.mark.parametrize("m", [2, 3, 8, 100])
+def test_theorem_F1_takes_the_best_window(m):
+    assert windows_of_ties(m, 10.0) > 0.9999
+    T, U = 10**9, 12_345.0
+    least = bounds.safe_cost_with_ties(best_arms=m, switching_cost=2.0, horizon=T, worst_case=U)
+    assert least == pytest.approx(2 * (m - 1) ** 2 / (8 * m) * T / U, rel=2e-3)
+
+
+@pytest.mark.parametrize("gap", [0.02, 0.1, 0.5])
+def test_theorem_F2_grows_with_the_logarithm(gap):
+    """Between what the page prints, less one window, and the same without the rounding of windows."""
+    for T in (1e6, 1e9, 1e12, 1e15):
+        U = 5 * T ** (2 / 3)
+        least = bounds.safe_cost(gap=gap, switching_cost=1.0, horizon=T, worst_case=U)
+        windows = math.log(1 + 4 * gap * T / (4 * U + 1)) / math.log(1 + 4 * gap)
+        assert least >= max((windows - 1) / 2 - 1 / (4 * gap), 1)
+        assert least <= max((math.log(1 + gap * T / U) / math.log(1 + 4 * gap)) / 2 - 1 / (4 * gap), 1)
+
+
+def test_who_does_not_look_pays_for_the_window_of_theorem_F():
+    """The proof's coupling: until arm 0 is looked at, a window in which it loses nothing is played like any other."""
+    T, w, begun = 4000, 400, 3000
+    losses = np.full((T, 2), 0.5)
+    losses[:, 1] = 0.3  # arm 1 is the better one, so arm 0 is rare
+    changed = losses.copy()
+    changed[begun : begun + w, 0] = 0.0
+
+    def arms(table: np.ndarray) -> list[int]:
+        player = hf.Ucb1(2).player(seed=1)
+        played = []
+        for row in table:
+            played.append(player.ask())
+            player.tell(float(row[played[-1]]))
+        return played
+
+    before, after = arms(losses), arms(changed)
+    window = slice(begun, begun + w)
+    seen = 0 in before[window]
+    assert seen == (0 in after[window])  # the same up to the first look
+    first = next((t for t in range(begun, begun + w) if after[t] == 0), begun + w)
+    assert before[: first + 1] == after[: first + 1]
+    lost = sum(changed[t, after[t]] for t in range(begun, begun + w))
+    assert begun < first
+    assert lost >= 0.3 * (first - begun) - 1e-9
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not COMPILED, reason="long games")
+@pytest.mark.parametrize("kind", [hf.TsallisSwitch, hf.AdaptiveTsallisSwitch, hf.PausedTsallis])
+def test_safe_policies_pay_at_least_theorem_F1(kind):
+    T, m = 10**6, 8
+    policy, world = kind(m, switching_cost=1.0), hf.Bernoulli([0.5] * m)
+    played = hf.simulate(policy, world, horizon=T, switching_cost=1.0, replications=4, seed=2)
+    proved = {
+        hf.TsallisSwitch: bounds.theorem_1,
+        hf.AdaptiveTsallisSwitch: bounds.adaptive,
+        hf.PausedTsallis: bounds.paused,
+    }
+    U = proved[kind](n_arms=m, switching_cost=1.0, horizon=T)
+    least = bounds.safe_cost_with_ties(best_arms=m, switching_cost=1.0, horizon=T, worst_case=U)
+    assert float(played.final()["switches_mean"][0]) >= least
