@@ -48,6 +48,7 @@ from holdfast.decisions.settings import WINDOW, Setup, State, parts_of, stand_in
 from holdfast.errors import (
     AlreadyTold,
     BadStore,
+    Call,
     Forgotten,
     HoldfastError,
     InvalidParameter,
@@ -55,6 +56,7 @@ from holdfast.errors import (
     OutOfTurn,
     TooLate,
     UnknownDecision,
+    Words,
     nearest,
 )
 from holdfast.numerics.layout import Array
@@ -222,10 +224,9 @@ def ask(
                 _enter(view, block)
                 given += _hand_out(view, n - len(given), call)
     if not given:
-        return OutOfTurn(
-            f"{setup.policy.label} cannot begin its next block before every loss of the last one is told: "
-            "see open_decisions"
-        )
+        label = setup.policy.label
+        waits = f"{label} cannot begin its next block before every loss of the last one is told: see "
+        return OutOfTurn(Words(waits, Call("open_decisions")))
     return given
 
 
@@ -376,7 +377,7 @@ def _down(setup: Setup, clock: float, available: Collection[int | str] | None) -
                 raise InvalidParameter("available", rule, name)
         down |= {arm for arm in setup.active if setup.names[arm] not in available}
     if len(down) == len(setup.active):
-        raise NoArmAvailable("no arm can be played: all are paused or not available; see Router.resume")
+        raise NoArmAvailable(Words("no arm can be played: all are paused or not available; use ", Call("resume")))
     return frozenset(down)
 
 
@@ -569,7 +570,7 @@ def _learn_all(view: View, block: Block, losses: Mapping[int, float] | None, clo
     """The policy observes what all arms lost in a round; or why it cannot, and nothing has changed."""
     setup, head = view.setup, view.head
     if losses is None and not block.forced:
-        rule = f"must be those of all arms for {setup.policy.label}: tell(id, losses=...)"
+        rule = Words(f"must be those of all arms for {setup.policy.label}: ", Call("tell", "losses"))
         return InvalidParameter("loss", rule, "one loss")
     if not block.forced:
         return learn(setup, view.state().learner, block_values(setup, block), losses or {})
@@ -621,7 +622,8 @@ def observe(
         return InvalidParameter("losses", rule, losses)
     settle_due(view, clock)
     if _is_open(view, view.head.current):
-        return OutOfTurn("a decision waits for its losses: report them with tell(id, losses=...), see open_decisions")
+        tell, open_ones = Call("tell", "losses"), Call("open_decisions")
+        return OutOfTurn(Words("a decision waits for its losses: report them with ", tell, ", see ", open_ones))
     try:
         by_arm = losses_by_arm(setup, losses, setup.bounds)
         value, _ = announced_value(setup.policy, {"switching_cost": None, **announced})

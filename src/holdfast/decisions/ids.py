@@ -7,11 +7,11 @@ import hmac
 from secrets import token_hex
 from time import time_ns
 
-from holdfast.errors import InvalidParameter, UnknownDecision
+from holdfast.errors import Call, InvalidParameter, UnknownDecision, Words
 
-RULE = "must be the id of a decision, as ask() gave it"
+RULE = Words("must be the id of a decision, as ", Call("ask"), " gave it")
 
-NOT_RECORDED = "was not recorded: there was no decision, and ask() answered with its fallback"
+NOT_RECORDED = Words("was not recorded: there was no decision, and ", Call("ask"), " answered with its fallback")
 
 UNRECORDED = "unrecorded"
 """What the ids of decisions begin with that no store has."""

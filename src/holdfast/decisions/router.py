@@ -27,6 +27,8 @@ from holdfast.decisions.settings import ArmSums, Settings, Setup, State, given_s
 from holdfast.decisions.stores import Store, store_at
 from holdfast.decisions.stores.sql import Fresh, Transaction
 from holdfast.errors import (
+    MOMENT,
+    Form,
     HoldfastError,
     InvalidParameter,
     NoArmAvailable,
@@ -34,6 +36,7 @@ from holdfast.errors import (
     SomeRefused,
     StoreError,
     UnknownGame,
+    Words,
 )
 from holdfast.numerics.layout import Array
 from holdfast.numerics.scales import Scale
@@ -413,7 +416,7 @@ class Router:
         """
         now = checked_time(self._clock)
         if at is not None and (not isinstance(at, datetime) or at.tzinfo is None):
-            raise InvalidParameter("at", "must be a datetime with its zone", at)
+            raise InvalidParameter("at", Words("must be ", MOMENT), at)
         rule = partial(
             observe,
             losses=losses if isinstance(losses, Mapping) else list(losses),
@@ -650,7 +653,8 @@ def _end_of(until: object, now: float) -> float:
     if isinstance(until, datetime) and until.tzinfo is not None:
         end = until.timestamp()
     if end is None or not now < end < MOST_TIME:
-        rule = "must be a time to come, before the year 5138, as a datetime with its zone or a timedelta"
+        form = Form("as a datetime with its zone or a timedelta", "such as 10m, 2h or 2026-03-01T12:00:00Z")
+        rule = Words("must be a time to come, before the year 5138, ", form)
         raise InvalidParameter("until", rule, str(until))
     return end
 

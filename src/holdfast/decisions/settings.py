@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from holdfast.checks import real_number, whole_number
 from holdfast.decisions.ids import Ids
 from holdfast.decisions.models import Block, Decision, Game, Head, Loss
-from holdfast.errors import BadStore, InvalidParameter
+from holdfast.errors import DURATION, TRUTH, BadStore, InvalidParameter, Words
 from holdfast.numerics.layout import Layout
 from holdfast.numerics.scales import Scale
 from holdfast.numerics.schedules import LONGEST
@@ -105,8 +105,8 @@ class Settings:
         if "key_life" in given:
             life = given["key_life"]
             if not isinstance(life, timedelta) or not timedelta(0) < life <= MOST_PATIENCE:
-                rule = f"must be a timedelta above 0 and of at most {MOST_PATIENCE.days} days"
-                raise InvalidParameter("key_life", rule, str(life))
+                limits = Words("must be ", DURATION, f", above 0 and of at most {MOST_PATIENCE.days} days")
+                raise InvalidParameter("key_life", limits, str(life))
             changes["key_life"] = life.total_seconds()
         if "learn_after" in given:
             changes["learn_after"] = whole_number("learn_after", given["learn_after"], least=1)
@@ -155,7 +155,7 @@ def given_settings(*, shadow: object = None, **named: object) -> dict[str, Any]:
     if shadow is None:
         return given
     if not isinstance(shadow, bool) or "holdback" in given:
-        raise InvalidParameter("shadow", "must be True or False, and is not given along with holdback", shadow)
+        raise InvalidParameter("shadow", Words("must be ", TRUTH, ", and is not given along with holdback"), shadow)
     return {**given, "holdback": float(shadow)}
 
 
@@ -217,7 +217,7 @@ def _checked_patience(patience: object) -> dict[str, Any]:
     if isinstance(patience, (float, str)):
         if patience in (AUTO, FOREVER):
             return none
-        rule = "must be a timedelta such as timedelta(seconds=...), a whole number of rounds, 'auto' or 'forever'"
+        rule = Words("must be ", DURATION, ", a whole number of rounds, 'auto' or 'forever'")
         raise InvalidParameter("patience", rule, patience)
     return {**none, "rounds": whole_number("patience", patience, least=1, most=int(LONGEST))}
 

@@ -16,7 +16,7 @@ import holdfast
 from holdfast.checks import one_of, real_number, whole_number
 from holdfast.data.csv import PLAIN, CsvFormat
 from holdfast.data.records import read_frame
-from holdfast.errors import HoldfastError, InvalidParameter, nearest, parameter_named, printable
+from holdfast.errors import Form, HoldfastError, InvalidParameter, Set, Words, nearest, parameter_named, printable
 from holdfast.extras import pl
 from holdfast.files import claimed
 from holdfast.numerics.layout import Array
@@ -507,7 +507,7 @@ def _known_rounds(read: dict[str, Any], missing: float | None) -> dict[str, Any]
     unknown = np.flatnonzero(absent & np.isnan(losses))
     if len(unknown):
         rule = f"must say what {len(unknown)} missing losses count as: nothing did, since missing was 'drop'"
-        raise InvalidParameter("log", f"{rule}; give missing=LOSS (--missing LOSS)", f"row {unknown[0] + 1}")
+        raise InvalidParameter("log", Words(f"{rule}; ", Set("missing", Form("LOSS", "LOSS"))), f"row {unknown[0] + 1}")
     final = len(losses)
     if (status == "open").any():
         first = int((status == "open").argmax())

@@ -33,7 +33,7 @@ from holdfast.service.games import Games, only_seen
 from holdfast.service.messages import GameLine
 from holdfast.service.metrics import Metrics
 from holdfast.service.operations import Operation
-from holdfast.service.problems import Refused, response_to, status_of, words_of
+from holdfast.service.problems import Refused, response_to, words_of
 from holdfast.service.views import Course
 from holdfast.text import counted
 
@@ -214,7 +214,7 @@ class Door:
             client = service.access.admit(request, operation.role, request.path_params.get("name"))
             response = await operation.handler(service, request, client)
         except HoldfastError as error:
-            if status_of(error) >= 500:
+            if error.status >= 500:
                 service.complain(error)
             seen = only_seen(error, client.sees) if client is not None else error
             response = pages.error_page(service.root, seen) if operation.page else response_to(seen)
