@@ -252,7 +252,7 @@ def one_game(world: World, cost: float, seed: int) -> float:
     return bills.total
 
 
-POLICY = hf.AdaptiveTsallisSwitch(K, switching_cost=0.0, least_noise=0.0005)
+POLICY = hf.AdaptiveTsallisSwitch(K, switching_cost=0.0, constants=hf.Constants(least_noise=0.0005))
 WAYS = (
     "after one turn",
     "moved once",

@@ -23,7 +23,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import growth
 import polars as pl
@@ -42,7 +42,6 @@ from holdfast.lab.plan import HARD_CASES, Cell, Plan, Setting, hard_setting, pap
 from holdfast.lab.tables import Tables, costs_of, play_in
 from holdfast.numerics.layout import Array
 from holdfast.numerics.random import check_seed
-from holdfast.policies.policy import Feedback
 from holdfast.policies.registry import POLICIES
 from holdfast.results import parquet_bytes
 from holdfast.runs import Outputs, document
@@ -50,6 +49,9 @@ from holdfast.simulation.described import is_own
 from holdfast.text import counted, number
 
 GAMES, TABLE, DOCUMENT, PAGE = "games", "arena.parquet", "arena.json", "arena.html"
+Sees = Literal["own", "all"]
+"""Whose losses policies see: those of their own arm, or those of all arms."""
+
 CHECKPOINTS = 10
 """Rounds recorded of each game: enough for a curve, few enough for small files."""
 LEAST_HORIZON = 1000
@@ -202,7 +204,7 @@ QUICK_POLICIES = (
 """A few for a first look: the compiler takes seconds for each."""
 
 
-def chosen_policies(given: object = None, *, quick: bool = False, sees: Feedback = "own") -> tuple[str, ...]:
+def chosen_policies(given: object = None, *, quick: bool = False, sees: Sees = "own") -> tuple[str, ...]:
     """Return the policies to play: all, a few, or these, user-defined ones as ``"module:Class"``, and the paper's."""
     always = (OWN, PAPER) if sees == "all" else (PAPER,)
     known = (*always, *FULL_INFORMATION) if sees == "all" else tuple(OWN_LOSS_ONLY)
@@ -340,7 +342,7 @@ class Arena:
                 name: {f"{floor:g}": value for floor, value in row.items()} for name, row in self.floors.items()
             },
             "table": self.table.to_dicts(),
-            **({} if seen is None else {"in_sight": seen.to_dicts()}),
+            **({} if seen is None else {"full_information": seen.to_dicts()}),
             "long_games": [] if self.long is None else self.long.to_dicts(),
         }
 
@@ -359,7 +361,7 @@ def run_arena(
     longest: int | None = None,
     seed: int = 0,
     quick: bool = False,
-    sees: Feedback = "own",
+    sees: Sees = "own",
     verbose: bool = False,
     **how: Any,
 ) -> Arena:
@@ -420,7 +422,13 @@ def run_arena(
 
 
 def found(
-    tables: Tables, settings: Sequence[Setting], size: Size, long: pl.DataFrame | None, *, sees: Feedback, out: Path
+    tables: Tables,
+    settings: Sequence[Setting],
+    size: Size,
+    long: pl.DataFrame | None,
+    *,
+    sees: Sees,
+    out: Path,
 ) -> Arena:
     """Return what the games came to."""
     costs: dict[tuple[str, int], dict[str, Array]] = {}

@@ -1,4 +1,4 @@
-"""What docs/visible.md claims of the policy that sees the losses of all arms, played and judged.
+"""What docs/full_information.md claims of the policy that sees the losses of all arms, played and judged.
 
     python experiments/full_information_claims.py
 
@@ -78,7 +78,7 @@ class Exact(NamedTuple):
 
 
 def exact_game(policy: AdaptiveHedgeSwitch, losses: Hostile, rounds: int) -> Exact:
-    """Play `policy`, whose switching cost is one number, and add up what it costs on average and its paths."""
+    """Play `policy`, whose switching cost is one number, and add up what it costs on average and its experts."""
     player, lam, N = policy.player(seed=0), float(policy.switching_cost), len(policy.mixed)  # type: ignore[arg-type]
     state = player._game.state
     C, cost, used, before = np.zeros(N), 0.0, 0.0, np.zeros(policy.n_arms)
@@ -181,19 +181,19 @@ def _harm(played: Played) -> list[Question]:
 
 
 def _claim(id: str, sentence: str, rule: str, questions: Callable[[Played], Sequence[Question]]) -> Claim[Played]:
-    return Claim(id, sentence, "docs/visible.md", rule, questions)
+    return Claim(id, sentence, "docs/full_information.md", rule, questions)
 
 
 CLAIMS = (
     _claim(
         "certificate",
-        "In no round does it cost more than the best of its paths and its certificate, on average.",
+        "In no round does it cost more than the best of its experts and its certificate, on average.",
         "the largest share of the certificate that was needed, by exact expectations",
         lambda played: _most({name: game.used for name, game in played.games.items()}, 1.0, " of it"),
     ),
     _claim(
         "overhead",
-        f"It costs at most {OVERHEAD:g}·√((1 + λ)·L*·ln N) more than the best path over losses that hunt the "
+        f"It costs at most {OVERHEAD:g}·√((1 + λ)·L*·ln N) more than the best expert over losses that hunt the "
         "likeliest arm, alternate, rotate, are coins or rare.",
         "the excess at the end in these units, by exact expectations",
         _overhead,

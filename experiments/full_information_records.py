@@ -27,7 +27,7 @@ import holdfast as hf
 COSTS = {"llm_mmlupro": (0.05, 0.5, 2.0)}
 """λ of a record; others have `USUAL`."""
 USUAL = (0.1, 0.35, 1.0)
-NOT_IN_SIGHT = ("llm_mmlupro",)
+NOT_FULL_INFORMATION = ("llm_mmlupro",)
 """Records whose other losses nobody sees: they show only that no harm is done."""
 REPLICATIONS = 20
 COSTLY = (0.0, 0.1, 1.0, 10.0)
@@ -86,7 +86,7 @@ def records(folder: Path) -> None:
         losses = pl.read_parquet(file).to_numpy().astype(float)
         costs = COSTS.get(file.stem, USUAL)
         cells[file.stem], _ = over_best_arm(file.stem, losses, costs, {}, {})
-        if file.stem not in NOT_IN_SIGHT:
+        if file.stem not in NOT_FULL_INFORMATION:
             stay = [losses.sum(axis=0).min() + lam for lam in costs]
             own = [bandit(losses, lam) / s for lam, s in zip(costs, stay, strict=True)]
             print(f"{'... AdaptiveTsallisSwitch':57} {'  '.join(f'{x:.4f}' for x in own):>22}", flush=True)
@@ -95,7 +95,7 @@ def records(folder: Path) -> None:
             over_best_arm("... period=24", losses, costs, {"period": 24}, {})
             over_best_arm("... period=()", losses, costs, {"period": ()}, {})
     every = np.concatenate(list(cells.values()))
-    seen = np.concatenate([own for name, own in cells.items() if name not in NOT_IN_SIGHT])
+    seen = np.concatenate([own for name, own in cells.items() if name not in NOT_FULL_INFORMATION])
     print(f"{len(every)} cells: geometric mean {geometric(every):.4f}, worst {every.max():.4f}")
     print(
         f"{len(seen)} in sight: {geometric(seen):.4f}, and {geometric(np.array(ratios)):.4f} of AdaptiveTsallisSwitch"
@@ -199,10 +199,10 @@ def speed(replications: int = 100) -> None:
         f"1,000 of them: {share * taken:.0f} s; on two cores that do nothing else {share * busy / 2:.0f} s (limit 40)"
     )
     rows = np.random.default_rng(0).random((1000, K)).tolist()
-    for name, period in (("default paths", None), ("a period of 24, horizon 48", 24)):
+    for name, period in (("default experts", None), ("a period of 24, horizon 48", 24)):
         player = hf.AdaptiveHedgeSwitch(K, switching_cost=lam, period=period).player(seed=1)
 
-        def asks(player: hf.AllLossesPlayer = player) -> None:
+        def asks(player: hf.FullInformationPlayer = player) -> None:
             for row in rows:
                 player.ask()
                 player.tell(row)

@@ -31,7 +31,7 @@ ROOMS = {
 
 MODULES = {
     "bounds": ("holdfast.bounds", "Bounds"),
-    "paths": ("holdfast.paths", "Paths of AdaptiveHedgeSwitch"),
+    "experts": ("holdfast.experts", "Experts of AdaptiveHedgeSwitch"),
     "regret": ("holdfast.numerics.regret", "Regret"),
     "kernels": ("holdfast.kernels", "Names for kernels"),
     "holdout": ("holdfast.decisions.holdout", "Comparison with a held-back rule"),

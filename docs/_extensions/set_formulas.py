@@ -15,6 +15,11 @@ ElementTree.register_namespace("", MATHML)
 UNSET = re.compile(r"\\[A-Za-z{}]|<m[io]>&(amp;)?</m[io]>")
 OPEN, CLOSE = frozenset("([{⟨⌈⌊"), frozenset(")]}⟩⌉⌋")
 BREAKS = frozenset("=≤≥<>≠∈←≈,;:+−·")  # a line may end after these
+JOINED = "&#8288;"  # but not between a formula and the comma that follows it
+SPACING = {
+    "<mi>ln</mi>": '<mo lspace="0.17em" rspace="0.17em">ln</mo>',
+    "<mo>&#x0002F;</mo>": '<mo lspace="0" rspace="0">/</mo>',
+}
 
 
 def mathml(node: nodes.Element, display: str) -> str:
@@ -26,6 +31,8 @@ def mathml(node: nodes.Element, display: str) -> str:
         markup, reason = "", repr(error)
     else:
         reason = "unknown command" if UNSET.search(markup) else ""
+        for plain, spaced in SPACING.items():
+            markup = markup.replace(plain, spaced)
     if reason:
         logging.getLogger(__name__).warning("formula not set (%s): %s", reason, latex, location=node)
     return markup
@@ -53,7 +60,7 @@ def pieces(markup: str) -> list[str]:
 def inline(self: HTML5Translator, node: nodes.math) -> None:
     """Write a formula in a line."""
     markup = mathml(node, "inline")
-    self.body.append("<wbr>".join(pieces(markup)) if markup else "")
+    self.body.append("<wbr>".join(pieces(markup)) + JOINED if markup else "")
     raise nodes.SkipNode
 
 

@@ -1,6 +1,6 @@
 """The public names, each with its module. `holdfast/__init__.py` reads them here and loads each at its first use."""
 
-from holdfast import bounds as bounds, paths as paths
+from holdfast import bounds as bounds, experts as experts
 from holdfast.decisions import (
     Decision as Decision,
     Receipt as Receipt,
@@ -50,8 +50,8 @@ from holdfast.numerics.hindsight import Plan as Plan, best_plan as best_plan
 from holdfast.numerics.random import Stream as Stream
 from holdfast.numerics.scales import Scale as Scale
 from holdfast.numerics.simplex import tsallis_weights as tsallis_weights
-from holdfast.players import AllLossesPlayer as AllLossesPlayer, Player as Player
-from holdfast.policies.adaptive import AdaptiveTsallisSwitch as AdaptiveTsallisSwitch
+from holdfast.players import FullInformationPlayer as FullInformationPlayer, Player as Player
+from holdfast.policies.adaptive import AdaptiveTsallisSwitch as AdaptiveTsallisSwitch, Constants as Constants
 from holdfast.policies.averages import (
     BatchedThompson as BatchedThompson,
     FollowTheLeader as FollowTheLeader,

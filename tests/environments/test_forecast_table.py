@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import holdfast as hf
-from holdfast.paths import FixedArm, GivenForecast
+from holdfast.experts import FixedArm, GivenForecast
 
 K, T = 3, 120
 DRAW = np.random.default_rng(8)

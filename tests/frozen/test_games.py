@@ -23,7 +23,7 @@ EVERY = policies(0.3, ROUNDS) | variants(ROUNDS)
 COMPILED = ("adaptive", "tsallis-switch", "exp3", "ucb1", "hedge-switch, few experts")
 """Few enough to be compiled in a test."""
 PLAYED = [name for name in EVERY if PLAIN or name in COMPILED]
-OWN = [name for name in PLAYED if EVERY[name].sees == "own"]
+OWN = [name for name in PLAYED if not EVERY[name].full_information]
 NAMES = ["east", "north", "west"]
 COUNTS = ("rounds", "told", "missing", "out", "blocks", "switches", "conversations")
 SUMS = ("losses", "missing_losses", "switching", "cost")
@@ -46,7 +46,7 @@ def announced(policy: hf.Policy, n: int) -> dict[str, float]:
 
 def loss_of(policy: hf.Policy, t: int, arm: int) -> Any:
     """Of the arm, or of all."""
-    return LOSSES[t] if policy.sees == "all" else LOSSES[t][arm]
+    return LOSSES[t] if policy.full_information else LOSSES[t][arm]
 
 
 def played(player: hf.Player, rounds: Iterable[int]) -> tuple[str, list[float]]:

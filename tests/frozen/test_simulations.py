@@ -49,7 +49,7 @@ def bits(given: dict[str, hf.Policy], world: hf.Environment, cost: Any) -> dict[
 
 def playable(given: dict[str, hf.Policy], world: hf.Environment) -> dict[str, hf.Policy]:
     """Those that can play it."""
-    return {name: policy for name, policy in given.items() if policy.sees == "all" or not world.closes_arms}
+    return {name: policy for name, policy in given.items() if policy.full_information or not world.closes_arms}
 
 
 def test_every_policy_is_frozen() -> None:

@@ -97,9 +97,9 @@ def test_a_policy_may_have_parameters() -> None:
 
 def test_parameters_that_cannot_be_read_are_said_to_be_the_policys() -> None:
     with pytest.raises(InvalidParameter, match="policy must be an id, or an id with parameters"):
-        run_benchmark("adaptive:calm_length")
-    with pytest.raises(InvalidParameter, match="is not a parameter of adaptive; got 1; did you mean 'calm_length'"):
-        run_benchmark("adaptive:calm_lenth=1")
+        run_benchmark("adaptive:constants")
+    with pytest.raises(InvalidParameter, match="is not a parameter of adaptive; got 1; did you mean 'constants'"):
+        run_benchmark("adaptive:constnts=1")
 
 
 def test_a_policy_must_be_of_the_track_that_it_can_see() -> None:

@@ -68,19 +68,23 @@ def test_theorems_and_lemmas_are_those_of_the_pages(text):
 
 
 def test_constants_are_the_policys(text):
-    policy = hf.AdaptiveTsallisSwitch(2, switching_cost=1.0)
+    constants = hf.Constants()
     printed = re.search(r"The constants of the guarantee are (.*?)\. Lines", text, flags=re.S)
     assert printed
     for symbol, value in (
-        ("a", policy.longest_step_down),
-        ("J", policy.longest_step_up),
-        (r"\kappa_W", policy.floor_budget),
-        (r"\theta", policy.calm),
-        (r"\varphi", policy.floor_share),
-        (r"\mu", 8 * policy.matched_length),
+        ("a", constants.longest_step_down),
+        ("J", constants.longest_step_up),
+        (r"\kappa_W", constants.floor_budget),
+        (r"\theta", constants.calm),
+        (r"\varphi", constants.floor_share),
+        (r"\mu", 8 * constants.matched_length),
     ):
         assert f"${symbol}={value:g}$" in printed[1]
-    for symbol, value in ((r"\kO", policy.cap_budget), (r"\kQ", policy.switch_weight), (r"\nu", policy.least_noise)):
+    for symbol, value in (
+        (r"\kO", constants.cap_budget),
+        (r"\kQ", constants.switch_weight),
+        (r"\nu", constants.least_noise),
+    ):
         below = re.search(rf"{re.escape(symbol)}=\\frac1\{{?(\d+)\}}?", printed[1])
         assert below
         assert 1 / int(below[1]) == value

@@ -57,7 +57,9 @@ def play_block(player):
         hf.TsallisSwitch(K, switching_cost=4.0),
         hf.TsallisSwitch(K, switching_cost=4.0, estimator="reduced-variance"),
         hf.BlockExp3(K, switching_cost=4.0, horizon=1000),
-        hf.AdaptiveTsallisSwitch(K, switching_cost=4.0, longest_step_up=1e6, longest_step_down=1.9),
+        hf.AdaptiveTsallisSwitch(
+            K, switching_cost=4.0, constants=hf.Constants(longest_step_up=1e6, longest_step_down=1.9)
+        ),
     ],
     ids=lambda policy: policy.label,
 )

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from every_policy import EVERY, IN_SIGHT, LENGTHS, RATES, Case, Game
+from every_policy import EVERY, FULL_INFORMATION, LENGTHS, RATES, Case, Game
 
 from holdfast import BadSavedState, Player, TsallisSwitch
 from holdfast.players.saves import check_sum
@@ -19,7 +19,7 @@ EDITED = {name: case for name, case in EVERY.items() if name != "tsallis-switch,
     "tsallis-switch, lists": SHORT_LISTS
 }
 
-OWN_LOSS = [name for name in EDITED if name not in IN_SIGHT]
+OWN_LOSS = [name for name in EDITED if name not in FULL_INFORMATION]
 
 
 def places(content: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -59,7 +59,7 @@ def plays_on(player: Player, rounds: int = 30) -> None:
             assert math.isclose(p.sum(), 1.0, rel_tol=1e-6)
         assert type(player.hold) is int
         loss = low if t % 2 or begun else high
-        player.tell([loss] * player.policy.n_arms if player.policy.sees == "all" else loss)
+        player.tell([loss] * player.policy.n_arms if player.policy.full_information else loss)
     assert "NaN" not in player.save()
 
 

@@ -36,7 +36,7 @@ def test_a_game_with_the_highest_cost_can_be_played_saved_and_loaded(name, n_arm
         player.ask(**told)
         if player.rounds + player.hold > LONGEST:  # cannot be counted
             break
-        if policy.sees == "all":
+        if policy.full_information:
             player.tell([LOSSES[losses](n + i) for i in range(n_arms)])
         else:
             player.tell(LOSSES[losses](n) * player.hold, rounds=player.hold)

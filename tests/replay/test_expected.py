@@ -1,4 +1,4 @@
-"""The expected cost of a mixture of paths, against a player round by round: with forecasts, closed arms, pair costs."""
+"""Expected cost of a mixture of experts, against a player round by round: with forecasts, closed arms, pair costs."""
 
 from itertools import pairwise
 
@@ -9,7 +9,7 @@ from statistics_of_samples import assert_mean
 
 import holdfast as hf
 from holdfast.data.records import read_trace
-from holdfast.paths import FixedArm, Smoothed, WorkFunction
+from holdfast.experts import FixedArm, Smoothed, WorkFunction
 from holdfast.replays.games import Forecasts, expected_game, read_forecasts
 
 RNG = np.random.default_rng(11)
@@ -125,22 +125,22 @@ def test_a_part_of_a_record_knows_the_forecasts_that_were_issued_before(forecast
 
 def test_some_of_the_paths_only():
     whole = policy(forecast_rounds=0)
-    only = [i for i, path in enumerate(whole.mixed) if isinstance(path, (FixedArm, WorkFunction))]
+    only = [i for i, expert in enumerate(whole.mixed) if isinstance(expert, (FixedArm, WorkFunction))]
     fewer = policy(
-        paths=[path for path in whole.mixed if isinstance(path, (FixedArm, WorkFunction))], forecast_rounds=0
+        experts=[expert for expert in whole.mixed if isinstance(expert, (FixedArm, WorkFunction))], forecast_rounds=0
     )
     masked = expected_game(whole, LOSSES, [ROUNDS], only=only)
     alone = expected_game(fewer, LOSSES, [ROUNDS])
     assert masked.losses[-1] == pytest.approx(alone.losses[-1], rel=1e-12)
     assert masked.paid[-1] == pytest.approx(alone.paid[-1], rel=1e-9)
-    assert any(isinstance(path, Smoothed) for path in whole.mixed)
+    assert any(isinstance(expert, Smoothed) for expert in whole.mixed)
 
 
 def test_a_cost_for_each_pair_is_paid_on_average():
     """Exact, against the mean of 400 games: a difference of 2 in about 1,700 would be seen."""
     pairs = [[0, 1, 3], [1, 0, 2], [3, 2, 0]]
-    paths = [*(FixedArm(arm) for arm in range(ARMS)), WorkFunction(1.0)]  # few kinds compile in less time
-    rival = hf.AdaptiveHedgeSwitch(ARMS, switching_cost=pairs, units=(2, 12), paths=paths, forecast_rounds=0)
+    experts = [*(FixedArm(arm) for arm in range(ARMS)), WorkFunction(1.0)]  # few kinds compile in less time
+    rival = hf.AdaptiveHedgeSwitch(ARMS, switching_cost=pairs, units=(2, 12), experts=experts, forecast_rounds=0)
     game = expected_game(rival, LOSSES[:100], [100])
     costs = []
     for replication in range(400):

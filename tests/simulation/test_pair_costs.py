@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from every_policy import FEW_PATHS
+from every_policy import FEW_EXPERTS
 
 import holdfast as hf
 
@@ -12,7 +12,7 @@ TABLE = [[0.0, 1.0, 2.0], [0.5, 0.0, 1.5], [1.75, 1.25, 0.0]]
 LOSSES = np.random.default_rng(5).integers(0, 9, (200, 3)) / 8
 
 
-def paid_by(player: hf.AllLossesPlayer) -> tuple[float, float]:
+def paid_by(player: hf.FullInformationPlayer) -> tuple[float, float]:
     """Losses and costs of a game, added up arm by arm."""
     loss = paid = 0.0
     before = None
@@ -27,7 +27,7 @@ def paid_by(player: hf.AllLossesPlayer) -> tuple[float, float]:
 
 @pytest.mark.plain
 def test_regret_counts_the_cost_of_each_pair() -> None:
-    policy = hf.AdaptiveHedgeSwitch(3, switching_cost=TABLE, paths=FEW_PATHS, forecast_rounds=3)
+    policy = hf.AdaptiveHedgeSwitch(3, switching_cost=TABLE, experts=FEW_EXPERTS, forecast_rounds=3)
     result = hf.simulate(policy, hf.LossTable(LOSSES), switching_cost=TABLE, replications=3, seed=4, progress=False)
     assert result.provenance["switching_cost"] == TABLE
     last = result.frame.filter(result.frame["round"] == 200).sort("replication")
@@ -97,7 +97,7 @@ def test_policies_that_know_one_cost_take_the_largest_and_say_so(kind: type) -> 
 def test_a_cost_that_changes_is_announced_in_every_round() -> None:
     """Blocks of one round: λ_n is that of round n."""
     costs = [(0.0, 2.5, 0.4)[n % 3] for n in range(200)]
-    policy = hf.AdaptiveHedgeSwitch(3, switching_cost="announced", paths=FEW_PATHS)
+    policy = hf.AdaptiveHedgeSwitch(3, switching_cost="announced", experts=FEW_EXPERTS)
     result = hf.simulate(policy, hf.LossTable(LOSSES), switching_cost=costs, replications=1, seed=4, progress=False)
     player, cost, before = policy.player(seed=4), 0.0, None
     for row, lam in zip(LOSSES, costs, strict=True):

@@ -4,7 +4,7 @@ import threading
 from dataclasses import replace
 
 import holdfast as hf
-from holdfast.paths import FixedArm, WorkFunction
+from holdfast.experts import FixedArm, WorkFunction
 from holdfast.simulation.backends import Backend
 from holdfast.simulation.costs import Costs
 from holdfast.simulation.tasks import Task, run_task
@@ -15,11 +15,11 @@ HORIZON, CHECKPOINTS = 60, (20, 60)
 def tasks() -> list[Task]:
     """Three policies, one played alone, one that sees all; replications do not begin at 0 and fill no whole rows."""
     environment, costs = hf.Bernoulli.with_gap(3, 0.2, shuffled=True), Costs.of(0.5)
-    paths = [FixedArm(0), FixedArm(2), WorkFunction(1.0)]
+    experts = [FixedArm(0), FixedArm(2), WorkFunction(1.0)]
     policies = [
         hf.TsallisInf(3),
         hf.BaSE(3, horizon=HORIZON),
-        hf.AdaptiveHedgeSwitch(3, switching_cost=0.5, paths=paths, forecast_rounds=0),
+        hf.AdaptiveHedgeSwitch(3, switching_cost=0.5, experts=experts, forecast_rounds=0),
     ]
     return [Task(p.label, p, environment, HORIZON, costs, CHECKPOINTS, 5, 7, 41) for p in policies]
 

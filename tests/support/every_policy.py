@@ -41,7 +41,7 @@ from holdfast import (
     VaryingTsallisSwitch,
     WorkFunctionAlone,
 )
-from holdfast.paths import FixedArm, Smoothed, WorkFunction
+from holdfast.experts import FixedArm, Smoothed, WorkFunction
 
 HORIZON = 2000
 LENGTHS = [1 + n % 4 for n in range(HORIZON)]
@@ -178,16 +178,18 @@ CASES = {
 
 DRAW_NOTHING = ("base", "one arm", "adaptive, one arm", "ucb", "follow", "batched", "hold")
 
-FEW_PATHS = (FixedArm(0), FixedArm(2), WorkFunction(1.0), Smoothed(0.5, 8))
+FEW_EXPERTS = (FixedArm(0), FixedArm(2), WorkFunction(1.0), Smoothed(0.5, 8))
 """Quickly compiled."""
 
-IN_SIGHT = {
+FULL_INFORMATION = {
     "hedge-switch": Case(AdaptiveHedgeSwitch(4, switching_cost=1.3, forecast_rounds=0)),
     "hedge-switch, pairs": Case(
-        AdaptiveHedgeSwitch(3, switching_cost=[[0, 1, 2], [1, 0, 1.5], [2, 1.5, 0]], paths=FEW_PATHS, forecast_rounds=3)
+        AdaptiveHedgeSwitch(
+            3, switching_cost=[[0, 1, 2], [1, 0, 1.5], [2, 1.5, 0]], experts=FEW_EXPERTS, forecast_rounds=3
+        )
     ),
     "hedge-switch, announced": Case(
-        AdaptiveHedgeSwitch(4, switching_cost="announced", paths=FEW_PATHS), announce=varying_cost
+        AdaptiveHedgeSwitch(4, switching_cost="announced", experts=FEW_EXPERTS), announce=varying_cost
     ),
     "lazy-hedge": Case(LazyHedge(4, switching_cost=1.3, horizon=HORIZON)),
     "fixed-share": Case(FixedShare(4, switching_cost=1.3, horizon=HORIZON)),
@@ -198,9 +200,9 @@ IN_SIGHT = {
     "threshold": Case(Threshold(4, switching_cost=1.3, rounds=10)),
     "forecast-plan": Case(ForecastPlan(4, switching_cost=1.3, period=6)),
 }
-"""Policies that see the losses of all arms; their twins are in test_rivals_in_sight.py and hedge/."""
+"""Policies that see the losses of all arms; their twins are in test_full_information_rivals.py and hedge/."""
 
-EVERY = CASES | IN_SIGHT
+EVERY = CASES | FULL_INFORMATION
 
 RANDOMISED = [
     name
@@ -237,7 +239,7 @@ class Game:
         arm = self.case.policy.arms.index(asked) if self.case.policy.arms else asked
         low, high = self.case.policy.units
         scale = (high - low) * self.case.highest_loss(self.n)
-        if self.case.policy.sees == "all":
+        if self.case.policy.full_information:
             arms = range(self.case.policy.n_arms)
             return [[low + scale * loss_of(self.t + i, k) for k in arms] for i in range(rounds)]
         return [low + scale * loss_of(self.t + i, arm) for i in range(rounds)]
@@ -246,7 +248,7 @@ class Game:
         """Ask, and tell up to `rounds` rounds of the block at once."""
         arm = self.ask()
         rounds = min(rounds, self.player.hold)
-        if self.case.policy.sees == "all":
+        if self.case.policy.full_information:
             self.player.tell(*self.losses(rounds))
         else:
             self.player.tell(sum(self.losses(rounds)), rounds=rounds)

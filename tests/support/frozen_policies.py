@@ -50,28 +50,30 @@ def variants(horizon: int) -> dict[str, hf.Policy]:
     """The same with other options."""
     K, lengths = ARMS, [1 + n % 4 for n in range(horizon)]
     rates = [1.0 / (n + 2) ** 0.5 for n in range(horizon)]
-    few = (hf.paths.FixedArm(0), hf.paths.FixedArm(2), hf.paths.WorkFunction(1.0), hf.paths.Smoothed(0.5, 8))
+    few = (hf.experts.FixedArm(0), hf.experts.FixedArm(2), hf.experts.WorkFunction(1.0), hf.experts.Smoothed(0.5, 8))
     return {
         "adaptive, high cost": hf.AdaptiveTsallisSwitch(K, switching_cost=10.0),
         "adaptive, announced": hf.AdaptiveTsallisSwitch(K, switching_cost="announced"),
         "adaptive, other constants": hf.AdaptiveTsallisSwitch(
             K,
             switching_cost=0.3,
-            longest_step_down=1.5,
-            longest_step_up=2.0,
-            floor_budget=1.0,
-            cap_budget=1.0,
-            least_noise=0.1,
-            memory=20.0,
-            deviations=2.0,
-            calm_length=2.0,
-            calm=0.5,
-            longest_length=0.25,
-            spread_weight=0.1,
-            least_spread=0.25,
-            switch_weight=0.5,
-            floor_share=10.0,
-            matched_length=1.0,
+            constants=hf.Constants(
+                longest_step_down=1.5,
+                longest_step_up=2.0,
+                floor_budget=1.0,
+                cap_budget=1.0,
+                least_noise=0.1,
+                memory=20.0,
+                deviations=2.0,
+                calm_length=2.0,
+                calm=0.5,
+                longest_length=0.25,
+                spread_weight=0.1,
+                least_spread=0.25,
+                switch_weight=0.5,
+                floor_share=10.0,
+                matched_length=1.0,
+            ),
         ),
         "tsallis-switch, reduced variance": hf.TsallisSwitch(K, switching_cost=0.3, estimator="reduced-variance"),
         "tsallis-switch, lists": hf.TsallisSwitch(K, block_lengths=lengths, learning_rates=rates),
@@ -84,12 +86,12 @@ def variants(horizon: int) -> dict[str, hf.Policy]:
         "thompson, hesitant": hf.ThompsonSampling(K, cooldown=7, threshold=0.125),
         "ts2, alpha": hf.BatchedThompson(K, alpha=0.25),
         "forecast-plan, given": hf.ForecastPlan(K, switching_cost=0.3),
-        "hedge-switch, few experts": hf.AdaptiveHedgeSwitch(K, switching_cost=0.3, paths=few, forecast_rounds=3),
-        "hedge-switch, stale": hf.AdaptiveHedgeSwitch(K, switching_cost=0.3, paths=few, stale=3),
+        "hedge-switch, few experts": hf.AdaptiveHedgeSwitch(K, switching_cost=0.3, experts=few, forecast_rounds=3),
+        "hedge-switch, stale": hf.AdaptiveHedgeSwitch(K, switching_cost=0.3, experts=few, stale=3),
         "hedge-switch, pairs": hf.AdaptiveHedgeSwitch(
-            K, switching_cost=[[0, 1, 2], [1, 0, 1.5], [2, 1.5, 0]], paths=few, forecast_rounds=0
+            K, switching_cost=[[0, 1, 2], [1, 0, 1.5], [2, 1.5, 0]], experts=few, forecast_rounds=0
         ),
-        "hedge-switch, announced": hf.AdaptiveHedgeSwitch(K, switching_cost="announced", paths=few),
+        "hedge-switch, announced": hf.AdaptiveHedgeSwitch(K, switching_cost="announced", experts=few),
     }
 
 

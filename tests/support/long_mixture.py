@@ -1,4 +1,4 @@
-"""A long game of the mixture, added up again in other ways: costs of paths exactly, Δ in long doubles.
+"""A long game of the mixture, added up again in other ways: costs of experts exactly, Δ in long doubles.
 
 python tests/support/long_mixture.py 10000000
 """
@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import holdfast as hf
+from holdfast.experts import FixedArm, Smoothed, WorkFunction
 from holdfast.kernels import kernel
-from holdfast.paths import FixedArm, Smoothed, WorkFunction
 from holdfast.players.game import Game, one_game
 
 CHUNK = 100_000
@@ -21,7 +21,7 @@ LAM = 0.5
 
 
 class Chunk(NamedTuple):
-    """Weights and arms of the paths in each round, and Δ before it."""
+    """Weights and arms of the experts in each round, and Δ before it."""
 
     p: np.ndarray
     at: np.ndarray
@@ -69,9 +69,9 @@ def playing(game: Game) -> Callable[[np.ndarray], Chunk]:
 def check_long_game(T: int) -> float:
     """Play T rounds of losses that are multiples of 1/8; returns the largest relative error of G."""
     draw, lam = np.random.default_rng(6), LAM
-    paths = [FixedArm(0), FixedArm(1), WorkFunction(4.0), Smoothed(0.02)]
-    player = hf.AdaptiveHedgeSwitch(2, switching_cost=lam, paths=paths).player(seed=1)
-    play, state, N = playing(player._game), player._state, len(paths)
+    experts = [FixedArm(0), FixedArm(1), WorkFunction(4.0), Smoothed(0.02)]
+    player = hf.AdaptiveHedgeSwitch(2, switching_cost=lam, experts=experts).player(seed=1)
+    play, state, N = playing(player._game), player._state, len(experts)
     C, gaps, before, was, error = np.zeros(N), [], 0.0, None, 0.0
     for first in range(0, T, CHUNK):
         rounds = np.arange(first, min(first + CHUNK, T))
@@ -101,4 +101,4 @@ def check_long_game(T: int) -> float:
 
 
 if __name__ == "__main__":
-    print(f"{int(sys.argv[1]):,} rounds: G to {check_long_game(int(sys.argv[1])):.1e}, costs of paths exactly")
+    print(f"{int(sys.argv[1]):,} rounds: G to {check_long_game(int(sys.argv[1])):.1e}, costs of experts exactly")

@@ -32,7 +32,7 @@ def play_online(
         end = min(t + player.hold, rounds)
         place = (arm + shift) % K
         blocks.append((place, t, end, lam))
-        if end < rounds and policy.sees == "all":
+        if end < rounds and policy.full_information:
             player.tell([environment.draw((i + shift) % K, t, end, stream) for i in range(K)])
         elif end < rounds:
             player.tell(environment.draw(place, t, end, stream), rounds=end - t)

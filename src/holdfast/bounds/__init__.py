@@ -19,7 +19,6 @@ the paper's own; `docs/errata.md` lists every such place.
 from __future__ import annotations
 
 from holdfast.bounds.own import (
-    Guarantee,
     adaptive,
     adaptive_certificate,
     adaptive_constrained,
@@ -53,7 +52,6 @@ from holdfast.bounds.table import Bound, applicable, binding, smallest
 __all__ = [
     "Bound",
     "Exponents",
-    "Guarantee",
     "adaptive",
     "adaptive_certificate",
     "adaptive_constrained",

@@ -1,74 +1,23 @@
 """What is proved of `AdaptiveTsallisSwitch`: Theorems A to D of ``docs/adaptive.md``, for K ≥ 2 arms.
 
-The constants have the names and defaults of the policy's own keywords. Its other keywords do not enter, but for
-`longest_length`, which must be at most ½.
+They hold for any `Constants` of the policy whose `longest_length` is at most ½.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
 from holdfast.bounds import paper as inputs
 from holdfast.bounds.paper import COUNTABLE, Costs, Gaps, cost_chunks
-from holdfast.checks import check_fields, real, real_number, whole_number
+from holdfast.checks import real_number, whole_number
 from holdfast.errors import InvalidParameter
+from holdfast.policies.adaptive import Constants
 
-
-@dataclass(frozen=True)
-class Guarantee:
-    """The constants that the theorems speak of, by the policy's keywords.
-
-    Parameters
-    ----------
-    longest_step_down
-        a.
-    calm
-        θ.
-    floor_budget, cap_budget
-        κ_W and κ_O.
-    switch_weight
-        κ_Q.
-    least_noise
-        ν.
-    longest_step_up, floor_share, matched_length
-        J, φ and μ/8, of Theorem C alone.
-    """
-
-    longest_step_down: float = field(default=1.0, metadata=real(above=0, most=1.9))
-    calm: float = field(default=1.0, metadata=real(least=0))
-    floor_budget: float = field(default=3.0, metadata=real(least=0))
-    cap_budget: float = field(default=0.5, metadata=real(least=0))
-    switch_weight: float = field(default=0.25, metadata=real(above=0))
-    least_noise: float = field(default=0.05, metadata=real(least=0))
-    longest_step_up: float = field(default=4.0, metadata=real(above=0))
-    floor_share: float = field(default=100.0, metadata=real(least=0))
-    matched_length: float = field(default=1.5, metadata=real(above=0))
-
-    def __post_init__(self) -> None:
-        check_fields(self)
-
-    @property
-    def f(self) -> float:
-        """By how much a step down may lengthen the stability term (Lemma 3)."""
-        return 1 / (1 - self.longest_step_down / 2)
-
-    @property
-    def sigma(self) -> float:
-        """A block of b rounds adds at most σb to the regret by its stability (Lemma 4)."""
-        half = self.longest_step_down / 2
-        return 1 + max(1.0, half / (1 - half))
-
-    def growth(self, K: int) -> float:
-        """E[what V gains in a block of b rounds] ≤ this times b²."""
-        return self.f + self.sigma**2 / (4 * K) + self.least_noise
-
-
-DEFAULT = Guarantee()
+DEFAULT = Constants()
 
 
 class Parts(NamedTuple):
@@ -80,7 +29,7 @@ class Parts(NamedTuple):
     last: float  # the block in which round T lies
 
 
-def parts(K: int, L: float, highest: float, T: float, constants: Guarantee) -> Parts:
+def parts(K: int, L: float, highest: float, T: float, constants: Constants) -> Parts:
     """Theorem B's terms.
 
     Parameters
@@ -133,7 +82,7 @@ def _largest(F: Callable[[float], float]) -> float:
     return y
 
 
-def adaptive(*, n_arms: int, switching_cost: float, horizon: float, constants: Guarantee = DEFAULT) -> float:
+def adaptive(*, n_arms: int, switching_cost: float, horizon: float, constants: Constants = DEFAULT) -> float:
     """Theorem B, any losses: what AdaptiveTsallisSwitch loses and pays in T rounds.
 
     Of the order of (λK)^{1/3}T^{2/3} + √(KT); at λ = 0 less than Theorem 1's bound, and at most 2.82 times it
@@ -155,7 +104,7 @@ def adaptive(*, n_arms: int, switching_cost: float, horizon: float, constants: G
     return _theorem_B(K, (lam * K) ** (1 / 3) * T ** (2 / 3), lam, T, constants)
 
 
-def _theorem_B(K: int, L: float, highest: float, T: float, constants: Guarantee) -> float:
+def _theorem_B(K: int, L: float, highest: float, T: float, constants: Constants) -> float:
     found = parts(K, L, highest, T, constants)
     return min(sum(found), T + found.switches)
 
@@ -196,13 +145,13 @@ def adaptive_constrained(
     horizon: float,
     gaps: Gaps,
     switching_cost: float = 0.0,
-    constants: Guarantee = DEFAULT,
+    constants: Constants = DEFAULT,
 ) -> float:
     """Theorem C, fixed gaps and one best arm i*: c + D(1 + ln 2T) Σ_{i≠i*} 1/Δ_i.
 
     It says that regret and switching cost grow with the logarithm of T. Its constants are far too large to be of use as
-    a number: it is above T at any T one can play, and Theorem B is smaller up to T ≈ 10²⁵. For longest_step_down from 1 to 1.5, longest_step_up of at
-    least ½, least_noise up to 0.1, switch_weight up to ½.
+    a number: it is above T at any T one can play, and Theorem B is smaller up to T ≈ 10²⁵. For longest_step_down from 1
+    to 1.5, longest_step_up of at least ½, least_noise up to 0.1, switch_weight up to ½.
 
     Parameters
     ----------
@@ -241,7 +190,7 @@ def adaptive_constrained(
     return 2 * c_0 + float(of_log) / nu * (1 + math.log(2 * T)) * sizes.inverse_sum
 
 
-def adaptive_varying(*, n_arms: int, costs: Costs, horizon: float, constants: Guarantee = DEFAULT) -> float:
+def adaptive_varying(*, n_arms: int, costs: Costs, horizon: float, constants: Constants = DEFAULT) -> float:
     """Theorem D, any losses, a block begun at round t costing at most the t-th of `costs`, announced before it.
 
     As Theorem B with L = (√K Σ_t √(max_{s≤t} λ_s))^{2/3} for (λK)^{1/3}T^{2/3} and the highest cost for λ: a block
@@ -271,28 +220,28 @@ def adaptive_varying(*, n_arms: int, costs: Costs, horizon: float, constants: Gu
     return _theorem_B(K, (math.sqrt(K) * total) ** (2 / 3), highest, float(T), constants)
 
 
-# What `AdaptiveHedgeSwitch` costs more than the best of its paths: ``docs/visible.md`` has the proofs.
+# What `AdaptiveHedgeSwitch` costs more than the best of its experts: ``docs/full_information.md`` has the proofs.
 
 START = 0.1
 """Δ_0 in units of (1 + λ) ln N, as the policy begins."""
 
 
-def mixture_overhead(n_paths: int, switching_cost: float, spread: float) -> float:
+def mixture_overhead(n_experts: int, switching_cost: float, spread: float) -> float:
     """Theorem H2's bound on Δ_T, half the certificate, with the best of several B: about √(W ln N) for large W.
 
     Parameters
     ----------
-    n_paths, switching_cost
-        N paths, λ for losses from 0 to 1; with a table of costs its largest entry.
+    n_experts, switching_cost
+        N experts, λ for losses from 0 to 1; with a table of costs its largest entry.
     spread
-        W = Σ v_t with v_t = Var_p(c_t) + λ·E_p|c_t − E_p c_t|: how much the costs of the paths differed.
+        W = Σ v_t with v_t = Var_p(c_t) + λ·E_p|c_t − E_p c_t|: how much the costs of the experts differed.
 
     Examples
     --------
     >>> round(mixture_overhead(17, 1.0, 1000.0), 1)
     82.1
     """
-    N, lam = _checked(n_paths, switching_cost)
+    N, lam = _checked(n_experts, switching_cost)
     W = real_number("spread", spread, least=0)
     ln_N = math.log(N)
     levels = [_Level.of(B, ln_N, lam) for B in _grid(ln_N, lam, W)]
@@ -300,15 +249,15 @@ def mixture_overhead(n_paths: int, switching_cost: float, spread: float) -> floa
     return max(least, START * (1.0 + lam) * ln_N)
 
 
-def mixture_excess(n_paths: int, switching_cost: float, best_cost: float, *, rounds: float | None = None) -> float:
-    """Theorem H3's bound on the expected cost over that of the best path: about 2√((1 + 3λ)·L*·ln N) for large L*.
+def mixture_excess(n_experts: int, switching_cost: float, best_cost: float, *, rounds: float | None = None) -> float:
+    """Theorem H3's bound on the expected cost over that of the best expert: about 2√((1 + 3λ)·L*·ln N) for large L*.
 
     Parameters
     ----------
-    n_paths, switching_cost
-        N paths, λ for losses from 0 to 1; with a table of costs its largest entry.
+    n_experts, switching_cost
+        N experts, λ for losses from 0 to 1; with a table of costs its largest entry.
     best_cost
-        L*, the cost of the best path, its switches included.
+        L*, the cost of the best expert, its switches included.
     rounds
         T; if given, the trivial bound (1 + λ)T counts too.
 
@@ -317,7 +266,7 @@ def mixture_excess(n_paths: int, switching_cost: float, best_cost: float, *, rou
     >>> mixture_excess(17, 1.0, 1e4) / 1e4 < 0.08
     True
     """
-    N, lam = _checked(n_paths, switching_cost)
+    N, lam = _checked(n_experts, switching_cost)
     L = real_number("best_cost", best_cost, least=0)
     ln_N, R, Q = math.log(N), 1.0 + lam, 1.0 + 3.0 * lam
     found = []
@@ -353,12 +302,12 @@ def _grid(ln_N: float, lam: float, spread: float) -> list[float]:
     return [least * 2.0 ** (i / 4) for i in range(4 * math.ceil(doublings) + 17)]
 
 
-def _checked(n_paths: int, switching_cost: float) -> tuple[int, float]:
-    return whole_number("n_paths", n_paths, least=2), real_number("switching_cost", switching_cost, least=0)
+def _checked(n_experts: int, switching_cost: float) -> tuple[int, float]:
+    return whole_number("n_experts", n_experts, least=2), real_number("switching_cost", switching_cost, least=0)
 
 
 def work_function_cost(n_arms: int, switching_cost: float, plan_cost: float) -> float:
-    """What the work function path costs at most: (2K − 1 + (K − 1)/λ) times the best plan, plus (K − 1)(2λ + 1).
+    """What the work function expert costs at most: (2K − 1 + (K − 1)/λ) times the best plan, plus (K − 1)(2λ + 1).
 
     Parameters
     ----------

@@ -58,8 +58,8 @@ def paused_constrained(
 ) -> float:
     """Theorem E, fixed gaps and one best arm: R + (1 + 1/τ)λ(1 + 2(R + Γ)/Δ_min).
 
-    R is what is proved of Tsallis-INF's regret: the smaller of Zimmert and Seldin's bound and of Corollary 3's, the latter
-    with A + 2√(AΓ) for its A = 21(1 + ln T)Σ1/Δ_i where losses were corrupted by Γ in all.
+    R is what is proved of Tsallis-INF's regret: the smaller of Zimmert and Seldin's bound and of Corollary 3's, the
+    latter with A + 2√(AΓ) for its A = 21(1 + ln T)Σ1/Δ_i where losses were corrupted by Γ in all.
 
     Parameters
     ----------

@@ -220,12 +220,10 @@ def proved_cost(policy: Policy, cost: float) -> Proved | None:
 
 def _proved_of_adaptive(policy: AdaptiveTsallisSwitch, cost: float) -> Proved | None:
     """Theorem B is proved for the λ the policy was made for, and for lengths up to Λ/(2√K)."""
-    as_proved = policy.longest_length <= 0.5 and policy.n_arms >= 2
+    as_proved = policy.constants.longest_length <= 0.5 and policy.n_arms >= 2
     if not as_proved or cost != policy.switching_cost:
         return None
-    names = ("longest_step_down", "calm", "floor_budget", "cap_budget", "switch_weight", "least_noise")
-    constants = adaptive_policy.Guarantee(*(getattr(policy, name) for name in names))
-    value = partial(adaptive_policy.adaptive, n_arms=policy.n_arms, switching_cost=cost, constants=constants)
+    value = partial(adaptive_policy.adaptive, n_arms=policy.n_arms, switching_cost=cost, constants=policy.constants)
     return Proved("adaptive", "Theorem B of docs/adaptive.md", COST, value)
 
 

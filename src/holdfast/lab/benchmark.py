@@ -172,7 +172,7 @@ def run_benchmark(
     entry = entry_of(policy, "policy")
     count = QUICK if quick else REPLICATIONS
     first = TRACKS["own"].plan(policy, entry, count).cells[0]
-    sees = first.policies[policy].sees
+    sees = "all" if first.policies[policy].full_information else "own"
     if sees == "all" and track == "own":
         raise InvalidParameter("track", "must be 'all' for a policy that sees the losses of all arms", track)
     chosen = TRACKS[sees if track is None else one_of("track", track, TRACKS)]

@@ -9,7 +9,7 @@ from typing import Any
 from holdfast.checks import one_of
 from holdfast.environments import Bernoulli
 from holdfast.extras import installed
-from holdfast.players import AllLossesPlayer
+from holdfast.players import FullInformationPlayer
 from holdfast.policies.policy import Policy
 from holdfast.policies.registry import POLICIES, find_policy, make_policy
 
@@ -70,7 +70,7 @@ def _play_online(policy: Policy) -> None:
     player = policy.player(seed=0)
     announced: dict[str, Any] = {} if policy.announces is None else {policy.announces: 1.0}
     player.ask(**announced)
-    if isinstance(player, AllLossesPlayer):
+    if isinstance(player, FullInformationPlayer):
         player.tell([0.5] * policy.n_arms)
     else:
         player.tell(0.5 * player.hold, rounds=player.hold)

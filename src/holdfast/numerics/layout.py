@@ -66,7 +66,7 @@ ScratchPerArm = Annotated[Array, Kind(per_arm=True, saved=False)]
 def several(kind: Any, count: int | str) -> Any:
     """So many of a kind under one name: ``several(Scalar, n)[j, g]``, ``several(PerArm, n)[j * K + i, g]``.
 
-    ``several(Scalar, "paths")`` leaves the number open: the same machine code then plays games of any. It is given by
+    ``several(Scalar, "experts")`` leaves the number open: the same machine code then plays games of any. It is given by
     name in Python (`Layout.of_size`), and to kernels in ``params.sizes``, in the order in which names first appear.
     """
     hint, mark = get_args(kind)

@@ -1,5 +1,5 @@
 """Online play: one game in progress, two verbs."""
 
-from holdfast.players.player import AllLossesPlayer, Player
+from holdfast.players.player import FullInformationPlayer, Player
 
-__all__ = ["AllLossesPlayer", "Player"]
+__all__ = ["FullInformationPlayer", "Player"]

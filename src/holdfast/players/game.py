@@ -110,7 +110,7 @@ def one_game(kernels: Kernels) -> tuple[Kernel, Kernel, Kernel]:
         observe(named, state, view_block(named, as_rows(block, 1), rows, K), as_rows(losses, 1), 1.0)
         return 0
 
-    return choose_alone, choose_some, observe_all if kernels.sees == "all" else observe_alone
+    return choose_alone, choose_some, observe_all if kernels.full_information else observe_alone
 
 
 class Game:

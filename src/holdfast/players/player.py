@@ -6,7 +6,7 @@ The object checks what it is given and counts; every number that decides comes f
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -66,15 +66,11 @@ class Player:
     policy: Policy
     """What is played."""
 
-    _kinds: ClassVar[dict[str, type[Player]]] = {}
-    """The class of players for what a policy sees, where it is another one."""
-
-    def __init_subclass__(cls, sees: str) -> None:
-        Player._kinds[sees] = cls
-
     def __new__(cls, policy: Policy, seed: object = None, replication: int = 0) -> Player:
-        """A player of the kind that the policy needs."""
-        return object.__new__(Player._kinds.get(policy.sees, Player) if isinstance(policy, Policy) else cls)
+        """Make a player of the kind that the policy needs."""
+        if isinstance(policy, Policy):
+            return object.__new__(FullInformationPlayer if policy.full_information else Player)
+        return object.__new__(cls)
 
     def __getnewargs__(self) -> tuple[Policy]:
         """What a copy is made with."""
@@ -349,7 +345,7 @@ def number_of(policy: Policy, arm: object, parameter: str = "arm") -> int:
 # Online play where the losses of all arms are seen after each round.
 
 
-class AllLossesPlayer(Player, sees="all"):
+class FullInformationPlayer(Player):
     """One game of a policy that sees the losses of all arms: `ask` which arm to play, `tell` what every arm lost.
 
     Parameters
@@ -384,9 +380,9 @@ class AllLossesPlayer(Player, sees="all"):
 
     @property
     def certificate(self) -> float:
-        """What this policy has cost more than the best of its paths so far, at most and on average, in units of losses.
+        """Bound on what this policy has cost more than the best of its experts so far, on average, in units of losses.
 
-        On average over its own draws: the losses are those that were told, whatever they are. Only a mixture of paths
+        On average over its own draws: the losses are those that were told, whatever they are. Only a mixture of experts
         has one.
         """
         if not hasattr(self.policy, "certificate"):

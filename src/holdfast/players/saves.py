@@ -18,7 +18,7 @@ import hashlib
 import json
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -94,9 +94,7 @@ def policy_of(content: Mapping[str, Any], policy: Policy | None, allow: Iterable
         raise BadSavedState(f"policy must be a policy such as holdfast.Exp3(8); got {policy!r}")
     given = json.loads(json.dumps(described(policy)["policy"]))
     own = find_policy(given["policy"])[0] is type(policy) if ":" not in given["policy"] else True
-    defaults = {field.name: field.default for field in fields(policy)}
-    whole = {**{name: defaults[name] for name in given if name in defaults}, **saved}  # fields that came later
-    if json.loads(json.dumps(whole)) != given or not own:
+    if saved != given or not own:
         raise BadSavedState(f"this game was played by {saved}, not by {given}")
     return policy
 
@@ -166,7 +164,7 @@ def checked(content: Mapping[str, Any], policy: Policy) -> Saved:
 def rehearse(game: Game, saved: Saved) -> None:
     """Refuse now a game that could not go on: end its block with the highest loss, and begin another."""
     ahead, policy = game.copy(), game.policy
-    if saved.block is not None and policy.sees == "all":
+    if saved.block is not None and policy.full_information:
         ahead.observe_all(np.full(policy.n_arms, saved.bounds[1]), policy.units[0], policy.unit, 0.0)
     elif saved.block is not None:
         highest = saved.bounds[1] - policy.units[0]

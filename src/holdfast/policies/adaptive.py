@@ -14,13 +14,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
 from holdfast._numba.compile import kernel
-from holdfast.checks import LARGEST, real
+from holdfast.checks import LARGEST, check_fields, made, real
 from holdfast.errors import InvalidParameter
 from holdfast.numerics import schedules
 from holdfast.numerics.layout import (
@@ -333,6 +333,81 @@ def observe(params: Any, state: Any, block: Any, totals: Any, rounds: float) -> 
 KERNELS = Kernels(choose, observe, AdaptiveState, AdaptiveBlock, params=AdaptiveParams)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Constants:
+    """Tuning constants of `AdaptiveTsallisSwitch`. The defaults are good: change them for research.
+
+    Theorems A to D hold with any of these values if `longest_length` is at most ½; `memory`, `deviations`,
+    `calm_length`, `spread_weight` and `least_spread` do not enter them.
+
+    Parameters
+    ----------
+    longest_step_down, longest_step_up
+        The longest step of an estimate towards and away from an arm, in units of 1/(η√p): a and J. One bounds what a
+        surprising gain can do to the others, the other what a single unlucky look can do to an arm.
+    floor_budget
+        κ_W: what not believing a total far below the level may cost, in units of (1 − 1/K)Λ, Λ = λ + (λK)^{1/3}t^{2/3}.
+    cap_budget
+        κ_O: what cutting long steps may cost, in units of Λ + √(Kt).
+    least_noise
+        ν: the least growth of V per round, a fifth of a fair coin's variance.
+    memory
+        Rounds over which the level of losses is remembered.
+    deviations
+        By how many standard deviations of such a level an arm unseen may have become worse.
+    calm_length, calm, longest_length
+        While √(KV) ≤ `calm`·Λ, blocks may be `calm_length` times the paper's, at most `longest_length`·Λ/√K.
+        `calm` is θ.
+    spread_weight, least_spread
+        The spread of losses around the level is a moving mean with this weight, and never supposed to be smaller.
+    switch_weight
+        κ_Q: the rate falls at least as fast as what switches have cost rises.
+    floor_share
+        φ: a total below the floor is raised to at most φΛ/t of its block, however well the level is known.
+    matched_length
+        μ/8: blocks are at most so many times the length at which a switch costs what a surprise does.
+
+    Examples
+    --------
+    >>> AdaptiveTsallisSwitch(3, switching_cost=0.5, constants=Constants(calm_length=1)).constants.calm_length
+    1.0
+    """
+
+    longest_step_down: float = field(default=1.0, metadata=BELOW_TWO)
+    longest_step_up: float = field(default=4.0, metadata=POSITIVE)
+    floor_budget: float = field(default=3.0, metadata=NOT_NEGATIVE)
+    cap_budget: float = field(default=0.5, metadata=NOT_NEGATIVE)
+    least_noise: float = field(default=0.05, metadata=real(above=0, most=1))
+    memory: float = field(default=50.0, metadata=POSITIVE)
+    deviations: float = field(default=3.0, metadata=NOT_NEGATIVE)
+    calm_length: float = field(default=3.0, metadata=NOT_NEGATIVE)
+    calm: float = field(default=1.0, metadata=NOT_NEGATIVE)
+    longest_length: float = field(default=0.5, metadata=NOT_NEGATIVE)
+    spread_weight: float = field(default=0.05, metadata=real(above=0, most=1))
+    least_spread: float = field(default=0.125, metadata=POSITIVE)
+    switch_weight: float = field(default=0.25, metadata=POSITIVE)
+    floor_share: float = field(default=100.0, metadata=NOT_NEGATIVE)
+    matched_length: float = field(default=1.5, metadata=POSITIVE)
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+    @property
+    def f(self) -> float:
+        """By how much a step down may lengthen the stability term (Lemma 3)."""
+        return 1 / (1 - self.longest_step_down / 2)
+
+    @property
+    def sigma(self) -> float:
+        """A block of b rounds adds at most σb to the regret by its stability (Lemma 4)."""
+        half = self.longest_step_down / 2
+        return 1 + max(1.0, half / (1 - half))
+
+    def growth(self, K: int) -> float:
+        """Bound the expected growth of V in a block of b rounds: it is at most this times b²."""
+        return self.f + self.sigma**2 / (4 * K) + self.least_noise
+
+
 @dataclass(frozen=True)
 class AdaptiveTsallisSwitch(Policy):
     """Tsallis-Switch that adapts to how much losses vary: the policy to use. No horizon, no tuning.
@@ -349,29 +424,8 @@ class AdaptiveTsallisSwitch(Policy):
     switching_cost
         λ, what one switch costs in `units`; or ``"announced"``: then each block's λ_n is told by
         ``ask(switching_cost=...)`` before it is drawn, as in Theorem 4.
-    longest_step_down, longest_step_up
-        The longest step of an estimate towards and away from an arm, in units of 1/(η√p): a and J. One bounds what a
-        surprising gain can do to the others, the other what a single unlucky look can do to an arm.
-    floor_budget
-        κ_W: what not believing a total far below the level may cost, in units of (1 − 1/K)Λ, Λ = λ + (λK)^{1/3}t^{2/3}.
-    cap_budget
-        κ_O: what cutting long steps may cost, in units of Λ + √(Kt).
-    least_noise
-        ν: the least growth of V per round, a fifth of a fair coin's variance.
-    memory
-        Rounds over which the level of losses is remembered.
-    deviations
-        By how many standard deviations of such a level an arm unseen may have become worse.
-    calm_length, calm, longest_length
-        While √(KV) ≤ `calm`·Λ, blocks may be `calm_length` times the paper's, at most `longest_length`·Λ/√K.
-    spread_weight, least_spread
-        The spread of losses around the level is a moving mean with this weight, and never supposed to be smaller.
-    switch_weight
-        κ_Q: the rate falls at least as fast as what switches have cost rises.
-    floor_share
-        φ: a total below the floor is raised to at most φΛ/t of its block, however well the level is known.
-    matched_length
-        Blocks are at most so many times the length at which a switch costs what a surprise does.
+    constants
+        The tuning constants, or a mapping of some of them by name.
 
     Examples
     --------
@@ -383,24 +437,14 @@ class AdaptiveTsallisSwitch(Policy):
     id: ClassVar[str] = "adaptive"
 
     switching_cost: float | Literal["announced"] = field(kw_only=True)
-    longest_step_down: float = field(default=1.0, kw_only=True, metadata=BELOW_TWO)
-    longest_step_up: float = field(default=4.0, kw_only=True, metadata=POSITIVE)
-    floor_budget: float = field(default=3.0, kw_only=True, metadata=NOT_NEGATIVE)
-    cap_budget: float = field(default=0.5, kw_only=True, metadata=NOT_NEGATIVE)
-    least_noise: float = field(default=0.05, kw_only=True, metadata=real(above=0, most=1))
-    memory: float = field(default=50.0, kw_only=True, metadata=POSITIVE)
-    deviations: float = field(default=3.0, kw_only=True, metadata=NOT_NEGATIVE)
-    calm_length: float = field(default=3.0, kw_only=True, metadata=NOT_NEGATIVE)
-    calm: float = field(default=1.0, kw_only=True, metadata=NOT_NEGATIVE)
-    longest_length: float = field(default=0.5, kw_only=True, metadata=NOT_NEGATIVE)
-    spread_weight: float = field(default=0.05, kw_only=True, metadata=real(above=0, most=1))
-    least_spread: float = field(default=0.125, kw_only=True, metadata=POSITIVE)
-    switch_weight: float = field(default=0.25, kw_only=True, metadata=POSITIVE)
-    floor_share: float = field(default=100.0, kw_only=True, metadata=NOT_NEGATIVE)
-    matched_length: float = field(default=1.5, kw_only=True, metadata=POSITIVE)
+    constants: Constants = field(default=Constants(), kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if isinstance(self.constants, Mapping):
+            self._set("constants", made(Constants, "constants", self.constants))
+        elif not isinstance(self.constants, Constants):
+            raise InvalidParameter("constants", "must be Constants(...), or a mapping of them by name", self.constants)
         if isinstance(self.switching_cost, str):
             if self.switching_cost != ANNOUNCED:
                 raise InvalidParameter("switching_cost", "must be a number or 'announced'", self.switching_cost)
@@ -420,16 +464,19 @@ class AdaptiveTsallisSwitch(Policy):
     def parameters(self) -> AdaptiveParams:
         """λ and the constants."""
         varying, root_K = isinstance(self.switching_cost, str), math.sqrt(self.n_arms)
-        same = {f.name: getattr(self, f.name) for f in fields(self) if f.name in AdaptiveParams._fields}
         derived = {
             "lam": 0.0 if isinstance(self.switching_cost, str) else self.switching_cost / self.unit,
             "varying": float(varying),
-            "floor_budget": self.floor_budget * (1.0 - 1.0 / self.n_arms),
+            "floor_budget": self.constants.floor_budget * (1.0 - 1.0 / self.n_arms),
             "sqrt_k": root_K,
             "inverse_sqrt_k": 1.0 / root_K,
-            "per_two_memories": 0.5 / self.memory,
+            "per_two_memories": 0.5 / self.constants.memory,
         }
-        return AdaptiveParams(**same | derived)
+        return AdaptiveParams(**asdict(self.constants) | derived)
+
+    def settings(self) -> dict[str, Any]:
+        """Return the parameters as plain values, enough to make this policy again."""
+        return super().settings() | {"constants": asdict(self.constants)}
 
     def probabilities(self, params: Any, state: Any, block: Any) -> Array:
         """p_n of the block drawn last."""
@@ -456,6 +503,6 @@ class AdaptiveTsallisSwitch(Policy):
             must_be(block["n"] <= state["n"], "a block must have begun")
             must_be(block["u"] <= block["m"] <= block["rounds"], "u, m and rounds must not fall")
             must_be(block["least_m"] <= block["m"], "least_m must be the least m")
-            h = self.longest_step_down * 0.5 * block["R"] * block["root"]
+            h = self.constants.longest_step_down * 0.5 * block["R"] * block["root"]
             must_be(block["m"] - block["u"] <= h * (1.0 + 1e-9), "u must not be further than h below m")
             must_be(block["R"] <= math.sqrt(state["V_most"]) * (1.0 + 1e-9), "R must not exceed √V_most")

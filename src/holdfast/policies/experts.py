@@ -1,12 +1,12 @@
-"""Paths: simple strategies that see the losses of all arms, for a policy that mixes them.
+"""Experts: simple strategies with full information, for a policy that mixes them.
 
-A path stands on one arm in each round. Two kernels play it:
+An expert stands on one arm in each round. Two kernels play it:
 
     step(own, memory, game, costs, here)      the arm to stand on in this round; `here` is the last one, −1 at first
     learn(own, memory, game, costs, losses)   what every arm lost in this round, each from 0 to 1
 
-`own` are the path's settings as an array, `memory` what it keeps between rounds, by the names that it declares, and
-`game` what all paths of a game may read:
+`own` are the expert's settings as an array, `memory` what it keeps between rounds, by the names that it declares, and
+`game` what all experts of a game may read:
 
     game.n[0]                    the round, from 1
     game.lam[0]                  what a switch costs in this round; with a table of costs, the largest entry
@@ -15,8 +15,8 @@ A path stands on one arm in each round. Two kernels play it:
     game.closed[h * K + i, 0]    the same h rounds ahead, for h below game.closed_rows[0]
     game.forecast[r * K + i, 0]  the forecast for h rounds ahead in row r = game.first[0] + h, below game.rows[0]
 
-`price(game, costs, a, b)` is what going from arm a to arm b costs now. A path that returns an arm that is not available
-is put on another one.
+`price(game, costs, a, b)` is what going from arm a to arm b costs now. An expert that returns an arm that is not
+available is put on another one.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ HORIZON = 24
 """Rounds that a smoothed mean is thought to last."""
 
 
-class PathKernels(NamedTuple):
-    """All that is needed to play a path, apart from its settings."""
+class ExpertKernels(NamedTuple):
+    """All that is needed to play an expert, apart from its settings."""
 
     step: Kernel
     learn: Kernel
     memory: type
     """A NamedTuple of what it keeps between rounds."""
     look_ahead: int = 0
-    """Rounds that it plans; 0 for a path that does not use `first_step`."""
+    """Rounds that it plans; 0 for an expert that does not use `first_step`."""
 
     @property
     def layout(self) -> Layout:
@@ -56,7 +56,7 @@ class PathKernels(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Path(ABC):
+class Expert(ABC):
     """A strategy that stands on one arm in each round. Its fields are its settings."""
 
     id: ClassVar[str]
@@ -64,7 +64,7 @@ class Path(ABC):
 
     @property
     @abstractmethod
-    def kernels(self) -> PathKernels:
+    def kernels(self) -> ExpertKernels:
         """What plays it."""
 
     def own(self) -> Sequence[float]:
@@ -81,8 +81,8 @@ class Path(ABC):
         return self.kernels.layout.of_size(self.sizes())
 
     def settings(self) -> dict[str, Any]:
-        """The settings as plain values, enough to make this path again."""
-        return {"path": address_of(self)} | {f.name: getattr(self, f.name) for f in fields(self)}
+        """The settings as plain values, enough to make this expert again."""
+        return {"expert": address_of(self)} | {f.name: getattr(self, f.name) for f in fields(self)}
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -142,7 +142,7 @@ def first_step(game: Any, costs: Any, rounds: int, here: int) -> int:
     return cheapest_move(game, costs, value, here)
 
 
-# Paths that follow no plan: a fixed arm, the work function, smoothed losses.
+# Experts that follow no plan: a fixed arm, the work function, smoothed losses.
 
 STEADY = 1e-12
 """Work functions are compared up to this, since a table of costs is added and taken away again."""
@@ -150,11 +150,11 @@ STEADY = 1e-12
 
 @kernel
 def learn_nothing(own: Any, memory: Any, game: Any, costs: Any, losses: Any) -> None:
-    """For a path that keeps nothing."""
+    """For an expert that keeps nothing."""
 
 
 class Nothing(NamedTuple):
-    """For a path that keeps nothing."""
+    """For an expert that keeps nothing."""
 
 
 @kernel
@@ -164,16 +164,16 @@ def stand(own: Any, memory: Any, game: Any, costs: Any, here: int) -> int:
 
 
 @dataclass(frozen=True)
-class FixedArm(Path):
-    """Always the same arm. While that is not available the stand-in of all paths, and back."""
+class FixedArm(Expert):
+    """Always the same arm. While that is not available the stand-in of all experts, and back."""
 
     id: ClassVar[str] = "fixed-arm"
     arm: int = field(default=0, metadata=whole(least=0))
 
     @property
-    def kernels(self) -> PathKernels:
+    def kernels(self) -> ExpertKernels:
         """Nothing to learn."""
-        return PathKernels(stand, learn_nothing, Nothing)
+        return ExpertKernels(stand, learn_nothing, Nothing)
 
     def own(self) -> Sequence[float]:
         """The arm."""
@@ -225,12 +225,12 @@ def learn_work(own: Any, memory: Any, game: Any, costs: Any, losses: Any) -> Non
 
 
 @dataclass(frozen=True)
-class WorkFunction(Path):
+class WorkFunction(Expert):
     """The work function algorithm (Borodin, Linial and Saks, J. ACM 39, 1992), at `scale` times the switching cost.
 
-    w(i) is what the cheapest plan so far costs that ends on arm i. The path moves when the plan that ends on its own
+    w(i) is what the cheapest plan so far costs that ends on arm i. The expert moves when the plan that ends on its own
     arm is as cheap by way of another. A scale above 1 moves later; so does `least`, below which no switch is thought to
-    cost: where losses are noisy, a path that moves for a small λ follows the noise.
+    cost: where losses are noisy, an expert that moves for a small λ follows the noise.
     """
 
     id: ClassVar[str] = "work-function"
@@ -238,9 +238,9 @@ class WorkFunction(Path):
     least: float = field(default=0.0, metadata=real(least=0, most=1e9))
 
     @property
-    def kernels(self) -> PathKernels:
+    def kernels(self) -> ExpertKernels:
         """One number for each arm."""
-        return PathKernels(step_work, learn_work, WorkMemory)
+        return ExpertKernels(step_work, learn_work, WorkMemory)
 
     def own(self) -> Sequence[float]:
         """The scale and the least cost, both for losses from 0 to 1."""
@@ -272,7 +272,7 @@ def learn_smoothed(own: Any, memory: Any, game: Any, costs: Any, losses: Any) ->
 
 
 @dataclass(frozen=True)
-class Smoothed(Path):
+class Smoothed(Expert):
     """Plans as if every arm went on losing its smoothed loss: moves when that saves more than the switch in `horizon`.
 
     Parameters
@@ -288,16 +288,16 @@ class Smoothed(Path):
     horizon: int = field(default=HORIZON, metadata=whole(least=1, most=10**9))
 
     @property
-    def kernels(self) -> PathKernels:
+    def kernels(self) -> ExpertKernels:
         """One number for each arm."""
-        return PathKernels(step_smoothed, learn_smoothed, SmoothedMemory)
+        return ExpertKernels(step_smoothed, learn_smoothed, SmoothedMemory)
 
     def own(self) -> Sequence[float]:
         """Weight and horizon."""
         return self.weight, float(self.horizon)
 
 
-# Paths that plan on a season: losses that repeat after a period, which is given or found.
+# Experts that plan on a season: losses that repeat after a period, which is given or found.
 
 FOUND_PERIODS = (7, 12, 24, 48)
 """Days of a week, months of a year, hours of a day, half hours of a day."""
@@ -344,7 +344,7 @@ def learn_seasonal(own: Any, memory: Any, game: Any, costs: Any, losses: Any) ->
 
 
 @dataclass(frozen=True)
-class SeasonalPlan(Path):
+class SeasonalPlan(Expert):
     """Plans two periods ahead on the smoothed loss of each arm at each phase of a period, such as the hours of a day.
 
     To it is added how far the last losses were from it, fading over half a period.
@@ -362,9 +362,9 @@ class SeasonalPlan(Path):
     weight: float = field(default=1.0, metadata=real(above=0, most=1))
 
     @property
-    def kernels(self) -> PathKernels:
+    def kernels(self) -> ExpertKernels:
         """A number for each arm and phase."""
-        return PathKernels(step_seasonal, learn_seasonal, SeasonalMemory, look_ahead=2 * self.period)
+        return ExpertKernels(step_seasonal, learn_seasonal, SeasonalMemory, look_ahead=2 * self.period)
 
     def sizes(self) -> Mapping[str, int]:
         """The period."""
@@ -444,7 +444,7 @@ def learn_found(own: Any, memory: Any, game: Any, costs: Any, losses: Any) -> No
 
 
 @dataclass(frozen=True)
-class FoundSeason(Path):
+class FoundSeason(Expert):
     """A `SeasonalPlan` whose period of 7, 12, 24 or 48 rounds is found from what was seen.
 
     A period is found when losses are much closer to those one period ago than to those half a period ago. Longer ones,
@@ -460,16 +460,16 @@ class FoundSeason(Path):
     weight: float = field(default=0.15, metadata=real(above=0, most=1))
 
     @property
-    def kernels(self) -> PathKernels:
+    def kernels(self) -> ExpertKernels:
         """The last losses, and a number for each arm and phase."""
-        return PathKernels(step_found, learn_found, FoundMemory, look_ahead=2 * LONGEST_FOUND)
+        return ExpertKernels(step_found, learn_found, FoundMemory, look_ahead=2 * LONGEST_FOUND)
 
     def own(self) -> Sequence[float]:
         """The weight."""
         return (self.weight,)
 
 
-# A path that plans on given forecasts.
+# An expert that plans on given forecasts.
 
 ERROR_WEIGHT, MOST_PERSISTENCE, LEAST_SQUARE = 0.01, 0.98, 1e-12
 """How persistent errors of forecasts are is a moving mean of this weight; never more than this."""
@@ -521,7 +521,7 @@ def learn_forecast(own: Any, memory: Any, game: Any, costs: Any, losses: Any) ->
 
 
 @dataclass(frozen=True)
-class GivenForecast(Path):
+class GivenForecast(Expert):
     """Plans on the forecasts that ``ask(forecast=...)`` gives, corrected by how wrong they just were.
 
     Between two forecasts it uses what is left of the last one. Without any it stays where it is.
@@ -536,24 +536,24 @@ class GivenForecast(Path):
     rounds: int = field(default=48, metadata=whole(least=1, most=LONGEST_PERIOD))
 
     @property
-    def kernels(self) -> PathKernels:
-        """The forecast is the game's; its errors are the path's."""
-        return PathKernels(step_forecast, learn_forecast, ForecastMemory, look_ahead=self.rounds)
+    def kernels(self) -> ExpertKernels:
+        """The forecast is the game's; its errors are the expert's."""
+        return ExpertKernels(step_forecast, learn_forecast, ForecastMemory, look_ahead=self.rounds)
 
 
-# The paths that are mixed where none are named, and paths by their ids.
+# The experts that are mixed where none are named, and experts by their ids.
 
-PATHS: Mapping[str, type[Path]] = {
+EXPERTS: Mapping[str, type[Expert]] = {
     kind.id: kind for kind in (FixedArm, WorkFunction, Smoothed, SeasonalPlan, FoundSeason, GivenForecast)
 }
-"""Each path id with its class."""
+"""Each expert id with its class."""
 
 WORK = ((1.0, 0.0), (4.0, 0.0), (16.0, 0.0), (1.0, 16.0))
 MEANS = ((1.0, HORIZON), (0.3, HORIZON), (0.1, 4 * HORIZON), (0.02, HORIZON))
 SEASON_WEIGHTS = (1.0, 0.15)
 
 
-def default_paths(n_arms: int, periods: Sequence[int] | None = None, forecast_rounds: int = 48) -> tuple[Path, ...]:
+def default_experts(n_arms: int, periods: Sequence[int] | None = None, forecast_rounds: int = 48) -> tuple[Expert, ...]:
     """Every fixed arm, work functions, plans on smoothed and seasonal losses and on given forecasts.
 
     Parameters
@@ -567,27 +567,27 @@ def default_paths(n_arms: int, periods: Sequence[int] | None = None, forecast_ro
 
     Examples
     --------
-    >>> [path.id for path in default_paths(2, forecast_rounds=0)][:4]
+    >>> [expert.id for expert in default_experts(2, forecast_rounds=0)][:4]
     ['fixed-arm', 'fixed-arm', 'work-function', 'work-function']
     """
-    paths: list[Path] = [FixedArm(arm) for arm in range(n_arms)]
-    paths += [WorkFunction(scale, least) for scale, least in WORK]
-    paths += [Smoothed(weight, horizon) for weight, horizon in MEANS]
+    experts: list[Expert] = [FixedArm(arm) for arm in range(n_arms)]
+    experts += [WorkFunction(scale, least) for scale, least in WORK]
+    experts += [Smoothed(weight, horizon) for weight, horizon in MEANS]
     if periods is None:
-        paths.append(FoundSeason())
+        experts.append(FoundSeason())
     else:
-        paths += [SeasonalPlan(period, weight) for period in periods for weight in SEASON_WEIGHTS]
-    return (*paths, *([GivenForecast(forecast_rounds)] if forecast_rounds else []))
+        experts += [SeasonalPlan(period, weight) for period in periods for weight in SEASON_WEIGHTS]
+    return (*experts, *([GivenForecast(forecast_rounds)] if forecast_rounds else []))
 
 
-def made_path(given: object) -> Path:
-    """A path, or one from its settings by name: ``{"path": "work-function", "scale": 2}``."""
-    if isinstance(given, Path):
+def made_expert(given: object) -> Expert:
+    """An expert, or one from its settings by name: ``{"expert": "work-function", "scale": 2}``."""
+    if isinstance(given, Expert):
         return given
     if not isinstance(given, Mapping):
-        raise InvalidParameter("paths", "must be paths such as holdfast.paths.WorkFunction(2)", given)
+        raise InvalidParameter("experts", "must be experts such as holdfast.experts.WorkFunction(2)", given)
     values = dict(given)
-    name = values.pop("path", None)
+    name = values.pop("expert", None)
     if isinstance(name, str) and ":" in name:
-        return made(class_at("path", name, Path), name, values)  # type: ignore[type-abstract]  # only compared with
-    return made(PATHS[one_of("path", name, PATHS)], str(name), values)
+        return made(class_at("expert", name, Expert), name, values)  # type: ignore[type-abstract]  # only compared with
+    return made(EXPERTS[one_of("expert", name, EXPERTS)], str(name), values)

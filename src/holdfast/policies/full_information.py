@@ -27,14 +27,22 @@ from holdfast.numerics.layout import (
 from holdfast.numerics.random import next_uniform
 from holdfast.numerics.schedules import LONGEST
 from holdfast.numerics.simplex import exp_of_negative
-from holdfast.policies.experts import HORIZON, LONGEST_PERIOD, GivenForecast, Path, SeasonalPlan, Smoothed, WorkFunction
-from holdfast.policies.hedge import OfPaths, coupled_move, drawn
+from holdfast.policies.experts import (
+    HORIZON,
+    LONGEST_PERIOD,
+    Expert,
+    GivenForecast,
+    SeasonalPlan,
+    Smoothed,
+    WorkFunction,
+)
+from holdfast.policies.hedge import ExpertMixture, coupled_move, drawn
 from holdfast.policies.policy import (
     NOT_KNOWN,
-    AllSeen,
+    FullInformation,
+    FullInformationState,
     Kernels,
     PlainBlock,
-    WithAllLosses,
     WithHorizon,
     WithoutProbabilities,
     WithSwitchingCost,
@@ -42,7 +50,7 @@ from holdfast.policies.policy import (
 )
 
 WeightsGame = extended(
-    AllSeen,
+    FullInformationState,
     "WeightsGame",
     __name__,
     n=Annotated[Scalar, Whole],  # rounds begun
@@ -114,7 +122,7 @@ def observe_hedge(params: Any, game: Any, block: Any, losses: Any, rounds: float
 
 
 @dataclass(frozen=True)
-class WithWeights(WithHorizon, WithSwitchingCost, WithAllLosses):
+class WithWeights(WithHorizon, WithSwitchingCost, FullInformation):
     """A policy that sees all losses, knows T, and draws its arms from weights."""
 
     def probabilities(self, params: Any, state: Any, block: Any) -> Array:
@@ -158,7 +166,7 @@ class LazyHedge(WithWeights):
     """
 
     id: ClassVar[str] = "lazy-hedge"
-    kernels = Kernels(choose_hedge, observe_hedge, WeightsGame, PlainBlock, params=RateParams, sees="all")
+    kernels = Kernels(choose_hedge, observe_hedge, WeightsGame, PlainBlock, params=RateParams, full_information=True)
 
     def parameters(self) -> RateParams:
         """The rate."""
@@ -210,7 +218,7 @@ class FixedShare(WithWeights):
     """
 
     id: ClassVar[str] = "fixed-share"
-    kernels = Kernels(choose_hedge, observe_shared, WeightsGame, PlainBlock, params=RateParams, sees="all")
+    kernels = Kernels(choose_hedge, observe_shared, WeightsGame, PlainBlock, params=RateParams, full_information=True)
 
     shifts: int = field(default=10, kw_only=True)
 
@@ -280,7 +288,7 @@ class ShrinkingDartboard(WithWeights):
     """
 
     id: ClassVar[str] = "shrinking-dartboard"
-    kernels = Kernels(choose_dartboard, observe_hedge, DartsGame, PlainBlock, params=RateParams, sees="all")
+    kernels = Kernels(choose_dartboard, observe_hedge, DartsGame, PlainBlock, params=RateParams, full_information=True)
 
     def parameters(self) -> RateParams:
         """−ln(1 − β)."""
@@ -291,7 +299,7 @@ class ShrinkingDartboard(WithWeights):
 # Follow the lazy leader: the leader on a grid that was shifted once, at random.
 
 LeaderGame = extended(
-    AllSeen,
+    FullInformationState,
     "LeaderGame",
     __name__,
     n=Annotated[Scalar, Whole],  # rounds begun
@@ -331,7 +339,7 @@ def observe_leader(params: Any, game: Any, block: Any, losses: Any, rounds: floa
 
 
 @dataclass(frozen=True)
-class FollowLazyLeader(WithoutProbabilities, WithHorizon, WithSwitchingCost, WithAllLosses):
+class FollowLazyLeader(WithoutProbabilities, WithHorizon, WithSwitchingCost, FullInformation):
     """Follow the lazy leader (Kalai and Vempala, J. Computer and System Sciences 71, 2005).
 
     A grid of spacing 1/ε is shifted once, at random. In each round the losses so far lie in one of its cells, shifted
@@ -355,7 +363,7 @@ class FollowLazyLeader(WithoutProbabilities, WithHorizon, WithSwitchingCost, Wit
     """
 
     id: ClassVar[str] = "lazy-leader"
-    kernels = Kernels(choose_leader, observe_leader, LeaderGame, PlainBlock, params=LeaderParams, sees="all")
+    kernels = Kernels(choose_leader, observe_leader, LeaderGame, PlainBlock, params=LeaderParams, full_information=True)
 
     def parameters(self) -> LeaderParams:
         """ε."""
@@ -365,7 +373,7 @@ class FollowLazyLeader(WithoutProbabilities, WithHorizon, WithSwitchingCost, Wit
 # Follow the leader after a random walk.
 
 WalkGame = extended(
-    AllSeen,
+    FullInformationState,
     "WalkGame",
     __name__,
     n=Annotated[Scalar, Whole],  # rounds begun
@@ -386,7 +394,7 @@ def choose_walk(params: Any, game: Any, announced: float, streams: Any, block: A
 
 
 @dataclass(frozen=True)
-class RandomWalkPerturbation(WithoutProbabilities, WithAllLosses):
+class RandomWalkPerturbation(WithoutProbabilities, FullInformation):
     """Prediction by random-walk perturbation (Devroye, Lugosi and Neu, COLT 2013).
 
     Follows the arm whose losses so far, plus a symmetric random walk with steps of ±½, are least. Regret and number of
@@ -405,18 +413,18 @@ class RandomWalkPerturbation(WithoutProbabilities, WithAllLosses):
     """
 
     id: ClassVar[str] = "random-walk"
-    kernels = Kernels(choose_walk, observe_leader, WalkGame, PlainBlock, sees="all")
+    kernels = Kernels(choose_walk, observe_leader, WalkGame, PlainBlock, full_information=True)
 
 
 # A threshold rule: move when another arm was cheaper by a share of the switching cost.
 
 
 @dataclass(frozen=True)
-class Threshold(OfPaths):
+class Threshold(ExpertMixture):
     """Move to the arm that was cheapest in the last round if it was cheaper by more than λ/m.
 
-    What people write by hand: it supposes that differences last for m rounds. Ours, without a source. The path
-    `holdfast.paths.Smoothed` with weight 1 and horizon m, played alone.
+    What people write by hand: it supposes that differences last for m rounds. Ours, without a source. The expert
+    `holdfast.experts.Smoothed` with weight 1 and horizon m, played alone.
 
     Parameters
     ----------
@@ -444,8 +452,8 @@ class Threshold(OfPaths):
     rounds: int = field(default=HORIZON, kw_only=True, metadata=whole(least=1, most=10**9))
 
     @property
-    def mixed(self) -> tuple[Path, ...]:
-        """The one path."""
+    def mixed(self) -> tuple[Expert, ...]:
+        """The one expert."""
         return (Smoothed(1.0, self.rounds),)
 
 
@@ -453,12 +461,12 @@ class Threshold(OfPaths):
 
 
 @dataclass(frozen=True)
-class WorkFunctionAlone(OfPaths):
+class WorkFunctionAlone(ExpertMixture):
     """The work function algorithm (Borodin, Linial and Saks, J. ACM 39, 1992), for who sees the losses of all arms.
 
     Moves when the cheapest plan so far that ends on its arm is as cheap by way of another. At most 2K − 1 times the
     best plan in hindsight where a round's losses are seen before it; here they are seen after it, and (K − 1)/λ is
-    added to that (`bounds.work_function_cost`). The path `holdfast.paths.WorkFunction`, played alone.
+    added to that (`bounds.work_function_cost`). The expert `holdfast.experts.WorkFunction`, played alone.
 
     Parameters
     ----------
@@ -487,8 +495,8 @@ class WorkFunctionAlone(OfPaths):
     scale: float = field(default=1.0, kw_only=True, metadata=real(above=0, most=1e9))
 
     @property
-    def mixed(self) -> tuple[Path, ...]:
-        """The one path."""
+    def mixed(self) -> tuple[Expert, ...]:
+        """The one expert."""
         return (WorkFunction(self.scale),)
 
 
@@ -496,12 +504,12 @@ class WorkFunctionAlone(OfPaths):
 
 
 @dataclass(frozen=True)
-class ForecastPlan(OfPaths):
+class ForecastPlan(ExpertMixture):
     """Plans on a forecast and trusts it: plays the first step of the cheapest plan, and plans again in the next round.
 
     Receding-horizon control, as in Lin, Liu, Wierman and Andrew, IGCC 2012. The forecast is the one that
     ``ask(forecast=...)`` gives, corrected by how wrong it just was; or, with `period`, the mean of each phase of it.
-    Nothing protects it from a wrong forecast. The path `holdfast.paths.GivenForecast` or `SeasonalPlan`, played alone.
+    Nothing protects it from a wrong forecast. The expert `holdfast.experts.GivenForecast` or `SeasonalPlan`, alone.
 
     Parameters
     ----------
@@ -542,6 +550,6 @@ class ForecastPlan(OfPaths):
         return self.forecast_rounds if self.period is None else 0
 
     @property
-    def mixed(self) -> tuple[Path, ...]:
-        """The one path."""
+    def mixed(self) -> tuple[Expert, ...]:
+        """The one expert."""
         return (GivenForecast(self.forecast_rounds) if self.period is None else SeasonalPlan(self.period, 0.15),)

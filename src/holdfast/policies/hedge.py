@@ -1,9 +1,9 @@
-"""Adaptive Hedge-Switch: a mixture of paths for who sees the losses of all arms, with a rate that follows its own cost.
+"""Adaptive Hedge-Switch: a mixture of experts under full information, with a rate that follows its own cost.
 
-Each path costs its losses and its switches. Paths are weighed by exp(−η·cost), the arm is drawn so that it changes as
-rarely as these weights allow, and η follows what mixing has cost so far: AdaHedge (de Rooij, van Erven, Grünwald and
-Koolen, JMLR 15, 2014) with the switches of the mixture counted in. ``docs/visible.md`` has the algorithm, the theorem
-and its proof; `hedge_kernels` has the kernels.
+Each expert costs its losses and its switches. Experts are weighed by exp(−η·cost), the arm is drawn so that it changes
+as rarely as these weights allow, and η follows what mixing has cost so far: AdaHedge (de Rooij, van Erven, Grünwald and
+Koolen, JMLR 15, 2014) with the switches of the mixture counted in. ``docs/full_information.md`` has the algorithm, the
+theorem and its proof.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from holdfast.numerics.costs import CostTable, checked_costs
 from holdfast.numerics.layout import Array, Layout, PerArm, Scalar, Scratch, ScratchPerArm, extended, several
 from holdfast.numerics.random import next_uniform
 from holdfast.numerics.simplex import exp_of_negative
-from holdfast.policies.experts import LONGEST_PERIOD, Path, PathKernels, default_paths, made_path, price
-from holdfast.policies.policy import AllSeen, Announcement, Kernels, PlainBlock, WithAllLosses, must_be
+from holdfast.policies.experts import LONGEST_PERIOD, Expert, ExpertKernels, default_experts, made_expert, price
+from holdfast.policies.policy import Announcement, FullInformation, FullInformationState, Kernels, PlainBlock, must_be
 
 # Drawing an arm so that it changes as rarely, or as cheaply, as its distribution allows.
 
@@ -77,9 +77,9 @@ def lazy_move(params: Any, game: Any, here: int, u: float) -> int:
 
 @kernel
 def flowing_move(params: Any, game: Any, here: int, u: float) -> int:
-    """Line 3 with a cost for each pair: probability flows along the paths, and never through an arm that it leaves.
+    """Line 3 with a cost for each pair: probability flows along the experts, and never through an arm that it leaves.
 
-    A path keeps the smaller of its two weights; what others lost flows to what has grown. Then, where probability
+    An expert keeps the smaller of its two weights; what others lost flows to what has grown. Then, where probability
     both enters and leaves an arm, what enters goes on at once and what would leave stays: by the triangle inequality
     that costs no more, and with equal costs it is the lazy move.
     """
@@ -125,7 +125,7 @@ def flowing_move(params: Any, game: Any, here: int, u: float) -> int:
     return drawn(flow[here * K : (here + 1) * K], u)
 
 
-# What plays a mixture of paths: steps, lessons, weights and the rate. Lines are those of ``docs/visible.md``.
+# The mixture: steps, lessons, weights and the rate. Lines are those of ``docs/full_information.md``.
 
 START = 0.1
 """Δ_0 in units of (1 + λ) ln N: the rate begins at 10/(1 + λ)."""
@@ -140,19 +140,19 @@ SMALL = 0.01
 class HedgeParams(NamedTuple):
     """The parameters."""
 
-    log_paths: float  # ln of the number of paths
+    log_experts: float  # ln of the number of experts
     lam: float  # λ, or the largest entry of the table
     varying: float  # whether λ is announced in each round
     sizes: Array  # of the game, see `HedgeGame`
-    kinds: Array  # the first path of each kind, and the number of paths
-    places: Array  # where settings, sizes, numbers and vectors of each path begin, four numbers each; then their ends
-    own: Array  # settings of the paths
-    path_sizes: Array  # sizes of the memory of the paths
+    kinds: Array  # the first expert of each kind, and the number of experts
+    places: Array  # where settings, sizes, numbers and vectors of each expert begin, four numbers each; then their ends
+    own: Array  # settings of the experts
+    expert_sizes: Array  # sizes of the memory of the experts
     costs: Array  # the K × K table, row by row; empty for a single λ
 
 
 HedgeGame = extended(
-    AllSeen,
+    FullInformationState,
     "HedgeGame",
     __name__,
     n=Scalar,  # rounds begun
@@ -161,7 +161,7 @@ HedgeGame = extended(
     gap=Scalar,  # Σ (A − M): what mixing has cost beyond the mix loss
     gap_low=Scalar,  # what the sum has lost in rounding
     delta=Scalar,  # Δ
-    moving=Scalar,  # what this round's switch costs on average, less what the paths pay for theirs
+    moving=Scalar,  # what this round's switch costs on average, less what the experts pay for theirs
     first=Scalar,  # the row of the forecast for this round
     rows=Scalar,  # rows of the forecast
     P=PerArm,  # the distribution of this round's arm
@@ -170,24 +170,24 @@ HedgeGame = extended(
     closed_rows=Scratch,
     value=ScratchPerArm,
     other=ScratchPerArm,
-    C=several(Scalar, "paths"),  # what each path has cost, less the least
-    p=several(Scalar, "paths"),  # weights
-    at=several(Scalar, "paths"),  # the arm of each path
-    paid=several(Scalar, "paths"),  # what its switch of this round costs
-    was=several(Scratch, "paths"),  # the last round's arms
-    q=several(Scratch, "paths"),  # and weights
-    numbers=several(Scalar, "numbers"),  # the memory of all paths
+    C=several(Scalar, "experts"),  # what each expert has cost, less the least
+    p=several(Scalar, "experts"),  # weights
+    at=several(Scalar, "experts"),  # the arm of each expert
+    paid=several(Scalar, "experts"),  # what its switch of this round costs
+    was=several(Scratch, "experts"),  # the last round's arms
+    q=several(Scratch, "experts"),  # and weights
+    numbers=several(Scalar, "numbers"),  # the memory of all experts
     vectors=several(Scalar, "vectors"),
     forecast=several(PerArm, "forecast"),
     closed=several(ScratchPerArm, "forecast"),
     ahead=several(ScratchPerArm, "ahead"),
     flow=several(ScratchPerArm, "pairs"),  # K where there is a cost for each pair of arms, otherwise none
 )
-"""A game: beside what every policy that sees all has."""
+"""A game: beside what every policy with full information keeps."""
 
 
-class PathPart(NamedTuple):
-    """What belongs to one path."""
+class ExpertPart(NamedTuple):
+    """What belongs to one expert."""
 
     own: Any
     sizes: Any
@@ -196,12 +196,12 @@ class PathPart(NamedTuple):
 
 
 @kernel
-def part_of(params: Any, game: Any, j: int) -> PathPart:
-    """Settings and memory of path j."""
+def part_of(params: Any, game: Any, j: int) -> ExpertPart:
+    """Settings and memory of expert j."""
     at = params.places[4 * j : 4 * j + 8]
-    return PathPart(
+    return ExpertPart(
         params.own[int(at[0]) : int(at[4])],
-        params.path_sizes[int(at[1]) :],
+        params.expert_sizes[int(at[1]) :],
         game.numbers[int(at[2]) :],
         game.vectors[int(at[3]) :],
     )
@@ -209,17 +209,17 @@ def part_of(params: Any, game: Any, j: int) -> PathPart:
 
 @kernel
 def no_steps(params: Any, game: Any, stand_in: int, kind: int) -> None:
-    """After the last kind of path."""
+    """After the last kind of expert."""
 
 
 @kernel
 def no_lessons(params: Any, game: Any, losses: Any, kind: int) -> None:
-    """After the last kind of path."""
+    """After the last kind of expert."""
 
 
 @cache
-def steps_of(kinds: tuple[PathKernels, ...]) -> Any:
-    """A kernel that moves every path; each kind has a loop of its own."""
+def steps_of(kinds: tuple[ExpertKernels, ...]) -> Any:
+    """A kernel that moves every expert; each kind has a loop of its own."""
     if not kinds:
         return no_steps
     step, view, rest = kinds[0].step, kinds[0].layout.view, steps_of(kinds[1:])
@@ -242,8 +242,8 @@ def steps_of(kinds: tuple[PathKernels, ...]) -> Any:
 
 
 @cache
-def lessons_of(kinds: tuple[PathKernels, ...]) -> Any:
-    """A kernel that tells every path the losses."""
+def lessons_of(kinds: tuple[ExpertKernels, ...]) -> Any:
+    """A kernel that tells every expert the losses."""
     if not kinds:
         return no_lessons
     learn, view, rest = kinds[0].learn, kinds[0].layout.view, lessons_of(kinds[1:])
@@ -272,7 +272,7 @@ def stand_in_of(game: Any) -> int:
 @kernel
 def weigh(params: Any, game: Any) -> None:
     """p ∝ exp(−ηC) into `p`, the last round's into `q`, and the arms' distributions into `P` and `before` (line 2)."""
-    eta, total = params.log_paths / game.delta[0], 0.0
+    eta, total = params.log_experts / game.delta[0], 0.0
     C, p, q, P, before = game.C, game.p, game.q, game.P, game.before
     for j in range(p.shape[0]):
         q[j, 0] = p[j, 0]
@@ -296,9 +296,9 @@ def exp_excess(x: float) -> float:
 
 @kernel
 def settle(params: Any, game: Any, losses: Any) -> None:
-    """Lines 4 to 6: what the round has cost each path and the mixture, Δ."""
+    """Lines 4 to 6: what the round has cost each expert and the mixture, Δ."""
     C, p, P, at, paid, stayed = game.C, game.p, game.P, game.at, game.paid, game.other
-    eta, mean, own, mixed, least = params.log_paths / game.delta[0], 0.0, 0.0, 0.0, math.inf
+    eta, mean, own, mixed, least = params.log_experts / game.delta[0], 0.0, 0.0, 0.0, math.inf
     for j in range(p.shape[0]):
         own += p[j, 0] * paid[j, 0]
         C[j, 0] += losses[int(at[j, 0]), 0] + paid[j, 0]
@@ -309,7 +309,7 @@ def settle(params: Any, game: Any, losses: Any) -> None:
     mean += own
     for j in range(p.shape[0]):
         C[j, 0] -= least
-        if paid[j, 0] > 0.0:  # few paths move; those that stay on one arm cost the same
+        if paid[j, 0] > 0.0:  # few experts move; those that stay on one arm cost the same
             arm = int(at[j, 0])
             stayed[arm, 0] -= p[j, 0]
             mixed += p[j, 0] * exp_excess(eta * (losses[arm, 0] + paid[j, 0] - mean))
@@ -325,17 +325,17 @@ def settle(params: Any, game: Any, losses: Any) -> None:
 
 
 @cache
-def hedge_kernels(kinds: tuple[PathKernels, ...], pairs: bool) -> Kernels:
-    """The kernels of a mixture of such paths, however many there are; with a cost for each pair of arms, or one."""
+def hedge_kernels(kinds: tuple[ExpertKernels, ...], pairs: bool) -> Kernels:
+    """The kernels of a mixture of such experts, however many there are; with a cost for each pair of arms, or one."""
     steps, lessons, move = steps_of(kinds), lessons_of(kinds), flowing_move if pairs else lazy_move
 
     @kernel
     def choose(params: Any, game: Any, announced: float, streams: Any, block: Any) -> None:
-        """Lines 1 to 3: the paths move, their weights, the arm."""
+        """Lines 1 to 3: the experts move, their weights, the arm."""
         game.n[0] += 1.0
         game.lam[0] = announced if params.varying > 0.0 else params.lam
         if game.n[0] == 1.0:
-            game.delta[0] = START * (1.0 + game.lam[0]) * params.log_paths
+            game.delta[0] = START * (1.0 + game.lam[0]) * params.log_experts
         steps(params, game, stand_in_of(game), 0)
         weigh(params, game)
         arm = move(params, game, int(game.last[0]) - 1, next_uniform(streams, 0))
@@ -345,7 +345,7 @@ def hedge_kernels(kinds: tuple[PathKernels, ...], pairs: bool) -> Kernels:
 
     @kernel
     def observe(params: Any, game: Any, block: Any, losses: Any, rounds: float) -> None:
-        """Lines 4 to 6, and what the paths make of the losses."""
+        """Lines 4 to 6, and what the experts make of the losses."""
         settle(params, game, losses)
         lessons(params, game, losses, 0)
         weight = max(LEVEL_WEIGHT, 1.0 / game.n[0])
@@ -355,15 +355,15 @@ def hedge_kernels(kinds: tuple[PathKernels, ...], pairs: bool) -> Kernels:
             game.shut[i, 0] = 0.0
         game.first[0] += 1.0
 
-    return Kernels(choose, observe, HedgeGame, PlainBlock, params=HedgeParams, sees="all")
+    return Kernels(choose, observe, HedgeGame, PlainBlock, params=HedgeParams, full_information=True)
 
 
 ANNOUNCED = "announced"
 
 
 @dataclass(frozen=True)
-class OfPaths(WithAllLosses):
-    """What mixes paths, or plays one: it knows what switches cost, and which arms are available."""
+class ExpertMixture(FullInformation):
+    """A policy that mixes experts, or plays one. It knows what switches cost and which arms are available."""
 
     switching_cost: float | Literal["announced"] | CostTable = field(kw_only=True)
     """λ, a table with a cost for each pair of arms, or ``"announced"``."""
@@ -397,8 +397,8 @@ class OfPaths(WithAllLosses):
 
     @property
     @abstractmethod
-    def mixed(self) -> tuple[Path, ...]:
-        """The paths; those of one kind stand together."""
+    def mixed(self) -> tuple[Expert, ...]:
+        """The experts; those of one kind stand together."""
 
     @property
     def forecast_rows(self) -> int:
@@ -412,20 +412,20 @@ class OfPaths(WithAllLosses):
 
     @cached_property
     def kernels(self) -> Kernels:
-        """The loop over paths, composed of their kernels."""
+        """The loop over experts, composed of their kernels."""
         kinds = tuple(kind for kind, _ in groupby(self.mixed, key=_kind))
         return hedge_kernels(kinds, pairs=isinstance(self.switching_cost, tuple))
 
     @cached_property
     def state_layout(self) -> Layout:
-        """Where the numbers of a game with these paths lie."""
-        layouts = [path.layout for path in self.mixed]
+        """Where the numbers of a game with these experts lie."""
+        layouts = [expert.layout for expert in self.mixed]
         sizes = {
-            "paths": len(self.mixed),
+            "experts": len(self.mixed),
             "numbers": sum(layout.n_numbers for layout in layouts),
             "vectors": sum(layout.vector_rows(self.n_arms) for layout in layouts),
             "forecast": self.forecast_rows,
-            "ahead": max(path.kernels.look_ahead for path in self.mixed),
+            "ahead": max(expert.kernels.look_ahead for expert in self.mixed),
             "pairs": self.n_arms if isinstance(self.switching_cost, tuple) else 0,
         }
         return self.kernels.state_layout.of_size(sizes)
@@ -433,29 +433,29 @@ class OfPaths(WithAllLosses):
     def parameters(self) -> HedgeParams:
         """As the kernels take them."""
         own: list[float] = []
-        path_sizes: list[int] = []
+        expert_sizes: list[int] = []
         places = [[0, 0, 0, 0]]
-        for path in self.mixed:
-            settings, sizes = path.own(), [path.sizes()[name] for name in path.layout.size_names]
+        for expert in self.mixed:
+            settings, sizes = expert.own(), [expert.sizes()[name] for name in expert.layout.size_names]
             own += settings
-            path_sizes += sizes
-            taken = (len(settings), len(sizes), path.layout.n_numbers, path.layout.vector_rows(self.n_arms))
+            expert_sizes += sizes
+            taken = (len(settings), len(sizes), expert.layout.n_numbers, expert.layout.vector_rows(self.n_arms))
             places.append([begin + more for begin, more in zip(places[-1], taken, strict=True)])
         counts = [len(list(group)) for _, group in groupby(self.mixed, key=_kind)]
         table = self.switching_cost if isinstance(self.switching_cost, tuple) else ()
         costs = [cost / self.unit for row in table for cost in row]
         announced = self.switching_cost == ANNOUNCED
         lam = max(costs) if costs else 0.0 if announced else float(self.switching_cost) / self.unit  # type: ignore[arg-type]
-        ln_N = math.log(max(len(self.mixed), 2))  # of one path alone the rate is never used
+        ln_N = math.log(max(len(self.mixed), 2))  # of one expert alone the rate is never used
         return HedgeParams(
-            log_paths=ln_N,
+            log_experts=ln_N,
             lam=lam,
             varying=float(announced),
             sizes=np.array([self.state_layout.sizes[name] for name in self.state_layout.size_names]),
             kinds=np.cumsum([0, *counts]),
             places=np.array(places, dtype=np.float64).ravel(),
             own=np.array(own),
-            path_sizes=np.array(path_sizes),
+            expert_sizes=np.array(expert_sizes),
             costs=np.array(costs),
         )
 
@@ -490,22 +490,22 @@ class OfPaths(WithAllLosses):
         for name in ("p", "P"):
             must_be(min(state[name]) >= 0 and abs(sum(state[name]) - 1.0) < 1e-9, f"{name} must be weights")
         number = vector = 0
-        for path in self.mixed:
-            layout = path.layout
+        for expert in self.mixed:
+            layout = expert.layout
             numbers = np.array(state["numbers"][number : number + layout.n_numbers])
             vectors = np.array(state["vectors"][vector : vector + layout.vector_rows(K)])
             rule = layout.broken_rule(layout.saved(numbers, vectors), K)
-            must_be(rule is None, f"memory of {path.id}: {rule}")
+            must_be(rule is None, f"memory of {expert.id}: {rule}")
             number, vector = number + layout.n_numbers, vector + layout.vector_rows(K)
 
 
 @dataclass(frozen=True)
-class AdaptiveHedgeSwitch(OfPaths):
-    """For who sees the losses of all arms after each round: a mixture of simple paths, with a certificate of its own.
+class AdaptiveHedgeSwitch(ExpertMixture):
+    """Mix simple experts when the losses of all arms are observed. `player.certificate` bounds the regret so far.
 
-    Each path is a strategy such as "stay with arm 3", "move when another arm has been cheaper by λ", "plan the next two
+    An expert is a strategy such as "stay with arm 3", "move when another arm has been cheaper by λ", "plan the next two
     days on what the last days were like", "plan on the given forecast". On average the policy costs no more than the
-    best of its paths plus ``player.certificate``, whatever the losses are; it needs no horizon and no tuning. Use
+    best of its experts plus ``player.certificate``, whatever the losses are; it needs no horizon and no tuning. Use
     `AdaptiveTsallisSwitch` where only the loss of the arm in play is seen.
 
     Parameters
@@ -519,8 +519,8 @@ class AdaptiveHedgeSwitch(OfPaths):
     period
         Rounds after which losses repeat, such as 24 for hours; or several, ``(24, 168)``; or none, ``()``. If left out,
         a period of 7, 12, 24 or 48 rounds is looked for in what was seen.
-    paths
-        The paths to mix instead of the default ones: ``[*default_paths(K), MyPath()]``.
+    experts
+        The experts to mix instead of the default ones: ``[*default_experts(K), MyPath()]``.
     forecast_rounds
         The most rounds of a forecast in ``ask(forecast=...)`` that are looked at.
     stale
@@ -538,7 +538,7 @@ class AdaptiveHedgeSwitch(OfPaths):
     id: ClassVar[str] = "hedge-switch"
 
     period: int | Sequence[int] | None = field(default=None, kw_only=True)
-    paths: Sequence[Any] | None = field(default=None, kw_only=True)
+    experts: Sequence[Any] | None = field(default=None, kw_only=True)
     forecast_rounds: int = field(default=48, kw_only=True, metadata=whole(least=0, most=LONGEST_PERIOD))
 
     def __post_init__(self) -> None:
@@ -547,21 +547,21 @@ class AdaptiveHedgeSwitch(OfPaths):
         if self.period is not None:
             checked = tuple(whole_number("period", p, least=2, most=LONGEST_PERIOD) for p in periods)
             self._set("period", checked[0] if len(checked) == 1 else checked)
-        if self.paths is not None:
-            if isinstance(self.paths, (str, Mapping)) or not isinstance(self.paths, Sequence) or not self.paths:
-                raise InvalidParameter("paths", "must be a list of paths such as WorkFunction(2)", self.paths)
-            self._set("paths", tuple(made_path(path) for path in self.paths))
+        if self.experts is not None:
+            if isinstance(self.experts, (str, Mapping)) or not isinstance(self.experts, Sequence) or not self.experts:
+                raise InvalidParameter("experts", "must be a list of experts such as WorkFunction(2)", self.experts)
+            self._set("experts", tuple(made_expert(expert) for expert in self.experts))
 
     @cached_property
-    def mixed(self) -> tuple[Path, ...]:
-        """The paths that are mixed; those of one kind stand together."""
-        if self.paths is not None:
-            order: dict[Any, list[Path]] = {}
-            for path in self.paths:
-                order.setdefault(_kind(path), []).append(path)
-            return tuple(path for group in order.values() for path in group)
+    def mixed(self) -> tuple[Expert, ...]:
+        """The experts that are mixed; those of one kind stand together."""
+        if self.experts is not None:
+            order: dict[Any, list[Expert]] = {}
+            for expert in self.experts:
+                order.setdefault(_kind(expert), []).append(expert)
+            return tuple(expert for group in order.values() for expert in group)
         periods = (self.period,) if isinstance(self.period, int) else self.period
-        return default_paths(self.n_arms, periods, self.forecast_rounds)
+        return default_experts(self.n_arms, periods, self.forecast_rounds)
 
     @property
     def forecast_rows(self) -> int:
@@ -569,17 +569,17 @@ class AdaptiveHedgeSwitch(OfPaths):
         return self.forecast_rounds
 
     def certificate(self, state: Any) -> float:
-        """2Δ: what the game has cost more than the best path, at most and on average, in the units of the losses."""
+        """2Δ: what the game has cost more than the best expert, at most and on average, in the units of the losses."""
         return 2.0 * float(state.delta[0]) * self.unit
 
     def settings(self) -> dict[str, Any]:
         """The parameters as plain values, enough to make this policy again."""
         values = super().settings()
-        if self.paths is not None:
-            values["paths"] = [path.settings() for path in self.paths]
+        if self.experts is not None:
+            values["experts"] = [expert.settings() for expert in self.experts]
         return values
 
 
-def _kind(path: Path) -> PathKernels:
-    """What plays a path, the same for all that machine code need not tell apart."""
-    return path.kernels._replace(look_ahead=0)
+def _kind(expert: Expert) -> ExpertKernels:
+    """Return the key that groups experts sharing one compiled kernel."""
+    return expert.kernels._replace(look_ahead=0)

@@ -52,7 +52,7 @@ from holdfast.numerics.layout import (
 from holdfast.numerics.schedules import LONGEST
 
 if TYPE_CHECKING:
-    from holdfast.players.player import AllLossesPlayer, Player
+    from holdfast.players.player import FullInformationPlayer, Player
 
 RAREST = 1e-20
 """No arm of a smaller probability is drawn by a uniform of 53 bits, but for the first arm by a uniform of 0."""
@@ -74,9 +74,6 @@ Kernel = Callable[..., Any]
 Announcement = Literal["switching_cost", "loss_bound"]
 """What the world may have to tell a policy at the start of each block."""
 
-Feedback = Literal["own", "all"]
-"""Whose losses a policy sees: those of its own arm, or those of all arms."""
-
 BLOCK_RANGES = {"arm": ArmIndex, "rounds": Range(1.0, Whole.most, whole=True), "probability": Range(0.0, 1.0 + 1e-9)}
 """What the block of every policy begins with; a probability of 0 is one that is not known."""
 
@@ -94,8 +91,8 @@ class Kernels(NamedTuple):
     """Whether several games can be played at once: only where their blocks have the same lengths."""
     params: type | None = None
     """A NamedTuple of what `Policy.parameters` returns; None for a policy without parameters."""
-    sees: Feedback = "own"
-    """Whose losses `observe` is given: those of the arm in play, or, ``totals[i, g]``, those of all arms."""
+    full_information: bool = False
+    """Whether `observe` is given the losses of all arms, ``totals[i, g]``, or those of the arm in play."""
 
     @property
     def state_layout(self) -> Layout:
@@ -121,8 +118,8 @@ class PlainBlock(NamedTuple):
     probability: Scalar
 
 
-class AllSeen(NamedTuple):
-    """State fields of every policy that sees all losses (see `holdfast.numerics.layout.extended`)."""
+class FullInformationState(NamedTuple):
+    """State fields of every policy with full information (see `holdfast.numerics.layout.extended`)."""
 
     known: Annotated[PerArm, Probability]  # the losses of the last round
     age: Annotated[PerArm, NonNegative]  # rounds since they were told
@@ -207,9 +204,9 @@ class Policy(ABC):
         return None
 
     @property
-    def sees(self) -> Feedback:
-        """Whose losses it is told: those of its own arm, or those of all arms."""
-        return self.kernels.sees
+    def full_information(self) -> bool:
+        """Whether it is told the losses of all arms, not only those of the arm in play."""
+        return self.kernels.full_information
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -363,14 +360,14 @@ class WithoutProbabilities(Policy):
 
 
 @dataclass(frozen=True)
-class WithAllLosses(Policy):
-    """A policy that sees the losses of all arms."""
+class FullInformation(Policy):
+    """A policy that is told the losses of all arms."""
 
     waits_for_losses: ClassVar[bool] = True
 
     if TYPE_CHECKING:
 
-        def player(self, *args: Any, **named: Any) -> AllLossesPlayer:
+        def player(self, *args: Any, **named: Any) -> FullInformationPlayer:
             """A player that is told all losses."""
 
 

@@ -120,7 +120,7 @@ def entry_of(text: str, parameter: str = "policies") -> dict[str, Any]:
     if rest and "=" not in rest[0] and head not in POLICIES:  # module:Class
         head = f"{head}:{rest.pop(0)}"
     entry: dict[str, Any] = {"policy": head}
-    for part in filter(None, re.split(r",(?![^\[]*\])", ":".join(rest))):
+    for part in filter(None, re.split(r",(?![^\[]*\]|[^{]*\})", ":".join(rest))):
         name, equals, value = part.partition("=")
         if not equals or not name.strip():
             rule = f"must be an id, or an id with parameters: {head}:name=value,name=value"

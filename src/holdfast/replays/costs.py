@@ -101,7 +101,7 @@ class Standing:
     references: References
     confidence: float = 0.95
     looking_ahead: Mapping[str, float] = field(default_factory=dict)
-    """What a mixture of paths costs that look ahead by more and more means (`LOOKING_AHEAD`)."""
+    """What a mixture of experts costs that look ahead by more and more means (`LOOKING_AHEAD`)."""
 
     @cached_property
     def costs(self) -> dict[str, Array]:

@@ -3,7 +3,7 @@
 A *piece* is one policy at one λ, on the whole trace and on each of its halves and quarters, every stretch played from
 its beginning by a policy that knows nothing yet.
 
-Most policies are played many times by `simulate`. Of one that mixes paths on the losses of all arms the expected cost
+Most policies are played many times by `simulate`. Of one that mixes experts on the losses of all arms the expected cost
 is known exactly (`holdfast.replays.games`), and it is played once.
 """
 
@@ -28,19 +28,19 @@ from holdfast.environments import LossTable
 from holdfast.environments.environment import Tables
 from holdfast.environments.tables import Summed, prefix_sums
 from holdfast.errors import InvalidParameter, Set, Words, parameter_named
-from holdfast.extras import pl
-from holdfast.numerics.costs import CostTable
-from holdfast.numerics.layout import Array
-from holdfast.numerics.random import started
-from holdfast.paths import (
+from holdfast.experts import (
+    Expert,
     FixedArm,
     FoundSeason,
     GivenForecast,
-    Path as HedgePath,
     SeasonalPlan,
     Smoothed,
     WorkFunction,
 )
+from holdfast.extras import pl
+from holdfast.numerics.costs import CostTable
+from holdfast.numerics.layout import Array
+from holdfast.numerics.random import started
 from holdfast.players.game import policy_key
 from holdfast.policies.adaptive import AdaptiveTsallisSwitch
 from holdfast.policies.averages import HoldForever
@@ -134,7 +134,7 @@ def _numbered(column: pl.Series, trace: Trace, name: str) -> NDArray[np.int64]:
     return np.where(there, places, NOT_IN_RECORD)
 
 
-# What a mixture of paths costs on average on recorded losses, exactly.
+# What a mixture of experts costs on average on recorded losses, exactly.
 #
 # The weights of `AdaptiveHedgeSwitch` depend on the losses alone, never on the arms that were drawn. So one pass gives
 # the expected cost of its game: in each round the mean loss over its distribution, and what a switch costs on average.
@@ -255,7 +255,7 @@ def expected_game(
     forecasts
         What was forecast and when, in the policy's units.
     only
-        The paths that are mixed, by their place in ``policy.mixed``; all by default. The same kernels play them.
+        The experts that are mixed, by their place in ``policy.mixed``; all by default. The same kernels play them.
     seed, name
         The stream of the arms that are drawn; it changes no cost.
     """
@@ -263,8 +263,8 @@ def expected_game(
     play = _composed(kernels)
     settings = policy.parameters()
     numbers, vectors = np.zeros(policy.state_layout.n_numbers), np.zeros(policy.state_layout.vector_rows(K))
-    if only is not None:  # a path that has cost so much never has any weight
-        settings = settings._replace(log_paths=math.log(max(len(only), 2)))
+    if only is not None:  # an expert that has cost so much never has any weight
+        settings = settings._replace(log_experts=math.log(max(len(only), 2)))
         cost = policy.state_layout.named(numbers, vectors).C
         cost[[j for j in range(len(policy.mixed)) if j not in only]] = OUT_OF_THE_GAME
     params = packed_parameters(policy, settings)
@@ -323,18 +323,18 @@ OWN_LOSS: tuple[dict[str, Any], ...] = (
 )
 """The adaptive policy, the paper's, and what people write by hand. What a random arm costs is known without playing."""
 
-IN_SIGHT, WITH_FORECASTS = "hedge-switch", "hedge-forecasts"
-"""The mixture of paths on the losses of all arms, without and with the user's forecasts."""
+FULL_INFORMATION, WITH_FORECASTS = "hedge-switch", "hedge-forecasts"
+"""The mixture of experts on the losses of all arms, without and with the user's forecasts."""
 LONGEST_FORECAST = 48
 
-LOOKING_AHEAD: Mapping[str, tuple[type[HedgePath], ...]] = {
+LOOKING_AHEAD: Mapping[str, tuple[type[Expert], ...]] = {
     "none": (FixedArm, WorkFunction),
     "naive": (Smoothed,),
     "seasonal": (FoundSeason, SeasonalPlan),
     "given": (GivenForecast,),
 }
-"""Kinds of paths: those that do not look ahead, that take the next rounds to be like the last ones, that look for days
-or weeks in the record, that have the user's forecasts."""
+"""Kinds of experts: those that do not look ahead, that take the next rounds to be like the last ones, that look for
+days or weeks in the record, that have the user's forecasts."""
 
 WITH_BOUND = (AdaptiveHedgeSwitch, AdaptiveTsallisSwitch, TsallisSwitch)
 """Policies whose regret has a proven bound for any losses."""
@@ -379,9 +379,9 @@ class Piece:
 
 
 def all_losses(period: Any, forecasts: bool) -> list[dict[str, Any]]:
-    """The mixture of paths that sees all losses, without the user's forecasts and with them."""
+    """The mixture of experts that sees all losses, without the user's forecasts and with them."""
     common = {"policy": "hedge-switch", **({} if period is None else {"period": period})}
-    rounds = {WITH_FORECASTS: LONGEST_FORECAST, IN_SIGHT: 0} if forecasts else {IN_SIGHT: 0}
+    rounds = {WITH_FORECASTS: LONGEST_FORECAST, FULL_INFORMATION: 0} if forecasts else {FULL_INFORMATION: 0}
     return [{**common, "forecast_rounds": most, "name": name} for name, most in rounds.items()]
 
 
@@ -460,7 +460,7 @@ def totals_of(policy: Policy, last: pl.DataFrame, pairs: CostTable | None) -> Ga
         losses,
         last["switches"].to_numpy(),
         None if pairs is None else paid,
-        "nothing" if isinstance(policy, HoldForever) else policy.kernels.sees,
+        "nothing" if isinstance(policy, HoldForever) else "all" if policy.full_information else "own",
         isinstance(policy, WITH_BOUND),
     )
 
@@ -548,9 +548,9 @@ class PieceRunner:
         )
 
     def looking_ahead(self, pieces: Sequence[Piece]) -> dict[str, float]:
-        """What a mixture of the default paths costs on the whole trace with more and more kinds of them."""
+        """What a mixture of the default experts costs on the whole trace with more and more kinds of them."""
         policies = [piece.policy for piece in pieces]
-        known = [policy for policy in policies if is_exact(policy) and policy.paths is None]
+        known = [policy for policy in policies if is_exact(policy) and policy.experts is None]
         if not known:
             return {}
         policy = max(known, key=lambda one: one.forecast_rounds)
@@ -559,7 +559,7 @@ class PieceRunner:
 
         def cost(count: int) -> float:
             mixed = tuple(kind for some in kinds[:count] for kind in some)
-            only = [i for i, path in enumerate(policy.mixed) if isinstance(path, mixed)]
+            only = [i for i, expert in enumerate(policy.mixed) if isinstance(expert, mixed)]
             game = self._expected(policy, WHOLE, self.marks[-1:], "", only)
             return float(game.losses[-1] + game.paid[-1])
 

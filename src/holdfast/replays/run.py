@@ -328,8 +328,8 @@ def replay(
     count = whole_number("replications", replications, least=2, most=2**32)  # intervals need two
     marks = checkpoint_rounds(POINTS, table.rounds)
     runner = PieceRunner(parts, count, check_seed(seed), marks, chosen, pairs)
-    in_sight = all_losses(period, given is not None) if sees == "all" else []
-    pieces = pieces_of(policies, costs, parts, pairs=pairs, defaults=[*in_sight, *OWN_LOSS])
+    full_information = all_losses(period, given is not None) if sees == "all" else []
+    pieces = pieces_of(policies, costs, parts, pairs=pairs, defaults=[*full_information, *OWN_LOSS])
     if given is not None and not any(getattr(piece.policy, "forecast_rounds", 0) for piece in pieces):
         rule = "are used by AdaptiveHedgeSwitch only; play hedge-switch, or leave them out"
         raise InvalidParameter("forecasts", rule, [piece.name for piece in pieces])

@@ -541,7 +541,7 @@ def _standing(board: Board, line: GameLine, events: str) -> Html:
         "losses missing": number(totals.missing),
     }
     if view.certificate is not None:
-        figures["certificate: over its best path, at most"] = cost_shown(view.certificate)
+        figures["certificate: over its best expert, at most"] = cost_shown(view.certificate)
     if lines is not None and lines.bound is not None:
         figures["proved, on average: at most"] = cost_shown(lines.bound[-1] or 0.0)
     warnings = [element("ul", *(element("li", words) for words in line.warnings), class_="warnings")]

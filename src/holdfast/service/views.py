@@ -18,7 +18,7 @@ import numpy as np
 from holdfast import bounds
 from holdfast.bounds.table import proved_cost
 from holdfast.decisions.history import Totals, changes_of, totals_of
-from holdfast.decisions.models import BY_RULE, Ask, Block, Head
+from holdfast.decisions.models import BY_RULE, Block, HandedOut, Head
 from holdfast.decisions.router import certificate_of, paused, pinned, probabilities_of, why
 from holdfast.decisions.settings import Setup, players_of
 from holdfast.decisions.stores.sql import Transaction, select
@@ -224,7 +224,7 @@ def _lines(transaction: Transaction, setup: Setup, totals: Totals, stretches: St
     bound, statement = None, ""
     changed = transaction.fetch("SELECT id FROM holdfast_changes WHERE game = ? LIMIT 1", transaction.game)
     as_proved = whole and not (totals.missing or setup.settings.holdback or changed)
-    if as_proved and (setup.policy.sees == "own" or (known_from == 0 and head.asked == head.block)):
+    if as_proved and (not setup.policy.full_information or (known_from == 0 and head.asked == head.block)):
         bound, statement = _bound(setup, rounds, means.T if fixed is None else fixed)
     return Lines(
         rounds=rounds.astype(int).tolist(),
@@ -277,7 +277,7 @@ def _known_lines(
 ) -> tuple[Array, Array, int] | tuple[None, None, None]:
     """The lines of fixed arms and of the best plan, and after which stretch; where the losses of all arms are known."""
     price, last = getattr(setup.policy, "switching_cost", None), transaction.head.block
-    if setup.policy.sees != "all" or not isinstance(price, float):
+    if not setup.policy.full_information or not isinstance(price, float):
         return None, None, None
     after = max(last - KNOWN, stretches.first * stretches.size)
     query = "SELECT number FROM holdfast_blocks WHERE game = ? AND number > ? AND rounds > 0 ORDER BY number"
@@ -337,9 +337,9 @@ def proved(policy: Policy) -> tuple[str, Callable[[int, float], float]] | None:
     if not isinstance(cost, float):
         return None
     if isinstance(policy, AdaptiveHedgeSwitch):
-        if policy.paths is not None:  # which may be other ones than to stay with an arm
+        if policy.experts is not None:  # which may be other ones than to stay with an arm
             return None
-        return "Theorem H3 of docs/visible.md", partial(_excess_of_mixture, policy, cost)
+        return "Theorem H3 of docs/full_information.md", partial(_excess_of_mixture, policy, cost)
     if proved_cost(policy, cost) is None:
         return None
     normalised: dict[str, Any] = {"units": (0.0, 1.0), **({"switching_cost": cost / unit} if cost else {})}
@@ -397,7 +397,7 @@ def game_view(transaction: Transaction, setup: Setup, now: float) -> GameView:
         probabilities=probabilities,
         paused=_paused(transaction, setup, now),
         pinned=pinned(transaction, setup, now),
-        certificate=certificate_of(transaction, setup) if setup.policy.sees == "all" else None,
+        certificate=certificate_of(transaction, setup) if setup.policy.full_information else None,
     )
 
 
@@ -602,7 +602,7 @@ def _waits(transaction: Transaction, blocks: list[Block]) -> list[float]:
     first, last = max(blocks[0].number, blocks[-1].number - 500), blocks[-1].number
     where = "WHERE game = ? AND block BETWEEN ? AND ? ORDER BY block, first LIMIT 20000"
     asked: dict[int, list[tuple[int, float]]] = defaultdict(list)
-    for values in transaction.fetch(select(Ask) + where, transaction.game, first, last):
+    for values in transaction.fetch(select(HandedOut) + where, transaction.game, first, last):
         asked[values[0]].append((values[1], values[3]))
     waits = []
     for loss in transaction.losses(first, last)[-20000:]:

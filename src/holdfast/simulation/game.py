@@ -190,7 +190,7 @@ def nothing_ahead(tables: Any, state: Any, t: float, shift: float) -> None:
 
 def vector_rows(policy: Policy) -> int:
     """Rows of vectors that a game needs: those of the policy's state, and the losses where all are seen."""
-    return policy.state_layout.vector_rows(policy.n_arms) + (policy.n_arms if policy.sees == "all" else 0)
+    return policy.state_layout.vector_rows(policy.n_arms) + (policy.n_arms if policy.full_information else 0)
 
 
 @composed
@@ -198,7 +198,7 @@ def compose_play(parts: Parts) -> Kernel:
     """The game of a few replications, as many as `scratch` has columns."""
     choose, gap, with_arms = parts.policy.choose, parts.gap, parts.with_arms
     ahead = nothing_ahead if parts.ahead is None else parts.ahead
-    hear = _hear_all(parts) if parts.policy.sees == "all" else _hear_own(parts)
+    hear = _hear_all(parts) if parts.policy.full_information else _hear_own(parts)
     view_params = parts.policy.params_layout.view
     view_state, view_block, view_tally = parts.policy.state_layout.view, parts.policy.block_layout.view, TALLY.view
 

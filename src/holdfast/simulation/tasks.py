@@ -54,7 +54,7 @@ class Task:
         """What the game is composed of."""
         kernels, world = self.policy.kernels, self.environment
         ahead = None
-        if kernels.sees == "all":
+        if kernels.full_information:
             ahead = world.ahead_kernel if "forecast" in kernels.state_layout.names else world.shut_kernel
         return Parts(kernels, world.total_kernel, world.gap_kernel, ahead=ahead)
 

@@ -86,7 +86,7 @@ def test_lemma_2_on_the_policy_itself(lam):
     E ΔW_i = (u_i − c_i)⁺ for every arm, E ΔO = Σ p_i o_i, and C moves by max(c_i, u_i) − o_i up to a common shift.
     """
     K, rng = 4, np.random.default_rng(SEED)
-    policy = hf.AdaptiveTsallisSwitch(K, switching_cost=lam, longest_step_up=0.5)
+    policy = hf.AdaptiveTsallisSwitch(K, switching_cost=lam, constants=hf.Constants(longest_step_up=0.5))
     game, floors, cut = KernelGame(policy, "lemma 2"), 0, 0
     levels = rng.choice([0.0, 0.1, 0.9, 1.0], (10, K))
     for n in range(1, 300):

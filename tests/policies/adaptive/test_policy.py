@@ -83,7 +83,9 @@ def rough_costs(n: int) -> float:
 )
 def test_any_constant_plays_as_the_twin(keyword, value):
     for seed, lam in enumerate((0.3, 2.0)):
-        game = KernelGame(hf.AdaptiveTsallisSwitch(5, switching_cost=lam, **{keyword: value}), f"{keyword} {lam}")
+        game = KernelGame(
+            hf.AdaptiveTsallisSwitch(5, switching_cost=lam, constants={keyword: value}), f"{keyword} {lam}"
+        )
         play_both(game, Adaptive(5, lam, **{CONSTANTS[keyword][0]: value}), no_cost, seed)
 
 
@@ -99,7 +101,7 @@ def test_any_cost_and_number_of_arms_play_as_the_twin(K, lam):
 def test_announced_costs_play_as_the_twin(keyword):
     ours = {} if keyword is None else {keyword: CONSTANTS[keyword][1][0]}
     theirs = {} if keyword is None else {CONSTANTS[keyword][0]: CONSTANTS[keyword][1][0]}
-    game = KernelGame(hf.AdaptiveTsallisSwitch(4, switching_cost="announced", **ours), f"{keyword}")
+    game = KernelGame(hf.AdaptiveTsallisSwitch(4, switching_cost="announced", constants=ours), f"{keyword}")
     play_both(game, Adaptive(4, None, **theirs), rough_costs, seed=3)
 
 
@@ -226,18 +228,26 @@ def test_blocks_are_as_long_as_the_proof_needs_and_no_longer(lam):
     [
         ({"switching_cost": "announcd"}, "switching_cost must be a number or 'announced'; got 'announcd'"),
         ({"switching_cost": -1.0}, "switching_cost must be .*not negative.*got -1.0"),
-        ({"longest_step_down": 2.0}, "longest_step_down must be .*at most 1.9.*got 2.0"),
-        ({"longest_step_down": 0.0}, "longest_step_down must be .*above 0.*got 0.0"),
-        ({"spread_weight": 1.5}, "spread_weight must be .*at most 1.*got 1.5"),
-        ({"least_noise": 0}, "least_noise must be .*above 0.*got 0"),
-        ({"memory": math.inf}, "memory must be .*finite.*got inf"),
-        ({"floor_budget": -0.5}, "floor_budget must be .*not negative.*got -0.5"),
-        ({"calm": "1"}, "calm must be .*got '1'"),
+        ({"constants": {"longest_step_down": 2.0}}, "longest_step_down must be .*at most 1.9.*got 2.0"),
+        ({"constants": {"longest_step_down": 0.0}}, "longest_step_down must be .*above 0.*got 0.0"),
+        ({"constants": {"spread_weight": 1.5}}, "spread_weight must be .*at most 1.*got 1.5"),
+        ({"constants": {"least_noise": 0}}, "least_noise must be .*above 0.*got 0"),
+        ({"constants": {"memory": math.inf}}, "memory must be .*finite.*got inf"),
+        ({"constants": {"floor_budget": -0.5}}, "floor_budget must be .*not negative.*got -0.5"),
+        ({"constants": {"calm": "1"}}, "calm must be .*got '1'"),
+        ({"constants": {"clam": 1}}, "clam is not a parameter of constants.*did you mean 'calm'"),
+        ({"constants": 3.0}, "constants must be Constants.*got 3.0"),
     ],
 )
 def test_constants_that_break_a_rule_are_refused(settings, message):
     with pytest.raises(hf.InvalidParameter, match=message):
         hf.AdaptiveTsallisSwitch(3, **{"switching_cost": 1.0, **settings})
+
+
+def test_constants_are_saved_with_a_game():
+    policy = hf.AdaptiveTsallisSwitch(3, switching_cost=0.5, constants=hf.Constants(memory=20, calm_length=1))
+    assert policy == hf.AdaptiveTsallisSwitch(3, switching_cost=0.5, constants={"memory": 20, "calm_length": 1})
+    assert hf.Player.load(policy.player(seed=1).save()).policy == policy
 
 
 def test_units_of_ones_own():

@@ -1,4 +1,4 @@
-"""What docs/adaptive.md asks of losses and of the lines called free: each condition with a game that breaks without it."""
+"""What docs/adaptive.md asks of losses and of its free lines: each condition with a game that breaks without it."""
 
 import math
 
@@ -38,7 +38,7 @@ def cost(means: list[float], rounds: int) -> float:
 @pytest.mark.slow
 @pytest.mark.skipif(not COMPILED, reason="long games")
 def test_a_mean_gap_without_the_past_allows_a_tie():
-    """A coin that is tossed once, for a gap of 0.4 or none: the mean gap is 0.2, and the cost grows with a power of T."""
+    """A coin tossed once, for a gap of 0.4 or none: the mean gap is 0.2, and the cost grows with a power of T."""
     growth = {}
     for name, worlds in {"coin": [[0.3, 0.7], [0.5, 0.5]], "gap": [[0.3, 0.5]]}.items():
         short, long = (sum(cost(means, T) for means in worlds) / len(worlds) for T in (10**4, 10**6))

@@ -3,14 +3,14 @@
 import math
 from collections.abc import Callable, Iterator
 
-import naive_paths as naive
+import naive_experts as naive
 import numpy as np
 import pytest
 from long_mixture import check_long_game
 
 import holdfast as hf
+from holdfast.experts import FixedArm, WorkFunction
 from holdfast.kernels import kernel
-from holdfast.paths import FixedArm, WorkFunction
 from holdfast.policies import hedge as coupling
 
 Losses = Callable[[int, np.ndarray], np.ndarray]
@@ -19,7 +19,7 @@ Losses = Callable[[int, np.ndarray], np.ndarray]
 def rounds_of(
     policy: hf.AdaptiveHedgeSwitch, losses: Losses, T: int
 ) -> Iterator[tuple[np.ndarray, list[int], np.ndarray, float]]:
-    """Each round of a game: P, where the paths stand, the losses, the certificate after it."""
+    """Each round of a game: P, where the experts stand, the losses, the certificate after it."""
     player = policy.player(seed=3)
     for t in range(T):
         player.ask()
@@ -136,7 +136,7 @@ def test_the_arm_is_drawn_from_the_mixture_and_moves_no_more_than_it_must(pairs:
     table = np.abs(points[:, None] - points) + 0.3 * (1 - np.eye(K))
     cost: object = table.tolist() if pairs else 0.7
     policy = hf.AdaptiveHedgeSwitch(
-        K, switching_cost=cost, paths=[FixedArm(0), FixedArm(1), *map(WorkFunction, (1, 2, 3))]
+        K, switching_cost=cost, experts=[FixedArm(0), FixedArm(1), *map(WorkFunction, (1, 2, 3))]
     )
     player = policy.player(seed=1)
     for _ in range(12):

@@ -250,15 +250,15 @@ class World:
         return min((i for i in range(self.K) if i not in self.shut()), key=lambda i: (levels[i], i))
 
 
-def lay_paths(paths: list[Any], world: World, losses: list[list[float]], see: Any = None) -> list[list[int]]:
-    """The arm of each path in each round."""
+def lay_paths(experts: list[Any], world: World, losses: list[list[float]], see: Any = None) -> list[list[int]]:
+    """The arm of each expert in each round."""
     arms: list[list[int]] = []
     for t, row in enumerate(losses):
         if see is not None:
             see(t)
         now = []
-        for j, path in enumerate(paths):
-            arm = path.stand(world, arms[-1][j] if arms else -1)
+        for j, expert in enumerate(experts):
+            arm = expert.stand(world, arms[-1][j] if arms else -1)
             now.append(world.stand_in() if arm in world.shut() else arm)
         arms.append(now)
         world.history.append(list(row))
@@ -266,7 +266,7 @@ def lay_paths(paths: list[Any], world: World, losses: list[list[float]], see: An
 
 
 def mix(arms: list[list[int]], losses: list[list[float]], price: Any, first: Any, most: Any, digits: int = 50) -> Any:
-    """The mixture with a single λ, to so many digits: P of each round, Δ after each, cost on average, costs of paths.
+    """The mixture with a single λ, to so many digits: P of each round, Δ after each, cost on average, costs of experts.
 
     `price` is λ, `first` what the first play costs, `most` the λ by which Δ begins.
     """

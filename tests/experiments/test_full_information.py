@@ -31,7 +31,7 @@ def test_each_policy_plays_in_the_track_of_what_it_sees() -> None:
             kind, implied = find_policy(entry["policy"])
             known = kind.__dataclass_fields__
             settings = {name: value for name, value in needed.items() if name in known and name not in implied}
-            assert make_policy({**settings, **entry}).sees == sees
+            assert make_policy({**settings, **entry}).full_information == (sees == "all")
     assert chosen_policies(sees="all") == (OWN, PAPER, *FULL_INFORMATION)
     assert chosen_policies("threshold", sees="all") == ("threshold", OWN, PAPER)
     with pytest.raises(hf.InvalidParameter, match="did you mean 'threshold'"):
@@ -67,7 +67,7 @@ def test_the_track_is_played_shown_and_written(tmp_path) -> None:
     rows = made.over_best_arm
     assert rows.height == 2 * 4
     document = json.loads((made.out / "arena.json").read_text())
-    assert document["in_sight"] == rows.to_dicts()
+    assert document["full_information"] == rows.to_dicts()
     page = (made.out / "arena.html").read_text()
     assert "All in sight" in page
     assert "over the cost of the best fixed arm" in page
@@ -76,7 +76,7 @@ def test_the_track_is_played_shown_and_written(tmp_path) -> None:
     assert any(line.startswith("lazy-hedge†") for line in lines)
     own = run_arena(tmp_path / "own", **(SMALL | {"policies": ["adaptive"], "environments": ["stochastic-easy"]}))
     assert own.over_best_arm is None
-    assert "in_sight" not in json.loads((own.out / "arena.json").read_text())
+    assert "full_information" not in json.loads((own.out / "arena.json").read_text())
     with pytest.raises(hf.InvalidParameter, match="sees must be"):
         run_arena(tmp_path / "none", sees="some", **SMALL)
     with pytest.raises(hf.InvalidParameter, match="replications must be"):

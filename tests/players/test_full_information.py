@@ -8,20 +8,20 @@ from typing import Any
 
 import numpy as np
 import pytest
-from every_policy import FEW_PATHS
+from every_policy import FEW_EXPERTS
 
 import holdfast as hf
-from holdfast.paths import FixedArm, Path, PathKernels, WorkFunction, default_paths
+from holdfast.experts import Expert, ExpertKernels, FixedArm, WorkFunction, default_experts
 from holdfast.policies.registry import make_policy
 
 NAMES = ["north", "south", "east"]
 TABLE = [[0, 1, 2], [1, 0, 1.5], [2, 1.5, 0]]
-OWN_PATHS = [FixedArm(0), FixedArm(1), *map(WorkFunction, (1, 2, 3))]
-POLICIES = {  # with paths and sizes that other tests have too: each mixture is compiled for itself, for seconds
+OWN_EXPERTS = [FixedArm(0), FixedArm(1), *map(WorkFunction, (1, 2, 3))]
+POLICIES = {  # with experts and sizes that other tests have too: each mixture is compiled for itself, for seconds
     "one cost": hf.AdaptiveHedgeSwitch(3, switching_cost=0.4),
     "period": hf.AdaptiveHedgeSwitch(3, switching_cost=0.4, period=(4, 6), stale=2),
-    "pairs": hf.AdaptiveHedgeSwitch(3, switching_cost=TABLE, paths=FEW_PATHS, forecast_rounds=3),
-    "own paths": hf.AdaptiveHedgeSwitch(3, switching_cost=0.4, paths=OWN_PATHS),
+    "pairs": hf.AdaptiveHedgeSwitch(3, switching_cost=TABLE, experts=FEW_EXPERTS, forecast_rounds=3),
+    "own experts": hf.AdaptiveHedgeSwitch(3, switching_cost=0.4, experts=OWN_EXPERTS),
     "announced": hf.AdaptiveHedgeSwitch(3, switching_cost="announced"),
     "names and units": hf.AdaptiveHedgeSwitch(arms=NAMES, switching_cost=40.0, units=(-50.0, 50.0)),
 }
@@ -33,7 +33,7 @@ def row_of(t: int, policy: hf.Policy) -> list[float]:
     return [low + (high - low) * ((5 * t + 3 * i * i + t // 7) % (9 - i)) / 8 for i in range(3)]
 
 
-def step(player: hf.AllLossesPlayer, t: int) -> object:
+def step(player: hf.FullInformationPlayer, t: int) -> object:
     """One round, with a forecast and closed arms now and then."""
     policy = player.policy
     ask: dict[str, Any] = {}
@@ -56,7 +56,7 @@ def test_a_saved_game_goes_on_as_if_it_had_not_been(name: str) -> None:
     for t in range(60):
         if t % 9 == 0:
             saved = hf.Player.load(saved.save())  # type: ignore[assignment]
-            assert isinstance(saved, hf.AllLossesPlayer)
+            assert isinstance(saved, hf.FullInformationPlayer)
         if t % 11 == 5:  # between ask and tell
             ask = {"switching_cost": 1.0} if policy.announces else {}
             arms = [
@@ -78,7 +78,7 @@ def test_a_saved_game_goes_on_as_if_it_had_not_been(name: str) -> None:
 @pytest.mark.parametrize("name", POLICIES)
 def test_a_policy_is_sent_and_described_whole(name: str) -> None:
     policy = POLICIES[name]
-    assert policy.kernels.sees == "all"
+    assert policy.kernels.full_information
     assert pickle.loads(pickle.dumps(policy)) == policy
     assert make_policy(json.loads(json.dumps(policy.settings()))) == policy
 
@@ -125,7 +125,7 @@ def test_a_player_plays_as_the_simulation_does(name: str) -> None:
 def test_losses_of_stochastic_environments_do_not_depend_on_the_policy() -> None:
     """Two policies that see all see the same: staying with an arm loses what the twin under another name loses."""
     policies = {
-        name: hf.AdaptiveHedgeSwitch(3, switching_cost=0.4, paths=[FixedArm(first), FixedArm(second)])
+        name: hf.AdaptiveHedgeSwitch(3, switching_cost=0.4, experts=[FixedArm(first), FixedArm(second)])
         for name, first, second in (("a", 0, 0), ("b", 2, 2), ("c", 0, 2))
     }
     result = hf.simulate(
@@ -217,9 +217,9 @@ def test_wrong_questions_are_refused_and_nothing_changes(ask: dict, said: str) -
         ({"switching_cost": [[1, 1, 1], [1, 0, 1], [1, 1, 0]]}, "zeros from each arm to itself"),
         ({"switching_cost": 1.0, "period": 1}, "period"),
         ({"switching_cost": 1.0, "period": "day"}, "period"),
-        ({"switching_cost": 1.0, "paths": []}, "paths"),
-        ({"switching_cost": 1.0, "paths": [3]}, "paths"),
-        ({"switching_cost": 1.0, "paths": [{"path": "works-function"}]}, "work-function"),
+        ({"switching_cost": 1.0, "experts": []}, "experts"),
+        ({"switching_cost": 1.0, "experts": [3]}, "experts"),
+        ({"switching_cost": 1.0, "experts": [{"expert": "works-function"}]}, "work-function"),
         ({"switching_cost": 1.0, "stale": -1}, "stale"),
     ],
 )
@@ -238,7 +238,7 @@ def test_fleets_refuse_policies_that_see_all() -> None:
     policy = POLICIES["one cost"]
     with pytest.raises(hf.InvalidParameter, match="see the loss of its own arm"):
         hf.Fleet(policy, 3)
-    assert (policy.sees, hf.Exp3(3).sees) == ("all", "own")
+    assert (policy.full_information, hf.Exp3(3).full_information) == (True, False)
 
 
 def test_forecasts_by_name_and_in_units_are_the_same() -> None:
@@ -273,7 +273,7 @@ def test_the_best_plan_with_a_cost_for_each_pair() -> None:
 
 
 def test_the_default_paths_can_be_extended() -> None:
-    policy = hf.AdaptiveHedgeSwitch(3, switching_cost=0.4, paths=[*default_paths(3), WorkFunction(64.0)])
+    policy = hf.AdaptiveHedgeSwitch(3, switching_cost=0.4, experts=[*default_experts(3), WorkFunction(64.0)])
     assert len(policy.mixed) == len(hf.AdaptiveHedgeSwitch(3, switching_cost=0.4).mixed) + 1
-    assert issubclass(WorkFunction, Path)
-    assert isinstance(WorkFunction().kernels, PathKernels)
+    assert issubclass(WorkFunction, Expert)
+    assert isinstance(WorkFunction().kernels, ExpertKernels)

@@ -3,8 +3,8 @@
 import math
 from typing import Any
 
-import naive_in_sight as naive
-import naive_paths
+import naive_experts
+import naive_full_information as naive
 import numpy as np
 import pytest
 
@@ -22,10 +22,10 @@ DRAWING: dict[str, tuple[hf.Policy, Any]] = {
     "random-walk": (hf.RandomWalkPerturbation(K), lambda: naive.Walk(K)),
 }
 PATHS: dict[str, tuple[hf.Policy, Any]] = {
-    "work-function": (hf.WorkFunctionAlone(K, switching_cost=LAM, scale=2), naive_paths.Work(2)),
-    "threshold": (hf.Threshold(K, switching_cost=LAM, rounds=8), naive_paths.Mean(1.0, 8)),
-    "forecast-plan": (hf.ForecastPlan(K, switching_cost=LAM, period=6), naive_paths.Season(6, 0.15)),
-    "forecast-plan, given": (hf.ForecastPlan(K, switching_cost=LAM, forecast_rounds=9), naive_paths.Forecast()),
+    "work-function": (hf.WorkFunctionAlone(K, switching_cost=LAM, scale=2), naive_experts.Work(2)),
+    "threshold": (hf.Threshold(K, switching_cost=LAM, rounds=8), naive_experts.Mean(1.0, 8)),
+    "forecast-plan": (hf.ForecastPlan(K, switching_cost=LAM, period=6), naive_experts.Season(6, 0.15)),
+    "forecast-plan, given": (hf.ForecastPlan(K, switching_cost=LAM, forecast_rounds=9), naive_experts.Forecast()),
 }
 
 
@@ -57,7 +57,7 @@ def test_a_rival_plays_the_arms_of_its_naive_twin(name: str) -> None:
 def test_a_path_alone_stands_where_its_naive_twin_stands(name: str) -> None:
     policy, twin = PATHS[name]
     rounds = 90
-    losses, world, player = losses_of(rounds), naive_paths.World(K, lambda a, b: LAM), policy.player(seed=1)
+    losses, world, player = losses_of(rounds), naive_experts.World(K, lambda a, b: LAM), policy.player(seed=1)
     world.limit = 9
     arms = []
     for t in range(rounds):
@@ -67,7 +67,7 @@ def test_a_path_alone_stands_where_its_naive_twin_stands(name: str) -> None:
             world.forecasts[t] = ask["forecast"].tolist()
         arms.append([player.ask(**ask)])
         player.tell(losses[t])
-    assert arms == naive_paths.lay_paths([twin], world, losses.tolist())
+    assert arms == naive_experts.lay_paths([twin], world, losses.tolist())
     assert player.switches > 3
     with pytest.raises(AttributeError, match=f"{policy.id} has no certificate"):
         _ = player.certificate  # type: ignore[attr-defined]

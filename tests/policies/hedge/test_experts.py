@@ -1,16 +1,16 @@
-"""Every path stands where its naive twin stands, whatever the losses, costs, forecasts and available arms are."""
+"""Every expert stands where its naive twin stands, whatever the losses, costs, forecasts and available arms are."""
 
 import re
 import runpy
 from pathlib import Path
 from typing import Any
 
-import naive_paths as naive
+import naive_experts as naive
 import numpy as np
 import pytest
 
 import holdfast as hf
-from holdfast.paths import FixedArm, FoundSeason, GivenForecast, SeasonalPlan, Smoothed, WorkFunction, default_paths
+from holdfast.experts import FixedArm, FoundSeason, GivenForecast, SeasonalPlan, Smoothed, WorkFunction, default_experts
 
 K, T = 4, 70
 PAIRS = {
@@ -41,12 +41,12 @@ def table_of(seed: int) -> list[list[float]]:
 
 
 def played(ours: list, theirs: list, seed: int, *, cost: Any, closing: bool) -> tuple[list, list]:
-    """Where each path stood in each round, ours and its twin."""
+    """Where each expert stood in each round, ours and its twin."""
     draw, losses = np.random.default_rng(seed + 1), losses_of(seed)
     price = (lambda a, b: cost) if isinstance(cost, float) else (lambda a, b: cost[a][b] if a >= 0 else 0.0)
     world = naive.World(K, price)
     world.limit = 9
-    player = hf.AdaptiveHedgeSwitch(K, switching_cost=cost, paths=ours, forecast_rounds=9).player(seed=1)
+    player = hf.AdaptiveHedgeSwitch(K, switching_cost=cost, experts=ours, forecast_rounds=9).player(seed=1)
     stood = []
     asks = []
     for t in range(T):
@@ -75,9 +75,9 @@ def played(ours: list, theirs: list, seed: int, *, cost: Any, closing: bool) -> 
 def test_every_path_is_its_naive_twin(table: bool, closing: bool) -> None:
     for seed in range(4):
         cost: object = table_of(seed) if table else (0.1, 0.4, 1.5, 0.01)[seed]
-        policy = hf.AdaptiveHedgeSwitch(K, switching_cost=cost, paths=[path for path, _ in PAIRS.values()])
-        twins = [next(twin for path, twin in PAIRS.values() if path == ours) for ours in policy.mixed]
-        ours, theirs = played([path for path, _ in PAIRS.values()], twins, seed, cost=cost, closing=closing)
+        policy = hf.AdaptiveHedgeSwitch(K, switching_cost=cost, experts=[expert for expert, _ in PAIRS.values()])
+        twins = [next(twin for expert, twin in PAIRS.values() if expert == ours) for ours in policy.mixed]
+        ours, theirs = played([expert for expert, _ in PAIRS.values()], twins, seed, cost=cost, closing=closing)
         assert all(len(set(column)) > 1 for column in list(zip(*ours, strict=True))[1:])  # they do move
         for t, (a, b) in enumerate(zip(ours, theirs, strict=True)):
             assert a == b, f"round {t} of seed {seed}: {policy.mixed}"
@@ -88,7 +88,7 @@ def test_a_period_is_found_as_its_naive_twin_finds_it(period: int) -> None:
     draw, rounds = np.random.default_rng(period), 330
     phase = np.arange(rounds)[:, None] / period + np.arange(2) / 2
     losses = np.clip(0.5 + 0.3 * np.sin(2 * np.pi * phase) + draw.normal(0, 0.1, (rounds, 2)), 0, 1)
-    player = hf.AdaptiveHedgeSwitch(2, switching_cost=0.2, paths=[FoundSeason(0.3), FixedArm(1)]).player(seed=1)
+    player = hf.AdaptiveHedgeSwitch(2, switching_cost=0.2, experts=[FoundSeason(0.3), FixedArm(1)]).player(seed=1)
     stood = []
     for row in losses:
         player.ask()
@@ -101,23 +101,25 @@ def test_a_period_is_found_as_its_naive_twin_finds_it(period: int) -> None:
 
 
 def test_the_default_paths() -> None:
-    paths = hf.AdaptiveHedgeSwitch(3, switching_cost=1.0, period=(24, 168)).mixed
-    assert [path.id for path in paths] == ["fixed-arm"] * 3 + ["work-function"] * 4 + ["smoothed"] * 4 + [
+    experts = hf.AdaptiveHedgeSwitch(3, switching_cost=1.0, period=(24, 168)).mixed
+    assert [expert.id for expert in experts] == ["fixed-arm"] * 3 + ["work-function"] * 4 + ["smoothed"] * 4 + [
         "seasonal"
     ] * 4 + ["given-forecast"]
-    assert [path.id for path in hf.AdaptiveHedgeSwitch(3, switching_cost=1.0).mixed[-2:]] == [
+    assert [expert.id for expert in hf.AdaptiveHedgeSwitch(3, switching_cost=1.0).mixed[-2:]] == [
         "found-season",
         "given-forecast",
     ]
-    assert "found-season" not in [path.id for path in hf.AdaptiveHedgeSwitch(3, switching_cost=1.0, period=()).mixed]
-    assert [getattr(path, "period", None) for path in paths if path.id == "seasonal"] == [24, 24, 168, 168]
+    assert "found-season" not in [
+        expert.id for expert in hf.AdaptiveHedgeSwitch(3, switching_cost=1.0, period=()).mixed
+    ]
+    assert [getattr(expert, "period", None) for expert in experts if expert.id == "seasonal"] == [24, 24, 168, 168]
 
 
 def test_the_machine_code_of_a_mixture_serves_any_number_of_arms_paths_and_rounds() -> None:
     one = hf.AdaptiveHedgeSwitch(2, switching_cost=0.5, period=24)
     for other in (
         hf.AdaptiveHedgeSwitch(7, switching_cost="announced", period=(7, 12), forecast_rounds=5),
-        hf.AdaptiveHedgeSwitch(3, switching_cost=1.0, paths=[*default_paths(3, (48,)), WorkFunction(2)]),
+        hf.AdaptiveHedgeSwitch(3, switching_cost=1.0, experts=[*default_experts(3, (48,)), WorkFunction(2)]),
     ):
         assert other.kernels == one.kernels
     assert hf.AdaptiveHedgeSwitch(2, switching_cost=0.5).kernels != one.kernels
@@ -127,7 +129,7 @@ def test_the_work_function_costs_as_much_as_is_proved() -> None:
     """(2K − 1 + (K − 1)/λ)·OPT + (K − 1)(2λ + 1), over losses that hunt it; the first play is free for both."""
     for lam in (0.05, 0.3, 1.0, 4.0):
         for hunt in (1.0, 0.6, 0.1):
-            player = hf.AdaptiveHedgeSwitch(K, switching_cost=lam, paths=[WorkFunction(1.0)]).player(seed=1)
+            player = hf.AdaptiveHedgeSwitch(K, switching_cost=lam, experts=[WorkFunction(1.0)]).player(seed=1)
             draw, cost, before, table = np.random.default_rng(3), 0.0, None, []
             for _ in range(400):
                 here = player.ask()
@@ -142,7 +144,7 @@ def test_the_work_function_costs_as_much_as_is_proved() -> None:
 
 
 def test_the_path_of_the_documents_plays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    document = Path(__file__).parents[3] / "docs/visible.md"
+    document = Path(__file__).parents[3] / "docs/full_information.md"
     _, example = re.findall(r"```python\n(.*?)```", document.read_text(encoding="utf-8"), re.DOTALL)
     (tmp_path / "cautious.py").write_text(example, encoding="utf-8")
     runpy.run_path(str(tmp_path / "cautious.py"), run_name="__main__")
