@@ -192,5 +192,5 @@ def test_every_replication_is_in_one_piece_and_one_row(count, workers, policy):
     assert sum(piece.count for piece in pieces) == count
     assert min(workers, count) <= len(pieces) <= workers * PIECES_PER_WORKER
     for piece in pieces:
-        assert sum(n for n, _ in piece.rows()) == piece.count
-        assert {width for _, width in piece.rows()} <= {1, task.width}
+        assert sum(n for n, _ in piece.lanes()) == piece.count
+        assert {width for _, width in piece.lanes()} <= {1, task.width}
