@@ -59,7 +59,7 @@ def test_games_side_by_side_are_the_games_one_by_one(policy, means, costs):
     count = WORTH_ALL_LANES + 2
     row = side_by_side_task(policy, environment, horizon, costs, count)
     if policy.kernels.side_by_side:
-        assert row.rows() == [(count, SIDE_BY_SIDE)]
+        assert row.lanes() == [(count, SIDE_BY_SIDE)]
     together = run_task(row)
     alone = [run_task(replace(row, first=row.first + i, count=1)) for i in range(count)]
     for measure in ("excess", "switches", "paid"):
