@@ -1,9 +1,9 @@
-"""Our claims about the adaptive policy in docs/adaptive.md, judged by the rule that judges the paper's.
+"""Judge our claims about the adaptive policy in docs/adaptive.md by the rule that judges the paper's.
 
     python experiments/adaptive_claims.py                    # 4,000 games in each setting, T up to 10⁶
     python experiments/adaptive_claims.py --longest 1e8      # exponents are judged from 10⁸ on
 
-Nothing about the verdicts is kept in this file but the thresholds.
+Only the thresholds are kept in this file, no verdicts.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ SEVEN = (
 """The non-adversarial settings of the paper's figures."""
 LONG, ADVERSARIAL = "stochastic-hard, 100 T", "adversarial"
 LONG_RUNS = 200
-"""Replications of the game that is a hundred times as long; enough for its ratio."""
+"""Replications of the game a hundred times as long; enough for its ratio."""
 
 WORLD_RUNS, WORLD_ROUNDS = 8, 20_000
 """Replications and rounds of a random world."""
 
 STAGES = ((10**6, 200), (10**7, 100), (LONGEST, 16))
-"""(Largest T, replications) of each stage of the long games: early on costs differ by little and need many."""
+"""(Largest T, replications) of each stage of the long games; short games need more replications."""
 
 MEAN_RATIO, LARGEST_RATIO, HARD_RATIO, LONG_RATIO = 0.30, 0.65, 0.25, 0.035
 WORSE, WORLD_WORSE, WORLD_SHARE, WORLD_BETTER, SEARCHED = 0.03, 0.05, 0.03, 0.10, 0.32
@@ -54,23 +54,23 @@ GROWN = (10**6, 10**7, 10**8)
 """Exponents are claimed between the first and the last of these, ratios at the last."""
 
 TIED = 0.7
-"""The most that the cost grows by where several arms are best: T^{2/3}, and what 16 games cannot tell from it."""
+"""Largest exponent where several arms are best: T^{2/3} plus what 16 games cannot resolve."""
 
 
-# ---- what is played ----
+# ---- games ----
 
 
 @dataclass(frozen=True)
 class Played:
-    """The games of our claims."""
+    """The games behind our claims."""
 
     tables: Tables = field(default_factory=lambda: Tables({}))
     settings: Mapping[str, Setting] = field(default_factory=dict)
-    """Of the paper."""
+    """The paper's settings."""
     searched: Mapping[str, Setting] = field(default_factory=dict)
-    """Found by search."""
+    """Settings found by search."""
     worlds: Array = field(default_factory=lambda: np.zeros(0))
-    """For each random world the excess over the paper's policy as a share of the bound."""
+    """Excess over the paper's policy in each random world, as a share of the bound."""
     long: Mapping[tuple[str, str], Samples] = field(default_factory=dict)
     """Costs in the long games, by game and policy."""
 
@@ -173,7 +173,7 @@ class Seldom(Share):
         return "yes" if high <= self.most else "no" if low > self.most else "open"
 
     def shown(self, low: float, high: float) -> str:
-        """Say how often it happened, with the interval."""
+        """Describe how often it happened, with the interval."""
         return f"{self.what}: in {self.count} of {self.runs} ({100 * low:.2g} to {100 * high:.2g} %)"
 
 
@@ -187,7 +187,7 @@ class LowerTail:
     share: float
 
     def answer(self, confidence: float) -> Answer:
-        """Decide by the order statistics of both samples, which share what may go wrong."""
+        """Decide by the order statistics of both samples, which share the error probability."""
         half = (1 + confidence) / 2
         own, low, high = quantile(self.first, self.share, half)
         other, least, most = quantile(self.second, self.share, half)
@@ -231,7 +231,7 @@ def ratios(own: Array, other: Array) -> Array:
 
 
 def _each(factor: float, *names: str) -> Callable[[Played], list[Question]]:
-    """Is the cost below `factor` times the paper's policy's, in these settings or in all of the paper's seven?"""
+    """Ask whether the cost is below `factor` times the paper's policy's, in these settings or in all of its seven."""
     return lambda played: [
         played.tables.less(f"in {name}", name, OWN, PAPER, factor=factor) for name in names or played.main
     ]
@@ -275,7 +275,7 @@ def _in_random_worlds(played: Played) -> list[Question]:
 
 
 def overtaken(played: Played) -> list[Question]:
-    """Ask it of every long game but the adversarial one, where an adversary may let the other overtake."""
+    """Ask it of every long game but the adversarial one, where the other policy may overtake."""
     names = [game.name for game in GAMES if game.kind != "adversarial" and (game.name, OWN) in played.long]
     games = {name: (played.long[name, OWN], played.long[name, PAPER]) for name in names}
     return [NeverOvertaken(f"{OWN} against {PAPER}", games)] if games else []
@@ -414,7 +414,7 @@ CLAIMS = (
 
 
 def lines(verdicts: Sequence[Verdict]) -> list[str]:
-    """Return every claim with its verdict and what was measured for it, as a terminal shows it."""
+    """Return every claim with its verdict and measurement, for a terminal."""
     said: list[str] = []
     for verdict in verdicts:
         said += [f"{verdict.verdict:11s} {verdict.id}: {verdict.claim}"]

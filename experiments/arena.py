@@ -50,7 +50,7 @@ from holdfast.text import counted, number
 
 GAMES, TABLE, DOCUMENT, PAGE = "games", "arena.parquet", "arena.json", "arena.html"
 Sees = Literal["own", "all"]
-"""Whose losses policies see: those of their own arm, or those of all arms."""
+"""Feedback of the policies: the loss of their own arm, or the losses of all arms."""
 
 CHECKPOINTS = 10
 """Rounds recorded of each game: enough for a curve, few enough for small files."""
@@ -62,7 +62,7 @@ KNOWS_T = "†"
 """The mark of policies that know T."""
 
 
-# ---- where they play ----
+# ---- settings ----
 
 GROUPS: Mapping[str, str] = {
     "paper": "the paper's settings",
@@ -70,10 +70,10 @@ GROUPS: Mapping[str, str] = {
     "traces": "traces",
     "found": "worlds found by search",
 }
-"""The kinds of settings. What was found by searching for a policy's worst case is kept apart in every summary."""
+"""Groups of settings; worlds found by search are separate in every summary."""
 
 HARD_COSTS: Mapping[str, float] = {"cheap": 0.05, "costly": 1.0}
-"""λ of the hard cases, and what their names end with."""
+"""λ of the hard cases, by the suffix of their names."""
 
 TRACE_COSTS = (0.1, 0.35, 1.0)
 """λ on traces unless others are given, in the units of their losses."""
@@ -84,14 +84,14 @@ QUICK_SETTINGS = (
     *("stochastic-easy", "stochastic-hard", "adversarial", "corrupted-costly", "drifting-costly"),
     *("changing-best-cheap", "changing-best-costly", "unseen-turn-costly"),
 )
-"""A few of one kind for a first look."""
+"""Settings of a first look, a few of each kind."""
 
 CHANGING = (
     "stochastic-easy",
     "adversarial",
     *(f"{case}-{word}" for case in ("drifting", "seasonal", "changing-best", "jumping-levels") for word in HARD_COSTS),
 )
-"""Where policies that see all losses play unless others are named: their blocks are of one round, so it takes long."""
+"""Default settings with full information: few, because blocks of one round take long."""
 
 
 def laid_out(horizon: int) -> dict[str, Setting]:
@@ -119,7 +119,7 @@ def trace_settings(
     units: tuple[float, float] = UNIT_RANGE,
     index: str | None = None,
 ) -> list[Setting]:
-    """Return each file of losses with each of these costs; all their rounds are played."""
+    """Return each file of losses with each of these costs; all rounds are played."""
     settings: list[Setting] = []
     prices = [real_number("switching_costs", cost, least=0) for cost in costs]
     for given in files:
@@ -142,9 +142,9 @@ def trace_settings(
 def chosen_settings(
     horizon: int, traces: Sequence[Setting] = (), given: object = None, *, quick: bool = False
 ) -> tuple[list[Setting], bool]:
-    """Return the settings by name or group, in the order they have, and whether the long games are among them.
+    """Return the settings by name or group, in catalogue order, and whether the long games are among them.
 
-    All, or a few, and every trace where no names are given.
+    Without names: all of them, or a few if `quick`, and every trace.
     """
     everything = [*laid_out(horizon).values(), *traces, *searched_settings().values()]
     if given is None:
@@ -164,7 +164,7 @@ def chosen_settings(
 
 
 def _name_list(parameter: str, given: object, rule: str) -> Sequence[str]:
-    """Names that were given as a list, or as a text with commas."""
+    """Return names given as a list, or as text with commas."""
     if isinstance(given, str):
         given = [name.strip() for name in given.split(",") if name.strip()]
     if not isinstance(given, Sequence) or not given:
@@ -172,7 +172,7 @@ def _name_list(parameter: str, given: object, rule: str) -> Sequence[str]:
     return given
 
 
-# ---- who plays ----
+# ---- policies ----
 
 SEE_ALL = (
     *("hedge-switch", "lazy-hedge", "fixed-share", "shrinking-dartboard", "lazy-leader", "random-walk"),
@@ -182,7 +182,7 @@ FULL_INFORMATION: Mapping[str, Mapping[str, Any]] = {
     **{name: {"policy": name} for name in SEE_ALL},
     "seasonal-plan-24": {"policy": "forecast-plan", "period": 24},
 }
-"""Policies that see the losses of all arms."""
+"""Policies with full information."""
 
 OWN_LOSS_ONLY: Mapping[str, Mapping[str, Any]] = {
     **{name: {"policy": name} for name in POLICIES if name not in (*SEE_ALL, "forecast-plan")},
@@ -192,16 +192,16 @@ OWN_LOSS_ONLY: Mapping[str, Mapping[str, Any]] = {
     "ucb1-threshold-0.1": {"policy": "ucb1", "threshold": 0.1},
     "thompson-cooldown-100": {"policy": "thompson", "cooldown": 100},
 }
-"""The others, the paper's with both estimators, and with what practitioners add: cooldowns and thresholds."""
+"""Bandit policies: the paper's with both estimators, and with practitioners' cooldowns and thresholds."""
 
 OWN = "adaptive"
-"""The policy that this project proposes. It plays among those who see all, to show what seeing is worth."""
+"""The policy this project proposes; it also plays under full information, as a reference."""
 
 QUICK_POLICIES = (
     *("adaptive", "tsallis-switch", "tsallis-switch-rv", "tsallis-inf", "exp3-blocks", "base-geometric", "ucb1"),
     "ucb1-cooldown-100",
 )
-"""A few for a first look: the compiler takes seconds for each."""
+"""Policies of a first look: the compiler takes seconds for each."""
 
 
 def chosen_policies(given: object = None, *, quick: bool = False, sees: Sees = "own") -> tuple[str, ...]:
@@ -219,7 +219,7 @@ def chosen_policies(given: object = None, *, quick: bool = False, sees: Sees = "
 
 
 def entries_of(policies: Sequence[str]) -> dict[str, Mapping[str, Any]]:
-    """Return the tables of these policies, as a study would have them."""
+    """Return the entries of these policies, as a study file has them."""
     known = {**OWN_LOSS_ONLY, **FULL_INFORMATION}
     return {name: {"policy": name} if is_own(name) else {**known[name], "name": name} for name in policies}
 
@@ -229,7 +229,7 @@ def entries_of(policies: Sequence[str]) -> dict[str, Mapping[str, Any]]:
 
 @dataclass(frozen=True)
 class Size:
-    """The numbers an arena is played with."""
+    """Size of an arena."""
 
     replications: int = field(default=200, metadata=whole(least=2, most=10**6))
     horizon: int = field(default=100_000, metadata=whole(least=LEAST_HORIZON, most=10**9))
@@ -281,12 +281,12 @@ def arena_plan(settings: Sequence[Setting], policies: Sequence[str], size: Size)
 
 @dataclass(frozen=True)
 class Arena:
-    """What was played and what came out: all that page and summary are made of."""
+    """Games and results of an arena: all that page and summary are made of."""
 
     size: Size
     settings: tuple[Setting, ...]
     policies: Mapping[str, bool]
-    """Each policy, and whether it knows T."""
+    """True for each policy that knows T."""
     table: pl.DataFrame
     """One row for each setting and policy (`measures.tabulated`)."""
     worst: pl.DataFrame
@@ -294,17 +294,17 @@ class Arena:
     floors: Mapping[str, Mapping[float, float]]
     """The worst ratio of each policy with other floors."""
     curves: Mapping[str, pl.DataFrame]
-    """Means over the rounds, for each setting."""
+    """Means by round, for each setting."""
     over_best_arm: pl.DataFrame | None
-    """Costs over that of the best fixed arm, where the policies see the losses of all arms."""
+    """Costs over the best fixed arm's, under full information."""
     long: pl.DataFrame | None
-    """One row for each long game, policy and T (`growth.long_table`), where they were played."""
+    """One row for each long game, policy and T (`growth.long_table`), if played."""
     backend: str
     tables: Tables
     out: Path
 
     def marked(self, policy: str) -> str:
-        """Return a policy's name, with the mark of those that know T."""
+        """Return a policy's name, marked if it knows T."""
         return policy + KNOWS_T if self.policies[policy] else policy
 
     def value(self, setting: str, policy: str, column: str) -> float:
@@ -317,14 +317,14 @@ class Arena:
         return [setting for setting in self.settings if setting.group == name]
 
     def how_much(self) -> str:
-        """Say how much was played."""
+        """Describe how much was played."""
         return (
             f"{counted(len(self.policies), 'policy', 'policies')} in {counted(len(self.settings), 'environment')}, "
             f"{counted(self.size.replications, 'replication')}, T = {number(self.size.horizon)}"
         )
 
     def plain(self) -> dict[str, Any]:
-        """Return it as JSON carries it."""
+        """Return the arena as JSON."""
         seen = self.over_best_arm
         return {
             "format": "holdfast.arena",
@@ -430,7 +430,7 @@ def found(
     sees: Sees,
     out: Path,
 ) -> Arena:
-    """Return what the games came to."""
+    """Compute an arena from its games."""
     costs: dict[tuple[str, int], dict[str, Array]] = {}
     switches, curves = {}, {}
     for cell in tables.plan.cells:

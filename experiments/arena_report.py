@@ -1,4 +1,4 @@
-"""What an arena says: sentences computed from its tables, the page as a list of sections, and lines for a terminal."""
+"""Report of an arena: sentences computed from its tables, the page as a list of sections, and lines for a terminal."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ MOST_COLUMNS = 12
 GROWTH_MIDDLE = 2 / 3
 """Theorem 1's exponent of T: slower growth is blue, faster orange."""
 MOST_POLICIES = 30
-"""Lines for policies."""
+"""Most policies listed."""
 
 WIDTHS = (25, 7, 7, 22, 7, 6, 6)
 """Columns of the summary: with the spaces between them they fill 80."""
@@ -54,7 +54,7 @@ WIDTHS = (25, 7, 7, 22, 7, 6, 6)
 
 
 def conclusions(arena: Arena) -> list[str]:
-    """One sentence for each question that was played."""
+    """Return one sentence for each question that was played."""
     asked = (_least_worst, _against_paper, _safety, _tails, _found, _growing)
     return [sentence for ask in asked if (sentence := ask(arena))]
 
@@ -176,7 +176,7 @@ def _order(arena: Arena) -> list[str]:
 def _heat(
     arena: Arena, columns: list[str], values: Any, shown: Callable[[float], str], middle: float, limit: float
 ) -> Html:
-    """Policies by `columns`, coloured by `values`; what is not above zero has the deepest blue."""
+    """Return policies by `columns`, coloured by `values`; zero and below is the deepest blue."""
     words = [[_known(value, shown) for value in row] for row in values.tolist()]
     coloured = np.where(np.isfinite(values), np.maximum(values, middle / limit), np.nan)
     names = [arena.marked(policy) for policy in _order(arena)]
@@ -186,7 +186,7 @@ def _heat(
 def _settings_heat(
     arena: Arena, settings: Sequence[Setting], column: str, shown: Callable[[float], str], **scale: float
 ) -> Html:
-    """Policies by environments, coloured by one column of the table.
+    """Return policies by environments, coloured by one column of the table.
 
     More environments than fit beside each other are divided by their switching costs.
     """
@@ -200,7 +200,7 @@ def _settings_heat(
 
 
 def _overview(arena: Arena) -> list[Html]:
-    """The worst of each group at a glance: policies by groups."""
+    """Return the worst of each group: policies by groups."""
     groups = [name for name in GROUPS if arena.group(name)]
     worst = arena.table.group_by("group", "policy").agg(pl.col("to_best").max())
     found = {(row["policy"], row["group"]): row["to_best"] for row in worst.to_dicts()}
@@ -326,7 +326,7 @@ def _tail_cells(row: dict[str, Any]) -> list[str]:
 
 
 def _around(row: dict[str, Any], what: str, shown: Callable[[float], str]) -> Html:
-    """A value with half the width of its interval."""
+    """Return a value with half the width of its interval."""
     value, low, high = row[what], row[f"{what}_low"], row[f"{what}_high"]
     if value is None or not math.isfinite(value):
         return Html("–")
@@ -364,7 +364,7 @@ def _growth(arena: Arena) -> Section:
 
 
 def _long(arena: Arena, long: pl.DataFrame) -> Section:
-    """Exponents of the long games, and every cost they rest on."""
+    """Return the section on long games: exponents, and every cost behind them."""
     last = long.filter(pl.col("horizon") == pl.col("horizon").max())
     games = last["environment"].unique(maintain_order=True).to_list()
     found = {(row["policy"], row["environment"]): row["exponent"] for row in last.to_dicts()}
@@ -454,7 +454,7 @@ def _made(arena: Arena) -> Section:
 
 
 def _over_best_arm(arena: Arena, compared: pl.DataFrame) -> Section:
-    """Every number of policies that see all losses."""
+    """Return the section with every number of the policies with full information."""
     columns = [Column("policy"), Column("mean", numeric=True), Column("worst", numeric=True), Column("in")]
     rows = [
         [arena.marked(row["policy"]), f"{row['mean']:.3f}", _with_half(row["worst"], row["around"]), row["worst_in"]]
@@ -534,7 +534,7 @@ def summary(arena: Arena) -> list[str]:
 
 
 def _cells(*cells: str) -> str:
-    """Cells in their columns; numbers stand to the right, and a heading may run into the empty cell after it."""
+    """Align cells in their columns: numbers to the right; a heading may run into the empty cell after it."""
     name, ratio, around, where, *numbers = map(printable, cells)
     begin = f"{name:{WIDTHS[0]}.{WIDTHS[0]}}"
     middle = f"{ratio:>{WIDTHS[1]}}{around:<{WIDTHS[2]}}" if around else f"{ratio:<{WIDTHS[1] + WIDTHS[2]}}"

@@ -31,7 +31,7 @@ from holdfast.text import decimals, number
 DOCS = Path(__file__).parents[1] / "docs"
 BEGIN, END = "<!-- tables of a run -->", "<!-- end of the tables -->"
 MOST_BYTES = 120_000
-"""Bytes an image may have."""
+"""Most bytes of an image."""
 
 
 def refresh(page: str | Path, tables: str) -> Path:
@@ -53,7 +53,7 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]], rule: str = "---:
 
 
 def arena_tables(told: dict[str, Any]) -> str:
-    """Worst cases, then the ratios to the best policy in every environment, by group."""
+    """Return the worst cases, then the ratios to the best policy in every environment, by group."""
     parts = [
         f"{told['replications']} replications, T = {told['horizon']:,}, seed {told['seed']}, "
         f"holdfast {told['holdfast']}. {KNOWS_T} knows T; ± half of a 95 % interval; percentages are of "
@@ -116,7 +116,7 @@ def _floors(told: dict[str, Any]) -> str:
 
 
 def _long(told: dict[str, Any]) -> str:
-    """Exponents in the long games, up to the longest T."""
+    """Return the exponents in the long games, up to the longest T."""
     longest = max(row["horizon"] for row in told["long_games"])
     last = [row for row in told["long_games"] if row["horizon"] == longest]
     games = list(dict.fromkeys(row["environment"] for row in last))
@@ -190,7 +190,7 @@ def write_reproduction(out: Path | str, path: Path | str = DOCS / "reproduction.
 
 
 def _small(chart: LineChart) -> bytes:
-    """As sharp an image as `MOST_BYTES` allows."""
+    """Draw as sharp an image as `MOST_BYTES` allows."""
     image = b""
     for dpi in (110, 95, 80, 65, 50):
         image = rendered(chart, ("png",), dpi=dpi)["png"]
@@ -279,7 +279,7 @@ def _figure(figure: Figure, findings: Findings, chart: LineChart) -> list[str]:
 
 
 def _cell(words: str) -> str:
-    """Text for a table: powers raised, and nothing that Markdown would take for its own."""
+    """Return text for a Markdown table cell: powers raised, special characters escaped."""
     raised = re.sub(r"\^\{([^{}]*)\}", r"<sup>\1</sup>", words.replace("<", "&lt;"))
     return raised.replace("|", "\\|").replace("*", "\\*").replace("_", "\\_")
 

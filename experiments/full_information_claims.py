@@ -1,9 +1,9 @@
-"""What docs/full_information.md claims of the policy that sees the losses of all arms, played and judged.
+"""Play and judge what docs/full_information.md claims about policies with full information.
 
     python experiments/full_information_claims.py
 
 The certificate and its overhead are judged by exact expectations: the distribution of the arm is known in every round.
-The rest is simulated. Nothing about the verdicts is kept in this file but the thresholds.
+The rest is simulated. Only the thresholds are kept in this file, no verdicts.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ OWN = "hedge-switch"
 OVERHEAD, NO_HARM = 1.5, 1.015
 HOSTILE = ("hunt", "alternate", "rotate", "coins", "rare")
 TURNS = "turns"
-"""The worst simple losses that are known: an arm loses in its turn, and in the end one arm alone is good."""
+"""The worst simple losses known: arms lose in turn, and at the end one arm alone is good."""
 COSTS = (0.0, 0.1, 1.0, 10.0)
 ARMS = (2, 8)
 
@@ -65,20 +65,20 @@ def hostile(kind: str, K: int, rounds: int, seed: int) -> Hostile:
 
 
 class Exact(NamedTuple):
-    """A game's numbers, on average over the policy's draws."""
+    """Numbers of a game, in expectation over the policy's draws."""
 
     used: float
-    """The largest share of the certificate that was needed in any round."""
+    """Largest fraction of the certificate needed in any round."""
     overhead: float
-    """At the end, in units of √((1 + λ)·L*·ln N)."""
+    """Final overhead, in units of √((1 + λ)·L*·ln N)."""
     share: float
-    """At the end, as a share of 2√((1 + 2λ)·L*·ln N) + (1 + λ)·ln N."""
+    """Final overhead, as a share of 2√((1 + 2λ)·L*·ln N) + (1 + λ)·ln N."""
     proved: float
-    """At the end, as a share of Theorem H3's bound."""
+    """Final overhead, as a share of Theorem H3's bound."""
 
 
 def exact_game(policy: AdaptiveHedgeSwitch, losses: Hostile, rounds: int) -> Exact:
-    """Play `policy`, whose switching cost is one number, and add up what it costs on average and its experts."""
+    """Play `policy`, whose switching cost is one number, and sum its expected cost and its experts' costs."""
     player, lam, N = policy.player(seed=0), float(policy.switching_cost), len(policy.mixed)  # type: ignore[arg-type]
     state = player._game.state
     C, cost, used, before = np.zeros(N), 0.0, 0.0, np.zeros(policy.n_arms)
@@ -98,7 +98,7 @@ def exact_game(policy: AdaptiveHedgeSwitch, losses: Hostile, rounds: int) -> Exa
 
 
 def hostile_games(rounds: int, seed: int) -> dict[str, Exact]:
-    """Games of every kind, λ and number of arms."""
+    """Play games of every kind, λ and number of arms."""
     return {
         f"{kind}, λ = {lam:g}, K = {K}": exact_game(
             AdaptiveHedgeSwitch(K, switching_cost=lam, forecast_rounds=0), hostile(kind, K, rounds, seed), rounds
@@ -110,7 +110,7 @@ def hostile_games(rounds: int, seed: int) -> dict[str, Exact]:
 
 
 def work_function_shares(rounds: int, seed: int, backend: str | AnyBackend) -> dict[str, float]:
-    """Return what the work function alone costs in random worlds, as a share of what is proved."""
+    """Return the cost of the work function alone in random worlds, as a share of its proved bound."""
     draw, shares = np.random.default_rng(seed), {}
     for K in ARMS:
         for lam in (0.3, 1.0, 3.0):
@@ -126,14 +126,14 @@ def work_function_shares(rounds: int, seed: int, backend: str | AnyBackend) -> d
 
 @dataclass(frozen=True)
 class Played:
-    """The games of these claims."""
+    """The games behind these claims."""
 
     tables: Tables = field(default_factory=lambda: Tables({}))
     settings: Mapping[str, Setting] = field(default_factory=dict)
-    """Where the policies that see all losses play in the arena."""
+    """Settings of the arena with full information."""
     games: Mapping[str, Exact] = field(default_factory=dict)
     shares: Mapping[str, float] = field(default_factory=dict)
-    """What the work function cost, as a share of what is proved."""
+    """Cost of the work function, as a share of its proved bound."""
 
 
 def play(
@@ -158,7 +158,7 @@ def play(
 
 
 def _most(found: Mapping[str, float], limit: float, unit: str) -> list[Question]:
-    """Is the largest of these at most `limit`?"""
+    """Ask whether the largest of these is at most `limit`."""
     if not found:
         return []
     where = max(found, key=found.__getitem__)

@@ -25,17 +25,17 @@ from full_information_claims import TURNS, Exact, exact_game, hostile
 import holdfast as hf
 
 COSTS = {"llm_mmlupro": (0.05, 0.5, 2.0)}
-"""λ of a record; others have `USUAL`."""
+"""λ of a record; the others use `USUAL`."""
 USUAL = (0.1, 0.35, 1.0)
 NOT_FULL_INFORMATION = ("llm_mmlupro",)
-"""Records whose other losses nobody sees: they show only that no harm is done."""
+"""Records without full information in practice: they show only that no harm is done."""
 REPLICATIONS = 20
 COSTLY = (0.0, 0.1, 1.0, 10.0)
 """λ in the search."""
 
 
 def expected_cost(policy: hf.Policy, losses: np.ndarray, lam: float, forecasts: dict[int, np.ndarray]) -> float:
-    """The cost of a game on average over its draws; an error where the certificate does not hold."""
+    """Return the expected cost of a game; raise if the certificate does not hold."""
     player: Any = policy.player(seed=1)
     state, cost, before = player._state, 0.0, np.zeros(losses.shape[1])
     C = np.zeros(len(state.at))
@@ -54,7 +54,7 @@ def expected_cost(policy: hf.Policy, losses: np.ndarray, lam: float, forecasts: 
 def over_best_arm(
     name: str, losses: np.ndarray, costs: tuple[float, ...], settings: dict[str, Any], forecasts: dict[int, Any]
 ) -> tuple[np.ndarray, float]:
-    """A line of costs over that of the best fixed arm: the best plan's and the policy's, and the part of the way."""
+    """Return a line of costs over the best fixed arm's: the best plan's, the policy's, and its fraction of the gain."""
     plans, ours, way = [], [], []
     for lam in costs:
         policy = hf.AdaptiveHedgeSwitch(losses.shape[1], switching_cost=lam, **settings)
@@ -69,7 +69,7 @@ def over_best_arm(
 
 
 def bandit(losses: np.ndarray, lam: float) -> float:
-    """The mean cost of the policy that sees its own loss."""
+    """Return the mean cost of the bandit policy."""
     policy = hf.AdaptiveTsallisSwitch(losses.shape[1], switching_cost=lam)
     table = hf.simulate(
         policy, hf.LossTable(losses), switching_cost=lam, replications=REPLICATIONS, checkpoints=1, progress=False
@@ -78,7 +78,7 @@ def bandit(losses: np.ndarray, lam: float) -> float:
 
 
 def records(folder: Path) -> None:
-    """Every record, with nothing but its λ given; and carbon with its period."""
+    """Print every record, given only its λ; and carbon with its period."""
     print(f"{'record':34} {'best plan':>22} {'hedge-switch':>22}   way from best arm to best plan")
     cells: dict[str, np.ndarray] = {}
     ratios: list[float] = []
@@ -103,12 +103,11 @@ def records(folder: Path) -> None:
 
 
 def geometric(values: np.ndarray) -> float:
-    """The geometric mean."""
     return float(np.exp(np.log(values).mean()))
 
 
 def forecasts(folder: Path) -> None:
-    """What given forecasts are worth, right and upside down."""
+    """Print what forecasts are worth, right and upside down."""
     losses = pl.read_parquet(folder / "forecasts/carbon_us_forecast.parquet").to_numpy().astype(float)
     issued = pl.read_parquet(folder / "forecasts/carbon_us_forecast.forecasts.parquet").partition_by(
         "issued", as_dict=True
@@ -181,7 +180,7 @@ def search(seed: int = 20_261_117, tries: int = 200, rounds: int = 1000, short: 
 
 
 def speed(replications: int = 100) -> None:
-    """Simulated rounds, and one ask and tell."""
+    """Time simulated rounds, and one ask and tell."""
     K, T, lam = 8, 100_000, 1.0
     world = hf.Bernoulli.with_gap(K, 0.1)
     policy = hf.AdaptiveHedgeSwitch(K, switching_cost=lam)
@@ -216,7 +215,7 @@ def speed(replications: int = 100) -> None:
 
 
 def main(folder: Path, wanted: list[str]) -> None:
-    """Print what is wanted."""
+    """Run the parts named."""
     if not wanted or "records" in wanted:
         records(folder)
     if not wanted or "forecasts" in wanted:

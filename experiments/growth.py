@@ -26,7 +26,7 @@ SHORTEST, LONGEST = 10_000, 10**9
 """The range of T."""
 
 DEFAULT, QUICK = 10**6, 10**5
-"""The longest T unless another is given, and for a first look."""
+"""Longest T by default, and for a first look."""
 
 FEW = 16
 """Replications where every policy plays."""
@@ -42,15 +42,15 @@ class LongGame:
     name: str
     kind: Literal["stochastic", "constrained", "ties", "adversarial"]
     losses: Callable[[int], Environment]
-    """From T."""
+    """Environment as a function of T."""
     cost: float = 1.0
     exponent: float | None = None
-    """The most that cost grows by between 10⁶ and 10⁸: log over log."""
+    """Largest claimed exponent of growth between 10⁶ and 10⁸."""
     ratio: float | None = None
-    """The most that it is of the paper's policy's cost at 10⁸."""
+    """Largest claimed ratio to the paper's policy's cost at 10⁸."""
 
     def setting(self, horizon: int) -> Setting:
-        """Return these losses for so many rounds."""
+        """Return these losses over `horizon` rounds."""
         return Setting(self.name, LONG, self.losses(horizon), self.cost, horizon)
 
 
@@ -66,7 +66,7 @@ GAMES = (
     LongGame("tied-constrained", "ties", lambda T: ConstrainedBernoulli(8, 0.2, best_arms=3)),
     LongGame("reversal", "adversarial", lambda T: Reversal(8, T)),
 )
-"""Two or eight arms, λ = 1 but where switches are free. Only the reversal is laid out over T."""
+"""Two or eight arms, λ = 1 unless switches are free. Only the reversal depends on T."""
 
 
 def decades(longest: int) -> tuple[int, ...]:
@@ -80,7 +80,7 @@ def decades(longest: int) -> tuple[int, ...]:
 
 
 def long_plan(entries: Mapping[str, Mapping[str, Any]], replications: int, seed: int, longest: int) -> Plan:
-    """Return every policy in every long game: a cell for each game and T at which a new one has to be played."""
+    """Return a plan of every policy in every long game: a cell for each game and T that needs a new one."""
     horizons, count = decades(longest), min(replications, FEW)
     cells: list[Cell] = []
     for game in GAMES:
@@ -119,7 +119,7 @@ def samples_of(result: Result) -> dict[str, dict[int, Array]]:
 
 
 def late(samples: Samples) -> Samples:
-    """Return the last three of the decades: from 10⁶ to 10⁸, say."""
+    """Return the last three decades, such as 10⁶ to 10⁸."""
     return {T: samples[T] for T in sorted(samples)[-3:]}
 
 

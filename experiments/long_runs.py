@@ -49,11 +49,11 @@ ORDER = (
     "tied-constrained",
     "gap-0.05-free",
 )
-"""The most important first."""
+"""Games, the most important first."""
 
 
 def both(game: LongGame, n_arms: int) -> dict[str, Policy]:
-    """The adaptive policy and the paper's."""
+    """Return the adaptive policy and the paper's."""
     kinds = {OWN: hf.AdaptiveTsallisSwitch, PAPER: hf.TsallisSwitch}
     return {name: kind(n_arms, switching_cost=game.cost) for name, kind in kinds.items()}
 
@@ -61,7 +61,7 @@ def both(game: LongGame, n_arms: int) -> dict[str, Policy]:
 def played(
     game: LongGame, horizon: int, replications: int, first: int, seed: int, backend: str
 ) -> dict[str, dict[int, np.ndarray]]:
-    """Costs of both policies by T, from 10⁴ on."""
+    """Return the costs of both policies by T, from 10⁴ on."""
     world, marks = game.losses(horizon), decades(horizon)
     found = costs_of(
         both(game, world.n_arms), world, game.cost, replications, seed, marks, first=first, backend=backend
@@ -70,7 +70,7 @@ def played(
 
 
 def described(game: LongGame, samples: dict[str, dict[int, np.ndarray]]) -> dict[str, object]:
-    """Costs, ratios and exponents with their 95 % intervals, and every game's cost."""
+    """Return costs, ratios and exponents with their 95 % intervals, and every game's cost."""
     own, other = samples[OWN], samples[PAPER]
     return {
         "cost": {name: {T: interval(x) for T, x in by_T.items()} for name, by_T in samples.items()},
@@ -83,7 +83,7 @@ def described(game: LongGame, samples: dict[str, dict[int, np.ndarray]]) -> dict
 
 
 def line(name: str, found: dict[str, Any], T: int, seconds: float) -> str:
-    """One game in a line."""
+    """Summarise one game in a line."""
 
     def around(estimate: tuple[float, float, float], form: str) -> str:
         return f"{estimate[0]:{form}} ± {(estimate[2] - estimate[1]) / 2:{form}}"
@@ -98,7 +98,7 @@ def line(name: str, found: dict[str, Any], T: int, seconds: float) -> str:
 
 
 def grow(out: Path, longest: int, games: int, more: int, seed: int, backend: str) -> None:
-    """Every game up to `longest`, and `more` games of a tenth of it."""
+    """Play every game up to `longest`, and `more` games of a tenth of it."""
     results = {}
     for game in sorted((game for game in GAMES if game.name in ORDER), key=lambda game: ORDER.index(game.name)):
         begun = time.monotonic()
@@ -112,7 +112,7 @@ def grow(out: Path, longest: int, games: int, more: int, seed: int, backend: str
 
 
 def one_search(core: int, arms: int, cost: float, horizon: int, seed: int, seconds: float) -> dict[str, object]:
-    """The worst world of one search on one core, measured anew with seeds that it has not seen."""
+    """Return the worst world of one search on one core, measured again with fresh seeds."""
     os.sched_setaffinity(0, {core})
     world, tried = search(OWN, seconds, seed, Where(horizon, arms, cost), [])
     shares = {name: interval(world.shares(name, FINAL, 2**32 + seed)) for name in (OWN, PAPER)}
@@ -121,7 +121,7 @@ def one_search(core: int, arms: int, cost: float, horizon: int, seed: int, secon
 
 
 def searched(out: Path, settings: list[tuple[int, float, int]], seconds: float, seed: int) -> None:
-    """Searches side by side, as many of each setting as there are cores for."""
+    """Run searches in parallel, as many of each setting as there are cores for."""
     each = max(1, cores() // len(settings))
     results: list[dict[str, Any]] = []
     for name, replications in product((OWN, PAPER), (1, 64)):  # compiled once, for all

@@ -39,7 +39,7 @@ FLOOR = 0.03
 """The least cost that ratios are measured with, as a share of Theorem 1's bound."""
 
 FLOORS = (0.01, FLOOR, 0.1)
-"""Floors that the worst ratios are also given for: a claim that needs one of them is no claim."""
+"""Other floors for the worst ratios: a claim that depends on the floor is no claim."""
 
 Costs = Mapping[tuple[str, int], Mapping[str, Array]]
 """Samples of costs by setting and horizon, and by policy."""
@@ -51,10 +51,10 @@ def knows_horizon(policy: Policy) -> bool:
 
 
 def plan_cost(setting: Setting) -> float:
-    """Return what the cheapest plan in hindsight costs more than the best fixed arm: zero, or less where it can move.
+    """Return the cost of the cheapest plan in hindsight over the best fixed arm's: zero, or less where it can move.
 
-    A plan knows the means of every round, moves where they change, and pays for that; its first arm is free. In a
-    trace means cannot be told from noise, and in the multi-scale walk one arm is best in every round: zero.
+    A plan knows the means of every round, moves where they change, and pays for that; its first arm is free. In a trace
+    means cannot be told from noise, and in the multi-scale walk one arm is best in every round: zero.
     """
     environment = setting.environment
     if not isinstance(environment, Phased):
@@ -150,16 +150,15 @@ def tabulated(
 
 
 def _cheapest(costs: Mapping[str, Array]) -> str:
-    """The policy of least mean cost."""
+    """Return the policy of least mean cost."""
     return min(costs, key=lambda name: float(costs[name].mean()))
 
 
 def worst_cases(table: pl.DataFrame) -> pl.DataFrame:
-    """Return for each policy the worst over all settings, best policy first; found worlds apart, in `found_…`.
+    """Return the worst case of each policy over all settings, best policy first; found worlds separately, in `found_…`.
 
-    `to_best`, `above_paper` and `share` are the largest, each with its interval and the setting it is from;
-    `q99_share` is the largest 99th percentile as a share of the bound, `mean_to_paper` the mean ratio over the paper's
-    settings.
+    `to_best`, `above_paper` and `share` are the largest, each with its interval and the setting it is from; `q99_share`
+    is the largest 99th percentile as a share of the bound, `mean_to_paper` the mean ratio over the paper's settings.
     """
     named, found = table.filter(pl.col("group") != "found"), table.filter(pl.col("group") == "found")
     rows = []
@@ -198,7 +197,7 @@ def _number(value: Any) -> float | None:
 
 
 def worst_ratios(settings: Sequence[Setting], costs: Costs) -> dict[str, dict[float, float]]:
-    """Return the worst ratio to the best of each policy with other floors, found worlds left out."""
+    """Return each policy's worst ratio to the best for several floors, found worlds left out."""
     named = [
         (setting.bound, plan_cost(setting), costs[setting.name, setting.horizon])
         for setting in settings
@@ -213,7 +212,7 @@ def worst_ratios(settings: Sequence[Setting], costs: Costs) -> dict[str, dict[fl
     return {name: {floor: worst(name, floor) for floor in FLOORS} for name in named[0][2]}
 
 
-# ---- policies that see the losses of all arms ----
+# ---- full information ----
 
 
 def over_best_arm(

@@ -53,7 +53,9 @@ def costs_of(
     first: int = 0,
     backend: str = "threads",
 ) -> dict[str, np.ndarray]:
-    """Regret with switching, a row for each replication and a column for each mark: as `simulate`, without a table."""
+    """Return the regret with switching, a row for each replication and a column for each mark: `simulate` without a
+    table.
+    """
     costs = Costs.of(cost)
     pieces: list[Played] = []
     tasks = [
@@ -87,7 +89,7 @@ class Candidate:
         return theorem_1(n_arms=self.n_arms, switching_cost=self.cost, horizon=self.horizon)
 
     def shares(self, policy: str, replications: int, seed: int) -> np.ndarray:
-        """What the policy costs in each replication, as a share of the bound."""
+        """Return the policy's cost in each replication, as a share of the bound."""
         world = hf.PiecewiseConstant(self.starts, self.means, noise=self.noise)
         settings = {"policy": policy, "n_arms": self.n_arms, "horizon": self.horizon, "switching_cost": self.cost}
         known = parameters_of(find_policy(policy)[0])
@@ -99,7 +101,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Where:
-    """What all worlds of a search have in common; the search chooses what is None."""
+    """Properties common to all worlds of a search; the search chooses those that are None."""
 
     horizon: int = HORIZON
     arms: int | None = None
@@ -115,7 +117,7 @@ def any_world(rng: np.random.Generator, where: Where) -> Candidate:
 
 
 def changed(world: Candidate, rng: np.random.Generator, where: Where) -> Candidate:
-    """The world with one or more small changes."""
+    """Return the world with one or more small changes."""
     for _ in range(1 + rng.poisson(1.0)):
         change = CHANGES[int(rng.choice(len(CHANGES), p=CHANCES))]
         other = change(world, rng)
@@ -173,7 +175,7 @@ def another_cost(world: Candidate, rng: np.random.Generator) -> Candidate:
 
 
 def other_arms(world: Candidate, rng: np.random.Generator) -> Candidate:
-    """One arm less, or another one that is like one of them."""
+    """Drop one arm, or add one that resembles another."""
     arm = int(rng.integers(world.n_arms))
     if rng.random() < 0.5:
         means = tuple(row[:arm] + row[arm + 1 :] for row in world.means)
@@ -190,7 +192,7 @@ CHANCES = (0.375, 0.125, 0.125, 0.125, 0.125, 0.125)
 
 
 def search(policy: str, seconds: float, seed: int, where: Where, start: list[Candidate]) -> tuple[Candidate, int]:
-    """The worst world found, and how many were tried."""
+    """Return the worst world found, and how many were tried."""
     rng = np.random.default_rng(seed)
     end = time.monotonic() + seconds
 

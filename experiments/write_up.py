@@ -53,7 +53,7 @@ def rows_of(table: pl.DataFrame, **wanted: Any) -> list[dict[str, Any]]:
 
 
 def growth_figure(long: pl.DataFrame) -> bytes:
-    """Cost over T, both logarithmic, a panel for each game; bars are 95 % intervals."""
+    """Draw cost over T, both logarithmic, a panel for each game; bars are 95 % intervals."""
     figure = Figure(figsize=(6.9, 3.9))
     axes = figure.subplots(2, 3, sharex=True)
     for axis, game in zip(axes.flat, list(GAMES)[:DRAWN], strict=True):
@@ -77,14 +77,14 @@ def growth_figure(long: pl.DataFrame) -> bytes:
 
 
 def around(value: float, low: float, high: float, digits: int) -> str:
-    """A value with half of its interval, as TeX has it; a dash where there is none."""
+    """Return a value with half the width of its interval, in TeX; a dash where there is none."""
     if value is None or not math.isfinite(value):
         return "--"
     return f"${value:,.{digits}f} \\pm {(high - low) / 2:,.{digits}f}$".replace(",", "{,}")
 
 
 def growth_table(long: pl.DataFrame) -> str:
-    """Costs at the longest T with intervals, and exponents of the last decades."""
+    """Return the costs at the longest T with intervals, and the exponents of the last decades."""
     last = long.filter(pl.col("horizon") == pl.col("horizon").max())
     lines = []
     for game, words in GAMES.items():
@@ -99,7 +99,7 @@ def growth_table(long: pl.DataFrame) -> str:
 
 
 def settings_table(table: pl.DataFrame) -> str:
-    """Ratios to Tsallis-Switch in the settings of its figures."""
+    """Return the ratios to Tsallis-Switch in the settings of its figures."""
     lines, ratios = [], []
     for name, words in SETTINGS.items():
         row = rows_of(table, environment=name, policy="adaptive")[0]
@@ -113,7 +113,7 @@ def settings_table(table: pl.DataFrame) -> str:
 
 
 def numbers(long: pl.DataFrame, replications: int) -> str:
-    """What the text says of the run: its size, the range of exponents and of ratios."""
+    """Return the numbers the text quotes: the size of the run, the range of exponents and of ratios."""
     last = long.filter(pl.col("horizon") == pl.col("horizon").max(), pl.col("environment").is_in(list(GAMES)[:DRAWN]))
     commands = {
         "longest": f"10^{{{round(math.log10(last['horizon'][0]))}}}",

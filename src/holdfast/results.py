@@ -24,13 +24,13 @@ from holdfast.text import number, with_error
 
 # A result in a file: parquet with its provenance and a checksum; CSV and Arrow for other programs.
 #
-# The checksum of a parquet file is over every byte of it, but for its own 64 digits. It is checked before any byte is
-# interpreted, so damage is found wherever it is, and nothing is made of a damaged file.
+# The checksum of a parquet file covers every byte of it, except its own 64 digits. It is checked before any byte is
+# interpreted, so damage is found wherever it is, and a damaged file is never parsed.
 
 KEYS = {"policy": pl.String, "replication": pl.Int64, "round": pl.Int64}
 SCHEMA = KEYS | {name: pl.Int64 if name == "switches" else pl.Float64 for name in MEASURES}
 MAY_BE_EXPECTED = {"switches": pl.Float64}
-"""Where expected costs were computed instead of sampled, switches are means."""
+"""Columns that hold means where expected costs were computed instead of sampled."""
 
 PROVENANCE, CHECKSUM, FORMAT, VERSION = "holdfast", "holdfast.checksum", "holdfast.format", 1
 """Keys of a parquet file's metadata, and the version of the format."""
@@ -45,7 +45,7 @@ def write_result(path: str | Path, frame: pl.DataFrame, provenance: dict[str, An
 
 
 def read_result(path: str | Path) -> tuple[pl.DataFrame, dict[str, Any]]:
-    """Rows and provenance of a file; `BadSavedState` for one that is damaged, foreign or of another version."""
+    """Read rows and provenance of a file; raise `BadSavedState` if it is damaged, foreign or of another version."""
     suffix, file = _suffix(path), Path(path)
     try:
         data = file.read_bytes()
@@ -56,13 +56,13 @@ def read_result(path: str | Path) -> tuple[pl.DataFrame, dict[str, Any]]:
         return _tidy(frame), provenance
     except BadSavedState as error:
         raise BadSavedState(f"{file} {error}") from None
-    except (Exception, pl.exceptions.PanicException) as error:  # polars may say anything of bytes that are not its own
+    except (Exception, pl.exceptions.PanicException) as error:  # polars may raise anything for foreign bytes
         found = reason(error) if isinstance(error, Exception) else "it cannot be parsed"
         raise BadSavedState(f"{file} must be a file written by Result.write ({found})") from None
 
 
 def parquet_bytes(frame: pl.DataFrame, metadata: dict[str, str] | None = None) -> bytes:
-    """A table as the bytes of a parquet file."""
+    """Return a table as the bytes of a parquet file."""
     buffer = io.BytesIO()
     frame.write_parquet(buffer, metadata=metadata)
     return buffer.getvalue()
@@ -110,11 +110,11 @@ def _from_parquet(data: bytes) -> tuple[pl.DataFrame, dict[str, Any]]:
 
 
 FORMULA = r"^'*[=+\-@\t\r]"
-"""How a cell begins that a spreadsheet may take for a formula, or that has been marked as none."""
+"""Start of a cell that a spreadsheet may take for a formula, or that is escaped already."""
 
 
 def csv_of(frame: pl.DataFrame, **options: Any) -> bytes:
-    """The table as CSV; text that a spreadsheet would take for a formula gets an apostrophe in front.
+    """Return the table as CSV; text that a spreadsheet would take for a formula gets a leading apostrophe.
 
     >>> csv_of(pl.DataFrame({"arm": ["=1+1", "east"], "loss": [-1.0, 0.5]}))
     b"arm,loss\\n'=1+1,-1.0\\neast,0.5\\n"
@@ -127,7 +127,7 @@ def csv_of(frame: pl.DataFrame, **options: Any) -> bytes:
 
 
 def _unmarked(frame: pl.DataFrame) -> pl.DataFrame:
-    """The table that `csv_of` wrote."""
+    """Undo the escaping of `csv_of`."""
     marked = FORMULA.replace("*", "+")
     text = pl.col(name for name, kind in frame.schema.items() if kind == pl.String)
     plain = frame.with_columns(pl.when(text.str.contains(marked)).then(text.str.slice(1)).otherwise(text).name.keep())
@@ -159,11 +159,11 @@ FORMATS: dict[str, tuple[Callable[..., bytes], Callable[[bytes], tuple[pl.DataFr
     ".ipc": (_to_arrow, _from_arrow),
     ".feather": (_to_arrow, _from_arrow),
 }
-"""How a table is written and read, by the suffix of its file."""
+"""Writer and reader of a table, by file suffix."""
 
 
 def _tidy(frame: pl.DataFrame) -> pl.DataFrame:
-    """The columns of today: other columns (a study's grid) first, then those of the schema in its order."""
+    """Return the columns in order: others (a study's grid) first, then those of the schema."""
     if any(frame.schema.get(name) not in (kind, MAY_BE_EXPECTED.get(name, kind)) for name, kind in SCHEMA.items()):
         raise BadSavedState("must be a file written by Result.write; this is another table")
     if any(frame.select(*SCHEMA).null_count().row(0)):
@@ -171,11 +171,11 @@ def _tidy(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.select(*(name for name in frame.columns if name not in SCHEMA), *SCHEMA)
 
 
-# Means and standard errors in words: for a terminal of 80 columns, for Markdown, for LaTeX.
+# Means and standard errors as text: for a terminal of 80 columns, for Markdown, for LaTeX.
 
 WIDTH = 80
 LONGEST_NAME = 32
-"""Characters of a policy's name that are shown in a terminal."""
+"""Characters of a policy's name shown in a terminal."""
 LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"} | {
     sign: f"\\{sign}" for sign in "&%$#_{}"
 }
@@ -198,7 +198,7 @@ class Summary(pl.DataFrame):
 
 
 def as_text(summary: pl.DataFrame) -> str:
-    """A line for each policy; measures that do not fit beside the others follow below."""
+    """Return a line for each policy; measures that do not fit beside the others follow below."""
     head, *body = rows_of(summary)
     body = [[*(shortened(cell) for cell in row[: -len(MEASURES)]), *row[-len(MEASURES) :]] for row in body]
     labels = len(head) - len(MEASURES)
@@ -220,7 +220,7 @@ def as_text(summary: pl.DataFrame) -> str:
 
 
 def as_markdown(summary: pl.DataFrame, measures: Iterable[str]) -> str:
-    """A table for a README, an issue or a notebook."""
+    """Return a table for a README, an issue or a notebook."""
     head, *body = rows_of(summary, measures)
     numbers = len(list(measures))
     lines = [head, ["---"] * (len(head) - numbers) + ["---:"] * numbers, *body]
@@ -228,7 +228,7 @@ def as_markdown(summary: pl.DataFrame, measures: Iterable[str]) -> str:
 
 
 def as_latex(summary: pl.DataFrame, measures: Iterable[str]) -> str:
-    """A ``tabular`` that needs no package."""
+    """Return a ``tabular`` that needs no package."""
     head, *body = rows_of(summary, measures)
     numbers = len(list(measures))
     lines = [r"\begin{tabular}{" + "l" * (len(head) - numbers) + "r" * numbers + "}", r"\hline"]
@@ -240,7 +240,7 @@ def as_latex(summary: pl.DataFrame, measures: Iterable[str]) -> str:
 
 
 def rows_of(summary: pl.DataFrame, measures: Iterable[str] = MEASURES) -> list[list[str]]:
-    """The head and a row for each policy; columns in which all rows agree, such as the round, are left out."""
+    """Return the head and a row for each policy; columns in which all rows agree, such as the round, are left out."""
     names = [one_of("measures", measure, MEASURES) for measure in measures]
     own = {f"{name}_{part}" for name in MEASURES for part in ("mean", "sd", "se")}
     labels = [
@@ -254,7 +254,7 @@ def rows_of(summary: pl.DataFrame, measures: Iterable[str] = MEASURES) -> list[l
 
 
 def shortened(cell: str, most: int = LONGEST_NAME) -> str:
-    """A name in at most so many columns of a terminal, its middle left out."""
+    """Shorten a name to at most `most` columns of a terminal, leaving out its middle."""
     if terminal_columns(cell) <= most:
         return cell
     begin, end = cell[:-8], cell[-8:]  # names often differ at their end
@@ -264,7 +264,7 @@ def shortened(cell: str, most: int = LONGEST_NAME) -> str:
 
 
 def terminal_columns(text: str) -> int:
-    """Columns of a terminal: some letters take two."""
+    """Count columns of a terminal: some letters take two."""
     return sum(2 if unicodedata.east_asian_width(sign) in "WF" else 1 for sign in text)
 
 
@@ -286,9 +286,10 @@ KINDS = {name: SCHEMA[name].to_python() for name in MEASURES}
 def rows(
     rounds: Sequence[int], pieces: Sequence[tuple[str, int, int]], measured: Iterable[Mapping[str, Any]]
 ) -> pl.DataFrame:
-    """One frame of pieces (policy, first replication, replications) and the measures of each, a row per replication.
+    """Build one frame from pieces (policy, first replication, replications) and the measures of each.
 
-    Each column is one array: to join frames polars wants threads, which a forked process does not have.
+    There is a row per replication and checkpoint. Each column is one array: to join frames polars wants threads,
+    which a forked process does not have.
     """
     width = len(rounds)
     numbers = np.concatenate([np.arange(0), *(np.arange(first, first + count) for _, first, count in pieces)])
@@ -317,7 +318,7 @@ def rows(
 class Result:
     """What was simulated: `frame` has one row for each policy, replication and checkpoint.
 
-    Its columns are those of `SCHEMA` (`MEASURES` says what each measure is); before them may stand others, such as the
+    Its columns are those of `SCHEMA` (`MEASURES` says what each measure is); others may come before them, such as the
     values of a study's grid, in which several games of one policy and replication differ.
 
     >>> import holdfast as hf
@@ -359,11 +360,11 @@ class Result:
 
     @property
     def grid(self) -> list[str]:
-        """The columns that are not of every result: what a study's grid has set."""
+        """Columns beyond those of every result, such as the values of a study's grid."""
         return [name for name in self.frame.columns if name not in SCHEMA]
 
     def summary(self) -> pl.DataFrame:
-        """Mean, standard deviation and standard error of each measure, for each policy and checkpoint.
+        """Return the mean, standard deviation and standard error of each measure, for each policy and checkpoint.
 
         The deviation is that of a sample (n − 1); with one replication it is null.
         """
@@ -380,12 +381,14 @@ class Result:
         return groups.agg(pl.len().alias("replications"), *columns)
 
     def final(self) -> Summary:
-        """The summary at the last round of each policy. It prints as means with their errors, and is a polars table."""
+        """Return the summary at the last round of each policy, a polars table that prints as means with their
+        errors.
+        """
         last = pl.col("round").max().over(*self.grid, "policy")
         return Summary(self.summary().filter(pl.col("round") == last))
 
     def table(self, format: str = "markdown", *, measures: Sequence[str] = tuple(MEASURES)) -> str:
-        """Mean ± standard error at the last round of each policy, for a paper: as ``"markdown"`` or ``"latex"``."""
+        """Format mean ± standard error at the last round of each policy, as ``"markdown"`` or ``"latex"``."""
         if isinstance(measures, str) or not isinstance(measures, Sequence) or not measures:
             raise InvalidParameter("measures", f"must be a list of some of {', '.join(map(repr, MEASURES))}", measures)
         made = as_latex if one_of("format", format, ("markdown", "latex")) == "latex" else as_markdown
@@ -435,7 +438,7 @@ class Result:
         return Comparison(first, second, measure, at, mean, low, high, share, paired.height)
 
     def _recorded(self, round: object) -> int:
-        """A round that was recorded: the last, or the one given."""
+        """Return a recorded round: the last, or the one given."""
         recorded = self.frame["round"].unique().sort().to_list()
         if round is None:
             return int(recorded[-1])
@@ -495,16 +498,16 @@ class Result:
 
     @classmethod
     def read(cls, path: str | Path) -> Result:
-        """Read what `write` wrote. A damaged file is refused."""
+        """Read a file that `write` wrote; refuse a damaged one."""
         return cls(*read_result(path))
 
     @classmethod
     def concat(cls, results: Sequence[Result]) -> Result:
-        """One result of several: other policies, or other replications of the same, or other cells of a study.
+        """Join results into one: other policies, other replications of the same, or other cells of a study.
 
         Rows come by policy as first met, then replication, then round, as `simulate` gives them. Pieces of one
         simulation (the same settings, but other replications that follow each other, or other policies of the same
-        replications) get the provenance it would have had; otherwise the parts' stand side by side under ``"parts"``.
+        replications) get the provenance it would have had; otherwise the parts' are listed under ``"parts"``.
         """
         if not results:
             raise InvalidParameter("results", "must not be empty", results)
@@ -524,7 +527,7 @@ class Result:
 
 
 def joined_provenance(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """The provenance of the simulation that `parts` are pieces of, or all of them under ``"parts"``."""
+    """Return the provenance of the simulation that `parts` are pieces of, or all of them under ``"parts"``."""
     separate = {"parts": list(parts)}
     varying = ("backend", "versions", "replications", "first_replication", "policies")
     same = [{name: value for name, value in part.items() if name not in varying} for part in parts]
@@ -552,7 +555,7 @@ def joined_provenance(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _all_of(words: Iterable[str]) -> str:
-    """Each word once: ``"threads, dask"``."""
+    """Join the words, each once: ``"threads, dask"``."""
     return ", ".join(dict.fromkeys(word for joined in words for word in joined.split(", ")))
 
 

@@ -1,7 +1,7 @@
 """Folders of results: the record that says which run a folder holds, resuming it, and its output files.
 
 Studies, replays, the paper's reproduction and the arena all write their folders through here. A run that is played
-piece by piece keeps a record, and `--resume` goes on with that run only. Output files are written to a hidden folder
+piece by piece keeps a record, and `--resume` continues that run only. Output files are written to a hidden folder
 first and then moved into place; users' files stay as they are:
 
     DIR/files.json          the manifest: every output file with its checksum
@@ -37,7 +37,7 @@ MOST_NAMED = 5
 MOST_DIFFERENCES = 20
 """Fields named in one error."""
 LONG = 60
-"""Longer values are shortened, and only the differing part of a longer list is shown."""
+"""Length above which values are shortened; of longer lists only the difference is shown."""
 ABSENT = object()
 
 
@@ -45,7 +45,7 @@ ABSENT = object()
 
 
 def plain(settings: dict[str, Any]) -> dict[str, Any]:
-    """Convert values to those that JSON has; what it has no type for becomes text."""
+    """Convert values to JSON types; other types become text."""
     same: dict[str, Any] = json.loads(json.dumps(settings, default=str))
     return same
 
@@ -68,7 +68,7 @@ def _finite(value: Any) -> Any:
 
 
 def checksum(value: Any) -> str:
-    """Return the SHA-256 of a value as JSON has it."""
+    """Return the SHA-256 of a value's JSON."""
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
 
 
@@ -112,7 +112,7 @@ def record_of(
 
 
 def write_record(path: Path, record: dict[str, Any]) -> None:
-    """Write the record of a folder, which without one is a user's, and remove what a killed run left."""
+    """Write the record that marks a folder as ours, and remove what a killed run left."""
     with reported(path):
         remove_drafts(path)
     text = json.dumps(record | {"checksum": checksum(record)}, indent=1)
@@ -120,7 +120,7 @@ def write_record(path: Path, record: dict[str, Any]) -> None:
 
 
 def read_record(path: Path) -> dict[str, Any]:
-    """Read the record of a folder; a damaged one is an error."""
+    """Read the record of a folder; raise if it is damaged."""
     file = path / RECORD
     try:
         record: dict[str, Any] = json.loads(file.read_bytes())
@@ -169,7 +169,7 @@ def read_piece(
     schema: pl.Schema,
     say: Callable[[str], None],
 ) -> Result | None:
-    """Read one piece of a run; say why it has to be played again and return None where it cannot be used.
+    """Read one piece of a run; if it cannot be used, say why and return None.
 
     `holds` tells from a provenance whether this is the piece, `rows` how many rows the table then has.
     """
@@ -190,7 +190,7 @@ def read_piece(
 
 
 def _has_grown(there: dict[str, Any], here: dict[str, Any]) -> bool:
-    """Whether `here` is the run of the record `there` with more cells, or more replications in some, and no less."""
+    """Tell whether `here` is the run of `there` with more cells or replications, and no fewer of any."""
     fixed = [{name: record[name] for name in record if name not in ("written", "cells")} for record in (there, here)]
     old, new = there["cells"], here["cells"]
     if fixed[0] != fixed[1] or not old.keys() <= new.keys() or old == new:
@@ -302,11 +302,11 @@ class Outputs:
         shutil.rmtree(self._new, ignore_errors=True)
 
     def unchanged(self) -> set[str]:
-        """Return the output files that are still as they were written; one that a user edited is the user's."""
+        """Return the output files unchanged since they were written; an edited one belongs to the user."""
         return _unchanged(self.folder, self._digests(self.folder))
 
     def refuse_foreign(self, names: Iterable[str]) -> None:
-        """Refuse to continue where one of these files exists and is not ours, or no longer as it was written."""
+        """Refuse to continue where one of these files exists and is not ours, or was changed."""
         known = self.unchanged()
         foreign = [name for name in names if os.path.lexists(self.folder / name) and name not in known]
         # A user's file may have the name of a folder of ours.
@@ -375,7 +375,7 @@ class Outputs:
             ) from None
 
     def _digests(self, folder: Path) -> dict[str, str]:
-        """Names and checksums in the manifest of a folder; none where it has no manifest."""
+        """Return names and checksums in the manifest of a folder; none if there is no manifest."""
         file = folder / self.manifest
         try:
             digests = json.loads(file.read_bytes())

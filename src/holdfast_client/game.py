@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from secrets import token_hex
 from threading import Lock
 from time import time_ns
@@ -15,8 +15,8 @@ from holdfast_client.connection import Problem, Server
 
 AHEAD = 256
 """Decisions that are fetched at once with `local`."""
-AT_ONCE = 5000
-"""Losses in one request."""
+AT_ONCE, ON_PAGE = 5000, 1000
+"""Losses in one request; blocks, changes or decisions in one answer."""
 
 
 def _new_request() -> str:
@@ -191,6 +191,23 @@ class Game:
         """
         self.send("POST", "/observations", {"request": _new_request(), "losses": losses, **options})
 
+    def settle(self) -> int:
+        """Settle the blocks whose patience has run out; returns how many."""
+        return int(self.send("POST", "/settle")["settled"])
+
+    def listed(self, what: str, after: int | str | None = None) -> Iterator[dict[str, Any]]:
+        """All ``blocks``, ``changes`` or open ``decisions`` after a cursor, fetched page by page."""
+        path, cursor, more = f"/{what}?limit={ON_PAGE}", after, True
+        while more:
+            page = self.send("GET", path if cursor is None else f"{path}&cursor={cursor}")
+            yield from page[what]
+            cursor = page["next"]
+            more = cursor is not None
+
+    def export(self, what: str = "log") -> bytes:
+        """The log, or the ``record`` of all arms' losses, as a Parquet file."""
+        return self.server.call("GET", f"{self.place}/export?format=parquet&what={what}")
+
     def view(self) -> dict[str, Any]:
         """What the game plays and where it stands."""
         found: dict[str, Any] = self.send("GET")
@@ -201,9 +218,9 @@ class Game:
         found: dict[str, Any] = self.send("GET", "/summary")
         return found
 
-    def compare(self) -> dict[str, Any]:
+    def compare(self, confidence: float = 0.95) -> dict[str, Any]:
         """What the policy saves next to the rule held back, with its interval, and in ``words``."""
-        found: dict[str, Any] = self.send("GET", "/compare")
+        found: dict[str, Any] = self.send("GET", f"/compare?confidence={confidence!r}")
         return found
 
     def change(self, **changes: Any) -> dict[str, Any]:

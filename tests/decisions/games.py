@@ -1,8 +1,32 @@
 """What the tests of decisions play."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
 
 import holdfast as hf
+from holdfast.decisions.requests import Request
+from holdfast.decisions.rules import TRANSITIONS, View, arms, ask, change, conversations, report
+
+
+@dataclass(frozen=True)
+class Work(Request):
+    """A request that does what a test wants, in the middle of a transaction."""
+
+    do: Callable[[View], Any]
+
+
+TRANSITIONS[Work] = lambda view, request: request.do(view)
+
+
+def replace_in_rules(monkeypatch: pytest.MonkeyPatch, name: str, new: object) -> None:
+    """Put something else in the place of a name, in every module of the rules that has it."""
+    for module in (arms, ask, change, conversations, report):
+        if hasattr(module, name):
+            monkeypatch.setattr(module, name, new)
+
 
 SWITCH = hf.TsallisSwitch(arms=["a", "b", "c"], switching_cost=1.5)
 """Blocks of 2, 2, 3, 3, … rounds: `hf.AdaptiveTsallisSwitch` or any other can be put here."""

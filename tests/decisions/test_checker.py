@@ -9,11 +9,12 @@ import pytest
 from attack import Trial, attack
 from checker import Violation, check, watch
 from conftest import place_in
-from games import POLICIES, SWITCH
+from games import POLICIES, SWITCH, replace_in_rules
 from places import Place
 
 import holdfast as hf
-from holdfast.decisions import core
+from holdfast.decisions.codec import block_values
+from holdfast.decisions.rules import arms, ask, report
 from holdfast.decisions.settings import Part, Settings, Setup
 
 SECONDS = 2.5
@@ -76,7 +77,7 @@ def heard_twice(right):
     def settle(view, block, clock):
         right(view, block, clock)
         if block.number % 5 == 0:
-            values = core.block_values(view.setup, block)
+            values = block_values(view.setup, block)
             view.state().learner.observe(values, float(block.told), float(block.rounds))
 
     return settle
@@ -112,12 +113,12 @@ def one_round_more(right):
 
 
 BROKEN = {
-    "a loss counts twice in its block": (core, "_tell_one", doubled),
-    "the policy hears of a block twice": (core, "settle", heard_twice),
-    "an arm's sums count a block twice": (core, "settle", counted_twice),
-    "due blocks are not settled": (core, "settle_due", overlooked),
-    "a switch is not paid": (core, "_switched", free_of_charge),
-    "a round is counted that nobody has": (core, "_hand_out", one_round_more),
+    "a loss counts twice in its block": (report, "_tell_one", doubled),
+    "the policy hears of a block twice": (report, "settle", heard_twice),
+    "an arm's sums count a block twice": (report, "settle", counted_twice),
+    "due blocks are not settled": (report, "settle_due", overlooked),
+    "a switch is not paid": (ask, "_switched", free_of_charge),
+    "a round is counted that nobody has": (ask, "_hand_out", one_round_more),
 }
 
 
@@ -147,7 +148,7 @@ def learnt_too_early(right):
     def learn_early(view, block):
         if not view.setup.learns_from(block):
             return
-        core._observe(view, block, block.losses, block.told)
+        report._observe(view, block, block.losses, block.told)
         view.change(block._replace(learnt=view.head.settled + 1))
 
     return learn_early
@@ -162,12 +163,12 @@ def more_than_its_share(right):
 
 
 OPERATORS = {
-    "the rule gets more than its share": (core, "chance", more_than_its_share),
-    "a paused arm is handed out": (core, "_hand_out", paused_all_the_same),
+    "the rule gets more than its share": (arms, "chance", more_than_its_share),
+    "a paused arm is handed out": (ask, "_hand_out", paused_all_the_same),
     "the policy hears of the rule's blocks": (Setup, "learns_from", learnt_from_all),
-    "a conversation is learnt from by the sum": (core, "settle", learnt_by_the_sum),
-    "a conversation is learnt from too early": (core, "_learn_early", learnt_too_early),
-    "a conversation is learnt from twice": (core, "_observe", learnt_again),
+    "a conversation is learnt from by the sum": (report, "settle", learnt_by_the_sum),
+    "a conversation is learnt from too early": (report, "_learn_early", learnt_too_early),
+    "a conversation is learnt from twice": (report, "_observe", learnt_again),
     "what is long overdue is not given up": (Settings, "mark", never_given_up),
 }
 
@@ -210,7 +211,10 @@ def play_with_gaps(game, rounds):
 @pytest.mark.parametrize("rule", BROKEN)
 def test_a_broken_rule_is_noticed(rule, lasting_place, monkeypatch):
     module, name, broken = BROKEN[rule]
-    monkeypatch.setattr(module, name, broken(getattr(module, name)))
+    if isinstance(module, type):
+        monkeypatch.setattr(module, name, broken(getattr(module, name)))
+    else:
+        replace_in_rules(monkeypatch, name, broken(getattr(module, name)))
     game = watched(lasting_place)
     play_with_gaps(game, 60)
     with pytest.raises(Violation):
@@ -222,7 +226,10 @@ def test_a_broken_rule_is_noticed(rule, lasting_place, monkeypatch):
 def test_a_broken_rule_for_operators_is_noticed(rule, folder, monkeypatch):
     place = Place("sqlite", f"sqlite:///{folder}/games.db")
     module, name, broken = OPERATORS[rule]
-    monkeypatch.setattr(module, name, broken(getattr(module, name)))
+    if isinstance(module, type):
+        monkeypatch.setattr(module, name, broken(getattr(module, name)))
+    else:
+        replace_in_rules(monkeypatch, name, broken(getattr(module, name)))
     play_as_operators_do(watched(place, holdback=0.3, patience="auto", learn_after=2), 600)
     with pytest.raises(Violation):
         check(place.at)
@@ -269,12 +276,12 @@ def test_a_stale_state_is_noticed(lasting_place):
 
 def test_an_edited_probability_is_noticed(lasting_place, monkeypatch):
     """By one part in a million."""
-    game, begin = watched(lasting_place), core.Block
+    game, begin = watched(lasting_place), report.Block
 
     def edited(number, key, arm, rounds, probability, *others, **more):
         return begin(number, key, arm, rounds, probability * (1 + 1e-6 * (number == 6)), *others, **more)
 
-    monkeypatch.setattr(core, "Block", edited)
+    replace_in_rules(monkeypatch, "Block", edited)
     play_with_gaps(game, 60)
     with pytest.raises(Violation, match="block 6 has p ="):
         check(lasting_place.at)

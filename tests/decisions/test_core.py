@@ -2,17 +2,17 @@
 
 import math
 from dataclasses import replace
-from functools import partial
+from datetime import timedelta
 
 from hypothesis import given, settings, strategies as st
 from model import Model
 
 import holdfast as hf
-from holdfast.decisions import core
-from holdfast.decisions.changes import stand
 from holdfast.decisions.codec import first_head, new_game, setup_of
-from holdfast.decisions.core import View
 from holdfast.decisions.models import Block
+from holdfast.decisions.requests import Ask, End, SetAvailability, Settle, Tell
+from holdfast.decisions.rules import TRANSITIONS, View
+from holdfast.decisions.rules.report import FORGET_AT_ONCE
 from holdfast.decisions.settings import ArmSums, Settings, State
 from holdfast.players.game import Game as Learner
 
@@ -74,12 +74,20 @@ class Lists:
         return answers
 
 
+def made(request, now):
+    def make(view):
+        view.now, view.name = now, getattr(request, "request", "")
+        return TRANSITIONS[type(request)](view, request)
+
+    return make
+
+
 def asking(n, now, request, key=None):
-    return lambda view: core.ask(view, False, n=n, now=now, announced={}, request=request, named=True, key=key)
+    return made(Ask(n, request=request, key=key), now)
 
 
 def telling(reports, now):
-    return lambda view: core.tell(view, False, reports=reports, now=now)
+    return made(Tell(reports), now)
 
 
 def operate(model, kind, arm, until):
@@ -138,14 +146,14 @@ def test_the_rules_are_the_models(policy, seed, seconds, rounds, forever, missin
             assert [(d.arm, d.block) for d in answer] == [(arm, block) for arm, block, _ in expected]
             given_out += [(d.id, block, place) for d, (_, block, place) in zip(answer, expected, strict=True)]
         elif kind in ("end", "talk"):
-            [ended] = lists.call(lambda view, key=f"k{what}", now=now: core.end(view, False, key=key, now=now))
+            [ended] = lists.call(made(End(f"k{what}"), now))
             assert ended == model.end(f"k{what}", now)
         elif kind in ("pause", "resume", "pin", "unpin"):
             arm, until = what % policy.n_arms, math.inf if what else now + 10.0
-            rule = partial(stand, kind=kind, arm=arm, until=until, reason=None, now=now)
+            request = SetAvailability(kind, arm, None if what else timedelta(seconds=10.0))
             model.expire(now)
             paused = {one for one, end in model.paused.items() if end > model.clock}
-            [refusal] = lists.call(lambda view, rule=rule: rule(view, False))
+            [refusal] = lists.call(made(request, now))
             if kind == "pause" and len(paused | {arm}) == policy.n_arms:
                 assert isinstance(refusal, hf.InvalidParameter)
             else:
@@ -180,7 +188,7 @@ def test_calls_in_one_transaction_are_those_made_one_after_the_other():
     rules = [telling([(*place, 0.5)], 2.0) for place in places]
     rules.insert(3, telling([(*places[0], 0.25)], 2.0))
     rules.insert(5, telling([("x", 99, 0, 0.5)], 2.0))
-    rules += [asking(5, 3.0, "b"), lambda view: core.expire(view, False, now=4.0)]
+    rules += [asking(5, 3.0, "b"), made(Settle(), 4.0)]
     answers = together.call(*rules)
     assert [str(answer) for answer in answers] == [str(single.call(rule)[0]) for rule in rules]
     assert isinstance(answers[3][0], hf.AlreadyTold | hf.Forgotten)
@@ -199,6 +207,6 @@ def test_one_call_forgets_a_bounded_number_of_blocks():
     while lists.head.kept > 10:
         before, decision = lists.forgotten, lists.call(asking(1, 2.0, f"last {calls}"))[0][0]
         lists.call(telling([(decision.id, decision.block, 0, 0.5)], 2.0))
-        assert 0 < lists.forgotten - before <= core.FORGET_AT_ONCE + 2
+        assert 0 < lists.forgotten - before <= FORGET_AT_ONCE + 2
         calls += 1
     assert 14 <= calls <= 20

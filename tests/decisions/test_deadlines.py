@@ -11,13 +11,12 @@ from statistics import median
 
 import psycopg
 import pytest
-from games import SWITCH, arms_of, play
+from games import SWITCH, Work, arms_of, play
 from places import fresh_schema
 from postgres_server import PrivateServer
 from proxy import CuttingProxy
 
 import holdfast as hf
-from holdfast.decisions.executor import Call
 
 DEADLINE = 0.05
 SLACK = 0.02
@@ -131,11 +130,11 @@ def busy(router):
     """A call of another thread that takes its time."""
     entered, go = threading.Event(), threading.Event()
 
-    def slow(view, again):
+    def slow(view):
         entered.set()
         assert go.wait(30)
 
-    thread = threading.Thread(target=lambda: router._executor.execute(Call(slow)))
+    thread = threading.Thread(target=lambda: router._executor.execute(Work(slow)))
     thread.start()
     assert entered.wait(30)
     try:

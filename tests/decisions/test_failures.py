@@ -4,15 +4,13 @@ import signal
 import sqlite3
 import threading
 import time
-from functools import partial
 
 import pytest
-from games import SWITCH, arms_of, play
+from games import SWITCH, Work, arms_of, play
 from places import fresh_schema
 
 import holdfast as hf
-from holdfast.decisions import core
-from holdfast.decisions.executor import Call
+from holdfast.decisions.requests import Ask
 from holdfast.decisions.stores.sqlite import SqliteStore
 
 
@@ -76,28 +74,28 @@ def test_a_call_that_fails_badly_spoils_no_other_in_its_transaction(place):
     router, twin = place.open(policy=SWITCH, seed=1), place.open("twin", SWITCH, seed=1)
     entered, go = threading.Event(), threading.Event()
 
-    def slow(view, again):
+    def slow(view):
         entered.set()
         assert go.wait(30)
         return None
 
-    def broken(view, again):
+    def broken(view):
         view.head = view.head._replace(asked=10**6)
         raise ZeroDivisionError
 
-    first = threading.Thread(target=lambda: router._executor.execute(Call(slow)))
+    first = threading.Thread(target=lambda: router._executor.execute(Work(slow)))
     first.start()
     assert entered.wait(30)
     answers = {}
 
-    def make(name, rule):
+    def make(name, request):
         try:
-            answers[name] = router._executor.execute(Call(rule))
+            answers[name] = router._executor.execute(request)
         except ZeroDivisionError:
             answers[name] = "failed"
 
-    asking = partial(core.ask, n=4, now=place.clock.now, announced={}, request="r", named=False)
-    others = [threading.Thread(target=make, args=pair) for pair in (("ask", asking), ("broken", broken))]
+    pairs = (("ask", Ask(4)), ("broken", Work(broken)))
+    others = [threading.Thread(target=make, args=pair) for pair in pairs]
     for thread in others:
         thread.start()
     while len(router._executor._queue) < 2:

@@ -7,15 +7,13 @@ import signal
 import sqlite3
 import threading
 import time
-from functools import partial
 
 import pytest
 from games import SWITCH, play
 from together import FORK
 
 import holdfast as hf
-from holdfast.decisions import core
-from holdfast.decisions.executor import Call, Waiting
+from holdfast.decisions.requests import Ask
 from holdfast.decisions.stores.sqlite import SqliteStore
 
 pytestmark = pytest.mark.slow
@@ -195,9 +193,7 @@ def test_a_store_that_nobody_uses_any_more_goes_without_waiting(folder):
 def test_a_child_does_not_make_the_calls_that_wait_in_its_parent(lasting_place):
     """Its parent's threads make them: they would be made twice."""
     router = lasting_place.open(policy=SWITCH, seed=1)
-    rule = partial(core.ask, n=1, now=lasting_place.clock.now, announced={}, request="waiting", named=False)
-    waiting = Waiting(Call(rule))
-    router._executor._queue.append(waiting)
+    waiting = router._executor.submit(Ask(), start=False)
     child = FORK.Process(target=router.ask)
     child.start()
     child.join()

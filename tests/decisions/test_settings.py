@@ -6,11 +6,11 @@ from datetime import timedelta
 
 import numpy as np
 import pytest
-from games import POLICIES, SWITCH, arms_of, loss_of, play, snapshot
+from games import POLICIES, SWITCH, arms_of, loss_of, play, replace_in_rules, snapshot
 from places import Clock
 
 import holdfast as hf
-from holdfast.decisions import core
+from holdfast.decisions.rules import report
 from holdfast.decisions.stores import store_at
 from holdfast.decisions.stores.sqlite import SqliteStore
 
@@ -269,7 +269,7 @@ def test_an_interrupt_anywhere_leaves_the_store_whole(where, monkeypatch):
     store, twin = FullNow("memory:"), hf.open("memory:", "chat", SWITCH, seed=1)
     router = hf.open(store, "chat", SWITCH, seed=1)
     mine, others = router.ask(90), twin.ask(90)
-    before, whole, left = store.dump(), core.settle, where
+    before, whole, left = store.dump(), report.settle, where
 
     def interrupted(*arguments):
         nonlocal left
@@ -278,10 +278,10 @@ def test_an_interrupt_anywhere_leaves_the_store_whole(where, monkeypatch):
             raise KeyboardInterrupt
         whole(*arguments)
 
-    monkeypatch.setattr(core, "settle", interrupted)
+    replace_in_rules(monkeypatch, "settle", interrupted)
     with pytest.raises(KeyboardInterrupt):
         router.tell([(d.id, 0.5) for d in mine])
-    monkeypatch.setattr(core, "settle", whole)
+    replace_in_rules(monkeypatch, "settle", whole)
     assert router.rounds == 90
     assert store.dump() == before
     router.tell([(d.id, 0.5) for d in mine])

@@ -14,10 +14,12 @@ import service_schema
 from service import GAME, Events, InThread, ask, opened, problem
 
 import holdfast as hf
-from holdfast.decisions.executor import MOST_TOGETHER, Call
+from holdfast.decisions.executor import MOST_TOGETHER
+from holdfast.decisions.requests import Ask, Settle
+from holdfast.decisions.rules import TRANSITIONS
 from holdfast.service.api import OPERATIONS
-from holdfast.service.games import Games, make_all
-from holdfast.service.messages import Observed
+from holdfast.service.games import Games
+from holdfast.service.messages import ObserveBody
 from holdfast.service.openapi import document
 
 
@@ -435,9 +437,9 @@ def test_a_group_is_written_though_calls_keep_coming():
         games = Games("memory:")
         games.begin("busy", hf.Exp3(2), seed=1)
         game = await games.game("busy")
-        asks = [asyncio.ensure_future(game.make(game.router.ask_call(1)))]
+        asks = [asyncio.ensure_future(game.make(Ask()))]
         while not asks[0].done() and len(asks) < 20 * MOST_TOGETHER:
-            asks.append(asyncio.ensure_future(game.make(game.router.ask_call(1))))
+            asks.append(asyncio.ensure_future(game.make(Ask())))
             await asyncio.sleep(0)
         done = asks[0].done()
         answers = await asyncio.gather(*asks)
@@ -469,14 +471,16 @@ def test_requests_that_wait_are_written_together(tmp_path):
         assert web("GET", "/v1/games/game/summary").json["told"] == 400
 
 
-def test_a_call_that_fails_does_not_spoil_those_written_with_it():
+def test_a_call_that_fails_does_not_spoil_those_written_with_it(monkeypatch):
     router = hf.open("memory:", "game", hf.Exp3(arms=["a", "b"]), seed=1)
 
-    def fails(view, again):
+    def fails(view, request):
         raise ZeroDivisionError
 
-    first, error, last = make_all(router.executor, [router.ask_call(2), Call(fails), router.ask_call(1)])
-    assert (len(first), type(error), len(last)) == (2, ZeroDivisionError, 1)
+    monkeypatch.setitem(TRANSITIONS, Settle, fails)
+    first, error, last = (router.executor.submit(one, start=False) for one in (Ask(2), Settle(), Ask()))
+    router.executor.start()
+    assert (len(first.result(30)), type(error.exception(30)), len(last.result(30))) == (2, ZeroDivisionError, 1)
     assert router.rounds == 3
 
 
@@ -528,8 +532,8 @@ def test_answers_are_of_the_types_that_the_document_says(web, one):
     web("PATCH", game, {"switching_cost": 1.25, "reason": "test"})
     if "compare" in one.path:
         web("PATCH", game, {"holdback": 0.5})
-    bodies = {"NewGame": GAME, "Changes": {"remember": 5}, "Asked": {"n": 2}, "dict": {"loss": 0.5}}
-    if one.body is Observed:
+    bodies = {"NewGame": GAME, "Changes": {"remember": 5}, "Ask": {"n": 2}, "dict": {"loss": 0.5}}
+    if one.body is ObserveBody:
         return  # for policies that see all losses: tests of its own
     bodies["Losses"] = {"losses": losses}
     body = None if one.body is None else bodies[one.body.__name__]

@@ -18,7 +18,7 @@ from places import Clock, Place
 from service import InThread, free_port, opened, problem
 
 import holdfast as hf
-from holdfast.decisions.remote import RemoteExecutor, RemoteRouter
+from holdfast.decisions.remote import RemoteExecutor, RemoteRouter, as_errors
 from holdfast.errors import StoreError
 from holdfast_client import Game, Server
 
@@ -67,8 +67,8 @@ def test_the_comparison_with_a_rule_is_the_stores(place, folder):
     for wrong in (95, "much"):
         with pytest.raises(hf.InvalidParameter, match="confidence must be a number between 0 and 1"):
             router.history.compare(wrong)
-        with pytest.raises(hf.InvalidParameter, match="confidence must be a number between 0 and 1"):
-            router._remote.send("GET", f"/compare?confidence={wrong}")
+        with pytest.raises(hf.InvalidParameter, match="confidence must be a number between 0 and 1"), as_errors():
+            router._remote.game.send("GET", f"/compare?confidence={wrong}")
     assert router.holdback == 0.4
     router.change(holdback=0.0)
     assert router.holdback == 0.0

@@ -149,9 +149,10 @@ def adaptive_constrained(
 ) -> float:
     """Theorem C, fixed gaps and one best arm i*: c + D(1 + ln 2T) Σ_{i≠i*} 1/Δ_i.
 
-    It says that regret and switching cost grow with the logarithm of T. Its constants are far too large to be of use as
-    a number: it is above T at any T one can play, and Theorem B is smaller up to T ≈ 10²⁵. For longest_step_down from 1
-    to 1.5, longest_step_up of at least ½, least_noise up to 0.1, switch_weight up to ½.
+    It says that regret and switching cost grow with the logarithm of T. With a switching cost its constants are far too
+    large to be of use as a number: for λ from 0.025 to 1 it is above T at any T one can play, and Theorem B is smaller
+    up to T ≈ 10²⁵. For longest_step_down from 1 to 1.5, longest_step_up of at least ½, least_noise up to 0.1,
+    switch_weight up to ½.
 
     Parameters
     ----------

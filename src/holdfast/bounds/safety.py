@@ -14,7 +14,8 @@ def paused(*, n_arms: int, switching_cost: float, horizon: float, budget: float 
     """Theorem E, any losses: what PausedTsallis loses and pays in T rounds.
 
     4√(KT) + 1 for Tsallis-INF's regret on its own rounds, and for each epoch of m rounds that has begun what its
-    switches may cost, c = ⌈τ(U(m) + λ)/λ⌉ of them, U(m − c) for Tsallis-Switch, and λ for the switch back.
+    switches may cost, c = ⌈τ(U(m) + λ)/λ⌉ of them, U(m − c) for Tsallis-Switch, and λ for the switch back. At most λm
+    where c ≥ m.
 
     Parameters
     ----------
@@ -117,8 +118,8 @@ def safe_cost_with_ties(*, best_arms: int, switching_cost: float, horizon: float
 def safe_cost(*, gap: float, switching_cost: float, horizon: float, worst_case: float) -> float:
     """Theorem F2: what switches cost at least, on independent losses of two arms with means ½ and ½ + Δ.
 
-    λ max(n/2 − 1/(4Δ), 1), with n windows of ⌈4(U + Δs)⌉ rounds, s those before, in T rounds; about
-    (λ/(8Δ))(ln(1 + ΔT/U) − 2). For every policy with RS ≤ U against any losses fixed in advance.
+    λ max(n/2 − 1/(4Δ), 1), with n windows of ⌈4(U + Δs)⌉ rounds, s those before, in T rounds; at least
+    (λ/(8Δ))(ln(1 + 4ΔT/(4U + 1)) − 2 − 4Δ). For every policy with RS ≤ U against any losses fixed in advance.
 
     Parameters
     ----------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import shlex
 from collections.abc import Callable, Mapping, Sequence
@@ -19,6 +20,7 @@ from rich.text import Text
 from holdfast.checks import written_range
 from holdfast.command_line import LIST, RANGE, Command, names
 from holdfast.decisions import copies, open as open_game, open_many
+from holdfast.decisions.requests import HELP, METAVAR, Ask, options_of
 from holdfast.decisions.router import Router, why_conversations
 from holdfast.decisions.settings import written_patience, written_time
 from holdfast.decisions.stores import store_at
@@ -82,6 +84,55 @@ def add_to(app: typer.Typer) -> None:
         app.command(name, cls=Command, context_settings=settings)(verb)
 
 
+NOT_OPTIONS = ("n", "switching_cost")
+"""Fields of `Ask` that its command has under their names already, the second for a new game."""
+
+IN_A_SHELL: dict[str, tuple[Any, str | None]] = {
+    "integer": (int | None, None),
+    "number": (float | None, None),
+    "string": (str | None, None),
+    "arm": (str | None, "ARM"),
+    "array": (list[str] | None, LIST),
+    "any": (str | None, "JSON"),
+}
+"""The type of an option and what stands for its value, by how a request writes the field."""
+
+
+def with_options(kind: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command an option for each field of a request instead of its ``**options``."""
+
+    def give(verb: Callable[..., None]) -> Callable[..., None]:
+        signature = inspect.signature(verb, eval_str=True)
+        parameters = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
+        for name, (field, written) in options_of(kind).items():
+            if name not in NOT_OPTIONS:
+                hint, metavar = IN_A_SHELL[written]
+                shown = typer.Option(metavar=field.metadata.get(METAVAR, metavar), help=field.metadata[HELP])
+                added = inspect.Parameter(
+                    name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[hint, shown]
+                )
+                parameters.append(added)
+        verb.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+        verb.__annotations__ = {one.name: one.annotation for one in parameters}
+        return verb
+
+    return give
+
+
+def _given(router: Router, option: str, text: Any) -> Any:
+    """The value of an option of `Ask` as its field takes it."""
+    written = options_of(Ask)[option][1]
+    if written == "array":
+        return [_arm(router, arm) for arm in names(text)] or None
+    if written == "any":
+        try:
+            return json.loads(text)
+        except ValueError:
+            raise InvalidParameter(option, "must be JSON", text) from None
+    return _arm(router, text) if written == "arm" else text
+
+
+@with_options(Ask)
 def ask(
     url: Url,
     name: Name,
@@ -99,19 +150,10 @@ def ask(
     missing: Missing = None,
     remember: Remember = None,
     scale: ScaleText = None,
-    request: Annotated[
-        str | None, typer.Option(metavar="KEY", help="Idempotency key: the same key gets the same decisions.")
-    ] = None,
-    available: Annotated[
-        list[str] | None, typer.Option(metavar=LIST, help="The arms that can be played now; all that are not paused.")
-    ] = None,
-    key: Annotated[str | None, typer.Option(help="The conversation that it belongs to; it stays with its arm.")] = None,
     holdback: Holdback = None,
-    rule: Annotated[
-        str | None, typer.Option(metavar="ARM", help="What your own rule chooses, with a holdback.")
-    ] = None,
     as_json: AsJson = False,
     allow: Allow = None,
+    **options: Any,
 ) -> None:
     """Ask which arm to play: prints the decision's id and arm."""
     settings = {
@@ -119,19 +161,18 @@ def ask(
         "switching_cost": switching_cost,
         "units": _units("--units", units),
     }
-    options = _options(patience, missing, remember, scale, holdback)
+    own = _options(patience, missing, remember, scale, holdback)
     begun = None
     if policy is not None:
         begun = _policy(policy, settings)
     else:
-        for parameter, value in {**settings, **options}.items():
+        for parameter, value in {**settings, **own}.items():
             if value is not None:
                 rule = "is for a new game: begin one with --policy, or change this one with `holdfast store change`"
                 raise InvalidParameter(parameter, rule, value)
-    with open_game(_store(url, new=begun is not None), name, begun, allow=allow or (), **options) as router:
-        can_play = [_arm(router, arm) for arm in names(available)] or None
-        ruled = None if rule is None else _arm(router, rule)
-        decisions = router.ask(1 if n is None else n, request=request, available=can_play, key=key, rule=ruled)
+    with open_game(_store(url, new=begun is not None), name, begun, allow=allow or (), **own) as router:
+        given = {option: _given(router, option, text) for option, text in options.items() if text is not None}
+        decisions = router.ask(1 if n is None else n, **given)
     if as_json:
         answers = [decision._asdict() for decision in decisions]
         print(json.dumps(answers if n is not None else answers[0]))

@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.decisions.ids import Ids, checked_arm
 from holdfast.decisions.models import MOST_COUNT, Block, Game, Head, new_token
-from holdfast.decisions.settings import AUTO, MISSING, ArmSums, Settings, Setup, State
+from holdfast.decisions.settings import AUTO, MISSING, ArmSums, Ids, Settings, Setup, State, checked_arm
 from holdfast.errors import BadSavedState, BadStore, HoldfastError
 from holdfast.numerics.layout import Array
 from holdfast.players.game import Game as Learner

@@ -1,13 +1,15 @@
 """Calls of one process on one game: those that wait at the same time are made in one transaction (group commit).
 
-A thread queues its call and waits for the lock. Whoever gets it makes all calls that are queued, writes them together,
-and gives each its answer. A failure of the store is the answer to all of them, so that nobody waits for it twice. The
-policy's state is kept in memory under its version, and read again only when another process has changed it.
+`submit` queues a request and returns a `Call`, the future of its answer. Whoever holds the lock makes all calls that
+are queued, writes them together, and gives each its answer. A failure of the store is the answer to all of them, so
+that nobody waits for it twice. The policy's state is kept in memory under its version, and read again only when another
+process has changed it.
 
-A caller with a deadline, or in an event loop, cannot wait for the lock or for a server. It leaves its call to a thread
-that makes the queued calls, and ends when there are none for a while. So a store that does not answer holds up one
-thread, however many callers have given up meanwhile. A call that nobody waits for any more is not made, unless it is
-being written.
+A thread that finds the lock free makes its own call, and those that have come by then. One that does not, waits for its
+future: whoever has the lock looks at the queue once more after giving it back, and leaves what is there to a thread of
+the executor. A caller with a deadline, or in an event loop, leaves its call to that thread from the start. So a store
+that does not answer holds up one thread, however many callers have given up meanwhile. A call that was cancelled is not
+made, unless it is being written.
 """
 
 from __future__ import annotations
@@ -15,18 +17,22 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from concurrent.futures import Executor as Pool, Future, InvalidStateError
 from contextlib import suppress
-from dataclasses import dataclass
+from math import isfinite
 from secrets import token_hex
-from threading import Condition, Event, RLock, Thread
-from typing import Any, NamedTuple, TypeVar
+from threading import Condition, RLock, Thread, get_ident
+from typing import Any, TypeVar
 
+from holdfast.checks import real_number
 from holdfast.decisions.codec import setup_of, state_from, state_text
-from holdfast.decisions.core import View
-from holdfast.decisions.settings import Setup, State
+from holdfast.decisions.models import MOST_TIME
+from holdfast.decisions.requests import Request
+from holdfast.decisions.rules import TRANSITIONS, View
+from holdfast.decisions.settings import Setup, State, new_request
 from holdfast.decisions.stores.forks import ROUTER, take_part_in_forks
-from holdfast.decisions.stores.sql import ConnectionLost, Rounds, Store, Transaction, nested
-from holdfast.errors import BadStore, StoreError
+from holdfast.decisions.stores.sql import ConnectionLost, Store, Transaction, nested
+from holdfast.errors import BadStore, HoldfastError, InvalidParameter, StoreError
 from holdfast.policies.policy import Policy
 
 T = TypeVar("T")
@@ -37,51 +43,55 @@ MOST_TOGETHER = 256
 WAIT = 0.05
 """Seconds before the first new attempt after a lost connection; twice as many before each further one."""
 
-LOOK = 0.02
-"""Seconds after which a thread that waits for the lock looks whether another one has made its call."""
-
 IDLE = 1.0
 """Seconds after which the thread that makes calls ends if there are none."""
 
-
-class Call(NamedTuple):
-    """A call on a game: one of the rules, with all its arguments but the view and `again`."""
-
-    rule: Callable[[View, bool], Any]
-    rounds: Rounds = ()
-    """Blocks and rounds that it is about."""
+Look = Callable[[View, Any], Any]
+"""Makes an answer of what a rule returned, in the same transaction."""
 
 
-@dataclass(slots=True, eq=False)
-class Waiting:
-    """A call that a thread waits for."""
+class Call(Future[Any]):
+    """A request that was submitted: the future of its answer."""
 
-    call: Call
-    again: bool = False
-    """Whether it may have been made before."""
-    done: bool = False
-    answer: Any = None
-    """What the rule returned, or the error that it ended in."""
-    given_up: bool = False
-    """Whether nobody waits for it any more."""
-    wake: Callable[[], None] | None = None
-    """Called when it is done, by the thread that made it."""
+    def __init__(self, request: Request, now: float, look: Look | None = None) -> None:
+        super().__init__()
+        self.request, self.now, self.look = request, now, look
+        given = getattr(request, "request", "")
+        self.name = new_request() if given is None else given
+        self.again = False
 
-    def end(self, answer: Any) -> None:
-        """It is done."""
-        self.answer, self.done = answer, True
-        if self.wake is not None:
-            self.wake()
+
+def checked_time(clock: Callable[[], float]) -> float:
+    """The time by a clock, if it counts seconds. It is the user's code: it is called before anything is locked."""
+    now = clock()
+    if type(now) is not float or not isfinite(now):
+        now = real_number("clock", now)
+    if abs(now) >= MOST_TIME:
+        raise InvalidParameter("clock", "must give seconds since 1970, not milliseconds or nanoseconds", now)
+    return now
 
 
 class Executor:
     """One game as one process plays it; used by several threads."""
 
-    def __init__(self, store: Store, setup: Setup, given: Policy | None, retry: float, timeout: float) -> None:
-        self.store, self.setup = store, setup
+    def __init__(
+        self,
+        store: Store,
+        setup: Setup,
+        given: Policy | None,
+        retry: float,
+        timeout: float,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.store, self.setup, self.clock = store, setup, clock
+        self.pool: Pool | None = None
+        """Threads that make calls nobody makes himself; None: one of its own, while there are calls."""
+        self.committed: Callable[[int], None] | None = None
+        """Told how many calls each transaction had."""
         self._given, self._retry, self._timeout = given, retry, timeout
-        self._lock: Any = RLock()
-        self._queue: deque[Waiting] = deque()
+        self._lock = RLock()
+        self._writer = 0
+        self._queue: deque[Call] = deque()
         self._known: tuple[str, State] | None = None
         self._revision = 0
         self._for_thread, self._has_thread = Condition(), False
@@ -96,148 +106,168 @@ class Executor:
         """This process has just written the state: it need not be read back."""
         self._known = version, state
 
+    @property
+    def waiting(self) -> int:
+        """Calls that are queued."""
+        return len(self._queue)
+
     # ---- calls that change something
 
-    def execute(self, call: Call, seconds: float | None = None) -> Any:
-        """Make one call, together with all that wait; its answer. A refusal is raised.
+    def submit(self, request: Request, look: Look | None = None, *, start: bool = True) -> Call:
+        """Queue a request; the future of its answer. Unless `start`, it is made when others are, or `start` is called.
 
-        With `seconds`, another thread makes it, and an error is raised when they have passed.
+        With `look`, the answer is what that makes of it in the same transaction.
         """
-        if self._lock._is_owned():
+        call = Call(request, checked_time(self.clock), look)
+        self._queue.append(call)
+        if start:
+            self.start()
+        return call
+
+    def execute(self, request: Request, seconds: float | None = None) -> Any:
+        """Return the answer to a request; a refusal is raised. With `seconds`, an error when they have passed."""
+        if self._writer == get_ident():
             raise nested(self.store.url)
-        if seconds is not None:
-            ready, until = Event(), time.monotonic() + seconds
-            mine = Waiting(call, wake=ready.set)
-            self._leave_to_thread(mine)
-            try:
-                ready.wait(until - time.monotonic())
-            finally:
-                self._abandon(mine)
-            return self._result_by(mine, seconds)
-        mine, deadline = Waiting(call), time.monotonic() + self._timeout
-        self._queue.append(mine)
+        call = Call(request, checked_time(self.clock))
+        self._queue.append(call)
         try:
-            while not mine.done:
-                left = deadline - time.monotonic()
-                if self._lock.acquire(timeout=min(left, LOOK) if left > 0 else LOOK):
-                    while not mine.done:
-                        self._make_queued(deadline)
-                elif time.monotonic() >= deadline:
-                    self._give_up(mine)  # unless it is being made: whoever makes it has a deadline
+            if seconds is None:
+                self._write(call)
+            else:
+                self.start()
+            return call.result(self._timeout if seconds is None else seconds)
+        except TimeoutError:
+            return self._overdue(call, seconds)
         except BaseException:
-            self._give_up(mine)
+            self._take_back(call)
             raise
         finally:
-            if self._lock._is_owned():
-                self._lock.release()
-        if isinstance(mine.answer, BaseException):
-            raise mine.answer
-        return mine.answer
+            del call  # it refers to the error, and that to this frame
 
-    async def execute_async(self, call: Call, seconds: float | None = None) -> Any:
+    async def execute_async(self, request: Request, seconds: float | None = None) -> Any:
         """The same for an event loop, which goes on meanwhile."""
         import asyncio
 
-        loop = asyncio.get_running_loop()
-        ready: asyncio.Future[None] = loop.create_future()
-
-        def set_ready() -> None:
-            if not ready.done():
-                ready.set_result(None)
-
-        def wake() -> None:
-            with suppress(RuntimeError):  # the loop is closed
-                loop.call_soon_threadsafe(set_ready)
-
-        mine = Waiting(call, wake=wake)
-        self._leave_to_thread(mine)
+        call = self.submit(request)
         try:
-            await asyncio.wait([ready], timeout=seconds)
+            answer = asyncio.wrap_future(call)
+            return await (answer if seconds is None else asyncio.wait_for(answer, seconds))
+        except TimeoutError:
+            return self._overdue(call, seconds)
+        except BaseException:
+            self._take_back(call)
+            raise
         finally:
-            self._abandon(mine)
-        return self._result_by(mine, seconds)
+            del call
 
-    def _leave_to_thread(self, mine: Waiting) -> None:
-        """Queue a call for the thread that makes them, started if there is none."""
+    def _take_back(self, call: Call) -> None:
+        """Cancel a call that nobody waits for any more."""
+        call.cancel()
+        with suppress(ValueError, RuntimeError):
+            self._queue.remove(call)
+
+    def _overdue(self, call: Call, seconds: float | None) -> Any:
+        """Give up a call that took too long; without a deadline only if nobody makes it, for whoever does has one."""
+        if seconds is not None:
+            self._take_back(call)
+            if call.cancelled():
+                late = f"has not answered within {seconds:g} s; whether the call was made is not known"
+                raise StoreError(f"{self.store.url} {late}") from None
+            return call.result()
+        try:
+            self._queue.remove(call)
+        except (ValueError, RuntimeError):
+            return call.result()
+        busy = "other threads kept it busy for too long; nothing was changed"
+        raise StoreError(f"{self.store.url}: {busy}") from None
+
+    def start(self) -> None:
+        """Have the queued calls made by a thread."""
         with self._for_thread:
-            if not self._has_thread:
+            if self._has_thread:
+                self._for_thread.notify()
+                return
+            self._has_thread = True
+            if self.pool is None:
                 Thread(target=self._make_in_thread, name="holdfast calls", daemon=True).start()
-                self._has_thread = True
-            self._queue.append(mine)
-            self._for_thread.notify()
+            else:
+                self.pool.submit(self._make_in_thread)
 
     def _make_in_thread(self) -> None:
         while True:
             with self._for_thread:
-                if not self._for_thread.wait_for(lambda: self._queue, IDLE):
+                if not self._for_thread.wait_for(lambda: self._queue, IDLE if self.pool is None else 0.0):
                     self._has_thread = False
                     return
-            with self._lock:
-                self._make_queued(time.monotonic() + self._timeout)
+            self._write()
 
-    def _abandon(self, mine: Waiting) -> None:
-        """Nobody waits for it any more, whether it is done or not."""
-        mine.given_up = True
-        if not mine.done:
-            with suppress(ValueError, RuntimeError):
-                self._queue.remove(mine)
-
-    def _result_by(self, mine: Waiting, seconds: float | None) -> Any:
-        if not mine.done:
-            raise StoreError(
-                f"{self.store.url} has not answered within {seconds:g} s; whether the call was made is not known"
-            )
-        if isinstance(mine.answer, BaseException):
-            raise mine.answer
-        return mine.answer
-
-    def _give_up(self, mine: Waiting) -> None:
-        """Take a call back, if nobody is making it."""
-        with suppress(ValueError, RuntimeError):
-            self._queue.remove(mine)
-            text = f"{self.store.url}: other threads kept it busy for too long; nothing was changed"
-            mine.end(StoreError(text))
+    def _write(self, mine: Call | None = None) -> None:
+        """Make the calls that are queued; or until `mine` is done, unless another thread is at it already."""
+        me = get_ident()
+        while self._queue and (mine is None or not mine.done()):
+            try:
+                if not self._lock.acquire(blocking=mine is None):
+                    return  # whoever has it looks at the queue again
+                self._writer = me
+                while self._queue and (mine is None or not mine.done()):
+                    self._make_queued(time.monotonic() + self._timeout)
+            except BaseException:
+                if mine is not None:
+                    self._take_back(mine)  # before another thread makes those that are left
+                raise
+            finally:
+                if self._writer == me:
+                    self._writer = 0
+                with suppress(RuntimeError):  # another thread has it
+                    self._lock.release()
+                    if self._queue and mine is not None:
+                        self.start()
 
     def _make_queued(self, deadline: float) -> None:
         """Make the calls that wait, in one transaction; again while connections are lost, for a while."""
-        batch: list[Waiting] = []
-        with suppress(IndexError):
-            while len(batch) < MOST_TOGETHER:
+        batch: list[Call] = []
+        while self._queue and len(batch) < MOST_TOGETHER:
+            with suppress(IndexError):  # it was taken back meanwhile
                 batch.append(self._queue.popleft())
-        begun, delay, together = time.monotonic(), WAIT, len(batch)
+        left, begun, delay, together = batch, time.monotonic(), WAIT, len(batch)
         try:
-            while left := [waiting for waiting in batch if not waiting.done]:
+            while left:
                 these = left[:together]
                 try:
                     answers = self._transact(these, deadline)
                 except ConnectionLost as lost:
                     late = not self.store.patient or time.monotonic() - begun + delay > self._retry
-                    if not late and not all(waiting.given_up for waiting in these):
-                        for waiting in left:
-                            waiting.again = True
+                    if not late:
                         time.sleep(delay)
                         delay = min(2 * delay, 1.0)
+                        left = [call for call in left if not call.done()]  # the others were cancelled
+                        for call in left:
+                            call.again = True
                         continue
-                    answers = [lost] * len(left)
+                    answers, these = [lost] * len(left), left
                 except StoreError as error:
-                    answers = [error] * len(left)
+                    answers, these = [error] * len(left), left
                 except Exception as error:
                     if len(these) > 1:
                         together = 1  # one of them is the reason, and must not spoil the others
                         continue
                     answers = [error]
-                for waiting, answer in zip(left, answers, strict=False):
-                    waiting.end(answer)
+                for call, answer in zip(these, answers, strict=True):
+                    try:
+                        (call.set_exception if isinstance(answer, BaseException) else call.set_result)(answer)
+                    except InvalidStateError:  # it was cancelled
+                        continue
+                left = left[len(these) :]
         except BaseException:  # Ctrl-C: the others' calls are made by whoever comes next
-            for waiting in reversed(batch):
-                if not waiting.done:
-                    waiting.again = True
-                    self._queue.appendleft(waiting)
+            for call in reversed(batch):
+                if not call.done():
+                    call.again = True
+                    self._queue.appendleft(call)
             raise
 
-    def _transact(self, batch: Sequence[Waiting], deadline: float) -> list[Any]:
+    def _transact(self, batch: Sequence[Call], deadline: float) -> list[Any]:
         known, self._known = self._known, None
-        rounds = [place for waiting in batch for place in waiting.call.rounds]
+        rounds = [place for call in batch for place in call.request.places]
         seen = self._revision
         with self.store.transaction(self.setup.game.id, rounds, writing=True, deadline=deadline) as transaction:
             setup, head = self._current(transaction, seen), transaction.head
@@ -249,7 +279,13 @@ class Executor:
                 return stored_state(setup, transaction)
 
             view = View(setup, head, transaction, load, transaction.told_blocks, transaction.told_losses)
-            answers = [None if w.given_up else w.call.rule(view, w.again) for w in batch]
+            answers: list[Any] = []
+            for call in batch:
+                view.now, view.name, view.again = call.now, call.name, call.again
+                found = None if call.done() else TRANSITIONS[type(call.request)](view, call.request)
+                if call.look is not None and found is not None and not isinstance(found, HoldfastError):
+                    found = call.look(view, found)
+                answers.append(found)
             after = view.head
             if view.learnt is not None:
                 after = after._replace(state_version=token_hex(8))
@@ -259,6 +295,8 @@ class Executor:
                 transaction.save(after._replace(revision=revision), text, view.events)
         self._revision = max(revision, self._revision)
         self.setup = view.setup
+        if self.committed is not None:
+            self.committed(len(batch))
         self._known = known if view.learnt is None else (after.state_version, view.learnt)
         return answers
 

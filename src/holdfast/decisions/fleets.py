@@ -7,12 +7,11 @@ from collections.abc import Callable, Sequence
 
 from holdfast.decisions.codec import block_text, block_values, setup_of
 from holdfast.decisions.executor import stored_state
-from holdfast.decisions.ids import checked_name
 from holdfast.decisions.models import Block
 from holdfast.decisions.router import fresh_game
-from holdfast.decisions.settings import Settings
+from holdfast.decisions.settings import Settings, checked_name
 from holdfast.decisions.stores import Store, store_at
-from holdfast.decisions.stores.sql import Fresh
+from holdfast.decisions.stores.sql import NewGame
 from holdfast.errors import InvalidParameter, OutOfTurn, UnknownGame
 from holdfast.players.fleet import Fleet, FleetGame
 from holdfast.policies.policy import Policy
@@ -46,7 +45,7 @@ def fleet_to_store(fleet: Fleet, url: str | Store, name: Callable[[int], str]) -
     store.create(fresh)
 
 
-def _as_player(policy: Policy, one: FleetGame, name: str, now: float) -> Fresh:
+def _as_player(policy: Policy, one: FleetGame, name: str, now: float) -> NewGame:
     game, begun, left = one.game, one.game.begun, one.left
     fresh, _ = fresh_game(name, policy, Settings(), game, now)
     if not begun:

@@ -14,12 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.checks import whole_number
 from holdfast.decisions import holdout as holdback
 from holdfast.decisions.codec import block_numbers, undamaged
-from holdfast.decisions.core import compact
-from holdfast.decisions.executor import Call, Executor, stored_state
+from holdfast.decisions.executor import Executor, stored_state
 from holdfast.decisions.models import BY_RULE, MOST_COUNT, PINNED, Block, Head, Loss
+from holdfast.decisions.requests import Compact
 from holdfast.decisions.settings import ArmSums, Part, Setup, long_wait, named_as_given, parts_of, players_of
 from holdfast.decisions.stores.sql import Transaction
 from holdfast.errors import BadStore, InvalidParameter, printable
@@ -250,9 +249,8 @@ class History:
 
     def compact(self, keep: int) -> int:
         """Remove the rows of settled blocks but for the last `keep`; totals stay. Returns how many were removed."""
-        keep = whole_number("keep", keep, least=0)
-        removed = 0
-        while some := self._executor.execute(Call(partial(compact, keep=keep, most=AT_ONCE))):
+        request, removed = Compact(keep, AT_ONCE), 0
+        while some := self._executor.execute(request):
             removed += some
         return removed
 

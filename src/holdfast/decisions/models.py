@@ -3,10 +3,10 @@
     Game       who it is, what it plays and its settings
     Head       the counts that change with each call; its row is the lock of the game
     Block      one block: its draw, the losses reported for it, when it was settled
-    Ask        rounds of one block that one call handed out
+    HandedOut  rounds of one block that one call handed out
     Loss       the loss of one round
     Seen       the losses of all arms in one round
-    Change     settings that were changed, when and why
+    ChangeMade settings that were changed, when and why
     Events     what one transaction adds and changes
 
 Sums of losses are kept as a few numbers that do not overlap (`losses`), so that they are exact in any order.
@@ -181,7 +181,7 @@ class Block(NamedTuple):
     """Where a conversation was learnt from before it ended: 1 more than the blocks that were settled by then."""
 
 
-class Ask(NamedTuple):
+class HandedOut(NamedTuple):
     """Rounds of a block, from `first` on, that one call handed out."""
 
     block: int
@@ -212,7 +212,7 @@ class Seen(NamedTuple):
     """As JSON, by the numbers of the arms."""
 
 
-class Change(NamedTuple):
+class ChangeMade(NamedTuple):
     """Settings that were changed."""
 
     at: float
@@ -228,14 +228,14 @@ class Events:
 
     begun: dict[int, Block] = field(default_factory=dict)
     changed: dict[int, Block] = field(default_factory=dict)
-    asks: list[Ask] = field(default_factory=list)
+    asks: list[HandedOut] = field(default_factory=list)
     losses: list[Loss] = field(default_factory=list)
     seen: list[Seen] = field(default_factory=list)
     forgotten: list[int] = field(default_factory=list)
     """Blocks whose asks and losses are deleted."""
     removed: list[int] = field(default_factory=list)
     """Blocks that are deleted altogether."""
-    changes: list[Change] = field(default_factory=list)
+    changes: list[ChangeMade] = field(default_factory=list)
     game: Game | None = None
     """The game with other settings."""
 

@@ -4,27 +4,25 @@ from __future__ import annotations
 
 import io
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
-from functools import partial
+from datetime import datetime, timedelta
 from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
 
 from holdfast.checks import one_of, whole_number
-from holdfast.decisions.changes import Wish, change
-from holdfast.decisions.core import Answers, Report, ask, end, expire, observe, tell
 from holdfast.decisions.errors_json import error_from_json
-from holdfast.decisions.executor import Call, Executor
+from holdfast.decisions.executor import Executor
 from holdfast.decisions.history import ArmTotals, History, Totals, frame_of
 from holdfast.decisions.holdout import Saving
-from holdfast.decisions.ids import NOT_RECORDED, RULE, UNRECORDED
 from holdfast.decisions.models import Block, Decision, Head, Receipt
 from holdfast.decisions.outcomes import AllLosses, Outcome
+from holdfast.decisions.requests import Ask, Change, End, Observe, Request, SetAvailability, Settle, Tell, given
 from holdfast.decisions.router import Router
-from holdfast.decisions.settings import Settings
+from holdfast.decisions.rules.report import Answers
+from holdfast.decisions.settings import NOT_RECORDED, RULE, UNRECORDED, Settings
 from holdfast.errors import (
     HoldfastError,
     InvalidParameter,
@@ -44,12 +42,9 @@ from holdfast.policies.registry import make_policy
 from holdfast_client import Game, Problem, Server, Unreachable
 from holdfast_client.connection import TOKEN, checked_token
 
-AT_ONCE = 1000
-"""Blocks, or decisions, in one answer."""
-
 
 @contextmanager
-def _as_errors() -> Iterator[None]:
+def as_errors() -> Iterator[None]:
     """Problems as the errors that the library has raised at the server."""
     try:
         yield
@@ -87,30 +82,18 @@ class _AnyIds:
 
 
 class RemoteExecutor:
-    """Makes calls by requests: a rule and its arguments say all that a request needs. The server's clock counts."""
+    """Sends requests to the client of a game. The server's clock counts."""
 
     def __init__(self, game: Game, view: dict[str, Any], allow: Iterable[str | type[Policy]] = ()) -> None:
         self.game, self.store, self.view, self._allow = game, game.server, view, tuple(allow)
+        self.clock = time.time
         self._policy: tuple[dict[str, Any], Policy] | None = None
-
-    def send(self, method: str, path: str = "", body: object = None, seconds: float | None = None) -> Any:
-        """The answer to a request; an error of the library where it is one."""
-        with _as_errors():
-            return self.game.send(method, path, body, seconds)
 
     def look(self) -> dict[str, Any]:
         """The game as it is now."""
-        self.view = self.send("GET")
+        with as_errors():
+            self.view = self.game.view()
         return self.view
-
-    def listed(self, what: str, after: int | str | None = None) -> Iterator[dict[str, Any]]:
-        """All blocks, changes or open decisions, fetched page by page."""
-        path, cursor, more = f"/{what}?limit={AT_ONCE}", after, True
-        while more:
-            page = self.send("GET", path if cursor is None else f"{path}&cursor={cursor}")
-            yield from page[what]
-            cursor = page["next"]
-            more = cursor is not None
 
     @property
     def setup(self) -> SimpleNamespace:
@@ -121,68 +104,64 @@ class RemoteExecutor:
         game = SimpleNamespace(name=self.game.name)
         return SimpleNamespace(game=game, policy=self._policy[1], ids=_AnyIds(), name_of=names.__getitem__, names=names)
 
-    def execute(self, call: Call, seconds: float | None = None) -> Any:
-        """Make a call."""
-        rule = cast("partial[Any]", call.rule)
-        send = self._requests.get(rule.func)
+    def execute(self, request: Request, seconds: float | None = None) -> Any:
+        """Return the answer to a request."""
+        send = SENT.get(type(request))
         if send is None:
-            raise HoldfastError(f"{rule.func.__name__} is not for a server: open the game with the store's URL")
-        with _as_errors():
-            return send(self, seconds, **rule.keywords)
+            raise HoldfastError(f"{type(request).__name__} is not for a server: open the game with the store's URL")
+        with as_errors():
+            return send(self, request, seconds)
 
-    async def execute_async(self, call: Call, seconds: float | None = None) -> Any:
+    async def execute_async(self, request: Request, seconds: float | None = None) -> Any:
         """The same for an event loop, in a thread."""
-        return await self.store.in_thread(self.execute, call, seconds)
+        return await self.store.in_thread(self.execute, request, seconds)
 
-    def _ask(self, seconds: float | None, **asked: Any) -> list[Decision]:
-        if asked["fallback"] is not None:
-            self.view = self.send("GET", seconds=seconds)
-            one_of("fallback", asked["fallback"], self.view["arms"])
-        body = {"n": asked["n"], **asked["announced"]}
-        if asked["named"]:
-            body["request"] = asked["request"]
-        if asked["available"] is not None:
-            body["available"] = list(asked["available"])
-        for name in ("key", "rule", "forecast"):
-            if asked[name] is not None:
-                body[name] = _plain(asked[name])
-        return [Decision(*one) for one in self.game.decide(body, seconds)]
 
-    def _tell(self, seconds: float | None, *, reports: list[Report | HoldfastError], now: float) -> Answers:
-        sent = [(one[0], _outcome(one[3])) for one in reports if not isinstance(one, HoldfastError)]
-        found = iter(self.game.tell_each(sent, seconds))
-        return [one if isinstance(one, HoldfastError) else _receipt(next(found)) for one in reports]
+def _ask(remote: RemoteExecutor, request: Ask, seconds: float | None) -> list[Decision]:
+    if request.fallback is not None:
+        remote.view = remote.game.send("GET", seconds=seconds)
+        one_of("fallback", request.fallback, remote.view["arms"])
+    body = {"n": request.n, **{name: _plain(value) for name, value in given(request).items()}}
+    return [Decision(*one) for one in remote.game.decide(body, seconds)]
 
-    def _observe(self, seconds: float | None, **seen: Any) -> None:
-        body = {"losses": _plain(seen["losses"]), "request": seen["request"], **seen["announced"]}
-        if seen["at"] != seen["now"]:
-            body["at"] = datetime.fromtimestamp(seen["at"], UTC).isoformat()
-        self.game.send("POST", "/observations", body, seconds)
 
-    def _end(self, seconds: float | None, *, key: str, now: float) -> bool:
-        return self.game.end(key)
+def _tell(remote: RemoteExecutor, request: Tell, seconds: float | None) -> Answers:
+    sent = [(one[0], _outcome(one[3])) for one in request.reports if not isinstance(one, HoldfastError)]
+    found = iter(remote.game.tell_each(sent, seconds))
+    return [one if isinstance(one, HoldfastError) else _receipt(next(found)) for one in request.reports]
 
-    def _settle(self, seconds: float | None, *, now: float) -> int:
-        return int(self.game.send("POST", "/settle")["settled"])
 
-    def _change(self, seconds: float | None, *, wanted: Wish, now: float) -> None:
-        self.view = self.game.change(**_changes(wanted))
+def _observe(remote: RemoteExecutor, request: Observe, seconds: float | None) -> None:
+    remote.game.observe(**{name: _plain(value) for name, value in given(request).items()})
 
-    _requests: Mapping[Callable[..., Any], Callable[..., Any]] = {
-        ask: _ask,
-        observe: _observe,
-        tell: _tell,
-        end: _end,
-        expire: _settle,
-        change: _change,
-    }
+
+def _change(remote: RemoteExecutor, request: Change, seconds: float | None) -> None:
+    remote.view = remote.game.change(**_changes(request))
+
+
+def _set_availability(remote: RemoteExecutor, request: SetAvailability, seconds: float | None) -> None:
+    kind = request.kind
+    content = {kind: True if kind == "unpin" else request.arm, "until": request.until, "reason": request.reason}
+    remote.view = remote.game.change(**{name: _plain(value) for name, value in content.items() if value is not None})
+
+
+SENT: Mapping[type, Callable[[RemoteExecutor, Any, float | None], Any]] = {
+    Ask: _ask,
+    Tell: _tell,
+    Observe: _observe,
+    End: lambda remote, request, _: remote.game.end(request.key),
+    Settle: lambda remote, *_: remote.game.settle(),
+    Change: _change,
+    SetAvailability: _set_availability,
+}
+"""How a request is sent."""
 
 
 class RemoteRouter(Router):
     """A game that a server keeps. `holdfast.open` makes it."""
 
     def __init__(self, remote: RemoteExecutor) -> None:
-        super().__init__(cast(Executor, remote), time.time)  # it has what a router uses
+        super().__init__(cast(Executor, remote))  # it has what a router uses
         self._remote = remote
 
     def _head(self) -> Head:
@@ -210,7 +189,8 @@ class RemoteRouter(Router):
     @property
     def open_decisions(self) -> list[Decision]:
         """Decisions that are open."""
-        return [Decision(**one) for one in self._remote.listed("decisions")]
+        with as_errors():
+            return [Decision(**one) for one in self._remote.game.listed("decisions")]
 
     @property
     def paused(self) -> dict[int | str, float]:
@@ -234,53 +214,47 @@ class RemoteRouter(Router):
         """Blocks and totals so far."""
         return RemoteHistory(self._remote)
 
-    def _stand(self, kind: str, arm: int | str | None, until: object, reason: str | None) -> None:
-        """Pause, resume, pin or unpin; how long is counted by the server's clock."""
-        end = until.isoformat() if isinstance(until, datetime) else _seconds(until)
-        content = {kind: True if kind == "unpin" else arm, "until": end, "reason": reason}
-        self._remote.view = self._remote.send("PATCH", "", {k: v for k, v in content.items() if v is not None})
-
 
 class RemoteHistory(History):
     """Blocks and totals of a game that a server keeps."""
 
     def __init__(self, remote: RemoteExecutor) -> None:
         super().__init__(cast(Executor, remote))
-        self._remote = remote
+        self._game, self._look = remote.game, remote.look
 
     @property
     def totals(self) -> Totals:
         """Running totals."""
-        found = self._remote.send("GET", "/summary")
+        with as_errors():
+            found = self._game.summary()
         return Totals(**{**found, "arms": tuple(ArmTotals(**arm) for arm in found["arms"])})
 
     @property
     def changes(self) -> list[dict[str, Any]]:
         """Settings that were changed."""
-        return list(self._remote.listed("changes"))
+        with as_errors():
+            return list(self._game.listed("changes"))
 
     def compare(self, confidence: float = 0.95) -> Saving:
         """What the policy saves next to the rule held back."""
         share = checked_confidence(confidence)
-        return Saving.from_json(self._remote.send("GET", f"/compare?confidence={share!r}"))
+        with as_errors():
+            return Saving.from_json(self._game.compare(share))
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self, after: int = 0) -> Iterator[Block]:
         """All blocks that have not been compacted, in order."""
-        return self._blocks(0)
-
-    def _blocks(self, after: int) -> Iterator[Block]:
-        names = self._remote.look()["names"]
-        return (_block(one, names) for one in self._remote.listed("blocks", after))
+        names = self._look()["names"]
+        with as_errors():
+            yield from (_block(one, names) for one in self._game.listed("blocks", after))
 
     def recent(self, limit: int) -> list[Block]:
         """The last blocks."""
-        begun = self._remote.send("GET", "/summary")["blocks"]
-        return list(self._blocks(max(begun - limit, 0)))[-limit:]
+        return list(self.blocks(max(self.totals.blocks - limit, 0)))[-limit:]
 
     @property
     def frame(self) -> pl.DataFrame:
         """One row per block."""
-        return frame_of(self.blocks(), self._remote.look()["names"])
+        return frame_of(self.blocks(), self._look()["names"])
 
     @property
     def log(self) -> pl.DataFrame:
@@ -293,10 +267,8 @@ class RemoteHistory(History):
         return self._exported("record")
 
     def _exported(self, what: str) -> pl.DataFrame:
-        game = self._remote.game
-        with _as_errors():
-            found = game.server.call("GET", f"{game.place}/export?format=parquet&what={what}")
-        return pl.read_parquet(io.BytesIO(found))
+        with as_errors():
+            return pl.read_parquet(io.BytesIO(self._game.export(what)))
 
     def log_parts(self) -> Iterator[pl.DataFrame]:
         """The log, as one part."""
@@ -304,31 +276,24 @@ class RemoteHistory(History):
 
 
 def _block(one: dict[str, Any], names: list[int | str]) -> Block:
-    return Block(
-        number=one["number"],
-        key=one["key"],
-        arm=names.index(one["arm"]),
-        rounds=one["rounds"],
-        probability=one["probability"],
-        began=one["began"],
-        bound=one["bound"],
-        forced=one["forced"],
-        data="",
-        told=one["told"],
-        losses=tuple(one["losses"]),
-        late=one["late"],
-        due=one["due"],
-        settled_order=None,
-        settled_at=one["settled"],
-        stand_in=one["stand_in"],
-    )
+    settled = one.pop("settled")
+    own = {"arm": names.index(one["arm"]), "losses": tuple(one["losses"]), "data": "", "settled_at": settled}
+    return Block(**{**one, **own})
 
 
 def _plain(value: Any) -> Any:
-    """Names and numbers as JSON carries them."""
+    """Names, numbers and times as JSON carries them."""
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, timedelta):
+        return f"{value.total_seconds():.6f}s"
+    if isinstance(value, Scale):
+        return value.settings()
     if isinstance(value, Mapping):
         return {str(name): _plain(inner) for name, inner in value.items()}
-    return np.asarray(value).tolist() if isinstance(value, (list, tuple, np.ndarray)) else value
+    if isinstance(value, Collection) and not isinstance(value, (str, np.ndarray)):
+        value = list(value)
+    return np.asarray(value).tolist() if isinstance(value, (list, np.ndarray)) else value
 
 
 def _outcome(value: float | Outcome | AllLosses) -> dict[str, Any]:
@@ -347,23 +312,13 @@ def _without_count(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in settings.items() if name != "n_arms" or "arms" not in settings}
 
 
-def _seconds(value: object) -> Any:
-    """A length of time as a request has it."""
-    return f"{value.total_seconds():.6f}s" if isinstance(value, timedelta) else value
-
-
-def _written(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings as a request has them."""
-    return {name: value.settings() if isinstance(value, Scale) else _seconds(value) for name, value in settings.items()}
-
-
 def open_remote(
     server: Server,
     name: str,
     policy: Policy | None,
     settings: Mapping[str, Any],
     *,
-    changes: Wish,
+    changes: Change,
     seed: object,
     local: bool,
     allow: Iterable[str | type[Policy]],
@@ -373,13 +328,13 @@ def open_remote(
     With `changes` the game goes on with these, and must then have this policy and these settings.
     """
     game = Game(server, name, local)
-    with _as_errors():
+    with as_errors():
         if changes.changes_something:
             view = _changed(game, policy, settings, changes, seed)
         elif policy is None:
             view = game.view()
             if settings:  # to be compared with those of the game
-                view = game.send("PUT", "", {**_put_policy(view["policy"]), **_written(settings)})
+                view = game.send("PUT", "", {**_put_policy(view["policy"]), **_plain(settings)})
         else:
             view = game.send("PUT", "", _new_game(policy, settings, seed))
     if local and view["waits_for_losses"]:
@@ -388,9 +343,9 @@ def open_remote(
     return RemoteRouter(RemoteExecutor(game, view, allow if policy is None else [*allow, type(policy)]))
 
 
-def _changed(game: Game, policy: Policy | None, settings: Mapping[str, Any], changes: Wish, seed: object) -> Any:
+def _changed(game: Game, policy: Policy | None, settings: Mapping[str, Any], changes: Change, seed: object) -> Any:
     """Begin a game that is not there, and go on with changes."""
-    wanted = _written(settings) if policy is None else _new_game(policy, settings, seed)
+    wanted = _plain(settings) if policy is None else _new_game(policy, settings, seed)
     if policy is not None:
         try:
             game.send("PUT", "", wanted)
@@ -400,14 +355,14 @@ def _changed(game: Game, policy: Policy | None, settings: Mapping[str, Any], cha
     return game.change(**_changes(changes), wanted=wanted)
 
 
-def _changes(wanted: Wish) -> dict[str, Any]:
+def _changes(wanted: Change) -> dict[str, Any]:
     """Changes as a request has them."""
     content = {
         "switching_cost": wanted.switching_cost,
         "add_arms": list(wanted.add_arms),
         "retire_arms": list(wanted.retire_arms),
         "reason": wanted.reason,
-        **_written(wanted.settings),
+        **_plain(wanted.settings),
     }
     return {name: value for name, value in content.items() if value is not None}
 
@@ -418,7 +373,7 @@ def _new_game(policy: Policy, settings: Mapping[str, Any], seed: object) -> dict
     if content["functions"]:
         rule = f"must be numbers for a server, not functions: {', '.join(content['functions'])}"
         raise InvalidParameter("policy", rule, policy.label)
-    body = {**_put_policy(content["policy"]), **_written(settings)}
+    body = {**_put_policy(content["policy"]), **_plain(settings)}
     if seed is not None:
         body["seed"] = whole_number("seed", seed, least=0)
     return body

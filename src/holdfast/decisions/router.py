@@ -7,25 +7,38 @@ import math
 import secrets
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from math import inf, isfinite
 from secrets import token_hex
-from typing import Any, NamedTuple, NoReturn, TypedDict, Unpack, cast, overload
+from typing import Any, NoReturn, Unpack, cast, overload
 
 from holdfast.checks import one_of, real_number, whole_number
-from holdfast.decisions.changes import Wish, change, check_same_class, difference, stand, wish
 from holdfast.decisions.codec import block_values, first_head, new_game, setup_of, state_text
-from holdfast.decisions.core import Answers, Report, ask, end, expire, observe, tell
-from holdfast.decisions.executor import Call, Executor, stored_state, with_retries
+from holdfast.decisions.executor import Executor, checked_time, stored_state, with_retries
 from holdfast.decisions.history import History
-from holdfast.decisions.ids import UNRECORDED, checked_name, new_request
-from holdfast.decisions.models import BY_RULE, MOST_TIME, Ask, Block, Decision, Game, Head, Loss, Receipt
+from holdfast.decisions.models import BY_RULE, Block, Decision, Game, HandedOut, Head, Loss, Receipt
 from holdfast.decisions.outcomes import outcome_of
-from holdfast.decisions.settings import ArmSums, Settings, Setup, State, given_settings
+from holdfast.decisions.requests import (
+    ONE,
+    Ask,
+    AskOptions,
+    Change,
+    End,
+    Observe,
+    Report,
+    SetAvailability,
+    Settle,
+    Tell,
+    checked_deadline,
+)
+from holdfast.decisions.rules.change import check_same_class, difference
+from holdfast.decisions.rules.report import Answers
+from holdfast.decisions.settings import UNRECORDED, ArmSums, Settings, Setup, State, checked_name, given_settings
 from holdfast.decisions.stores import Store, store_at
-from holdfast.decisions.stores.sql import Fresh, Transaction
+from holdfast.decisions.stores.sql import NewGame, Transaction
 from holdfast.errors import (
     HoldfastError,
     InvalidParameter,
@@ -41,37 +54,7 @@ from holdfast.players.game import Game as Learner
 from holdfast.policies.policy import Policy
 from holdfast.text import counted, number
 
-MOST_AT_ONCE = 100_000
-"""Decisions that one call hands out at most."""
-
-MOST_DEADLINE = 1e6
-"""Seconds; beyond it, leave the deadline out."""
-
 LOG = logging.getLogger(__name__)
-
-
-class AskOptions(TypedDict, total=False):
-    """The options of `Router.ask`."""
-
-    request: str | None
-    switching_cost: float | None
-    loss_bound: float | None
-    available: Collection[int | str] | None
-    key: str | None
-    rule: int | str | None
-    forecast: Any
-    fallback: int | str | None
-    deadline: float | None
-
-
-class _Asking(NamedTuple):
-    """An ask, checked."""
-
-    call: Call
-    n: int
-    now: float
-    fallback: int | str | None
-    deadline: float | None
 
 
 Outcomes = Mapping[str, float | Mapping[str, Any]] | Iterable[tuple[str, float | Mapping[str, Any]]]
@@ -89,18 +72,6 @@ def receipts_of(answers: Answers, one: bool) -> Receipt | list[Receipt]:
     return receipts[0] if one else receipts
 
 
-def reported_pairs(id: Any, loss: Any, outcome: dict[str, Any]) -> tuple[list[tuple[Any, Any]], bool]:
-    """Ids and outcomes as `Router.tell` takes them, and whether it is one decision."""
-    one = isinstance(id, str) or loss is not None or bool(outcome)
-    try:
-        given = {"loss": loss, **outcome} if outcome else loss
-        pairs = [(id, given)] if one else list(id.items() if isinstance(id, Mapping) else id)
-        return [(name, value) for name, value in pairs], one
-    except (TypeError, ValueError):
-        must = "must be the id of a decision, with its loss, or pairs of ids and losses"
-        raise InvalidParameter("id", must, id) from None
-
-
 class Router:
     """A game in a store. `holdfast.open` makes it.
 
@@ -115,9 +86,8 @@ class Router:
     3
     """
 
-    def __init__(self, executor: Executor, clock: Callable[[], float]) -> None:
+    def __init__(self, executor: Executor) -> None:
         self._executor = executor
-        self._clock = clock
 
     def __repr__(self) -> str:
         return f"<Router {self.name!r} of {self.policy.label} in {self.store.url}>"  # a store may be down
@@ -164,69 +134,23 @@ class Router:
     @overload
     def ask(self, n: int, **options: Unpack[AskOptions]) -> list[Decision]: ...
 
-    def ask(
-        self,
-        n: int | None = None,
-        *,
-        request: str | None = None,
-        switching_cost: float | None = None,
-        loss_bound: float | None = None,
-        available: Collection[int | str] | None = None,
-        key: str | None = None,
-        rule: int | str | None = None,
-        forecast: Any = None,
-        fallback: int | str | None = None,
-        deadline: float | None = None,
-    ) -> Decision | list[Decision]:
-        """The next decision, or a list of the next `n`: of this block, then of the next ones.
+    def ask(self, n: int | None = None, **options: Unpack[AskOptions]) -> Decision | list[Decision]:
+        """Return the next decision, or a list of the next `n`: of this block, then of the next ones.
 
         Parameters
         ----------
         n
             How many. There are fewer only where the policy waits for the losses of one block before it begins the
             next. Without it, one decision is returned instead of a list.
-        request
-            An idempotency key: a name of this call, unique among all calls. If the answer was lost, the same call with
-            the same name gets the same decisions, for as long as their losses are kept one by one (`remember`).
-        switching_cost, loss_bound
-            What the policy is told at the start of a block (`policy.announces`), for blocks that begin in this call.
-        available
-            The arms that can be played now; without it, all that are not paused (`pause`). While the arm of the block
-            is not among them, the most likely other one is played, and the block learns what that one lost.
-        key
-            A conversation: its first ask draws an arm, later ones stay with it, until `end(key)` or for as long as it
-            is not idle for longer than `key_life`. It is learnt from when it has ended, or after `learn_after` rounds,
-            by the mean of its losses, while others go on. Changing arms between conversations costs nothing, so λ = 0
-            fits.
-        rule
-            The arm that your own rule chooses now: it is played where the block or the conversation is the rule's
-            (`holdback`, `shadow`). A conversation stays with the arm of its first ask.
-        forecast
-            Losses expected in this and the next rounds, for a policy that sees those of all arms: as in
-            `FullInformationPlayer.ask`.
-        fallback
-            The arm to answer with when the store fails, or does not answer within the deadline, or no arm is available.
-            Such a decision is not recorded (`Decision.recorded` is False): its loss cannot be reported, and nothing is
-            learnt from it.
-        deadline
-            Seconds within which there is an answer: a decision, the fallback, or a `StoreError` without one.
+        options
+            Fields of `Ask`: ``request`` (an idempotency key), ``available`` (the arms that can be played now), ``key``
+            (of a conversation), ``rule``, ``fallback``, ``deadline`` and others.
         """
-        asking = self._asking(
-            n,
-            request=request,
-            switching_cost=switching_cost,
-            loss_bound=loss_bound,
-            available=available,
-            key=key,
-            rule=rule,
-            forecast=forecast,
-            fallback=fallback,
-            deadline=deadline,
-        )
+        request = self._asking(n, options) if options or n is not None else ONE
         try:
-            given: list[Decision] = self._executor.execute(asking.call, asking.deadline)
+            given: list[Decision] = self._executor.execute(request, request.deadline)
         except (StoreError, NoArmAvailable) as failure:
-            given = self._unrecorded(asking, failure)
+            given = self._unrecorded(request.n, options.get("fallback"), failure)
         return given[0] if n is None else given
 
     @overload
@@ -241,66 +165,30 @@ class Router:
         A call that is cancelled is not made. If it was being written just then, its rounds are handed out all the same:
         they are among the `open_decisions`, and the same `request` gets them.
         """
-        asking = self._asking(n, **options)
+        request = self._asking(n, options)
         try:
-            given: list[Decision] = await self._executor.execute_async(asking.call, asking.deadline)
+            given: list[Decision] = await self._executor.execute_async(request, request.deadline)
         except (StoreError, NoArmAvailable) as failure:
-            given = self._unrecorded(asking, failure)
+            given = self._unrecorded(request.n, options.get("fallback"), failure)
         return given[0] if n is None else given
 
-    def ask_call(self, n: int, **options: Unpack[AskOptions]) -> Call:
-        """An ask, checked, for the executor: its answer is a list of decisions."""
-        return self._asking(n, **options).call
+    def _asking(self, n: int | None, options: AskOptions) -> Ask:
+        """An ask. The store is told of its fallback only if that is not known: another process may have added it."""
+        request, known = Ask(1 if n is None else n, **options), self.policy.arms
+        if request.fallback is None:
+            return request
+        if known is None:  # then none can have been added
+            _checked_arm("fallback", request.fallback, self.policy)
+        return request if known is not None and request.fallback not in known else replace(request, fallback=None)
 
-    def _asking(
-        self,
-        n: int | None,
-        *,
-        request: str | None = None,
-        switching_cost: float | None = None,
-        loss_bound: float | None = None,
-        available: Collection[int | str] | None = None,
-        key: str | None = None,
-        rule: int | str | None = None,
-        forecast: Any = None,
-        fallback: int | str | None = None,
-        deadline: float | None = None,
-    ) -> _Asking:
-        if available is not None and (isinstance(available, str) or not isinstance(available, Collection)):
-            raise InvalidParameter("available", "must be a list of arms", available)
-        count = 1 if n is None else whole_number("n", n, least=1, most=MOST_AT_ONCE)
-        announced = {"switching_cost": switching_cost, "loss_bound": loss_bound}
-        now, unknown = checked_time(self._clock), None
-        if fallback is not None:
-            try:
-                fallback = _checked_arm("fallback", fallback, self.policy)
-            except InvalidParameter:
-                if self.policy.arms is None:  # then none can have been added
-                    raise
-                unknown = fallback  # unless another process has added it: the store knows
-        call = partial(
-            ask,
-            n=count,
-            now=now,
-            announced={name: value for name, value in announced.items() if value is not None},
-            request=new_request() if request is None else checked_name("request", request),
-            named=request is not None,
-            available=available,
-            key=None if key is None else checked_name("key", key),
-            rule=rule,
-            forecast=forecast,
-            fallback=unknown,
-        )
-        return _Asking(Call(call), count, now, fallback, None if deadline is None else _checked_deadline(deadline))
-
-    def _unrecorded(self, asking: _Asking, failure: HoldfastError) -> list[Decision]:
+    def _unrecorded(self, n: int, fallback: int | str | None, failure: HoldfastError) -> list[Decision]:
         """The answer where the store gave none, or there is none; the failure where there is no fallback."""
-        arm = asking.fallback
-        if arm is None:
+        if fallback is None:
             raise failure
-        arm = _checked_arm("fallback", arm, self.policy)
+        arm = _checked_arm("fallback", fallback, self.policy)
         LOG.warning("game %r: %s; the answer is the fallback %r, which is not recorded", self.name, failure, arm)
-        return [Decision(f"{UNRECORDED}-{token_hex(8)}", arm, 1.0, 0, asking.now) for _ in range(asking.n)]
+        now = checked_time(self._executor.clock)
+        return [Decision(f"{UNRECORDED}-{token_hex(8)}", arm, 1.0, 0, now) for _ in range(n)]
 
     @overload
     def tell(self, id: str, loss: float | None = None, *, deadline: float | None = None, **outcome: Any) -> Receipt: ...
@@ -331,10 +219,11 @@ class Router:
             names of the game's `Scale`; or ``error=True``; or ``losses=``, those of all arms, by arm or in their order,
             which a policy that sees all losses needs.
         """
-        pairs, one = reported_pairs(id, loss, outcome)
-        seconds = None if deadline is None else _checked_deadline(deadline)
-        call = self.tell_call(pairs)
-        answers: Answers = self._executor.execute(call, seconds) if isinstance(call, Call) else call
+        request, one = self.telling(id, loss, outcome)
+        seconds = None if deadline is None else checked_deadline("deadline", deadline)
+        answers: Answers = (
+            self._executor.execute(request, seconds) if request.places else cast(Answers, request.reports)
+        )
         return receipts_of(answers, one)
 
     @overload
@@ -355,16 +244,33 @@ class Router:
         id, loss, deadline, outcome
             As in `tell`.
         """
-        pairs, one = reported_pairs(id, loss, outcome)
-        seconds = None if deadline is None else _checked_deadline(deadline)
-        call = self.tell_call(pairs)
-        answers: Answers = await self._executor.execute_async(call, seconds) if isinstance(call, Call) else call
+        request, one = self.telling(id, loss, outcome)
+        seconds = None if deadline is None else checked_deadline("deadline", deadline)
+        answers: Answers = (
+            await self._executor.execute_async(request, seconds) if request.places else cast(Answers, request.reports)
+        )
         return receipts_of(answers, one)
 
-    def tell_call(self, reported: list[tuple[Any, Any]]) -> Call | Answers:
-        """A report of losses, for the executor; or the answers, where all are refused without asking the store."""
+    def telling(self, id: Any, loss: Any = None, outcome: Mapping[str, Any] | None = None) -> tuple[Tell, bool]:
+        """A report of losses as `tell` takes them, and whether it is of one decision.
+
+        Those that cannot be ids or outcomes are refused in it.
+
+        Parameters
+        ----------
+        id, loss, outcome
+            As in `tell`.
+        """
+        one = isinstance(id, str) or loss is not None or bool(outcome)
+        try:
+            given = {"loss": loss, **outcome} if outcome else loss
+            pairs = [(id, given)] if one else list(id.items() if isinstance(id, Mapping) else id)
+            reported = [(name, value) for name, value in pairs]
+        except (TypeError, ValueError):
+            must = "must be the id of a decision, with its loss, or pairs of ids and losses"
+            raise InvalidParameter("id", must, id) from None
         reports: list[Report | HoldfastError] = []
-        rounds, refused = [], Answers()
+        places = []
         parse = self._executor.setup.ids.parse
         for name, value in reported:
             try:
@@ -372,11 +278,10 @@ class Router:
                 if type(value) is not float or not isfinite(value):
                     value = outcome_of(**value) if isinstance(value, Mapping) else outcome_of(value)
                 reports.append((name, *place, value))
-                rounds.append(place)
+                places.append(place)
             except HoldfastError as error:
                 reports.append(error)
-                refused.append(error)
-        return Call(partial(tell, reports=reports, now=checked_time(self._clock)), rounds) if rounds else refused
+        return Tell(reports, places), one
 
     def observe(
         self,
@@ -401,39 +306,16 @@ class Router:
         request
             An idempotency key: the same call with the same name changes nothing, as in `ask`.
         """
-        self._executor.execute(self.observe_call(losses, at=at, switching_cost=switching_cost, request=request))
-
-    def observe_call(self, losses: Any, *, at: Any, switching_cost: float | None, request: str | None) -> Call:
-        """An `observe`, checked, for the executor.
-
-        Parameters
-        ----------
-        losses, at, switching_cost, request
-            As in `observe`.
-        """
-        now = checked_time(self._clock)
-        if at is not None and (not isinstance(at, datetime) or at.tzinfo is None):
-            raise InvalidParameter("at", "must be a datetime with its zone", at)
-        rule = partial(
-            observe,
-            losses=losses if isinstance(losses, Mapping) else list(losses),
-            announced={} if switching_cost is None else {"switching_cost": switching_cost},
-            now=now,
-            at=now if at is None else at.timestamp(),
-            request=new_request() if request is None else checked_name("request", request),
-            named=request is not None,
-        )
-        return Call(rule)
+        self._executor.execute(Observe(losses, at, switching_cost, request))
 
     def end(self, key: str) -> bool:
         """End a conversation, so that it is learnt from when its losses are in. False if there was none."""
-        rule = partial(end, key=checked_name("key", key), now=checked_time(self._clock))
-        ended: bool = self._executor.execute(Call(rule))
+        ended: bool = self._executor.execute(End(key))
         return ended
 
     def settle(self) -> int:
         """Settle the blocks whose patience has run out, as every ask and tell does; returns how many."""
-        settled: int = self._executor.execute(Call(partial(expire, now=checked_time(self._clock))))
+        settled: int = self._executor.execute(Settle())
         return settled
 
     # ---- where the game stands
@@ -484,12 +366,12 @@ class Router:
     @property
     def paused(self) -> dict[int | str, float]:
         """Arms that are paused, and until when in seconds since 1970; infinite until they are resumed."""
-        return self._executor.read(partial(paused, now=checked_time(self._clock)))
+        return self._executor.read(partial(paused, now=checked_time(self._executor.clock)))
 
     @property
     def pinned(self) -> int | str | None:
         """The arm that an operator has pinned."""
-        return self._executor.read(partial(pinned, now=checked_time(self._clock)))
+        return self._executor.read(partial(pinned, now=checked_time(self._executor.clock)))
 
     @property
     def holdback(self) -> float:
@@ -536,7 +418,6 @@ class Router:
         reason
             Why; it is kept in the history.
         """
-        why = None if reason is None else checked_name("reason", reason)
         settings = given_settings(
             patience=patience,
             missing=missing,
@@ -547,11 +428,11 @@ class Router:
             holdback=holdback,
             shadow=shadow,
         )
-        self.apply(wish(switching_cost, add_arms, retire_arms, settings=settings, reason=why))
+        self.apply(Change(switching_cost, add_arms, retire_arms, settings, reason=reason))  # type: ignore[arg-type]
 
-    def apply(self, wanted: Wish) -> None:
+    def apply(self, wanted: Change) -> None:
         """Make a change, unless the game would then differ from what is wanted."""
-        self._executor.execute(Call(partial(change, wanted=wanted, now=checked_time(self._clock))))
+        self._executor.execute(wanted)
 
     def pause(self, arm: int | str, until: datetime | timedelta | None = None, reason: str | None = None) -> None:
         """Do not hand out an arm, in any process, from now on: in the middle of a block, too.
@@ -565,11 +446,11 @@ class Router:
         reason
             Why; it is kept in the history.
         """
-        self._stand("pause", arm, until, reason)
+        self._executor.execute(SetAvailability("pause", arm, until, reason))
 
     def resume(self, arm: int | str, reason: str | None = None) -> None:
         """Hand out an arm again that was paused."""
-        self._stand("resume", arm, None, reason)
+        self._executor.execute(SetAvailability("resume", arm, reason=reason))
 
     def pin(self, arm: int | str, until: datetime | timedelta | None = None, reason: str | None = None) -> None:
         """Hand out this arm only, in all processes. These rounds are recorded as forced.
@@ -587,17 +468,11 @@ class Router:
         reason
             Why; it is kept in the history.
         """
-        self._stand("pin", arm, until, reason)
+        self._executor.execute(SetAvailability("pin", arm, until, reason))
 
     def unpin(self, reason: str | None = None) -> None:
         """Leave the choice of arms to the policy again."""
-        self._stand("unpin", None, None, reason)
-
-    def _stand(self, kind: str, arm: int | str | None, until: object, reason: str | None) -> None:
-        why = None if reason is None else checked_name("reason", reason)
-        now = checked_time(self._clock)
-        rule = partial(stand, kind=kind, arm=arm, until=_end_of(until, now), reason=why, now=now)
-        self._executor.execute(Call(rule))
+        self._executor.execute(SetAvailability("unpin", reason=reason))
 
     def close(self) -> None:
         """Close the store's files and connections; other routers that share them open them again."""
@@ -622,37 +497,10 @@ class Router:
         self.close()
 
 
-def checked_time(clock: Callable[[], float]) -> float:
-    """The time by a clock, if it counts seconds. It is the user's code: it is called before anything is locked."""
-    now = clock()
-    if type(now) is not float or not isfinite(now):
-        now = real_number("clock", now)
-    if abs(now) >= MOST_TIME:
-        raise InvalidParameter("clock", "must give seconds since 1970, not milliseconds or nanoseconds", now)
-    return now
-
-
 def _checked_arm(parameter: str, arm: object, policy: Policy) -> int | str:
     if policy.arms is None:
         return whole_number(parameter, arm, least=0, most=policy.n_arms - 1)
     return one_of(parameter, arm, policy.arms)
-
-
-def _checked_deadline(deadline: float) -> float:
-    return real_number("deadline", deadline, above=0, most=MOST_DEADLINE)
-
-
-def _end_of(until: object, now: float) -> float:
-    """A time, or a length of time from now, in seconds since 1970."""
-    if until is None:
-        return inf
-    end = now + until.total_seconds() if isinstance(until, timedelta) else None
-    if isinstance(until, datetime) and until.tzinfo is not None:
-        end = until.timestamp()
-    if end is None or not now < end < MOST_TIME:
-        rule = "must be a time to come, before the year 5138, as a datetime with its zone or a timedelta"
-        raise InvalidParameter("until", rule, str(until))
-    return end
 
 
 def paused(transaction: Transaction, setup: Setup, now: float = -inf) -> dict[int | str, float]:
@@ -720,7 +568,7 @@ def _open_of_blocks(
     told = transaction.of_open_blocks(Loss, some[0].number, some[-1].number)
     known = {(loss.block, loss.round) for loss in told}
     counts = Counter(loss.block for loss in told)
-    for handed in transaction.of_open_blocks(Ask, some[0].number, some[-1].number):
+    for handed in transaction.of_open_blocks(HandedOut, some[0].number, some[-1].number):
         block = blocks[handed.block]
         elsewhere = block.told - counts[handed.block]  # a fleet may have played it up to this round
         rounds = range(handed.first, handed.first + handed.rounds)
@@ -843,7 +691,7 @@ def open(
 
         if clock is not time.time:
             raise InvalidParameter("clock", "must be left out: the clock of the server counts", clock)
-        changes = wish(change_switching_cost, add_arms, retire_arms)
+        changes = Change(change_switching_cost, add_arms, retire_arms)  # type: ignore[arg-type]
         server = server_at(url, token, patient, wait)
         return open_remote(server, name, policy, settings, changes=changes, seed=seed, local=local, allow=allow)
     if token is not None:
@@ -861,11 +709,11 @@ def open(
         check_same_class(game, policy)
     setup = setup_of(game, policy, allow)
     given = setup.policy if allow else policy  # its class is known by now, and need not be allowed again
-    executor = Executor(store, setup, given, patient, wait)
+    executor = Executor(store, setup, given, patient, wait, clock)
     if fresh is not None and state is not None and game.uid == fresh.game.uid:
         executor.keep_state(fresh.head.state_version, state)
-    router = Router(executor, clock)
-    wanted = wish(change_switching_cost, add_arms, retire_arms, policy=policy, compared=settings)
+    router = Router(executor)
+    wanted = Change(change_switching_cost, add_arms, retire_arms, policy=policy, compared=settings)  # type: ignore[arg-type]
     if wanted.changes_something:
         router.apply(wanted)
     else:
@@ -906,7 +754,7 @@ def open_many(
     return {name: open(store, name, **{**options, **given}) for name, given in own.items()}
 
 
-def _found(store: Store, name: str, fresh: Fresh | None, deadline: float) -> Game:
+def _found(store: Store, name: str, fresh: NewGame | None, deadline: float) -> Game:
     """The game of this name, begun if need be."""
     game = store.find(name, deadline)
     if game is None:
@@ -916,11 +764,11 @@ def _found(store: Store, name: str, fresh: Fresh | None, deadline: float) -> Gam
     return game
 
 
-def fresh_game(name: str, policy: Policy, settings: Settings, learner: Learner, now: float) -> tuple[Fresh, State]:
+def fresh_game(name: str, policy: Policy, settings: Settings, learner: Learner, now: float) -> tuple[NewGame, State]:
     """All rows of a game that begins, and what they say it has learnt."""
     game = new_game(name, policy, settings, now, secrets.token_hex(6), secrets.token_hex(16))
     state = State(learner, [ArmSums() for _ in range(policy.n_arms)])
-    return Fresh(game, first_head(game, now), state_text(setup_of(game, policy), state)), state
+    return NewGame(game, first_head(game, now), state_text(setup_of(game, policy), state)), state
 
 
 # Where a game stands, in words: who chose the arm, and for how long it stays.

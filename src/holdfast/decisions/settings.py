@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from secrets import token_hex
+from time import time_ns
 from typing import Any, NamedTuple
 
 from holdfast.checks import real_number, whole_number
-from holdfast.decisions.ids import Ids
 from holdfast.decisions.models import Block, Decision, Game, Head, Loss
-from holdfast.errors import BadStore, InvalidParameter
+from holdfast.errors import BadStore, InvalidParameter, NoArmAvailable, UnknownDecision, nearest
 from holdfast.numerics.layout import Layout
 from holdfast.numerics.scales import Scale
 from holdfast.numerics.schedules import LONGEST
@@ -325,6 +328,28 @@ class Setup:
         """When a block runs out of patience whose last round was handed out by the call that ends now."""
         return self.settings.due(clock, asked) if self.has_patience else None
 
+    def arm_of(self, parameter: str, name: object) -> int:
+        """The number of an arm that can be drawn; an error if there is none of this name."""
+        known = {self.names[arm]: arm for arm in self.active}
+        if name not in list(known):  # whatever it is
+            rule = f"must be an arm of the game, {', '.join(map(repr, known))}{nearest(str(name), map(str, known))}"
+            raise InvalidParameter(parameter, rule, name)
+        return known[name]
+
+    def down(self, clock: float, available: Collection[int | str] | None) -> frozenset[int]:
+        """The policy's arms that cannot be played now; an error if none is left."""
+        down = {arm for arm, until in self.paused if until > clock and arm in self.active}
+        if available is not None:
+            known = [self.names[arm] for arm in self.active]
+            for name in available:
+                if name not in known:
+                    rule = f"must be arms of the game, {', '.join(map(repr, known))}"
+                    raise InvalidParameter("available", f"{rule}{nearest(str(name), map(str, known))}", name)
+            down |= {arm for arm in self.active if self.names[arm] not in available}
+        if len(down) == len(self.active):
+            raise NoArmAvailable("no arm can be played: all are paused or not available; see Router.resume")
+        return frozenset(down)
+
     def learns_from(self, block: Block) -> bool:
         """Whether the policy drew it, and plays its arm still."""
         return not block.forced and self.plays(block)
@@ -403,3 +428,73 @@ class State:
 
     learner: Learner
     arms: list[ArmSums]
+
+
+# Ids of decisions and names: what a store can keep and nobody can guess.
+
+RULE = "must be the id of a decision, as ask() gave it"
+
+NOT_RECORDED = "was not recorded: there was no decision, and ask() answered with its fallback"
+
+UNRECORDED = "unrecorded"
+"""What the ids of decisions begin with that no store has."""
+
+
+class Ids:
+    """The ids of one game's decisions: each names a block and a round of it from 0, and is signed.
+
+    >>> ids = Ids("a1", "secret")
+    >>> ids.parse(ids.id_of(12, 3))
+    (12, 3)
+    """
+
+    def __init__(self, uid: str, secret: str) -> None:
+        self._uid = uid
+        self._signing = hashlib.blake2b(key=secret.encode(), digest_size=8)
+
+    def id_of(self, block: int, number: int) -> str:
+        """The id of the decision that is this round of a block."""
+        signing = self._signing.copy()
+        signing.update(b"%d-%d" % (block, number))
+        return f"{self._uid}-{block}-{number}-{signing.hexdigest()}"
+
+    def parse(self, text: object) -> tuple[int, int]:
+        """The block and the round that an id names; an error unless this game signed it."""
+        if not isinstance(text, str):
+            raise InvalidParameter("id", RULE, text)
+        parts = text.split("-") if text.isascii() else []
+        if parts[:1] == [UNRECORDED]:
+            raise UnknownDecision(text, NOT_RECORDED)
+        if len(parts) != 4 or not (parts[1].isdigit() and parts[2].isdigit()):
+            raise UnknownDecision(text, RULE)
+        uid, block, number, signature = parts
+        if uid != self._uid:
+            raise UnknownDecision(text, "is another game's")
+        signing = self._signing.copy()
+        signing.update(f"{block}-{number}".encode())
+        if not hmac.compare_digest(signature, signing.hexdigest()):
+            raise UnknownDecision(text, "was never handed out by this game")
+        return int(block), int(number)
+
+
+def new_request() -> str:
+    """A name for a call, unlike any other. Later ones sort later: an index of them grows at its end, in few pages.
+
+    >>> new_request() < new_request()
+    True
+    """
+    return f"{time_ns():016x}{token_hex(4)}"
+
+
+def checked_name(parameter: str, name: object) -> str:
+    """The name of a game or a request, if a store can keep it and a terminal show it."""
+    if not isinstance(name, str) or not 0 < len(name) <= 200 or not name.isprintable():
+        raise InvalidParameter(parameter, "must be a name of 1 to 200 printable characters", name)
+    return name
+
+
+def checked_arm(parameter: str, name: str) -> str:
+    """The name of an arm, which may be any text that a store can keep."""
+    if "\0" in name or any("\ud800" <= letter <= "\udfff" for letter in name):
+        raise InvalidParameter(parameter, "must be text that can be stored: no NUL, no half of a surrogate pair", name)
+    return name

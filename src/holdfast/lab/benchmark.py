@@ -39,7 +39,7 @@ REPLICATIONS = 64
 QUICK = 8
 """Replications of a first look: the first of all, so its games are among those of a whole run."""
 CONFIDENCE = 0.95
-"""Of each score's interval, and of all comparisons of a track together."""
+"""Confidence of each score's interval, and of all comparisons of a track together."""
 RIVALS = f"rivals_{VERSION}.json"
 OVERALL = "score"
 """The name of the comparison over all settings."""
@@ -54,7 +54,7 @@ CostsBySetting = Mapping[str, Sequence[float]]
 
 @dataclass(frozen=True)
 class Track:
-    """What policies see, where they play, and the rivals by name, each as `make_policy` takes it."""
+    """Feedback of a group of policies, the settings they play, and the rivals by name, as `make_policy` takes them."""
 
     name: str
     what: str
@@ -71,7 +71,7 @@ class Track:
             return Plan(self.name, tuple(map(cell, self.settings)))
 
     def head(self, replications: int) -> dict[str, Any]:
-        """Return what results of this track depend on, as JSON carries it."""
+        """Return the settings that results of this track depend on, as JSON."""
         settings = [
             {
                 "name": setting.name,
@@ -92,12 +92,12 @@ class Track:
 
 
 def _scale(setting: Setting) -> float:
-    """Theorem 1's bound: a score is a share of it."""
+    """Return Theorem 1's bound: a score is a share of it."""
     return float(f"{setting.bound:.12g}")
 
 
 def _settings(T: int) -> tuple[Setting, ...]:
-    """Arms are shuffled in each replication: nothing is gained by preferring the first."""
+    """Return the settings, with arms shuffled in each replication: preferring the first arm gains nothing."""
     paper = paper_settings(T)
     settings = (
         paper["stochastic-easy"],
@@ -255,7 +255,7 @@ class Standing:
     costs: CostsBySetting
     rivals: Mapping[str, CostsBySetting]
     code: Mapping[str, str] = field(default_factory=dict)
-    """The module of a policy of your own and the SHA-256 of its source."""
+    """Module of a user-defined policy, and the SHA-256 of its source."""
 
     @property
     def replications(self) -> int:
@@ -292,7 +292,7 @@ class Standing:
         return Comparison(self.policy, rival, setting, horizon, *difference, confidence, len(own))
 
     def verdict(self, rival: str, setting: str = OVERALL) -> str:
-        """Say what the policy is, compared with the rival: ``"better"``, ``"worse"`` or ``"not decided"``."""
+        """Return how the policy compares with the rival: ``"better"``, ``"worse"`` or ``"not decided"``."""
         found = self.against(rival, setting)
         return "not decided" if not found.decided else "better" if found.difference < 0 else "worse"
 
@@ -302,7 +302,7 @@ class Standing:
         return 1 + verdicts.count("worse"), 1 + len(verdicts) - verdicts.count("better")
 
     def plain(self) -> dict[str, Any]:
-        """Return it as JSON carries it."""
+        """Return the result as JSON."""
 
         def compared(setting: str) -> dict[str, dict[str, Any]]:
             found = {rival: self.against(rival, setting) for rival in self.rivals}
@@ -360,7 +360,7 @@ class Standing:
 
 
 def _estimate(sample: Any, confidence: float = CONFIDENCE) -> Estimate:
-    """A mean with its interval, to six digits."""
+    """Return a mean with its interval, to six digits."""
     return Estimate(*map(_rounded, mean_of(sample, confidence)))
 
 

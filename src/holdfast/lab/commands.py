@@ -31,7 +31,7 @@ def add_to(app: typer.Typer, study: typer.Typer, benchmark: typer.Typer) -> None
 
 
 def _figures(begun: str) -> list[str]:
-    """The figures whose name begins so, for the shell's completion."""
+    """Return the figures whose name starts with `begun`, for shell completion."""
     from holdfast.lab.paper.plan import FIGURES
 
     return [name for name in FIGURES if name.startswith(begun)]
@@ -82,7 +82,7 @@ def reproduce(
 
 
 class _WithFigures(Command):
-    """A command whose help lists the figures; they are loaded when the help is asked for, and not before."""
+    """A command whose help lists the figures, loaded only when the help is shown."""
 
     def format_help_text(self, ctx: Any, formatter: Any) -> None:
         """Write the description, then the figures."""

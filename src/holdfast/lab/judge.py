@@ -29,16 +29,16 @@ COST = "regret_with_switching"
 """The measure most claims are about: pseudo-regret and what was paid for switching."""
 
 CONFIDENCE = 0.99
-"""Of all the intervals of one claim together."""
+"""Joint confidence of all the intervals of one claim."""
 
 RARELY = 0.01
-"""A run that goes wrong is an accident while it happens in fewer runs than this share."""
+"""Share of runs below which a failing run is an accident."""
 
 Outcome = Literal["yes", "no", "open"]
 
 
 class NotPlayed(LookupError):
-    """A table that a run does not have."""
+    """Raised when a run does not have a table."""
 
 
 class Estimate(NamedTuple):
@@ -64,7 +64,7 @@ def mean_of(sample: Any, confidence: float = 0.95) -> Estimate:
 
 @dataclass(frozen=True)
 class Answer:
-    """One part of a claim, decided or not. `low` and `high` enclose `estimate` where an interval was needed."""
+    """One decided or undecided part of a claim; `low` and `high` enclose `estimate` where an interval was needed."""
 
     what: str
     outcome: Outcome
@@ -83,7 +83,7 @@ class Question(Protocol):
         """Its name in a condition: "against exp3"."""
 
     def answer(self, confidence: float) -> Answer:
-        """Return what the data say, at this confidence."""
+        """Answer the question at this confidence."""
 
 
 @dataclass(frozen=True)
@@ -173,7 +173,7 @@ class Share(ABC):
         """Decide by the count, or by the interval of the share."""
 
     def shown(self, low: float, high: float) -> str:
-        """Say how often it happened."""
+        """Describe how often it happened."""
         return f"{self.what}: in {self.count} of {self.runs} runs"
 
     def answer(self, confidence: float) -> Answer:
@@ -211,8 +211,8 @@ class Sometimes(Share):
 class Under:
     """Does the mean of each series stay at or below its bound at every checkpoint?
 
-    A series has a row per replication and a column per checkpoint, its bound a number per checkpoint; what may go
-    wrong is shared among all of them. `each` asks it of every single run, which needs no interval.
+    A series has a row per replication and a column per checkpoint, its bound a number per checkpoint; all comparisons
+    share the error probability. With `each`, every single run is checked, which needs no interval.
     """
 
     what: str
@@ -220,7 +220,7 @@ class Under:
     each: bool = False
 
     def answer(self, confidence: float) -> Answer:
-        """Decide by the largest part of a bound that was used."""
+        """Decide by the largest fraction of a bound that was used."""
         used = np.concatenate([(v.max(axis=0) if self.each else v.mean(axis=0)) / b for v, b in self.series])
         runs = min(len(values) for values, _ in self.series)
         at = int(np.argmax(used))
@@ -238,7 +238,7 @@ class Under:
 
 @dataclass(frozen=True)
 class Computed:
-    """A part that needs no sample: an inequality between two formulas."""
+    """A part of a claim that needs no sample: an inequality between two formulas."""
 
     what: str
     holds: bool
@@ -246,7 +246,7 @@ class Computed:
     shown: str
 
     def answer(self, confidence: float) -> Answer:
-        """Return what was computed."""
+        """Return the computed answer."""
         return Answer(self.what, "yes" if self.holds else "no", f"{self.what}: {self.shown}", self.value, None, None, 0)
 
 
@@ -310,9 +310,9 @@ class Claim(Generic[T]):
     sentence: str
     place: str
     rule: str
-    """What is measured, in words, with its thresholds."""
+    """Measurement and thresholds, in words."""
     questions: Callable[[T], Sequence[Question]]
-    """The claim is not judged where there are none, or a table that they are about was not played."""
+    """Questions to ask; without any, or without a table they need, the claim is not judged."""
     figure: str = ""
     thresholds: Mapping[str, float] = field(default_factory=dict)
 
@@ -326,18 +326,18 @@ class Verdict:
     place: str
     rule: str
     measurement: str
-    """The rule, and what was measured by it."""
+    """Rule and result of the measurement."""
     verdict: Judgement
     condition: str
     replications: int
-    """The fewest of any part; none where formulas alone decide."""
+    """Fewest replications of any part; 0 where formulas alone decide."""
     figure: str
     confidence: float
     thresholds: Mapping[str, float]
     parts: tuple[Answer, ...]
 
     def plain(self) -> dict[str, Any]:
-        """Return it as JSON takes it."""
+        """Return the verdict as JSON."""
         return asdict(self)
 
 
@@ -406,7 +406,7 @@ def _judged(claim: Claim[T], questions: Sequence[Question]) -> Verdict:
 
 
 def _condition(parts: Sequence[Answer], replications: int) -> str:
-    """For what the claim holds, for what it fails, and what is left open."""
+    """Say for what the claim holds, for what it fails, and what is left open."""
     said = []
     for outcome, words in (("yes", "holds"), ("no", "fails"), ("open", f"not decided at {replications} replications")):
         names = [part.what for part in parts if part.outcome == outcome]
@@ -416,7 +416,7 @@ def _condition(parts: Sequence[Answer], replications: int) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Names one after the other; a first word that all share ("against") is said once."""
+    """Join names; a first word that all of them share ("against") is written once."""
     first = names[0].split(" ", 1)
     if len(names) > 1 and len(first) == 2 and all(name.startswith(first[0] + " ") for name in names):
         return f"{first[0]} {', '.join(name.split(' ', 1)[1] for name in names)}"

@@ -1,4 +1,4 @@
-"""What is played, as data.
+"""Settings, cells and plans: experiments as data.
 
 A `Setting` is a place to play: an environment, what a switch costs there, and for how many rounds. A `Cell` is some
 policies that meet in one, all that `simulate` takes. A `Plan` is a list of cells.
@@ -49,18 +49,18 @@ class Cell:
     replications: int = 1
     seed: int = 0
     name: str = ""
-    """The table it fills. Cells of one name are joined to one table, unless they are kept in a folder."""
+    """Name of its table; cells of one name are joined, unless kept in a folder."""
     keys: Mapping[str, Any] = field(default_factory=dict)
-    """What sets it apart in its plan, by field."""
+    """Values that distinguish the cell in its plan, by field."""
     columns: Mapping[str, Any] = field(default_factory=dict)
-    """The same as columns of its table."""
+    """The same values as columns of its table."""
     source: Mapping[str, Any] = field(default_factory=dict)
-    """The file of a loss table and its checksum, the code of a user-defined environment, or nothing."""
+    """File of a loss table and its checksum, code of a user-defined environment, or nothing."""
     code: Mapping[str, str] = field(default_factory=dict)
     """The modules of user-defined policies, each with the checksum of its source."""
 
     def settings(self) -> dict[str, Any]:
-        """Return everything the numbers depend on, as JSON has it."""
+        """Return everything the numbers depend on, as JSON."""
         return plain(
             {
                 "environment": self.environment.settings() | dict(self.source),
@@ -75,7 +75,7 @@ class Cell:
         )
 
     def play(self, backend: str | Backend = "threads", *, first: int = 0, count: int | None = None) -> Result:
-        """Play all replications, or `count` of them from the number `first` on."""
+        """Play all replications, or `count` of them starting at number `first`."""
         return simulate(
             self.policies,
             self.environment,
@@ -97,16 +97,16 @@ class Plan:
     name: str
     cells: tuple[Cell, ...]
     written: Mapping[str, Any] = field(default_factory=dict)
-    """The settings in the user's words: what a user would say has changed."""
+    """Settings in the user's words, for messages about what changed."""
 
     @property
     def is_named(self) -> bool:
-        """Whether the user gave the name; otherwise it may change."""
+        """True if the user gave the name; otherwise it may change."""
         return "name" in self.written
 
     @property
     def checkpoints_are_given(self) -> bool:
-        """Whether the user said where to record; otherwise that follows from the number of replications."""
+        """True if the user gave checkpoints; otherwise they follow from the replications."""
         return "checkpoints" in self.written or "checkpoints" in self.cells[0].keys
 
     def renamed(self, name: str) -> Plan:
@@ -129,7 +129,7 @@ class Setting:
     switching_cost: float
     horizon: int
     source: Mapping[str, Any] = field(default_factory=dict)
-    """The file of a trace and its checksum, or nothing."""
+    """File of a trace and its checksum, or nothing."""
 
     @cached_property
     def bound(self) -> float:
@@ -148,7 +148,7 @@ class Setting:
         name: str | None = None,
         columns: Mapping[str, Any] | None = None,
     ) -> Cell:
-        """Let these policies play here.
+        """Return a cell in which these policies play here.
 
         Parameters
         ----------

@@ -54,7 +54,7 @@ MOST_CELLS = 10_000
 FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._=,+-]{0,150}")
 INT64 = range(-(2**63), 2**63)
 TAKEN = {*SCHEMA, "replications", *(f"{measure}_{part}" for measure in MEASURES for part in ("mean", "sd", "se"))}
-"""Columns of tables and summaries."""
+"""Column names that tables and summaries use."""
 
 
 def run_study(study: str | Path | Plan, out: str | Path, **how: Any) -> Tables:
@@ -122,7 +122,7 @@ def read_study(path: str | Path) -> Plan:
 
 
 def _refusal(cell: Callable[..., Cell], keys: dict[str, Any]) -> str:
-    """What is said of another combination: the same, where the grid is not to blame."""
+    """Return the error of another combination: the same error means that the grid is not to blame."""
     try:
         cell("", keys, {})
     except HoldfastError as error:
@@ -196,7 +196,7 @@ def _table(value: Any) -> dict[str, Any]:
 
 
 def _entries(policies: Any) -> list[Any]:
-    """The study's policies, each as a table."""
+    """Return the study's policies, each as a table."""
     if not isinstance(policies, list) or not policies:
         rule = 'must be a list such as ["tsallis-switch"], or [[policies]] tables'
         raise InvalidParameter("policies", rule, policies)
@@ -213,12 +213,12 @@ CHECKS: dict[str, Callable[[Any], Any]] = {
     "environment": _table,
     "policies": _entries,
 }
-"""The fields of a study file, without its grid."""
+"""Check of each field of a study file, the grid excepted."""
 NEEDED = ("switching_cost", "environment", "policies")
 
 
 def _checked(given: dict[str, Any]) -> dict[str, Any]:
-    """The fields that are given, or an error about the first mistake; a wrong name comes before a missing one."""
+    """Return the checked fields; raise for the first mistake, a wrong name before a missing one."""
     for name, value in given.items():
         if name not in CHECKS:
             raise InvalidParameter(name, f"is not a field of a study{nearest(name, CHECKS)}", value)
@@ -242,7 +242,7 @@ def _checked(given: dict[str, Any]) -> dict[str, Any]:
 def _environment(
     given: dict[str, Any], horizon: int | None, folder: Path, made: dict[str, Any]
 ) -> tuple[Environment, dict[str, Any]]:
-    """The environment that a study's table describes, and the file or code it came from.
+    """Return the environment that a study's table describes, and the file or code it came from.
 
     Its horizon is the study's unless given. `made` remembers those already made, for the next cell.
     """
@@ -273,7 +273,7 @@ def _by_name(kind: str, values: dict[str, Any]) -> tuple[Environment, dict[str, 
 
 
 def _loss_table(values: dict[str, Any], folder: Path) -> tuple[Environment, dict[str, Any]]:
-    """A file of losses; `path` is relative to the study file."""
+    """Read a file of losses; `path` is relative to the study file."""
     path = values.pop("path", None)
     if not isinstance(path, str) or not path:
         raise InvalidParameter("path", "must be given: the file of losses", path)
@@ -291,7 +291,7 @@ def _loss_table(values: dict[str, Any], folder: Path) -> tuple[Environment, dict
 
 
 def _combinations(grid: Any) -> list[dict[str, Any]]:
-    """Every combination of the grid's values, by the dotted names of their fields; one that is empty without a grid."""
+    """Return every combination of the grid's values by dotted field name; a single empty one without a grid."""
     fields = _flat(grid)
     number = math.prod(len(values) for values in fields.values())
     if number > MOST_CELLS:
@@ -300,7 +300,7 @@ def _combinations(grid: Any) -> list[dict[str, Any]]:
 
 
 def _flat(grid: Any, under: str = "") -> dict[str, list[Any]]:
-    """The grid's fields by dotted name, with their lists of values."""
+    """Return the grid's fields by dotted name, with their lists of values."""
     if not isinstance(grid, dict):
         raise InvalidParameter("grid", "must be a table of lists, [grid]", grid)
     flat: dict[str, list[Any]] = {}
@@ -343,7 +343,7 @@ def _put(settings: dict[str, Any], key: str, value: Any) -> None:
 
 
 def _file_names(study: str, cells: list[dict[str, Any]]) -> list[str]:
-    """Readable names where every value makes one, such as ``switching_cost=0.1,gap=0.05``; numbered ones otherwise."""
+    """Return readable names where every value makes one, such as ``switching_cost=0.1,gap=0.05``; otherwise numbers."""
     if len(cells) == 1 and not cells[0]:
         return [study]
     short = _short_names(cells[0])
@@ -354,9 +354,9 @@ def _file_names(study: str, cells: list[dict[str, Any]]) -> list[str]:
 
 
 def _columns(cells: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The values of each cell as columns of its table: of one type in all cells, by the last word of their field.
+    """Return the values of each cell as columns of its table: one type in all cells, by the last word of their field.
 
-    A value that is no number or text is written as JSON; a name that every table has gets ``grid.`` before it.
+    A value that is neither number nor text is written as JSON; a name that every table uses gets the prefix ``grid.``.
     """
     short = _short_names(cells[0])
     named = {key: name if name not in TAKEN else f"grid.{key}" for key, name in short.items()}
@@ -374,7 +374,7 @@ def _alike(values: list[Any]) -> list[Any]:
 
 
 def _short_names(keys: Mapping[str, Any]) -> dict[str, str]:
-    """The last word of each dotted name, or all of it where two end alike."""
+    """Return the last word of each dotted name, or all of it where two end alike."""
     ends = [key.rpartition(".")[2] for key in keys]
     return {key: end if ends.count(end) == 1 else key for key, end in zip(keys, ends, strict=True)}
 

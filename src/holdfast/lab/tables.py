@@ -233,7 +233,7 @@ def play_in(
                         report(f"{cell.name}: {cell.replications} replications in {file}")
                     missing[cell.name] = []
             except KeyboardInterrupt:
-                # It may come just after a chunk was written: what is kept is what lies there.
+                # The interrupt may come just after a chunk was written: keep what is on disk.
                 missing[cell.name] = folder.missing(cell, say)
                 kept = total - sum(count for runs in missing.values() for _, count in runs)
                 say(f"interrupted: {kept} of {total} replications are kept in {place}; go on with --resume")
@@ -270,7 +270,7 @@ class Folder:
         return here
 
     def record(self) -> dict[str, Any]:
-        """Return what the numbers depend on, as JSON has it."""
+        """Return what the numbers depend on, as JSON."""
         cells = {cell.name: cell.settings() for cell in self.plan.cells}
         return record_of("study", self.plan.name, self.numbers, self.plan.written, cells)
 
@@ -279,7 +279,7 @@ class Folder:
         return self.path / f"{cell.name}{TABLE}"
 
     def missing(self, cell: Cell, say: Say) -> list[tuple[int, int]]:
-        """Return the runs of replications (first, count) that are not there; remove tables that cannot be used."""
+        """Return the runs of missing replications (first, count); remove unusable tables."""
         missing, covered = [], 0
         for first, file in [(0, self.table(cell)), *sorted(self._parts(cell))]:
             if not file.exists():
@@ -297,7 +297,7 @@ class Folder:
         return missing
 
     def is_finished(self, cell: Cell) -> bool:
-        """Tell whether nothing of the cell lies in parts; to be asked once nothing is missing."""
+        """Tell whether no part of the cell is left; valid once nothing is missing."""
         return self.table(cell).exists() and not any(self._parts(cell))
 
     def keep(self, cell: Cell, result: Result) -> Path:
@@ -313,7 +313,7 @@ class Folder:
         return chunk.write(parts / f"{first}-{first + count - 1}{TABLE}")
 
     def finish(self, cell: Cell) -> Path:
-        """Join the chunks of a cell, and what was finished of it before, to one table."""
+        """Join the chunks of a cell, and the table finished before, to one table."""
         files = [file for _, file in sorted(self._parts(cell))]
         if self.table(cell).exists():
             files.insert(0, self.table(cell))
@@ -322,13 +322,13 @@ class Folder:
         return written
 
     def _identity(self, cell: Cell) -> dict[str, Any]:
-        """What a table's provenance says of its cell: a checksum of all settings but the number of replications."""
+        """Return a cell's provenance: a checksum of all settings but the number of replications."""
         games = {name: value for name, value in cell.settings().items() if name != "replications"}
         digest = checksum(games | {"numbers": self.numbers})
         return plain({"name": self.plan.name, "cell": dict(cell.keys), "games": digest})
 
     def _held(self, file: Path, cell: Cell, first: int, say: Say) -> int:
-        """How many replications from `first` on the table holds; 0 for one that cannot be used."""
+        """Return how many replications from `first` on the table holds; 0 if it cannot be used."""
         identity = self._identity(cell)
 
         def holds(provenance: dict[str, Any]) -> bool:
@@ -344,7 +344,7 @@ class Folder:
         return 0 if result is None else int(result.provenance["replications"])
 
     def _parts(self, cell: Cell) -> Iterator[tuple[int, Path]]:
-        """The first replication of each chunk on disk, and its file."""
+        """Yield the first replication of each chunk on disk, and its file."""
         for file in (self.path / PARTS / cell.name).glob(f"*-*{TABLE}"):
             first = file.stem.partition("-")[0]
             if first.isdecimal():
@@ -352,7 +352,7 @@ class Folder:
 
 
 def _with_earlier_checkpoints(plan: Plan, there: dict[str, Any]) -> Plan:
-    """Checkpoints that were not given stay those of the earlier replications."""
+    """Keep the checkpoints of the earlier replications if none were given."""
 
     def same(cell: Cell) -> Cell:
         before = there.get(cell.name, {})
@@ -363,7 +363,7 @@ def _with_earlier_checkpoints(plan: Plan, there: dict[str, Any]) -> Plan:
     return replace(plan, cells=tuple(map(same, plan.cells)))
 
 
-# ---- how much to play between two saves ----
+# ---- chunk sizes ----
 
 
 @dataclass(frozen=True)
@@ -379,7 +379,7 @@ class Chunks:
     row_seconds: float = 60.0
     """Upper limit in seconds for a chunk that fills all vector lanes: 32 games take as long as 10 single ones."""
     growth: int = 8
-    """How much larger than the one before it a chunk may be."""
+    """Largest ratio of a chunk to the one before it."""
     most_rows: int = 2_000_000
     """Rows of one chunk's table."""
     clock: Callable[[], float] = time.perf_counter

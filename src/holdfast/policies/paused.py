@@ -49,7 +49,7 @@ class PausedParams(NamedTuple):
 
 @kernel
 def cost_of_blocks(lam: float, K: float, m: float) -> float:
-    """U(m): Theorem 1's bound for m rounds, and the switch back."""
+    """U(m) + λ: Theorem 1's bound for m rounds, and the switch back."""
     order: float = 5.25 * (lam * K * m * m) ** (1.0 / 3.0) + 6.4 * math.sqrt(K * m)
     return order + 3.0 * math.sqrt(2.0 * K) + 6.25 * lam + 6.25
 
@@ -124,8 +124,8 @@ class PausedTsallis(WithSwitchingCost, tsallis.Tsallis):
     Epochs have ⌈λ⌉ rounds, then twice as many, and so on. In each Tsallis-INF plays single rounds until its switches
     have cost what Tsallis-Switch is proved to cost in such an epoch; then Tsallis-Switch, with nothing learnt, plays
     the rest of it. In the next epoch Tsallis-INF goes on where it was. With one best arm and fixed gaps the cost grows
-    like (λ/Δ²) ln T, with constants of use (Theorem E, ``docs/paused.md``); for any losses its bound is less than five
-    times Theorem 1's. It is the better theorem, not the better policy: `AdaptiveTsallisSwitch` costs less.
+    like (λ/Δ²) ln T, with constants of use (Theorem E, ``docs/paused.md``); for any losses its bound is of the order of
+    Theorem 1's from T ≥ λ on. It is the better theorem, not the better policy: `AdaptiveTsallisSwitch` costs less.
 
     Parameters
     ----------

@@ -15,14 +15,14 @@ from holdfast.replays.games import WITH_FORECASTS
 from holdfast.text import number, short
 
 NOTABLE = 0.01
-"""A saving below this part of a cost is called none worth the name."""
+"""Share of a cost below which a saving is not worth mentioning."""
 
 UNDECIDED = "Not decided"
 
 
 @dataclass(frozen=True)
 class Sentence:
-    """One piece of advice and what it rests on."""
+    """One piece of advice and its evidence."""
 
     text: str
     decided: bool
@@ -33,7 +33,7 @@ class Sentence:
 
 
 def advice(standing: Standing, parts: Mapping[str, Sequence[Standing]] | None = None) -> list[Sentence]:
-    """All sentences about one λ. `parts` has the same λ on the halves and quarters, under those names."""
+    """Return all sentences about one λ. `parts` has the same λ on the halves and quarters, under those names."""
     sentences = [
         about_staying(standing),
         about_cheapest(standing),
@@ -48,7 +48,7 @@ def advice(standing: Standing, parts: Mapping[str, Sequence[Standing]] | None = 
 
 
 def about_staying(standing: Standing) -> Sentence:
-    """Does any policy beat the best fixed arm, and by how much?"""
+    """Say whether any policy beats the best fixed arm, and by how much."""
     arm, base = standing.best_arm, standing.best_arm_cost
     at, among = sentence_case(standing.at), len(standing.costs)
     excess = {name: standing.amount(name, among=among).less(base) for name in standing.ranking()}
@@ -73,7 +73,7 @@ def about_staying(standing: Standing) -> Sentence:
 
 
 def about_cheapest(standing: Standing) -> Sentence:
-    """Which policy costs least, beside the best fixed arm and a random one?"""
+    """Say which policy costs least, compared with the best fixed arm and a random one."""
     name, rivals = standing.ranking()[0], standing.rivals()
     beside = _beside_fixed(standing, name)
     if not rivals:
@@ -91,7 +91,7 @@ def about_cheapest(standing: Standing) -> Sentence:
 
 
 def _beside_fixed(standing: Standing, name: str) -> Sentence:
-    """What a policy costs beside the best fixed arm and a random one: the end of a sentence."""
+    """Return the end of a sentence: a policy's cost compared with the best fixed arm and a random one."""
     base, random = standing.best_arm_cost, standing.random_fixed_cost
     cost = standing.amount(name)
     over, under = cost.less(base), cost.less(random)
@@ -104,7 +104,7 @@ def _beside_fixed(standing: Standing, name: str) -> Sentence:
 
 
 def about_seeing(standing: Standing) -> list[Sentence]:
-    """What is it worth to see the losses of all arms?"""
+    """Say what full information is worth."""
     seeing, own = standing.ranking("all"), standing.ranking("own")
     if not seeing or not own:
         return []
@@ -121,7 +121,7 @@ def about_seeing(standing: Standing) -> list[Sentence]:
 
 
 def about_forecasts(standing: Standing) -> list[Sentence]:
-    """What is looking ahead worth, on guesses from the record and on the user's forecasts? These numbers are exact."""
+    """Say what looking ahead is worth, on guesses from the record and on the user's forecasts, exactly."""
     cost = standing.looking_ahead
     if not cost:
         return []
@@ -153,7 +153,7 @@ def _saves(saved: float, base: float) -> str:
 
 
 def about_first(standing: Standing) -> list[Sentence]:
-    """The policy given first, where another has the lowest mean."""
+    """Describe the policy given first, where another has the lowest mean."""
     name = next(iter(standing.costs))
     if name == standing.ranking()[0]:
         return []
@@ -162,7 +162,7 @@ def about_first(standing: Standing) -> list[Sentence]:
 
 
 def about_hindsight(standing: Standing) -> Sentence:
-    """What could switching have been worth at all? These numbers are exact."""
+    """Say what switching could have been worth at all. These numbers are exact."""
     base, plan = standing.best_arm_cost, standing.plan_cost
     saved, switches = base - plan, standing.references.plan_switches
     numbers = {"best_arm_cost": base, "best_plan_cost": plan, "best_plan_switches": float(switches)}
@@ -186,7 +186,7 @@ def about_hindsight(standing: Standing) -> Sentence:
 
 
 def about_stability(standing: Standing, parts: Mapping[str, Sequence[Standing]]) -> Sentence:
-    """Would the halves and quarters, each on its own, have said the same?"""
+    """Say whether the halves and quarters, each on its own, would have led to the same advice."""
     name = standing.ranking()[0]
     told, steady = [], True
     numbers: dict[str, float] = {}
@@ -206,12 +206,12 @@ def about_stability(standing: Standing, parts: Mapping[str, Sequence[Standing]])
 
 
 def sentence_case(words: str) -> str:
-    """With a capital at its beginning."""
+    """Capitalise the first letter."""
     return words[0].upper() + words[1:]
 
 
 def compared(difference: Amount, base: float) -> str:
-    """“4.0 % more (3.1 to 4.9 %)”, or “between 2.0 % less and 1.0 % more (not decided)” around zero."""
+    """Return “4.0 % more (3.1 to 4.9 %)”, or “between 2.0 % less and 1.0 % more (not decided)” around zero."""
     if not difference.decided:
         ends = [f"{size(abs(end), base)} {'more' if end > 0 else 'less'}" for end in (difference.low, difference.high)]
         return f"between {ends[0]} and {ends[1]} (not decided)"
@@ -224,7 +224,7 @@ def compared(difference: Amount, base: float) -> str:
 
 
 def size(amount: float, base: float, *, unit: bool = True) -> str:
-    """An amount in per cent of a positive `base`, to two digits; in the trace's own units otherwise.
+    """Return an amount in per cent of a positive `base`, to two digits; in the trace's own units otherwise.
 
     >>> size(1.0, 30.0), size(0.001, 30.0), size(1e-14, 30.0)  # the last is what rounding leaves
     ('3.3 %', '0.003 %', '0 %')
@@ -237,43 +237,43 @@ def size(amount: float, base: float, *, unit: bool = True) -> str:
 
 
 def listed_words(items: Sequence[str]) -> str:
-    """Words with commas between them, and "and" before the last."""
+    """Join words with commas, and "and" before the last."""
     *first, last = items
     return f"{', '.join(first)} and {last}" if first else last
 
 
 # One recommendation: do this, because, unless. Decided by intervals, and said where they do not decide.
 #
-# "Because" is said of a reason only: that a policy costs more than the best arm is none, and follows a colon.
+# "Because" introduces reasons only: a policy that costs more than the best arm follows a colon instead.
 #
-# What is compared is on this record. It recommends a policy where it is cheaper than staying with the best arm in
+# Comparisons are on this record. It recommends a policy where it is cheaper than staying with the best arm in
 # hindsight by more than one per cent; staying, where nothing is and that arm was the best throughout, or where no
-# policy has learnt enough to beat a random arm; and otherwise the cheapest policy, since nobody knew beforehand which
-# arm would be the best.
+# policy has learnt enough to beat a random arm; and otherwise the cheapest policy, since the best arm was not known
+# beforehand.
 
 NOT_SEEN = "you do not see what the other arms lose"
 
 
 @dataclass(frozen=True)
 class Recommendation:
-    """What to do at one λ."""
+    """Recommended action at one λ."""
 
     at: str
-    """At which switching cost, in words."""
+    """Switching cost, in words."""
     action: str
     because: str
-    """With braces where the `gains` stand."""
+    """Reason, with braces where the `gains` go."""
     gains: tuple[str, ...]
     unless: str
     then: str
-    """What to do in that case; empty where nothing is known to help."""
+    """Action in that case; empty where nothing is known to help."""
     decided: bool
     numbers: dict[str, float]
     argues: bool = True
-    """Whether `because` speaks for the action."""
+    """True if `because` supports the action."""
 
     def sentence(self) -> Sentence:
-        """In one sentence."""
+        """Return the recommendation as one sentence."""
         open_ = "" if self.decided else " This is close: the intervals do not decide it."
         because = self.because.format(*self.gains)
         text = f"{sentence_case(self.action)}{_joint(self.argues)}{because}{_exception([self], self.argues)}{open_}"
@@ -283,7 +283,7 @@ class Recommendation:
 def recommendation(
     standing: Standing, parts: Mapping[str, Sequence[Standing]], sees: Sequence[str] = ("all", "own")
 ) -> Recommendation:
-    """What to do at one λ, by the whole record and its halves and quarters, with policies that see so much."""
+    """Recommend an action at one λ, from the whole record and its parts, among policies with this feedback."""
     arm, base = standing.best_arm, standing.best_arm_cost
     least = NOTABLE * abs(base)
     names = standing.ranking(*sees)
@@ -324,12 +324,12 @@ def recommendation(
 
 
 def _braced(words: str) -> str:
-    """Names with braces in them, for `format`."""
+    """Escape braces in names, for `format`."""
     return words.replace("{", "{{").replace("}", "}}")
 
 
 def _beside(standing: Standing, name: str) -> list[tuple[str, str]]:
-    """Beside the cheapest policy that sees its own arm only, if decided: words with braces for the gain, and it."""
+    """Compare with the cheapest bandit policy, if decided: words with braces for the gain, and the gain."""
     own = standing.ranking("own")
     if not own or standing.difference(name, own[0], among=len(own)).sign >= 0:
         return []
@@ -339,7 +339,7 @@ def _beside(standing: Standing, name: str) -> list[tuple[str, str]]:
 
 
 def _without_seeing(standing: Standing, parts: Mapping[str, Sequence[Standing]]) -> str:
-    """What to do without seeing all arms; with a policy that has a bound, where the cheapest has none."""
+    """Recommend an action without full information; with a policy that has a bound, where the cheapest has none."""
     own = standing.ranking("own")
     if not own:
         return "replay with sees='own'"
@@ -352,7 +352,7 @@ def _without_seeing(standing: Standing, parts: Mapping[str, Sequence[Standing]])
 
 
 def _no_bound(standing: Standing, name: str) -> tuple[str, str]:
-    """A warning where the policy has no bound, and one to use that has."""
+    """Return a warning where the policy has no bound, and a policy that has one."""
     if standing.played[name].bounded:
         return "the next rounds are nothing like this record", ""
     bounded = [other for other in standing.ranking("own") if standing.played[other].bounded]
@@ -361,25 +361,25 @@ def _no_bound(standing: Standing, name: str) -> tuple[str, str]:
 
 
 def _learnt(standing: Standing, name: str) -> bool:
-    """Whether a policy costs less than an arm taken at random."""
+    """Tell whether a policy costs less than a random arm."""
     return bool(standing.costs[name].mean() < standing.random_fixed_cost)
 
 
 def _guarantee(standing: Standing, name: str) -> str:
-    """What is to be known before a policy is used that is not the cheapest."""
+    """Return the caveat on a policy that is not the cheapest."""
     has = ["has a guarantee"] if standing.played[name].bounded else []
     has += [] if _learnt(standing, name) else ["costs more here than an arm taken at random"]
     return f", which {' but '.join(has)}" if has else ""
 
 
 def _same_arm(standing: Standing, parts: Mapping[str, Sequence[Standing]]) -> tuple[int, int]:
-    """In how many quarters, or halves of a short record, the best arm of all was the best."""
+    """Count the quarters, or halves of a short record, in which the overall best arm was the best, and all of them."""
     finest = list(parts.values())[-1] if parts else [standing]
     return sum(part.best_arm == standing.best_arm for part in finest), len(finest)
 
 
 def joint_recommendation(by_cost: Mapping[float, Recommendation]) -> Sentence:
-    """One recommendation for all λ: each action once, with the λ that it is for."""
+    """Return one recommendation for all λ: each action once, with its values of λ."""
     ordered = [by_cost[lam] for lam in sorted(by_cost)]
     decided = all(one.decided for one in ordered)
     if len(ordered) == 1:
@@ -396,7 +396,7 @@ def joint_recommendation(by_cost: Mapping[float, Recommendation]) -> Sentence:
 
 
 def _of_group(some: Sequence[Recommendation], *, alone: bool) -> str:
-    """Recommendations with the same action: the gains of each λ in one sentence where the reason is the same."""
+    """Join recommendations with the same action: the gains of each λ in one sentence where the reason is the same."""
     first, last = some[0], some[-1]
     lambdas = listed_words([one.at.removeprefix("at λ = ") for one in some])
     same = len({one.because for one in some}) == 1
@@ -411,12 +411,12 @@ def _of_group(some: Sequence[Recommendation], *, alone: bool) -> str:
 
 
 def _joint(argues: bool) -> str:
-    """What stands between an action and what is said of it."""
+    """Return the words between an action and its reason."""
     return ", because " if argues else ": "
 
 
 def _exception(some: Sequence[Recommendation], argues: bool) -> str:
-    """When not, and what to do then; one action has one exception, but what to do then may depend on λ."""
+    """Say when not to act so, and what to do then; an action has one exception, whose remedy may depend on λ."""
     thens = [next(group) for _, group in groupby(some, key=lambda one: one.then)]
     later = [f"from λ = {one.at.removeprefix('at λ = ')} on {one.then}" for one in thens[1:]]
     then, unless = "; ".join([thens[0].then, *later]), some[0].unless

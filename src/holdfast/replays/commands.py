@@ -173,13 +173,13 @@ def replay(
 
 
 def _costs(given: list[str], decimal: str) -> Any:
-    """Numbers, or the file of a table."""
+    """Return numbers, or the path of a table."""
     only = Path(given[0])
     return only if len(given) == 1 and only.suffix in TABLES else _numbers(given, decimal)
 
 
 def _numbers(given: list[str], decimal: str) -> list[float]:
-    """The values of λ. Who has decimal commas in a file may mean 0.5 by 0,5, and would get λ = 0 and λ = 5."""
+    """Return the values of λ. With decimal commas, 0,5 may mean 0.5, but would give λ = 0 and λ = 5."""
     for text in given:
         if decimal == "," and re.fullmatch(r"\s*\d+,\d+\s*", text):
             first, second = names([text])
@@ -189,5 +189,5 @@ def _numbers(given: list[str], decimal: str) -> list[float]:
 
 
 def add_to(app: typer.Typer) -> None:
-    """Put the command on the one `holdfast` has."""
+    """Add the command to `holdfast`."""
     app.command("replay", cls=Command)(replay)

@@ -1,4 +1,4 @@
-"""What policies cost on one stretch of a trace at one λ, beside what staying put and hindsight cost there."""
+"""Costs of policies on one stretch of a trace at one λ, compared with fixed arms and plans in hindsight."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from holdfast.numerics.statistics import interval
 
 @dataclass(frozen=True)
 class Amount:
-    """A mean over replications with its confidence interval; of something known exactly, one number three times."""
+    """A mean over replications with its confidence interval; three equal numbers if it is known exactly."""
 
     mean: float
     low: float
@@ -25,17 +25,17 @@ class Amount:
 
     @classmethod
     def of(cls, sample: Array, confidence: float) -> Amount:
-        """Student's interval of the mean; equal numbers are taken as known exactly."""
+        """Return the mean with Student's interval; equal numbers count as known exactly."""
         if np.ptp(sample) == 0.0:
             return cls(*[float(sample[0])] * 3)
         return cls(*interval(sample, confidence))
 
     def less(self, number: float) -> Amount:
-        """The amount less a number that is known exactly."""
+        """Subtract a number that is known exactly."""
         return Amount(self.mean - number, self.low - number, self.high - number)
 
     def named(self, name: str) -> dict[str, float]:
-        """As columns of a table."""
+        """Return the amount as columns of a table."""
         return {name: self.mean, f"{name}_low": self.low, f"{name}_high": self.high}
 
     @property
@@ -45,7 +45,7 @@ class Amount:
 
     @property
     def decided(self) -> bool:
-        """Whether it lies above or below zero, or is known exactly."""
+        """True if the interval excludes zero, or the amount is known exactly."""
         return self.sign != 0 or self.low == self.high
 
 
@@ -56,11 +56,11 @@ class GameTotals:
     losses: Array
     switches: Array
     paid: Array | None = None
-    """What the switches cost, where each pair of arms has a cost of its own."""
+    """Cost of the switches, if each pair of arms has its own."""
     sees: Literal["all", "own", "nothing"] = "own"
-    """The losses of all arms, that of the arm in play, or none."""
+    """Feedback: the losses of all arms, of the arm in play, or of none."""
     bounded: bool = False
-    """Whether its regret has a proven bound for any losses."""
+    """True if regret has a proven bound for any losses."""
 
     def __post_init__(self) -> None:
         if self.losses.shape != self.switches.shape or self.losses.ndim != 1 or len(self.losses) < 2:
@@ -68,31 +68,30 @@ class GameTotals:
             raise InvalidParameter("replications", rule, f"{self.losses.shape} and {self.switches.shape}")
 
     def costs(self, switching_cost: float) -> Array:
-        """Losses plus λ for each switch."""
+        """Return losses plus λ for each switch."""
         return self.losses + (switching_cost * self.switches if self.paid is None else self.paid)
 
 
 @dataclass(frozen=True)
 class References:
-    """What can be known of a stretch without playing: fixed arms and plans in hindsight, at one λ."""
+    """References known without playing: fixed arms and plans in hindsight, at one λ."""
 
     fixed_arms: Mapping[str, float]
     """The losses of each arm by name."""
     plan_losses: float
     plan_switches: int
     limited: Mapping[int, float]
-    """The least cost of a plan with at most so many switches, the first play counted."""
+    """Least cost of a plan by its limit on switches, the first play counted."""
     plan_paid: float | None = None
-    """What the switches of the plan cost, where each pair of arms has a cost of its own; the first play then costs
-    nothing."""
+    """Cost of the plan's switches, if each pair of arms has its own; the first play is then free."""
 
 
 @dataclass(frozen=True)
 class Standing:
-    """All policies on one stretch of the trace at one λ, and what they are measured against.
+    """All policies on one stretch of the trace at one λ, and their references.
 
     With few replications and several policies some interval misses by chance; those that decide which policy is
-    cheapest, or whether any beats the best arm, are made wider for it (Bonferroni).
+    cheapest, or whether any beats the best arm, are widened accordingly (Bonferroni).
     """
 
     switching_cost: float
@@ -101,7 +100,7 @@ class Standing:
     references: References
     confidence: float = 0.95
     looking_ahead: Mapping[str, float] = field(default_factory=dict)
-    """What a mixture of experts costs that look ahead by more and more means (`LOOKING_AHEAD`)."""
+    """Cost of a mixture of experts by how far they look ahead (`LOOKING_AHEAD`)."""
 
     @cached_property
     def costs(self) -> dict[str, Array]:
@@ -120,33 +119,33 @@ class Standing:
 
     @property
     def best_arm_cost(self) -> float:
-        """Staying with the best arm."""
+        """Cost of staying with the best arm."""
         return self.fixed_cost(self.best_arm)
 
     def fixed_cost(self, arm: str) -> float:
-        """Staying with one arm: its losses and the first play."""
+        """Return the cost of staying with one arm: its losses and the first play."""
         return self.references.fixed_arms[arm] + self.first_play
 
     @property
     def first_play(self) -> float:
-        """What the first play costs: λ, or nothing where each pair of arms has a cost."""
+        """Cost of the first play: λ, or 0 if each pair of arms has a cost."""
         return self.switching_cost if self.references.plan_paid is None else 0.0
 
     @property
     def at(self) -> str:
-        """At which switching cost, in words."""
+        """Switching cost, in words."""
         if self.references.plan_paid is None:
             return f"at λ = {self.switching_cost:g}"
         return "with these switching costs"
 
     @property
     def random_fixed_cost(self) -> float:
-        """The mean over arms of staying with one."""
+        """Mean over arms of the cost of staying with one."""
         return float(np.mean(list(self.references.fixed_arms.values()))) + self.first_play
 
     @property
     def plan_cost(self) -> float:
-        """The best plan in hindsight."""
+        """Cost of the best plan in hindsight."""
         paid = self.references.plan_paid
         return self.references.plan_losses + (
             self.switching_cost * self.references.plan_switches if paid is None else paid
@@ -154,7 +153,7 @@ class Standing:
 
     @property
     def marks(self) -> dict[str, float]:
-        """Everything a policy is measured against, by name."""
+        """Costs of all references, by name."""
         return {
             "best_arm": self.best_arm_cost,
             "worst_arm": self.fixed_cost(self.worst_arm),
@@ -164,25 +163,27 @@ class Standing:
         }
 
     def amount(self, policy: str, *, among: int = 1) -> Amount:
-        """Total cost of a policy; `among` intervals hold together with the confidence asked for."""
+        """Return the total cost of a policy; `among` intervals hold jointly at the confidence asked for."""
         return Amount.of(self.costs[policy], 1.0 - (1.0 - self.confidence) / among)
 
     def difference(self, first: str, second: str, *, among: int = 1) -> Amount:
-        """What the first policy costs more than the second."""
+        """Return how much more the first policy costs than the second."""
         return Amount.of(self.costs[first] - self.costs[second], 1.0 - (1.0 - self.confidence) / among)
 
     def ranking(self, *sees: str) -> list[str]:
-        """Policies by mean cost, cheapest first, of equals the one given first; of those that see so much, if given."""
+        """Return policies by mean cost, cheapest first and ties in the order given; only those with this feedback,
+        if given.
+        """
         names = [name for name, played in self.played.items() if not sees or played.sees in sees]
         return sorted(names, key=lambda name: float(self.costs[name].mean()))
 
     def rivals(self) -> list[str]:
-        """Policies that the cheapest is not decidedly cheaper than."""
+        """Return policies that the cheapest is not decidedly cheaper than."""
         first, *others = self.ranking()
         return [name for name in others if self.difference(first, name, among=len(others)).sign >= 0]
 
     def rows(self) -> list[dict[str, float | str]]:
-        """One row for each policy: cost, losses and switches with intervals, and the excess over each mark."""
+        """Return one row per policy: cost, losses and switches with intervals, and the excess over each reference."""
         rows: list[dict[str, float | str]] = []
         for name, played in self.played.items():
             cost = self.amount(name)
@@ -197,7 +198,7 @@ class Standing:
 
 
 def exact(switching_cost: float) -> str:
-    """λ in as few digits as tell it from every other number: for names of files and parts.
+    """Format λ in the fewest digits that identify it, for names of files and parts.
 
     >>> exact(1.0), exact(0.35)
     ('1', '0.35')
@@ -206,9 +207,9 @@ def exact(switching_cost: float) -> str:
 
 
 def stretches(rounds: int) -> dict[str, tuple[int, int]]:
-    """The whole trace, its halves and its quarters: first round from 0, and the one after the last.
+    """Return the whole trace, its halves and its quarters as [first, stop), rounds counted from 0.
 
-    A trace of fewer rounds than parts is not divided so far.
+    A trace of fewer rounds than parts is not divided that far.
 
     >>> stretches(10)["quarter 2"]
     (2, 5)

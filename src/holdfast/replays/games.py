@@ -1,10 +1,8 @@
-"""Policies on recorded losses: which are played, on which stretches of the trace, and which arms they held.
+"""Policies on recorded losses: the policies played, the stretches of the trace, and the arms held.
 
 A *piece* is one policy at one λ, on the whole trace and on each of its halves and quarters, every stretch played from
-its beginning by a policy that knows nothing yet.
-
-Most policies are played many times by `simulate`. Of one that mixes experts on the losses of all arms the expected cost
-is known exactly (`holdfast.replays.games`), and it is played once.
+its beginning by a policy that knows nothing yet. Most policies are played many times by `simulate`. The expected cost
+of one that mixes experts under full information is known exactly (`expected_game`), and it is played once.
 """
 
 from __future__ import annotations
@@ -59,7 +57,7 @@ from holdfast.simulation.run import fitted, simulate
 from holdfast.simulation.tasks import Task, run_task
 from holdfast.text import number
 
-# Forecasts of losses: which were issued when, for which rounds.
+# Forecasts of losses: when each was issued, and for which round.
 #
 # A table with a row for each round that was forecast: `issued`, the first round in which the forecast is known;
 # `round`, the round that it is for, both counted from 0 or both times of the record; then a column for each arm.
@@ -70,31 +68,31 @@ NOT_IN_RECORD = -1
 
 @dataclass(frozen=True, eq=False)
 class Forecasts:
-    """Forecasts in the order in which they become known; one for a round that is over by then is left out."""
+    """Forecasts in the order in which they become known; those for rounds already over are left out."""
 
     known_at: NDArray[np.int64]
-    """The round, from 0, in which each is first known."""
+    """Round, from 0, in which each is first known."""
     rounds: NDArray[np.int64]
-    """The round that each is for."""
+    """Round that each is for."""
     losses: Array
-    """What each arm was thought to lose in it."""
+    """Predicted loss of each arm in that round."""
 
     @classmethod
     def of(cls, known_at: Any, rounds: Any, losses: Any) -> Self:
-        """In order; those of rounds that are over are left out."""
+        """Sort forecasts; drop those for rounds already over."""
         when, what, table = np.asarray(known_at, np.int64), np.asarray(rounds, np.int64), np.asarray(losses, np.float64)
         keep = np.flatnonzero((what >= when) & (what >= 0))
         keep = keep[np.argsort(when[keep], kind="stable")]
         return cls(when[keep], what[keep], table[keep])
 
     def part(self, first: int, stop: int) -> Forecasts:
-        """What is known in the rounds from `first` on, counted from there; earlier forecasts that still hold too."""
+        """Return the forecasts known from round `first` on, counted from there, including earlier ones still valid."""
         known = self.known_at < stop
         return Forecasts.of(np.maximum(self.known_at[known] - first, 0), self.rounds[known] - first, self.losses[known])
 
 
 def read_forecasts(source: Any, trace: Trace, form: CsvFormat = PLAIN, *, negative: bool = False) -> Forecasts:
-    """The forecasts in a file or a data frame, for the rounds and arms of a trace; `negative` if they are rewards."""
+    """Read the forecasts in a file or data frame for the rounds and arms of a trace; `negative` if they are rewards."""
     arms = trace.arm_names
     with parameter_named(lambda _: "forecasts"):
         frame = read_frame(source, numbers=arms, form=form)
@@ -121,21 +119,21 @@ def read_forecasts(source: Any, trace: Trace, form: CsvFormat = PLAIN, *, negati
 
 
 def _numbered(column: pl.Series, trace: Trace, name: str) -> NDArray[np.int64]:
-    """Rounds from 0: whole numbers as they are, times by their place in the record."""
+    """Return rounds from 0: integers as they are, times by their position in the record."""
     if column.dtype.is_integer():
         return column.to_numpy().astype(np.int64)
     rule = f"must have in column {name!r} the numbers of rounds, from 0, or times as the record has them"
     if not column.dtype.is_temporal() or trace.labels is None or trace.labels.dtype.kind != "M":
         raise InvalidParameter("forecasts", rule, column.dtype)
     times, labels = column.to_numpy().astype("datetime64[us]"), trace.labels.astype("datetime64[us]")
-    places = np.searchsorted(labels, times).astype(np.int64)  # issued between two rounds, it is known in the next
+    places = np.searchsorted(labels, times).astype(np.int64)  # one issued between two rounds is known in the next
     if name == ISSUED:
         return places
     there = labels[np.minimum(places, len(labels) - 1)] == times
     return np.where(there, places, NOT_IN_RECORD)
 
 
-# What a mixture of experts costs on average on recorded losses, exactly.
+# Expected cost of a mixture of experts on recorded losses, exactly.
 #
 # The weights of `AdaptiveHedgeSwitch` depend on the losses alone, never on the arms that were drawn. So one pass gives
 # the expected cost of its game: in each round the mean loss over its distribution, and what a switch costs on average.
@@ -146,7 +144,7 @@ OUT_OF_THE_GAME = 1e30
 
 
 class ExpectedGame(NamedTuple):
-    """The expected losses, switches and switching costs up to each mark; and the arms of one game that was drawn."""
+    """Expected losses, switches and switching costs up to each mark; and the arms of one drawn game."""
 
     losses: Array
     switches: Array
@@ -155,13 +153,13 @@ class ExpectedGame(NamedTuple):
 
 
 class _Known(NamedTuple):
-    """What is known beforehand of the rounds of a piece, by kernel."""
+    """Prior knowledge about the rounds of a piece, for kernels."""
 
     closed: Any  # rounds × arms: 1 where an arm is not available; no rows where all are
-    issued: Any  # the rows of forecasts that become known, in the order of that
-    known_at: Any  # and when
+    issued: Any  # rows of forecasts, in the order in which they become known
+    known_at: Any  # the round from which each is known
     covers: Any  # the round that each is for
-    newest: Any  # the newest forecast of each round so far, −1 for none
+    newest: Any  # newest forecast of each round so far, −1 for none
 
 
 @composed
@@ -188,9 +186,9 @@ def _composed(kernels: Kernels) -> Kernel:
         steps: Any,
         arms: Any,
     ) -> int:
-        """The rounds of `losses`, the first being number `first`; `at` is the next forecast that becomes known.
+        """Play the rounds of `losses`, the first being number `first`; `at` is the next forecast to become known.
 
-        `losses` are as the policy hears them, `counted` the same as they add up.
+        `losses` are those the policy observes, `counted` those that add up.
         """
         rows = as_lanes(vectors, 1)
         seen = view_params(params)
@@ -239,7 +237,7 @@ def expected_game(
     seed: int = 0,
     name: str | None = None,
 ) -> ExpectedGame:
-    """The expected cost of one game, exactly; the arms are those of replication 0 under `seed` and `name`.
+    """Return the exact expected cost of one game; the arms are those of replication 0 under `seed` and `name`.
 
     Parameters
     ----------
@@ -261,7 +259,7 @@ def expected_game(
     play = _composed(kernels)
     settings = policy.parameters()
     numbers, vectors = np.zeros(policy.state_layout.n_numbers), np.zeros(policy.state_layout.vector_rows(K))
-    if only is not None:  # an expert that has cost so much never has any weight
+    if only is not None:  # an expert with a cost this high never has any weight
         settings = settings._replace(log_experts=math.log(max(len(only), 2)))
         cost = policy.state_layout.named(numbers, vectors).C
         cost[[j for j in range(len(policy.mixed)) if j not in only]] = OUT_OF_THE_GAME
@@ -312,17 +310,17 @@ def expected_game(
 
 WHOLE = "whole"
 COLUMNS = pl.Schema({"switching_cost": pl.Float64, "stretch": pl.String} | SCHEMA | {"switches": pl.Float64})
-"""The table of a piece: that of every result, with λ and stretch before it, and switches that may be expected ones."""
+"""Columns of a piece: λ and stretch, then those of every result; switches may be expectations."""
 
 OWN_LOSS: tuple[dict[str, Any], ...] = (
     {"policy": "adaptive"},
     {"policy": "tsallis-switch"},
     {"policy": "follow-the-leader", "cooldown": 10, "name": "leader-cooldown-10"},
 )
-"""The adaptive policy, the paper's, and what people write by hand. What a random arm costs is known without playing."""
+"""Default bandit policies: the adaptive one, the paper's, and common heuristics. A random arm's cost needs no game."""
 
 FULL_INFORMATION, WITH_FORECASTS = "hedge-switch", "hedge-forecasts"
-"""The mixture of experts on the losses of all arms, without and with the user's forecasts."""
+"""Mixtures of experts under full information, without and with the user's forecasts."""
 LONGEST_FORECAST = 48
 
 LOOKING_AHEAD: Mapping[str, tuple[type[Expert], ...]] = {
@@ -331,8 +329,9 @@ LOOKING_AHEAD: Mapping[str, tuple[type[Expert], ...]] = {
     "seasonal": (FoundSeason, SeasonalPlan),
     "given": (GivenForecast,),
 }
-"""Kinds of experts: those that do not look ahead, that take the next rounds to be like the last ones, that look for
-days or weeks in the record, that have the user's forecasts."""
+"""Kinds of experts: without look-ahead; assuming the next rounds resemble the last; finding daily or weekly
+patterns; using the user's forecasts.
+"""
 
 WITH_BOUND = (AdaptiveHedgeSwitch, AdaptiveTsallisSwitch, TsallisSwitch)
 """Policies whose regret has a proven bound for any losses."""
@@ -342,11 +341,11 @@ PolicyLike = str | Mapping[str, Any] | Policy
 
 @dataclass(frozen=True)
 class Stretch:
-    """A part of the record: what its rounds lost, and what else was known of them."""
+    """A part of the record: its losses, and what was known beforehand."""
 
     table: LossTable
     losses: NDArray[Any]
-    """The same as they were given, a row per round."""
+    """Losses as given, a row per round."""
     closed: NDArray[np.bool_] | None
     """True where an arm was not available."""
     forecasts: Forecasts | None
@@ -357,27 +356,27 @@ Stretches = Mapping[str, Stretch]
 
 @dataclass(frozen=True)
 class Piece:
-    """One policy at one λ, as it plays each stretch."""
+    """One policy at one λ, as played on each stretch."""
 
     switching_cost: float
     name: str
     policies: Mapping[str, Policy]
     code: Mapping[str, str]
-    """The modules of a user-defined policy, each with the checksum of its source."""
+    """Modules of a user-defined policy, each with the checksum of its source."""
 
     @property
     def policy(self) -> Policy:
-        """The one that plays the whole trace."""
+        """The policy that plays the whole trace."""
         return self.policies[WHOLE]
 
     def settings(self) -> dict[str, Any]:
-        """What its numbers depend on besides the trace, as JSON has it."""
+        """Return what its numbers depend on besides the trace, as JSON."""
         described = {stretch: policy.settings() for stretch, policy in self.policies.items()}
         return plain({"name": self.name, "policies": described, "code": dict(self.code)})
 
 
 def all_losses(period: Any, forecasts: bool) -> list[dict[str, Any]]:
-    """The mixture of experts that sees all losses, without the user's forecasts and with them."""
+    """Return the mixtures of experts under full information, without the user's forecasts and with them."""
     common = {"policy": "hedge-switch", **({} if period is None else {"period": period})}
     rounds = {WITH_FORECASTS: LONGEST_FORECAST, FULL_INFORMATION: 0} if forecasts else {FULL_INFORMATION: 0}
     return [{**common, "forecast_rounds": most, "name": name} for name, most in rounds.items()]
@@ -386,7 +385,7 @@ def all_losses(period: Any, forecasts: bool) -> list[dict[str, Any]]:
 def pieces_of(
     given: object, costs: Sequence[float], stretches: Stretches, *, pairs: CostTable | None, defaults: Sequence[Any]
 ) -> list[Piece]:
-    """Every policy at every λ, checked; `defaults` where none are given.
+    """Return every policy at every λ, checked; `defaults` where none are given.
 
     A policy by its id or table has λ, the arms, the rounds and the units filled in; with a cost for each pair of arms
     it gets those, if it takes them, or else λ, the largest. An object is played as it is, at every λ.
@@ -447,12 +446,12 @@ def _piece(place: str, entry: Any, lam: float, stretches: Stretches, pairs: Cost
 
 
 def is_exact(policy: Policy) -> TypeGuard[AdaptiveHedgeSwitch]:
-    """Whether its expected cost is computed instead of sampled."""
+    """Tell whether a policy's expected cost is computed instead of sampled."""
     return isinstance(policy, AdaptiveHedgeSwitch) and policy.announces is None
 
 
 def totals_of(policy: Policy, last: pl.DataFrame, pairs: CostTable | None) -> GameTotals:
-    """What a policy came to on one stretch, from the last rows of its games."""
+    """Sum up a policy's games on one stretch, from their last rows."""
     losses, paid = last["total_loss"].to_numpy(), (last["total_cost"] - last["total_loss"]).to_numpy()
     return GameTotals(
         losses,
@@ -465,18 +464,18 @@ def totals_of(policy: Policy, last: pl.DataFrame, pairs: CostTable | None) -> Ga
 
 @dataclass(frozen=True)
 class PieceRunner:
-    """How pieces are played."""
+    """Settings with which pieces are played."""
 
     parts: Stretches
     replications: int
     seed: int
     marks: tuple[int, ...]
-    """The rounds of the whole trace that are recorded; of the other stretches only the last is."""
+    """Recorded rounds of the whole trace; other stretches record only the last."""
     backend: Backend
     pairs: CostTable | None = None
-    """What a switch costs from each arm to each other, where that is not the same."""
+    """Cost of a switch from each arm to each other, if not constant."""
     drawn: dict[tuple[str, float], NDArray[np.int32]] = field(default_factory=dict, compare=False)
-    """The arms that were drawn while expected costs were computed, by policy and λ."""
+    """Arms drawn while computing expected costs, by policy and λ."""
 
     @property
     def rows(self) -> int:
@@ -484,7 +483,7 @@ class PieceRunner:
         return self.replications * (len(self.marks) + len(self.parts) - 1)
 
     def play(self, piece: Piece) -> Result:
-        """All stretches in one table. What draws nothing is played once, and its rows repeated."""
+        """Play all stretches into one table. A game without random draws is played once, and its rows repeated."""
         frames = []
         provenance: dict[str, Any] = {}
         exact = self._exact(piece) if is_exact(piece.policy) else {}
@@ -517,7 +516,7 @@ class PieceRunner:
         return self.marks if name == WHOLE else (self.parts[name].table.rounds,)
 
     def _exact(self, piece: Piece) -> dict[str, pl.DataFrame]:
-        """For each stretch one row per mark: what the game costs on average."""
+        """Return, for each stretch, the expected cost of the game at each mark."""
 
         def rows(name: str) -> pl.DataFrame:
             game = self._expected(piece.policies[name], name, self._marks(name), piece.name)
@@ -526,7 +525,7 @@ class PieceRunner:
             table = self.parts[name].table
             return _rows(piece.name, self._marks(name), table, game)
 
-        with ThreadPoolExecutor() as pool:  # the kernels let go of the interpreter
+        with ThreadPoolExecutor() as pool:  # the kernels release the interpreter lock
             return dict(zip(self.parts, pool.map(rows, self.parts), strict=True))
 
     def _expected(
@@ -546,7 +545,7 @@ class PieceRunner:
         )
 
     def looking_ahead(self, pieces: Sequence[Piece]) -> dict[str, float]:
-        """What a mixture of the default experts costs on the whole trace with more and more kinds of them."""
+        """Return the cost of the default mixture on the whole trace, with more and more kinds of experts."""
         policies = [piece.policy for piece in pieces]
         known = [policy for policy in policies if is_exact(policy) and policy.experts is None]
         if not known:
@@ -565,7 +564,7 @@ class PieceRunner:
             return dict(zip(LOOKING_AHEAD, pool.map(cost, range(1, len(kinds) + 1)), strict=False))
 
     def arms(self, piece: Piece, replication: int) -> NDArray[np.int32]:
-        """The arm of each round of the whole trace in one replication."""
+        """Return the arm of each round of the whole trace in one replication."""
         if is_exact(piece.policy):
             found = self.drawn.get((piece.name, piece.switching_cost))
             return found if found is not None else self._expected(piece.policy, WHOLE, self.marks[-1:], piece.name).arms
@@ -581,7 +580,7 @@ class PieceRunner:
 
 
 def _rows(name: str, marks: Sequence[int], table: LossTable, game: ExpectedGame) -> pl.DataFrame:
-    """Rows of one game as `simulate` has them."""
+    """Return the rows of one game, in the format of `simulate`."""
     regret = game.losses - np.array([table.expected(0, mark).min() for mark in marks])
     return pl.DataFrame(
         {
@@ -598,22 +597,22 @@ def _rows(name: str, marks: Sequence[int], table: LossTable, game: ExpectedGame)
     )
 
 
-# Losses that policies hear clipped and that are counted as they were recorded.
+# Losses that policies observe clipped and that are counted as recorded.
 #
-# A few outliers stretch the range of the losses, and all others then differ by a small share of it: a policy that sees
-# the loss of its own arm learns slowly. Clipped they teach quickly. What is paid stays what it was.
+# A few outliers stretch the range of the losses, and all others then differ by a small share of it: a bandit policy
+# learns slowly. Clipped losses teach quickly. Costs are still those recorded.
 
 NARROW = 0.1
-"""Where nearly all losses lie within so small a part of their range, the rest of it is a few outliers."""
+"""Share of the range: if nearly all losses lie within it, the rest are outliers."""
 TAIL = 0.01
-"""The share of losses at each end that may be such."""
+"""Share of losses at each end that may be outliers."""
 MOST_LOOKED_AT = 10**6
-"""Losses from which that is estimated."""
+"""Losses sampled for that estimate."""
 
 
 @kernel
 def heard(tables: Any, places: Any, start: float, stop: float, streams: Any, totals: Any) -> None:
-    """Two lookups in the sums of the clipped losses, as a share of the units."""
+    """Look up two sums of the clipped losses, as a share of the units."""
     sums, unit = tables[2], tables[1][1]
     s, t = int(start), int(stop)
     for g in range(totals.shape[0]):
@@ -622,7 +621,7 @@ def heard(tables: Any, places: Any, start: float, stop: float, streams: Any, tot
 
 @dataclass(frozen=True)
 class ClippedSums(Summed):
-    """The sums of the losses as recorded, and of what is heard of them."""
+    """Prefix sums of the losses, as recorded and as observed."""
 
     heard: Array
 
@@ -636,27 +635,26 @@ class ClippedTable(LossTable):
 
     @cached_property
     def tables(self) -> Tables:
-        """Those of the losses as recorded, and the sums that are heard."""
+        """Tables of the recorded losses, and the observed sums."""
         held: ClippedSums = self.source
         return *super().tables, held.heard
 
     @classmethod
     def of(cls, trace: Trace, units: tuple[float, float] = (0.0, 1.0), index: str | None = None) -> Self:
-        """The table of these losses, heard within `units`."""
+        """Return the table of these losses, observed within `units`."""
         recorded = prefix_sums(trace, units, checked=False)
         known = prefix_sums(replace(trace, table=np.clip(trace.table.astype(np.float64), *units)), units)
         held = ClippedSums(trace.source, recorded, trace.arms, trace.labels, units, index, known)
         return cls(held, units=units, index=index, arms=trace.arms)
 
     def part(self, start: int, stop: int) -> Self:
-        """The rounds [start, stop) as a table of their own."""
         cut = super().part(start, stop)
         held = replace(cut.source, heard=self.source.heard[start : stop + 1])
         return replace(cut, source=held)
 
 
 def clipping_note(losses: NDArray[Any], clip: tuple[float, float], *, rewards: bool) -> str:
-    """How many losses lie outside, and what was done about it."""
+    """Say how many losses lie outside, and how they are treated."""
     low, high = clip
     count = int(np.count_nonzero((losses < low) | (losses > high)))
     what, ends = ("rewards", (0.0 - high, 0.0 - low)) if rewards else ("losses", clip)
@@ -667,7 +665,7 @@ def clipping_note(losses: NDArray[Any], clip: tuple[float, float], *, rewards: b
 
 
 def outlier_note(losses: NDArray[Any], units: tuple[float, float], *, rewards: bool) -> str | None:
-    """A warning where nearly all losses lie within a small part of the units."""
+    """Return a warning if nearly all losses lie within a small part of the units."""
     step = max(1, losses.size // MOST_LOOKED_AT)
     seen = np.asarray(losses[::step], dtype=np.float64)
     low, high = (float(end) for end in np.quantile(seen, [TAIL, 1.0 - TAIL], method="nearest"))

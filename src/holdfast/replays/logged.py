@@ -1,4 +1,4 @@
-"""A log of play from a file, and what it says of every arm: one row per round with arm, loss and probability."""
+"""Logs of play and off-policy estimates from them: one row per round with arm, loss and probability."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ from holdfast.text import five_digits, number
 # The columns of a log of decisions: one row per round with the arm, its loss and the probability it was drawn with.
 
 STATUSES = ("told", "late", "missing", "open", "forced", "rule")
-"""What can have become of the loss of a round; ``forced``: an operator chose the arm, ``rule``: the rule held back."""
+"""States of a round's loss; ``forced``: an operator chose the arm, ``rule``: the rule held back."""
 
 WHAT_TO_LOG = "log player.probability with every round, as it is after player.ask()"
 
 
 def read_log_columns(source: Any, columns: Mapping[str, str | None], form: CsvFormat = PLAIN) -> dict[str, Any]:
-    """Arrays of the columns ``arm``, ``loss`` and ``probability``; ``block`` may be one too, ``"rounds"`` or None.
+    """Read the columns ``arm``, ``loss`` and ``probability`` as arrays; ``block`` may be one too, ``"rounds"`` or None.
 
     A column ``time``, if there is one, must not run backwards. A column ``status`` as `Router.history.export` writes it
-    is read too, if there is one; then a loss may be NaN, where nothing is known of it. ``conversations`` is True where
-    all rounds are of conversations.
+    is read too, if there is one; then a loss may be NaN, where it is unknown. ``conversations`` is True where all
+    rounds are of conversations.
     """
     block, time = columns.get("block"), columns.get("time")
     loss, numbers = str(columns["loss"]), [str(columns["loss"]), str(columns["probability"])]
@@ -69,14 +69,14 @@ def read_log_columns(source: Any, columns: Mapping[str, str | None], form: CsvFo
 
 
 def _status(frame: pl.DataFrame) -> Any:
-    """The column of that name, if it is one of ours."""
+    """Return the status column, if it was written by Holdfast."""
     if "status" not in frame.columns or not set(frame["status"].unique().to_list()) <= set(STATUSES):
         return None
     return frame["status"].to_numpy()
 
 
 def _conversations(frame: pl.DataFrame) -> bool:
-    """Whether a log of ours is of conversations only; in a CSV file the column is text."""
+    """Tell whether a log of ours is of conversations only; in a CSV file the column is text."""
     if "conversation" not in frame.columns:
         return False
     return set(frame["conversation"].cast(pl.String).unique().to_list()) == {"true"}
@@ -91,7 +91,7 @@ def _array(frame: pl.DataFrame, name: str | None) -> Any:
     return column.to_numpy()
 
 
-# What another policy would have lost, from a log of the arms that were played.
+# Off-policy evaluation: the loss of another policy, from a log of the arms that were played.
 #
 # A log has one row for each round: the arm played, its loss, and the probability q with which the arm was drawn. Any
 # policy whose probabilities π_t(i) do not depend on what it observes has the expected losses Σ_t Σ_i π_t(i) ℓ_{t,i},
@@ -115,7 +115,7 @@ def _array(frame: pl.DataFrame, name: str | None) -> Any:
 # for the others; in 93 to 96 % for the first, which nothing corrects when a heavy weight did not come.
 
 MOST_DEVIATIONS = 5.0
-"""Standard errors by which the weights may miss their known mean, T."""
+"""Standard errors by which the weights may deviate from their known mean, T."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What one policy would have lost, by three estimators."""
+    """Estimated loss of one policy, by three estimators."""
 
     inverse_propensity: Estimate
     self_normalised: Estimate
@@ -138,13 +138,13 @@ class Evaluation:
     switches: float
     """Expected switches, known exactly; the first play is one."""
     effective_blocks: float
-    """(Σ W_b)² / Σ W_b² with W_b the weight of block b: what the log is worth for this policy, in equal blocks."""
+    """(Σ W_b)² / Σ W_b², with W_b the weight of block b: effective sample size in blocks."""
     blocks: int
     rounds: int
     confidence: float
 
     def cost(self, switching_cost: float, estimator: str = "doubly_robust") -> Estimate:
-        """Losses plus λ for each switch."""
+        """Return losses plus λ for each switch."""
         known = ("inverse_propensity", "self_normalised", "doubly_robust")
         found: Estimate = getattr(self, one_of("estimator", estimator, known))
         added = real_number("switching_cost", switching_cost, least=0) * self.switches
@@ -225,7 +225,6 @@ class LoggedData:
 
     @property
     def n_arms(self) -> int:
-        """The number of arms K."""
         return len(self.arm_names)
 
     @property
@@ -234,7 +233,7 @@ class LoggedData:
         return 1 + int(np.count_nonzero(self.arms[1:] != self.arms[:-1]))
 
     def of_arm(self, arm: int | str) -> Evaluation:
-        """Stay with one arm, given by number or name."""
+        """Evaluate staying with one arm, given by number or name."""
         if isinstance(arm, str):
             arm = self.arm_names.index(one_of("arm", arm, self.arm_names))
         shares = np.zeros(self.n_arms)
@@ -242,21 +241,21 @@ class LoggedData:
         return self._constant(shares, switches=1.0)
 
     def of_mixture(self, probabilities: ArrayLike) -> Evaluation:
-        """Draw an arm anew in every round, with these probabilities."""
+        """Evaluate drawing an arm in every round with these probabilities."""
         shares = self._shares(probabilities)
         stays = math.fsum(shares**2)
         return self._constant(shares, switches=1.0 + (self.rounds - 1) * (1.0 - stays))
 
     def of_random_hold(self, probabilities: ArrayLike | None = None) -> Evaluation:
-        """Draw one arm before the first round, uniformly or with these probabilities, and hold it forever.
+        """Evaluate drawing one arm before the first round, uniformly or with these probabilities, and holding it.
 
-        The interval is that of the mean over the draw; which arm comes is a chance of its own.
+        The interval is that of the mean over the draw; it does not include the variation between arms.
         """
         uniform = np.full(self.n_arms, 1.0 / self.n_arms)
         return self._constant(uniform if probabilities is None else self._shares(probabilities), switches=1.0)
 
     def of_plan(self, arms: ArrayLike) -> Evaluation:
-        """Hold these arms, one number for each round, whatever happens: `best_plan(...).arms`, a timetable, a pin."""
+        """Evaluate holding these arms, one per round, whatever happens: `best_plan(...).arms`, a timetable, a pin."""
         plan = np.asarray(arms)
         rule = f"must be an arm number from 0 to {self.n_arms - 1} for each of {self.rounds} rounds"
         if plan.shape != self.arms.shape or plan.dtype.kind not in "iu" or plan.min() < 0 or plan.max() >= self.n_arms:
@@ -266,7 +265,7 @@ class LoggedData:
         return self._evaluate((plan == self.arms).astype(np.float64), rounds_of, switches)
 
     def _constant(self, shares: Array, switches: float) -> Evaluation:
-        """A policy with the same probabilities in every round."""
+        """Evaluate a policy with the same probabilities in every round."""
         lengths = self._lengths().astype(np.float64)
         return self._evaluate(shares[self.arms], (share * lengths for share in shares), switches)
 
@@ -284,7 +283,7 @@ class LoggedData:
         return np.diff(self.starts, append=self.rounds)
 
     def _evaluate(self, chances: Array, rounds_of: Iterator[Array], switches: float) -> Evaluation:
-        """`chances` are π_t(I_t); `rounds_of` gives for each arm in turn Σ π_t(i) over the rounds of each block."""
+        """Evaluate from `chances` π_t(I_t); `rounds_of` yields, arm by arm, Σ π_t(i) over the rounds of each block."""
         T = self.rounds
         weights = chances / self.probabilities  # w_t
         W = np.add.reduceat(weights, self.starts)
@@ -317,7 +316,7 @@ class LoggedData:
         )
 
     def _effective_blocks(self, W: Array) -> float:
-        """(Σ W_b)² / Σ W_b², or a refusal."""
+        """Return (Σ W_b)² / Σ W_b²; raise if the weights are implausible."""
         total, squares = math.fsum(W), math.fsum(W**2)
         effective = total**2 / squares if squares else 0.0
         smallest = float(self.probabilities.min())
@@ -348,7 +347,7 @@ class LoggedData:
         return effective
 
     def _predictions(self, rounds_of: Iterator[Array]) -> tuple[Array, Array]:
-        """From the blocks before: what the policy will lose in each block, and m of the arm played in each round."""
+        """Predict from earlier blocks the policy's loss in each block, and m of the arm played in each round."""
         lengths = self._lengths().astype(np.float64)
         totals = np.add.reduceat(self.losses, self.starts)
         block_of = np.repeat(np.arange(len(lengths)), self._lengths())
@@ -364,12 +363,12 @@ class LoggedData:
 
 
 def _before(values: Array) -> Array:
-    """For each place, the sum of the values before it."""
+    """Return, for each position, the sum of the values before it."""
     return np.concatenate([[0.0], np.cumsum(values)[:-1]])
 
 
 def _column(parameter: str, values: ArrayLike, length: int | None = None) -> Array:
-    """`values` as finite floats, one for each round."""
+    """Return `values` as finite floats, one for each round."""
     rule = "must be a finite number for each round" + ("" if length is None else f", {length} of them")
     if isinstance(values, np.ma.MaskedArray):
         raise InvalidParameter(parameter, f"{rule}, none masked", "a masked array")
@@ -384,7 +383,7 @@ def _column(parameter: str, values: ArrayLike, length: int | None = None) -> Arr
 
 
 def _checked_probabilities(values: ArrayLike, length: int) -> Array:
-    """Probabilities above 0 and at most 1; what to log when they are not there."""
+    """Return probabilities above 0 and at most 1; raise with advice on logging if they are missing."""
     missing = f"must be there for every round: {WHAT_TO_LOG}"
     if values is None:
         raise InvalidParameter("probabilities", missing, values)
@@ -405,7 +404,7 @@ def _checked_probabilities(values: ArrayLike, length: int) -> Array:
 def _numbered(
     arms: ArrayLike, names: Sequence[str] | None, n_arms: int | None, length: int
 ) -> tuple[NDArray[np.int64], tuple[str, ...]]:
-    """Arms as numbers, and the names of all."""
+    """Return arms as numbers, and all names."""
     if names is not None and (isinstance(names, str) or len(set(names)) < len(names) or not all(names)):
         rule = "must be a list of different names, each a non-empty string"
         raise InvalidParameter("arm_names", rule, names)
@@ -432,7 +431,7 @@ def _numbered(
 
 
 def _starts(blocks: ArrayLike | None, arms: NDArray[np.int64], chances: Array, replaced: bool) -> NDArray[np.int64]:
-    """The first round of each block."""
+    """Return the first round of each block."""
     same = (arms[1:] == arms[:-1]) & (chances[1:] == chances[:-1])
     if blocks is None:
         return np.concatenate([[0], np.flatnonzero(~same) + 1])
@@ -468,7 +467,7 @@ NO_SWITCHES = "A log of conversations: there is no switch between two of them, s
 def read_log(
     source: Any, columns: Mapping[str, str | None], missing: float | None = None, form: CsvFormat = PLAIN
 ) -> tuple[LoggedData, bool]:
-    """The log in a file or data frame, and whether it is of conversations only.
+    """Read the log in a file or data frame; return it and whether it is of conversations only.
 
     Parameters
     ----------
@@ -499,7 +498,7 @@ def read_log(
 
 
 def _known_rounds(read: dict[str, Any], missing: float | None) -> dict[str, Any]:
-    """The columns of the rounds whose losses are final and were drawn, with what counted for each."""
+    """Return the columns of rounds with a final loss and a drawn arm, with the loss that counted."""
     status, losses = read["status"], np.array(read["loss"], dtype=np.float64)
     absent = (status == "missing") | (status == "late")
     if missing is not None:
@@ -523,18 +522,18 @@ def _known_rounds(read: dict[str, Any], missing: float | None) -> dict[str, Any]
 
 @dataclass(frozen=True, repr=False)
 class LogEvaluation:
-    """What holding each arm would have cost, as far as the log can tell. It prints as a table."""
+    """Estimated cost of holding each arm, as far as the log can tell. It prints as a table."""
 
     log: LoggedData
     source: str
     switching_costs: tuple[float, ...]
     found: Mapping[str, Evaluation | str]
-    """By policy; a text says why it cannot be estimated."""
+    """Evaluation by policy, or the reason why there is none."""
     notes: tuple[str, ...] = ()
-    """What was taken for granted."""
+    """Assumptions made."""
 
     def rows(self) -> list[dict[str, Any]]:
-        """One row for each policy, estimator and λ; nothing but the refusal where it was refused."""
+        """Return one row for each policy, estimator and λ; only the reason where estimation was refused."""
         rows: list[dict[str, Any]] = []
         for name, found in self.found.items():
             if isinstance(found, str):
@@ -550,11 +549,11 @@ class LogEvaluation:
         return rows
 
     def logged_cost(self, switching_cost: float) -> float:
-        """What was really paid while the log was written."""
+        """Return what was really paid while the log was written."""
         return float(self.log.losses.sum()) + switching_cost * self.log.switches
 
     def plain(self) -> dict[str, Any]:
-        """All of it as plain values."""
+        """Return the evaluation as plain values."""
         return {
             "holdfast": holdfast.__version__,
             "log": self.source,
@@ -569,7 +568,7 @@ class LogEvaluation:
         }
 
     def write(self, out: str | Path) -> Path:
-        """``log.json``, ``log.parquet`` and ``report.html`` in a folder."""
+        """Write ``log.json``, ``log.parquet`` and ``report.html`` to a folder."""
         with claimed(out, "replaying") as folder:
             files = {
                 "log.json": document(self.plain()),
@@ -626,7 +625,8 @@ def evaluate_log(
     missing: float | None = None,
     form: CsvFormat = PLAIN,
 ) -> LogEvaluation:
-    """Every arm held for ever, a random one, and a uniform draw in each round; refused where the log cannot tell.
+    """Evaluate holding each arm, holding a random one, and drawing uniformly in each round; refuse if the log cannot
+    tell.
 
     A log of conversations has no λ but 0. The other parameters are those of `read_log`.
     """

@@ -1,4 +1,4 @@
-"""The report of a replay: what to do, a picture of why, then the tables and pictures, then how it was made."""
+"""Report of a replay: the recommendation, a picture of why, then tables and pictures, then how it was made."""
 
 from __future__ import annotations
 
@@ -47,17 +47,17 @@ if TYPE_CHECKING:
     from holdfast.replays.result import Replay
 
 
-# The pictures of a replay, as charts for `holdfast.report`: paper and page draw the same.
+# The pictures of a replay, as charts for `holdfast.report`: figures and page share them.
 
 PLAN = "best plan"
 MOST_COLOURS = 7
-"""Arms of a ribbon that have a colour each; of more, those held least share one."""
+"""Arms with a colour of their own in a ribbon; the others, held least, share one."""
 OTHERS = "other arms"
 MOST_TICKS = 3
 
 
 def rendered_pictures(replay: Replay) -> dict[str, bytes]:
-    """Every picture as the bytes of files: name with suffix -> data."""
+    """Render every picture as a file: name with suffix -> data."""
     charts: dict[str, tuple[LineChart | Ribbon, str]] = {
         "cost": (cost_by_lambda(replay), "Cost against λ"),
         "tradeoff": (tradeoff(replay), "Switches and losses"),
@@ -74,23 +74,23 @@ def rendered_pictures(replay: Replay) -> dict[str, bytes]:
 
 
 def best_arm_label(replay: Replay) -> str:
-    """What staying with the best arm is called in a legend."""
+    """Return the legend's name for staying with the best arm."""
     return f"only {replay.standing().best_arm}"
 
 
 def drawn_policies(replay: Replay) -> list[str]:
-    """Policies that learn something. One that does not costs so much that the others could not be told apart."""
+    """Return the policies that learn. One that does not costs so much that the others become indistinguishable."""
     played = replay.standing().played
     return [name for name in replay.policies if played[name].sees != "nothing"] or list(replay.policies)
 
 
 def costs_in(replay: Replay, words: str) -> str:
-    """The label of an axis of costs."""
+    """Return the label of an axis of costs."""
     return f"{words}, {replay.unit}" if replay.unit else words
 
 
 def cost_by_lambda(replay: Replay) -> LineChart:
-    """Total cost against λ, and by how much it is above the best fixed arm."""
+    """Chart total cost against λ, and its excess over the best fixed arm."""
     costs = np.array(sorted(replay.switching_costs))
     standings = [replay.standing(lam) for lam in costs]
     base = np.array([standing.best_arm_cost for standing in standings])
@@ -124,7 +124,7 @@ def _above(values: NDArray[np.float64], base: NDArray[np.float64]) -> NDArray[np
 
 
 def running_cost(replay: Replay, lam: float) -> LineChart:
-    """Cost up to each round, and by how much it is above that of the best fixed arm."""
+    """Chart cost up to each round, and its excess over the best fixed arm."""
     x, x_label = _time(replay, replay.running.rounds)
     running = replay.running
     arm = replay.standing(lam).best_arm
@@ -155,7 +155,7 @@ def running_cost(replay: Replay, lam: float) -> LineChart:
 
 
 def tradeoff(replay: Replay) -> LineChart:
-    """Switches against losses: each policy at each λ, and the least losses that so many switches can buy."""
+    """Chart switches against losses: each policy at each λ, and the least losses for each number of switches."""
     counts = np.arange(1, len(replay.least_losses) + 1)
     free = sorted((plan.switches, plan.losses) for plan in replay.plans.values())
     beyond = [(count, loss) for count, loss in dict(free).items() if count > counts[-1]]
@@ -172,7 +172,7 @@ def tradeoff(replay: Replay) -> LineChart:
 
 
 def which_arm(replay: Replay, lam: float) -> Ribbon:
-    """Which arm was held when: the best plan on top, then each policy's game in the middle by cost."""
+    """Show which arm was held when: the best plan on top, then each policy's game of median cost."""
     held = {PLAN: replay.plans[lam].arms}
     held |= {name: replay.held[lam, name].each_round() for name in replay.policies}
     ticks = np.linspace(0, replay.rounds - 1, min(MOST_TICKS, replay.rounds)).astype(int)
@@ -189,7 +189,7 @@ def _dated(replay: Replay) -> bool:
 
 
 def _coloured(replay: Replay, held: dict[str, Any]) -> tuple[list[str], NDArray[np.int64]]:
-    """The arms that have a colour, and for each arm which of them it is shown as."""
+    """Return the arms that have a colour, and which of them each arm is shown as."""
     K = len(replay.arms)
     if K <= MOST_COLOURS:
         return list(replay.arms), np.arange(K)
@@ -201,7 +201,7 @@ def _coloured(replay: Replay, held: dict[str, Any]) -> tuple[list[str], NDArray[
 
 
 def _time(replay: Replay, rounds: NDArray[np.int64]) -> tuple[NDArray[Any], str]:
-    """The user's own time of these rounds where it has an order, or else their numbers."""
+    """Return the user's own time of these rounds if it is ordered, otherwise their numbers."""
     if replay.labels is not None and replay.labels.dtype.kind in "Mfiu":
         return replay.labels[rounds - 1], str(replay.index)
     if replay.labels is not None:
@@ -209,13 +209,13 @@ def _time(replay: Replay, rounds: NDArray[np.int64]) -> tuple[NDArray[Any], str]
     return rounds, "round"
 
 
-# A replay as text of at most 80 columns: a table for each λ, then what it says.
+# A replay as text of at most 80 columns: a table for each λ, then the advice.
 
 WIDTH = 80
 
 
 def as_text(replay: Replay) -> str:
-    """All of it."""
+    """Return the replay as text."""
     parts = [textwrap.fill(printable(_head(replay)), WIDTH)]
     for lam in replay.switching_costs:
         parts.append(aligned(_table(replay.standings[lam, WHOLE])))
@@ -233,7 +233,7 @@ def _filled(lines: Sequence[str]) -> str:
 
 
 def as_html(replay: Replay) -> str:
-    """All of it, for a notebook."""
+    """Return the replay as HTML, for a notebook."""
     parts = [element("p", element("b", str(replay.recommendation))), element("p", _head(replay))]
     for lam in replay.switching_costs:
         head, *rows = _table(replay.standings[lam, WHOLE])
@@ -260,7 +260,7 @@ def _table(standing: Standing) -> list[list[str]]:
 
 
 def cost_rows(standing: Standing) -> list[list[str]]:
-    """Name, cost, losses, switches, excess over the best arm and over the best plan: of policies, fixed arms, plans."""
+    """Return name, cost, losses, switches, and excess over the best arm and plan, of policies, fixed arms and plans."""
     base, plan, references = standing.best_arm_cost, standing.plan_cost, standing.references
     rows = []
     for name in standing.ranking():
@@ -281,7 +281,7 @@ def cost_rows(standing: Standing) -> list[list[str]]:
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> str:
-    """Columns with two spaces between them, the first to the left; its words go on below where there is no room."""
+    """Align columns two spaces apart, the first to the left; its words wrap where there is no room."""
     others = [max(terminal_columns(row[i]) for row in rows) for i in range(1, len(rows[0]))]
     room = max(12, WIDTH - sum(others) - 2 * len(others))
     firsts = [_wrapped(printable(row[0]), room) for row in rows]
@@ -295,7 +295,7 @@ def aligned(rows: Sequence[Sequence[str]]) -> str:
 
 
 def _wrapped(name: str, room: int) -> list[str]:
-    """The words of a name in lines of so many columns, all but the first indented; only a long word is cut.
+    """Wrap the words of a name to `room` columns, all lines but the first indented; only a long word is cut.
 
     >>> _wrapped("best arm: Südländer €/MWh", 20)
     ['best arm: Südländer', '  €/MWh']
@@ -311,7 +311,7 @@ def _wrapped(name: str, room: int) -> list[str]:
 
 
 def with_half(amount: Amount) -> str:
-    """The mean ± half of its interval."""
+    """Return the mean ± half the width of its interval."""
     half = (amount.high - amount.low) / 2
     if half == 0.0:
         return five_digits(amount.mean)
@@ -319,7 +319,7 @@ def with_half(amount: Amount) -> str:
 
 
 def over(cost: float, base: float) -> str:
-    """By how much in per cent; in units where the base is not positive."""
+    """Return the excess in per cent; in units where the base is not positive."""
     return percent(cost / base - 1) if base > 0 else short(cost - base, sign="+")
 
 
@@ -345,7 +345,7 @@ STABILITY = (
 
 
 def page_of(replay: Replay) -> str:
-    """The page as text."""
+    """Return the page as text."""
     said = replay.recommendation
     action, *rest = re.split("(, because |: )", str(said), maxsplit=1)
     answer = element("p", *_marked(said), element("b", action), *rest, class_="answer")
@@ -380,7 +380,7 @@ def _caption(words: str) -> Html:
 
 
 def _by_cost(replay: Replay, parts: Callable[[float], Sequence[Html]]) -> Html:
-    """These parts for each λ, of which one is shown at a time."""
+    """Return these parts for each λ, one shown at a time."""
     return chosen({_name(lam): parts(lam) for lam in replay.switching_costs}, "λ = {}")
 
 
@@ -404,7 +404,7 @@ def _opening(replay: Replay) -> list[Html]:
 
 
 def _bars(standing: Standing) -> Html:
-    """By how much each policy costs more or less than the best arm."""
+    """Draw each policy's excess over the best arm."""
     base = standing.best_arm_cost
     scale = 100.0 / base if base > 0 else 1.0
     groups: dict[str, list[Bar]] = {}
@@ -430,7 +430,7 @@ def _sentences(replay: Replay, lam: float) -> Html:
 
 
 def _marked(sentence: Sentence) -> list[Html]:
-    """A mark before a sentence that the intervals do not decide."""
+    """Mark a sentence that the intervals do not decide."""
     return [] if sentence.decided else [mark("partial", "")]
 
 

@@ -1,4 +1,4 @@
-"""`Replay`: what came out of a replay, as numbers, sentences, text and files."""
+"""`Replay`: the result of a replay, as numbers, sentences, text and files."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ PARTS = {"halves": "half", "quarters": "quarter"}
 
 @dataclass(frozen=True)
 class Held:
-    """Which arm was held when: runs of rounds, as (first round from 0, arm).
+    """Arms held over time: runs of rounds, as (first round from 0, arm).
 
-    It is the game of that replication as this machine's processor plays it; a GPU draws other numbers.
+    It is the game of that replication as a CPU plays it; a GPU draws other numbers.
     """
 
     starts: NDArray[np.int64]
@@ -43,18 +43,18 @@ class Held:
 
     @classmethod
     def of(cls, arms: NDArray[Any], replication: int = 0) -> Held:
-        """From the arm of each round."""
+        """Compress the arm of each round."""
         starts = np.concatenate([[0], np.flatnonzero(arms[1:] != arms[:-1]) + 1])
         return cls(starts, arms[starts], len(arms), replication)
 
     def each_round(self) -> NDArray[Any]:
-        """The arm of each round."""
+        """Return the arm of each round."""
         return np.repeat(self.arms, np.diff(self.starts, append=self.rounds))
 
 
 @dataclass(frozen=True)
 class Running:
-    """What fixed arms and best plans had cost by each of some rounds."""
+    """Costs of fixed arms and best plans up to each of some rounds."""
 
     rounds: NDArray[np.int64]
     arm_losses: Mapping[str, Array]
@@ -64,7 +64,7 @@ class Running:
 
     @classmethod
     def of(cls, table: NDArray[Any], marks: Sequence[int], arms: Sequence[str], plans: Mapping[float, Plan]) -> Running:
-        """Added up between one mark and the next."""
+        """Sum losses between one mark and the next."""
         ends = np.array(marks, dtype=np.int64)
         starts = np.concatenate([[0], ends[:-1]])
         of_arms = np.array([table[a:b].sum(axis=0, dtype=np.float64) for a, b in zip(starts, ends, strict=True)])
@@ -89,45 +89,45 @@ class Running:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Replay:
-    """What policies would have cost on a record, for every λ; made by `replay`. It prints as a table with advice.
+    """Costs of policies on a record, for every λ; made by `replay`. It prints as a table with advice.
 
     ``str(found.recommendation)`` is what to do; ``found.write("report.html")`` the page.
     """
 
     source: str
-    """The file of the trace, or what else it was."""
+    """File of the trace, or a description of its source."""
     arms: tuple[str, ...]
     labels: NDArray[Any] | None
-    """The time or name of each round."""
+    """Time or name of each round."""
     index: str | None
     units: tuple[float, float]
     rounds: int
     switching_costs: tuple[float, ...]
     policies: Mapping[str, dict[str, Any]]
-    """The settings of each policy by name, at the last λ."""
+    """Settings of each policy by name, at the last λ."""
     replications: int
     seed: int
     confidence: float
     result: Result
     """Every game: the columns `switching_cost` and `stretch`, then those of every result."""
     standings: Mapping[tuple[float, str], Standing]
-    """By λ and stretch: ``"whole"``, ``"half 1"``, …, ``"quarter 4"``."""
+    """Costs by λ and stretch: ``"whole"``, ``"half 1"``, …, ``"quarter 4"``."""
     plans: Mapping[float, Plan]
-    """The best plan in hindsight for each λ."""
+    """Best plan in hindsight for each λ."""
     least_losses: Array
-    """The least losses of plans with at most 1, 2, … 10 switches."""
+    """Least losses of plans with at most 1, 2, … 10 switches."""
     held: Mapping[tuple[float, str], Held]
-    """By λ and policy, the arms of the replication in the middle by cost."""
+    """Arms of the replication of median cost, by λ and policy."""
     running: Running
     pair_costs: CostTable | None = None
-    """What a switch costs from each arm to each other, where that was given; its largest entry is then the one λ."""
+    """Cost of a switch from each arm to each other, if given; λ is its largest entry."""
     unit: str = ""
-    """What the losses are counted in."""
+    """Unit of the losses."""
     notes: tuple[str, ...] = ()
-    """What was filled in or taken for granted."""
+    """Values filled in and assumptions made."""
 
     def standing(self, switching_cost: float | None = None, stretch: str = WHOLE) -> Standing:
-        """All policies at one λ, on the whole trace or on a part of it."""
+        """Return the costs of all policies at one λ, on the whole trace or on a part of it."""
         lam = self.switching_costs[0] if switching_cost is None else float(switching_cost)
         known = dict.fromkeys(name for _, name in self.standings)
         if lam not in self.switching_costs:
@@ -137,7 +137,7 @@ class Replay:
         return self.standings[lam, stretch]
 
     def label(self, at: int) -> str:
-        """The time or name of a round, counted from 0, or else its number from 1."""
+        """Return the time or name of a round, counted from 0, or else its number from 1."""
         if self.labels is None:
             return number(at % self.rounds + 1)
         return label_text(self.labels, at)
@@ -153,11 +153,11 @@ class Replay:
 
     @cached_property
     def advice_by_cost(self) -> dict[float, list[Sentence]]:
-        """The advice for each λ."""
+        """Advice for each λ."""
         return {lam: advice(self.standings[lam, WHOLE], self._parts(lam)) for lam in self.switching_costs}
 
     def _parts(self, lam: float) -> dict[str, list[Standing]]:
-        """The halves and the quarters, where the record is long enough."""
+        """Return the halves and the quarters, where the record is long enough."""
         parts = {
             many: [standing for (at, name), standing in self.standings.items() if at == lam and name.startswith(one)]
             for many, one in PARTS.items()
@@ -166,21 +166,21 @@ class Replay:
 
     @cached_property
     def recommendation_by_cost(self) -> dict[float, Recommendation]:
-        """What to do at each λ."""
+        """Recommended action at each λ."""
         return {lam: recommendation(self.standings[lam, WHOLE], self._parts(lam)) for lam in self.switching_costs}
 
     @property
     def recommendation(self) -> Sentence:
-        """What to do, why, and when not."""
+        """Recommended action, its reason and its exception."""
         return joint_recommendation(self.recommendation_by_cost)
 
     @property
     def advice(self) -> list[Sentence]:
-        """Plain sentences, each with the numbers it rests on and whether its intervals decide it."""
+        """Plain sentences, each with its numbers and whether its intervals decide it."""
         return [sentence for sentences in self.advice_by_cost.values() for sentence in sentences]
 
     def plans_frame(self) -> pl.DataFrame:
-        """The best plans: a row for each arm that is taken up, with its first round from 1 and that round's label."""
+        """Return the best plans: a row for each arm taken up, with its first round from 1 and that round's label."""
         frames = []
         for lam, plan in self.plans.items():
             starts, arms = plan.runs()
@@ -195,7 +195,7 @@ class Replay:
         return pl.concat(frames)
 
     def plain(self) -> dict[str, Any]:
-        """All results as plain values, as JSON has them; the plans' arms are in `plans_frame`."""
+        """Return all results as plain values for JSON; the plans' arms are in `plans_frame`."""
         return {
             "holdfast": holdfast.__version__,
             "trace": {
@@ -232,14 +232,14 @@ class Replay:
         }
 
     def json(self) -> str:
-        """`plain` as text."""
+        """Return `plain` as JSON text."""
         return json.dumps(self.plain(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
     def write(self, path: str | Path) -> Path:
         """Write ``.json``, ``.parquet`` (the rows of `frame`) or ``.html`` (the report); otherwise all into a folder.
 
-        A file is whole or absent. A folder may have other files in it; those that a replay would replace and that none
-        wrote are not touched, but named in an error.
+        A file is whole or absent. A folder may contain other files; those that a replay would replace but did not write
+        are left alone and named in an error.
         """
         from holdfast.replays.run import data_of, write_outputs
 

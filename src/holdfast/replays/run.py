@@ -1,4 +1,4 @@
-"""`replay`: what policies would have cost on recorded losses, beside what staying put and hindsight cost."""
+"""`replay`: costs of policies on recorded losses, compared with fixed arms and plans in hindsight."""
 
 from __future__ import annotations
 
@@ -67,10 +67,10 @@ if TYPE_CHECKING:
 
 # The folder of a replay.
 #
-#     DIR/record.json         what is being replayed: `resume` continues only the same replay
+#     DIR/record.json         what is replayed: `resume` continues only the same replay
 #     DIR/pieces/L-P.parquet  policy P at the L-th λ, both counted from 1
 #
-# and once all pieces are there
+# and once all pieces are complete
 #
 #     DIR/report.html         everything, on a page that needs nothing else
 #     DIR/replay.json         all numbers and sentences
@@ -79,13 +79,13 @@ if TYPE_CHECKING:
 #     DIR/pictures/           each picture as PNG and SVG
 #     DIR/files.json          the names and checksums of these files
 #
-# Each piece says in its provenance which it is. A piece that is damaged, or holds something else, is played again.
+# Each piece is identified by its provenance. A piece that is damaged, or another one, is played again.
 
 PIECES = "pieces"
 
 
 def described(pieces: list[Piece], runner: PieceRunner, fingerprint: str) -> dict[str, Any]:
-    """What the numbers of a replay depend on: the record of its folder."""
+    """Return what the numbers of a replay depend on: the record of its folder."""
     table = runner.parts[WHOLE].table
     written = {
         "trace": fingerprint,
@@ -112,20 +112,20 @@ class ReplayFolder:
 
     @classmethod
     def admitted(cls, path: Path, record: dict[str, Any], resume: bool) -> ReplayFolder:
-        """The folder, if it is free or holds this replay."""
+        """Return the folder, if it is free or holds this replay."""
         there = earlier_record(path, "replay")
         if there is not None:
             check_resumable(path, "replay", there, record, resume=resume)
         return cls(path, record)
 
     def begin(self) -> None:
-        """Write the record, and remove what a killed run left half-written."""
+        """Write the record, and remove half-written files of a killed run."""
         write_record(self.path, self.record)
         with reported(self.path):
             (self.path / PIECES).mkdir(exist_ok=True)
 
     def found(self, place: str, piece: Piece, runner: PieceRunner, say: Callable[[str], None]) -> Result | None:
-        """The piece, if it is there and complete."""
+        """Return the piece, if it is complete on disk."""
         identity = self._identity(piece)
         return read_piece(
             self._file(place),
@@ -136,7 +136,6 @@ class ReplayFolder:
         )
 
     def keep(self, place: str, piece: Piece, result: Result) -> Path:
-        """Write a piece."""
         return Result(result.frame, result.provenance | {"replay": self._identity(piece)}).write(self._file(place))
 
     def _file(self, place: str) -> Path:
@@ -148,7 +147,7 @@ class ReplayFolder:
 
 
 def data_of(replay: Replay, suffix: str) -> bytes:
-    """The bytes of one file."""
+    """Return the content of one output file."""
     if suffix == ".json":
         return replay.json().encode()
     if suffix == ".html":
@@ -157,7 +156,7 @@ def data_of(replay: Replay, suffix: str) -> bytes:
 
 
 def write_outputs(replay: Replay, folder: Path) -> None:
-    """Write every file into a claimed folder; users' files are left alone."""
+    """Write every file into a claimed folder; leave users' files alone."""
     files = {
         "replay.json": data_of(replay, ".json"),
         "replay.parquet": data_of(replay, ".parquet"),
@@ -168,11 +167,11 @@ def write_outputs(replay: Replay, folder: Path) -> None:
     Outputs(folder, "a replay").write(files)
 
 
-# What a switch costs from each arm to each other, from a file: a row per arm to leave, a column per arm to go to.
+# Costs of switches from each arm to each other, from a file: a row per arm to leave, a column per arm to go to.
 
 
 def read_costs(source: Path | pl.DataFrame, arms: list[str], form: CsvFormat = PLAIN) -> Array:
-    """The table in the order of the arms; the first column names the arm that is left."""
+    """Read the table in the order of the arms; the first column names the arm that is left."""
     with parameter_named(lambda _: "switching_cost"):
         frame = read_frame(source, numbers=arms, form=form)
     left = frame.columns[0]
@@ -192,7 +191,7 @@ def read_costs(source: Path | pl.DataFrame, arms: list[str], form: CsvFormat = P
 
 
 LIMITS = (1, 2, 5, 10)
-"""Plans with at most so many switches are looked at, the first play counted."""
+"""Limits on switches of the plans compared, the first play counted."""
 POINTS = 200
 """Rounds at which running costs are recorded."""
 
@@ -233,11 +232,11 @@ def replay(
     progress: bool | None = None,
     echo: Say | None = None,
 ) -> Replay:
-    """What these policies would have cost, had they been played on recorded losses, and what to do about it.
+    """Compute what policies would have cost on recorded losses, and recommend what to do.
 
-    Policies that see the losses of all arms are played beside those that see the loss of their own arm only. Beside
-    them stand the best and the worst fixed arm, and the best plans in hindsight; and the same on each half and quarter
-    of the record, played anew.
+    Policies with full information are played beside bandit policies, which see the loss of their own arm only. They
+    are compared with the best and the worst fixed arm and with the best plans in hindsight; all of it again on each
+    half and quarter of the record.
 
     Parameters
     ----------
@@ -358,7 +357,7 @@ def _losses(
     clip: tuple[float, float] | None,
     rewards: bool,
 ) -> tuple[Trace, LossTable, list[str]]:
-    """Losses within their units, the highest where an arm was not available; rewards with their sign turned."""
+    """Return losses within their units, the highest where an arm was not available; rewards are negated."""
     trace, notes = records.trace, [note[0].upper() + note[1:] + "." for note in records.notes]
     known = trace if records.closed is None else replace(trace, table=_known(trace.table))
     lowest, highest = _units(known, units, rescale, clip)
@@ -386,7 +385,7 @@ def _losses(
 
 
 def _known(table: NDArray[Any]) -> NDArray[Any]:
-    """With some number of the table in place of those that are missing, for its range."""
+    """Replace missing losses by some number of the table, to find its range."""
     known = table[~np.isnan(table)]
     if not known.size:
         raise InvalidParameter("source", "must have a number somewhere; all of them are missing", None)
@@ -411,7 +410,7 @@ def _part(
 def _units(
     trace: Trace, units: tuple[float, float] | None, rescale: bool, clip: tuple[float, float] | None
 ) -> tuple[float, float]:
-    """What one round can lose, with every loss within it; also those outside `clip`."""
+    """Return the range of one round's loss, which contains every loss, also those outside `clip`."""
     if units is not None and rescale:
         raise InvalidParameter("rescale", "must be left out where units are given", rescale)
     lowest, highest = trace.range()
@@ -434,7 +433,7 @@ def _units(
 def _costs(
     given: Any, arms: list[str], unit: float, notes: list[str], form: CsvFormat
 ) -> tuple[tuple[float, ...], CostTable | None]:
-    """The switching costs as given, each once; of a table its largest entry, and the table."""
+    """Return the switching costs given, each once; for a table its largest entry, and the table."""
     if isinstance(given, (Path, pl.DataFrame)) or (isinstance(given, str) and Path(given).suffix):
         given = read_costs(given if isinstance(given, pl.DataFrame) else Path(given), arms, form)
     if not isinstance(given, str) and np.ndim(given) == 2:
@@ -457,7 +456,7 @@ def _costs(
 
 
 def _fingerprint(runner: PieceRunner) -> str:
-    """The same for the same losses, forecasts and costs, whatever file they came from."""
+    """Return a checksum of losses, forecasts and costs, whatever file they came from."""
     digest = hashlib.sha256()
     whole = runner.parts[WHOLE]
     table = whole.table
@@ -490,7 +489,7 @@ def _played(
     advance: Callable[[int], None],
     say: Say,
 ) -> Result:
-    """All pieces in one table: those that are in the folder, and the rest played."""
+    """Return all pieces in one table: those on disk, and the rest played."""
     count = len({piece.name for piece in pieces})
     places = {f"{1 + i // count}-{1 + i % count}": piece for i, piece in enumerate(pieces)}
     found: dict[str, Result] = {}
@@ -526,7 +525,7 @@ def _assembled(
     result: Result,
     confidence: float,
 ) -> Replay:
-    """The replay of these games, measured against what can be known without playing."""
+    """Assemble the replay of these games and the references that need no playing."""
     arms, table = tuple(trace.arm_names), runner.parts[WHOLE].table
     last = result.frame.filter(pl.col("round") == pl.col("round").max().over("stretch"))
     policy_of = {(piece.switching_cost, piece.name): piece.policy for piece in pieces}
@@ -580,7 +579,7 @@ def _assembled(
 
 
 def _held(piece: Piece, runner: PieceRunner, standing: Standing) -> Held:
-    """The arms of the replication in the middle: as many cost less as cost more."""
+    """Return the arms of the replication of median cost."""
     costs = standing.costs[piece.name]
     replication = int(np.argsort(costs, kind="stable")[(len(costs) - 1) // 2])
     return Held.of(runner.arms(piece, replication), replication)

@@ -19,7 +19,7 @@ from filelock import FileLock
 from starlette.requests import Request
 
 from holdfast.checks import one_of
-from holdfast.decisions.ids import checked_name
+from holdfast.decisions.settings import checked_name
 from holdfast.errors import HoldfastError, InvalidParameter
 from holdfast.files import write_whole
 from holdfast.service.problems import Refused

@@ -7,21 +7,21 @@ import math
 import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from holdfast.checks import one_of
 from holdfast.decisions import Router
-from holdfast.decisions.changes import wish
-from holdfast.decisions.core import View
-from holdfast.decisions.executor import Call
 from holdfast.decisions.history import History, Totals, changes_of, totals_of
-from holdfast.decisions.ids import checked_name
 from holdfast.decisions.models import Decision
+from holdfast.decisions.requests import Ask, Change, Observe
 from holdfast.decisions.router import FIRST, open_decisions_of, why_block, why_conversation
-from holdfast.decisions.settings import Setup, given_settings, written_patience, written_time
+from holdfast.decisions.rules import View
+from holdfast.decisions.settings import Setup, checked_name, given_settings, written_patience, written_time
 from holdfast.decisions.stores.sql import Transaction
 from holdfast.errors import HoldfastError, InvalidParameter
 from holdfast.numerics.scales import Scale
@@ -31,7 +31,7 @@ from holdfast.service import views
 from holdfast.service.access import Token
 from holdfast.service.games import Game
 from holdfast.service.messages import (
-    Asked,
+    AskBody,
     BlockList,
     ChangeList,
     Changes,
@@ -49,7 +49,7 @@ from holdfast.service.messages import (
     Losses,
     LossIn,
     NewGame,
-    Observed,
+    ObserveBody,
     ReceiptView,
     Settled,
     Status,
@@ -193,7 +193,7 @@ async def change_game(service: Service, client: Token, name: str, body: Changes)
             if body.wanted is not None and body.wanted.policy is not None:
                 policy = policy_from(body.wanted, service.games.allow)
             changed = given_settings(**settings)
-            router.apply(wish(**arms, settings=changed, policy=policy, compared=compared, reason=signed))
+            router.apply(Change(**arms, settings=changed, policy=policy, compared=compared, reason=signed))
             return
         ((kind, arm),) = stands.items()
         given = {} if kind == "unpin" else {"arm": arm, **({} if kind == "resume" else {"until": until})}
@@ -219,45 +219,29 @@ async def delete_game(service: Service, request: Request, client: Token) -> Resp
 # ---- decisions and losses
 
 
-def _asking(call: Call, key: str | None) -> Call:
-    """An ask that also says how things stand after it."""
-
-    def rule(view: View, again: bool) -> Any:
-        given = call.rule(view, again)
-        if isinstance(given, HoldfastError):
-            return given
-        head, setup, last = view.head, view.setup, given[-1]
-        if key is not None and (block := view.block(last.block)).key is not None:  # else it is pinned
-            return Decided(_shown(given), 0, why_conversation(setup, block, last.arm))
-        current = view.block(head.current) if setup.settings.holdback and head.current else None
-        return Decided(_shown(given), head.rounds - head.handed, why_block(head, setup, current))
-
-    return Call(rule)
+def _decided(view: View, given: list[Decision], key: str | None) -> Decided:
+    """Decisions, and how things stand after them: looked up in their transaction, so that the two agree."""
+    head, setup, last = view.head, view.setup, given[-1]
+    if key is not None and (block := view.block(last.block)).key is not None:  # else it is pinned
+        return Decided(_shown(given), 0, why_conversation(setup, block, last.arm))
+    current = view.block(head.current) if setup.settings.holdback and head.current else None
+    return Decided(_shown(given), head.rounds - head.handed, why_block(head, setup, current))
 
 
 def _shown(decisions: Sequence[Decision]) -> list[DecisionView]:
     return [DecisionView(*one) for one in decisions]
 
 
-@operation("POST", "/v1/games/{name}/decisions", "decide", body=Asked, gives=Decided, headers=("Idempotency-Key",))
+@operation("POST", "/v1/games/{name}/decisions", "decide", body=AskBody, gives=Decided, headers=("Idempotency-Key",))
 async def post_decisions(service: Service, request: Request, client: Token) -> Response:
     """Ask for the next decision, or the next n."""
     name = request.path_params["name"]
-    body = await body_of(service, request, Asked, may_be_empty=True)
-    key = idempotency_key(request) or body.request
+    given = msgspec.structs.asdict(await body_of(service, request, AskBody, may_be_empty=True))
+    given["request"] = idempotency_key(request) or given["request"]
 
     def ask(game: Game) -> Awaitable[Any]:
-        call = game.router.ask_call(
-            body.n,
-            request=key,
-            switching_cost=body.switching_cost,
-            loss_bound=body.loss_bound,
-            available=body.available,
-            key=body.key,
-            rule=body.rule,
-            forecast=_by_arm(game.router, body.forecast),
-        )
-        return game.make(_asking(call, body.key))
+        asked = Ask(**{**given, "forecast": _by_arm(game.router, given["forecast"])})
+        return game.make(asked, partial(_decided, key=asked.key))
 
     return answer(await service.games.with_game(name, ask))
 
@@ -284,8 +268,8 @@ async def open_decisions(service: Service, request: Request, client: Token) -> R
 
 async def _tell(service: Service, name: str, pairs: list[tuple[Any, Any]]) -> list[Any]:
     async def tell(game: Game) -> list[Any]:
-        call = game.router.tell_call([(id, _by_arm(game.router, value, "losses")) for id, value in pairs])
-        return await game.make(call) if isinstance(call, Call) else call
+        request, _ = game.router.telling([(id, _by_arm(game.router, value, "losses")) for id, value in pairs])
+        return await game.make(request) if request.places else list(request.reports)
 
     found: list[Any] = await service.games.with_game(name, tell)
     for one in found:
@@ -333,21 +317,21 @@ def _by_arm(router: Router, given: Any, inner: str | None = None) -> Any:
     return {int(arm) if arm.isdecimal() and len(arm) < 10 else arm: value for arm, value in given.items()}
 
 
-@operation("POST", "/v1/games/{name}/observations", "decide", body=Observed, gives=Status, headers=("Idempotency-Key",))
+@operation(
+    "POST", "/v1/games/{name}/observations", "decide", body=ObserveBody, gives=Status, headers=("Idempotency-Key",)
+)
 async def observe(service: Service, request: Request, client: Token) -> Response:
     """What all arms lost in a round without a decision."""
-    name, body = request.path_params["name"], await body_of(service, request, Observed)
-    at = written_time("at", body.at) if isinstance(body.at, str) else body.at
+    name = request.path_params["name"]
+    given = msgspec.structs.asdict(await body_of(service, request, ObserveBody))
+    given["request"] = idempotency_key(request) or given["request"]
+    if isinstance(given["at"], str):
+        given["at"] = written_time("at", given["at"])
 
-    async def work(game: Game) -> None:
-        router, key = game.router, idempotency_key(request) or body.request
-        losses = _by_arm(router, body.losses)
-        if not isinstance(losses, (dict, list)):
-            raise InvalidParameter("losses", "must be numbers by arm, or in the order of the arms", losses)
-        call = router.observe_call(losses, at=at, switching_cost=body.switching_cost, request=key)
-        await game.make(call)
+    def observe(game: Game) -> Awaitable[Any]:
+        return game.make(Observe(**{**given, "losses": _by_arm(game.router, given["losses"])}))
 
-    await service.games.with_game(name, work)
+    await service.games.with_game(name, observe)
     return answer(Status("ok"))
 
 

@@ -1,26 +1,20 @@
-"""The games of a store, as a server uses them: opened once, written in groups, read in threads.
-
-Calls on one game that wait are made in one transaction and answered after it (group commit). All that happens between
-requests happens on the event loop, so nothing here needs a lock: a thread is given a batch and brings back its
-answers.
-"""
+"""The games of a store, as a server uses them: opened once, written in groups, read in threads."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from holdfast.decisions import Router, open as open_game
-from holdfast.decisions.core import View
-from holdfast.decisions.executor import MOST_TOGETHER, Call, Executor
+from holdfast.decisions.executor import MOST_TOGETHER, Look
+from holdfast.decisions.requests import Request
 from holdfast.decisions.settings import Setup
 from holdfast.decisions.stores import Store, store_at
 from holdfast.decisions.stores.sql import Transaction
-from holdfast.errors import BadStore, HoldfastError, StoreError, UnknownGame
+from holdfast.errors import BadStore, HoldfastError, UnknownGame
 from holdfast.policies.policy import Policy
 from holdfast.service.problems import Refused
 
@@ -37,25 +31,22 @@ QUIET_TURNS = 4
 
 
 class Game:
-    """One game, with the calls that wait for it."""
+    """One game. Calls that come at the same time are written together."""
 
     def __init__(self, router: Router, games: Games) -> None:
-        self.router = router
-        self._games = games
-        self._waiting: deque[tuple[Call, asyncio.Future[Any]]] = deque()
-        self._busy = False
+        self.router, self._executor = router, router.executor
+        self._executor.pool, self._executor.committed = games.writers, games.commits
+        self._gathering = False
 
-    async def make(self, call: Call) -> Any:
-        """Make a call together with those that wait; its answer, when it is in the store."""
-        if len(self._waiting) >= MOST_WAITING:
+    async def make(self, request: Request, look: Look | None = None) -> Any:
+        """Return the answer to a request, when it is in the store."""
+        if self.waiting >= MOST_WAITING:
             raise Refused(503, f"{MOST_WAITING} calls on this game are waiting; nothing was changed")
-        loop = asyncio.get_running_loop()
-        answered: asyncio.Future[Any] = loop.create_future()
-        self._waiting.append((call, answered))
-        if not self._busy:
-            self._busy = True
-            loop.call_soon(self._gather)
-        return await answered
+        call = self._executor.submit(request, look, start=False)
+        if not self._gathering:
+            self._gathering = True
+            asyncio.get_running_loop().call_soon(self._gather)
+        return await asyncio.wrap_future(call)
 
     def _gather(self, before: int = 0, quiet: int = 0) -> None:
         """Write when no further call has come for some turns of the event loop.
@@ -63,55 +54,18 @@ class Game:
         Reading requests and writing a group at the same time is slower than one after the other: the two threads would
         hand Python's lock to each other all the time.
         """
-        now = len(self._waiting)
+        now = self.waiting
         quiet = quiet + 1 if now == before else 0
         if quiet < QUIET_TURNS and now < MOST_TOGETHER:
             asyncio.get_running_loop().call_soon(self._gather, now, quiet)
         else:
-            self._write()
-
-    def _write(self) -> None:
-        batch = [self._waiting.popleft() for _ in range(min(len(self._waiting), MOST_TOGETHER))]
-        written = self._games.writers.submit(make_all, self.router.executor, [call for call, _ in batch])
-        loop = asyncio.get_running_loop()
-        written.add_done_callback(lambda _: loop.call_soon_threadsafe(self._answer, batch, written))
-        self._games.commits(len(batch))
-
-    def _answer(self, batch: list[tuple[Call, asyncio.Future[Any]]], written: Any) -> None:
-        error = written.exception()
-        answers = [error] * len(batch) if error is not None else written.result()
-        for (_, answered), answer in zip(batch, answers, strict=True):
-            if answered.done():  # the client has gone
-                continue
-            if isinstance(answer, BaseException):
-                answered.set_exception(answer)
-            else:
-                answered.set_result(answer)
-        self._busy = bool(self._waiting)
-        if self._busy:
-            self._gather()
+            self._gathering = False
+            self._executor.start()
 
     @property
     def waiting(self) -> int:
         """Calls that wait."""
-        return len(self._waiting)
-
-
-def make_all(executor: Executor, calls: Sequence[Call]) -> list[Any]:
-    """Make calls in one transaction; for each its answer, or the error that it ended in."""
-
-    def rule(view: View, again: bool) -> list[Any]:
-        return [call.rule(view, again) for call in calls]
-
-    try:
-        answers: list[Any] = executor.execute(Call(rule, [place for call in calls for place in call.rounds]))
-        return answers
-    except StoreError:
-        raise
-    except Exception as error:
-        if len(calls) == 1:
-            return [error]
-        return [make_all(executor, [call])[0] for call in calls]  # one failed: the others may pass
+        return self._executor.waiting
 
 
 class Games:

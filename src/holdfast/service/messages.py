@@ -6,15 +6,17 @@ refused in the library's words.
 
 from __future__ import annotations
 
+from dataclasses import MISSING
 from typing import Annotated, Any
 
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType, defstruct
+
+from holdfast.decisions.requests import HELP, Ask, Observe, options_of
 
 Number = Annotated[Any, Meta(extra_json_schema={"type": "number"})]
 Whole = Annotated[Any, Meta(extra_json_schema={"type": "integer"})]
 Text = Annotated[Any, Meta(extra_json_schema={"type": "string"})]
 Array = Annotated[Any, Meta(extra_json_schema={"type": "array"})]
-Key = Annotated[Text, Meta(description="As the header Idempotency-Key, which wins.")]
 Arm = int | str
 Arms = Annotated[Any, Meta(extra_json_schema={"type": "array", "items": {"type": "string"}})]
 OneArm = Annotated[Any, Meta(extra_json_schema={"type": ["string", "integer"]})]
@@ -32,6 +34,25 @@ KeyLife = Annotated[Any, Meta(description="How long a conversation may be idle: 
 
 MOST_LOSSES = 10_000
 """Losses in one batch."""
+
+
+TYPES = {"arm": ["string", "integer"], "any": None}
+"""What JSON calls a kind of field, where that has another name."""
+
+
+def body_of_request(request: type[Any]) -> type[Struct]:
+    """Make the body of a request: a field for each of its fields, with its help, taken as it comes."""
+    made = []
+    for name, (one, kind) in options_of(request).items():
+        found = TYPES.get(kind, kind)
+        schema = None if found is None else {"type": found}
+        hint: Any = Annotated[Any, Meta(description=one.metadata[HELP], extra_json_schema=schema)]
+        made.append((name, hint) if one.default is MISSING else (name, hint, one.default))
+    doc = {"__doc__": (request.__doc__ or "").split("\n")[0]}
+    return defstruct(request.__name__, made, forbid_unknown_fields=True, namespace=doc, module=__name__)
+
+
+AskBody, ObserveBody = body_of_request(Ask), body_of_request(Observe)
 
 
 class GameSettings(Struct, forbid_unknown_fields=True):
@@ -147,32 +168,6 @@ class GameList(Struct):
 
     games: list[GameLine]
     next: str | None
-
-
-class Asked(Struct, forbid_unknown_fields=True):
-    """How many decisions are wanted, and what the policy is told with a block that begins."""
-
-    n: Whole = 1
-    request: Key = None
-    key: Annotated[Text, Meta(description="A conversation, which stays with its arm.")] = None
-    available: Annotated[Array, Meta(description="The arms that can be played now.")] = None
-    rule: Annotated[OneArm, Meta(description="The arm that your own rule would choose, where there is a holdback.")] = (
-        None
-    )
-    switching_cost: Number = None
-    loss_bound: Number = None
-    forecast: Annotated[
-        Any, Meta(description="Losses expected, for a policy that sees those of all arms: by arm, or rows.")
-    ] = None
-
-
-class Observed(Struct, forbid_unknown_fields=True):
-    """What all arms lost in a round without a decision."""
-
-    losses: Annotated[Any, Meta(description="By arm, or in the order of the arms.")]
-    at: Annotated[Text, Meta(description="When, such as 2026-03-01T12:00:00Z.")] = None
-    switching_cost: Number = None
-    request: Key = None
 
 
 class DecisionView(Struct):

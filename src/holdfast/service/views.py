@@ -18,7 +18,7 @@ import numpy as np
 from holdfast import bounds
 from holdfast.bounds.table import proved_cost
 from holdfast.decisions.history import Totals, changes_of, totals_of
-from holdfast.decisions.models import BY_RULE, Ask, Block, Head
+from holdfast.decisions.models import BY_RULE, Block, HandedOut, Head
 from holdfast.decisions.router import certificate_of, paused, pinned, probabilities_of, why
 from holdfast.decisions.settings import Setup, players_of
 from holdfast.decisions.stores.sql import Transaction, select
@@ -602,7 +602,7 @@ def _waits(transaction: Transaction, blocks: list[Block]) -> list[float]:
     first, last = max(blocks[0].number, blocks[-1].number - 500), blocks[-1].number
     where = "WHERE game = ? AND block BETWEEN ? AND ? ORDER BY block, first LIMIT 20000"
     asked: dict[int, list[tuple[int, float]]] = defaultdict(list)
-    for values in transaction.fetch(select(Ask) + where, transaction.game, first, last):
+    for values in transaction.fetch(select(HandedOut) + where, transaction.game, first, last):
         asked[values[0]].append((values[1], values[3]))
     waits = []
     for loss in transaction.losses(first, last)[-20000:]:

@@ -30,13 +30,15 @@ def test_the_fixed_point_in_the_corollary_of_theorem_B() -> None:
     """In units of Λ: g, y and x are at most what the proof says, for all κ, l, u and w; each nearly so somewhere."""
     q = 0.5 * 4.5 ** (1 / 3)
 
-    def solved(square: Callable[[float], float]) -> float:
+    def solved(
+        rest: Callable[[float], float], constant: float, more: Callable[[float], float] = lambda y: 0.0
+    ) -> float:
         y = 0.0
-        for _ in range(200):  # rises to the solution of y² = square(y)
-            y = math.sqrt(square(y))
+        for _ in range(200):  # rises to the solution
+            y = math.sqrt(rest(y) + constant + more(y))
         return y
 
-    y_1 = solved(lambda y: 1 + q * q + 2.05 * math.sqrt(2.25 + y))
+    y_1 = solved(lambda y: 2.05 * math.sqrt(2.25 + y), 1 + q * q)
     x_1 = math.sqrt(y_1 * y_1 - q * q)
     assert (round(y_1, 4), round(x_1, 4), round(math.sqrt(2.25 + y_1), 3)) == (2.4777, 2.3361, 2.174)
     assert 14.77 < 2 * q + 2 * x_1 + 2 * y_1 + 3.5 <= 14.78 <= 2.82 * 5.25
@@ -56,14 +58,14 @@ def test_the_fixed_point_in_the_corollary_of_theorem_B() -> None:
 
         g = 0.0
         if u < 0.5:
-            Y_0, half = solved(lambda y, Q=Q, M=M: 1 + Q * Q + M(y)), 0.5 + u
+            Y_0, half = solved(M, 1 + Q * Q), 0.5 + u
             assert 1.3 + 1.2 * u >= Y_0
             g = 2 * half * Y_0 / kappa + half**2 / kappa**2 + 0.05 * u * half
 
         def X(y: float, g: float = g, c: float = c_V, w: float = w, part: float = part) -> float:
             return 1 + g + c * (w * w + part**1.5 * math.sqrt(2.25 + y))
 
-        y = solved(lambda y, X=X, Q=Q, M=M: X(y) + Q * Q + M(y))
+        y = solved(X, Q * Q, M)
         used["g"] = max(used["g"], g / (1.48 / kappa + 4.35 * u))
         used["y"] = max(used["y"], y / (y_1 + 1.73 * w + 1.62 * u + 0.7 / kappa))
         used["x"] = max(used["x"], math.sqrt(X(y)) / (x_1 + 1.6 * w + 1.14 * u + 0.735 / kappa))

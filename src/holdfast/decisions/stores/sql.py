@@ -25,7 +25,18 @@ from operator import ne
 from threading import local
 from typing import Any, ClassVar, NamedTuple, get_type_hints
 
-from holdfast.decisions.models import MOST_COUNT, MOST_TIME, Ask, Block, Change, Events, Game, Head, Loss, Seen
+from holdfast.decisions.models import (
+    MOST_COUNT,
+    MOST_TIME,
+    Block,
+    ChangeMade,
+    Events,
+    Game,
+    HandedOut,
+    Head,
+    Loss,
+    Seen,
+)
 from holdfast.errors import BadStore, StoreError
 
 # The tables of a store.
@@ -107,10 +118,10 @@ TABLES: dict[type, str] = {
     Game: "holdfast_games",
     Head: "holdfast_heads",
     Block: "holdfast_blocks",
-    Ask: "holdfast_asks",
+    HandedOut: "holdfast_asks",
     Loss: "holdfast_losses",
     Seen: "holdfast_seen",
-    Change: "holdfast_changes",
+    ChangeMade: "holdfast_changes",
 }
 
 SUMS: dict[type, str] = {Head: "paid", Block: "losses"}
@@ -141,7 +152,7 @@ class ConnectionLost(StoreError):
     """Whether the transaction happened is not known: it may be tried again where that is safe."""
 
 
-class Fresh(NamedTuple):
+class NewGame(NamedTuple):
     """All rows of a game that begins."""
 
     game: Game
@@ -312,7 +323,7 @@ class Transaction(ABC):
 
     def of_open_blocks(self, kind: Any, first: int, last: int) -> list[Any]:
         """All asks, or all losses, of the blocks from `first` to `last` that are not settled, in order."""
-        within = "first" if kind is Ask else "round"
+        within = "first" if kind is HandedOut else "round"
         found = self.fetch(
             f"SELECT {columns_of(kind, 'x')} FROM holdfast_blocks b {self.words['open']} CROSS JOIN {TABLES[kind]} x "
             f"WHERE b.game = ? AND b.settled_order IS NULL AND b.number BETWEEN ? AND ? "
@@ -323,23 +334,23 @@ class Transaction(ABC):
         )
         return [row_of(kind, values) for values in found]
 
-    def asked(self, request: str) -> list[tuple[Ask, Block]]:
+    def asked(self, request: str) -> list[tuple[HandedOut, Block]]:
         """What was handed out under a request, in order, by one query."""
         found = self.fetch(
-            f"SELECT {columns_of(Ask, 'a')}, {columns_of(Block, 'b')} "
+            f"SELECT {columns_of(HandedOut, 'a')}, {columns_of(Block, 'b')} "
             f"FROM holdfast_asks a {self.words['requests']} JOIN holdfast_blocks b "
             "ON b.game = a.game AND b.number = a.block WHERE a.game = ? AND a.request = ? ORDER BY a.block, a.first",
             self.game,
             request,
         )
-        n = len(Ask._fields)
-        return [(row_of(Ask, values[:n]), row_of(Block, values[n:])) for values in found]
+        n = len(HandedOut._fields)
+        return [(row_of(HandedOut, values[:n]), row_of(Block, values[n:])) for values in found]
 
-    def changes(self, after: int = 0, limit: int = MOST_COUNT) -> list[tuple[int, Change]]:
+    def changes(self, after: int = 0, limit: int = MOST_COUNT) -> list[tuple[int, ChangeMade]]:
         """Settings that were changed, in order, each with its number; those after a number."""
-        query = f"SELECT id, {', '.join(Change._fields)} FROM holdfast_changes "
+        query = f"SELECT id, {', '.join(ChangeMade._fields)} FROM holdfast_changes "
         found = self.fetch(query + "WHERE game = ? AND id > ? ORDER BY id LIMIT ?", self.game, after, limit)
-        return [(number, row_of(Change, values)) for number, *values in found]
+        return [(number, row_of(ChangeMade, values)) for number, *values in found]
 
     def number_of_change(self, back: int) -> int:
         """The number of the change that has so many after it; 0 where there is none."""
@@ -363,10 +374,10 @@ class Transaction(ABC):
             self.write(f"UPDATE holdfast_blocks SET {sets} = ? WHERE game = ? AND number = ?", rows)
         for kind, added in (
             (Block, events.begun.values()),
-            (Ask, events.asks),
+            (HandedOut, events.asks),
             (Loss, events.losses),
             (Seen, events.seen),
-            (Change, events.changes),
+            (ChangeMade, events.changes),
         ):
             if added:
                 self.write(insert(kind), [(game, *row) for row in added])
@@ -489,7 +500,7 @@ class Store(ABC):
         with self._transaction(0, writing=False, deadline=deadline or time.monotonic() + 60.0) as transaction:
             return _named(transaction, name)
 
-    def create(self, fresh: Sequence[Fresh], deadline: float | None = None) -> list[Game]:
+    def create(self, fresh: Sequence[NewGame], deadline: float | None = None) -> list[Game]:
         """Begin games, all or none; where a name is taken, the game that has it is left as it is and returned."""
         with self._transaction(0, writing=True, deadline=deadline or time.monotonic() + 60.0) as transaction:
             return [_named(transaction, one.game.name) or _created(transaction, one) for one in fresh]
@@ -519,7 +530,7 @@ def _named(transaction: Transaction, name: str) -> Game | None:
     return found[0] if found else None
 
 
-def _created(transaction: Transaction, fresh: Fresh) -> Game:
+def _created(transaction: Transaction, fresh: NewGame) -> Game:
     columns, name = Game._fields[1:], fresh.game.name
     taken = transaction.fetch(
         f"INSERT INTO holdfast_games ({', '.join(columns)}) VALUES ({_marks(columns)}) "

@@ -63,7 +63,7 @@ FEW = 0.1
 """"Few switches": in fewer than a tenth of the rounds."""
 
 LOW = 0.05
-""""Very low" regret: less than a twentieth of what the worst policy has."""
+""""Very low" regret: less than a twentieth of the worst policy's."""
 
 WITHIN = 0.05
 """An exponent is met when the fitted one is at most this far from it."""
@@ -416,7 +416,7 @@ def _adversarial_competitive(tables: PaperTables) -> list[Question]:
 
 
 def steps(tables: PaperTables, table: str, measure: str, *, rising: bool) -> list[Question]:
-    """From each number of best arms to the next."""
+    """Compare each number of best arms with the next."""
     names = [str(best) for best in range(1, tables.settings.n_arms)]
     found: list[Question] = []
     for fewer, more in itertools.pairwise(names):
@@ -525,7 +525,7 @@ WORST_CASE_CLAIMS: tuple[Claim[PaperTables], ...] = (
 
 
 def _respected(*names: str) -> Asks:
-    """Are these bounds respected wherever they apply, in every figure that was run?"""
+    """Ask whether these bounds are respected wherever they apply, in every figure that was run."""
 
     def questions(tables: PaperTables) -> list[Question]:
         found: list[Question] = []
@@ -556,7 +556,7 @@ KINDS = ("stochastic", "constrained")
 
 
 def _long_ties(tables: PaperTables) -> list[tuple[str, int, Array]]:
-    """Kind of losses, number of best arms, and exponents, of the long runs that were made."""
+    """Return kind of losses, number of best arms, and exponents of the long runs that were played."""
     return [
         (kind, best, exponents(tables, f"long-ties-{kind}", str(best)))
         for kind in KINDS
@@ -776,7 +776,6 @@ THEOREM_CLAIMS: tuple[Claim[PaperTables], ...] = (
 )
 
 CLAIMS = (*STOCHASTIC_CLAIMS, *CONSTRAINED_CLAIMS, *WORST_CASE_CLAIMS, *THEOREM_CLAIMS)
-"""Every claim."""
 
 
 class Findings(PaperTables):

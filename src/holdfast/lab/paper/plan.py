@@ -50,10 +50,10 @@ from holdfast.simulation.run import checkpoint_rounds
 CHECKPOINTS = 100
 ALPHAS = (0.25, 0.5, 1.0)
 LONG_ALPHAS = (*ALPHAS, 1.4, 2.0)
-"""Also just below 3/2, where the paper says sublinear growth ends, and above."""
+"""Exponents of the long runs: also just below 3/2, where sublinear growth ends in the paper, and above."""
 
 BATCHES = (-2, -1, 0, 1, 2)
-"""Added to the default number of geometric batches."""
+"""Offsets to the default number of geometric batches."""
 
 CASES = {"easy": (EASY_GAP, EASY_COST), "hard": (HARD_GAP, HARD_COST), "free": (HARD_GAP, 0.0)}
 """Gap and switching cost of the stochastic figures."""
@@ -62,23 +62,23 @@ FURTHER = ("adaptive",)
 """Policies of our own that can be played and drawn beside the paper's six."""
 
 LONGEST_PROBE = 10**8
-"""Growth is fitted on horizons up to a thousand times the figures', and not beyond this."""
+"""Longest horizon growth is fitted on; otherwise up to a thousand times the figures'."""
 
 LEAST_JUDGED = 30
-"""Replications behind a verdict at least: of ten, as many as the paper's figures have, half the claims stay open."""
+"""Fewest replications behind a verdict: with ten, as in the paper's figures, half the claims stay open."""
 
 MOST_PROBED = 100
-"""Replications of the long probes at most: their exponents are sharp long before."""
+"""Most replications of the long probes: their exponents are sharp long before."""
 
 LEDGER_FOLDER = "ledger"
-"""The folder of the tables that only claims are judged by."""
+"""Folder of the tables that only claims need."""
 
 REGRET, SWITCHES = "pseudo_regret", "switches"
 
 
 @dataclass(frozen=True)
 class PaperSettings:
-    """The numbers a run is made with; the defaults are the paper's.
+    """Settings of a run; the defaults are the paper's.
 
     >>> PaperSettings().long_horizon
     100000000
@@ -114,7 +114,7 @@ class PaperSettings:
         return min(self.judged, MOST_PROBED)
 
     def plain(self) -> dict[str, Any]:
-        """Return them as JSON takes them, without what is not asked for."""
+        """Return the settings as JSON, without policies that were not asked for."""
         numbers = asdict(self)
         further = list(numbers.pop("further"))
         return numbers | ({"further": further} if further else {})
@@ -129,14 +129,14 @@ class Row:
 
     table: str
     make: Cells
-    """The cells without their name, replications and seed."""
+    """Cells without their name, replications and seed."""
     label: str = ""
     drawn: bool = True
     long: bool = False
-    """Whether its horizons reach far beyond the figures'; then at most a hundred replications are played."""
+    """True if horizons reach far beyond the figures'; at most a hundred replications are then played."""
 
     def cells(self, settings: PaperSettings) -> list[Cell]:
-        """Return what fills the table."""
+        """Return the cells that fill the table."""
         runs = settings.probed if self.long else settings.judged
         return [replace(cell, name=self.table, replications=runs, seed=settings.seed) for cell in self.make(settings)]
 
@@ -150,13 +150,13 @@ class Row:
 
 @dataclass(frozen=True)
 class Figure:
-    """One figure: what it is, where the paper has it, its rows, and the probes of the claims about it."""
+    """One figure: its title, its place in the paper, its rows, and the probes of the claims about it."""
 
     name: str
     title: str
     place: str
     facts: Mapping[str, str]
-    """Settings peculiar to this figure, for its reader."""
+    """Settings peculiar to this figure, as readers see them."""
     rows: tuple[Row, ...]
     probes: tuple[Row, ...] = ()
     series_label: str = "policy"
@@ -216,7 +216,6 @@ def six_policies(n_arms: int, switching_cost: float, horizon: int) -> dict[str, 
 
 
 POLICIES = tuple(six_policies(n_arms=2, switching_cost=1.0, horizon=1000))
-"""Their ids, in the paper's order."""
 
 
 def _cell(
@@ -231,7 +230,7 @@ def _cell(
 
 
 def _compared(setting: str) -> Cells:
-    """All six policies, and those asked for beside them, in one setting."""
+    """Return all six policies, and any further ones asked for, in one setting."""
 
     def cells(settings: PaperSettings) -> list[Cell]:
         K, T = settings.n_arms, settings.horizon
@@ -254,7 +253,7 @@ def _losses(kind: str, K: int, gap: float, best_arms: int = 1) -> Environment:
 def _ties(
     kind: str, K: int, T: int, numbers: Sequence[int], checkpoints: int | Sequence[int] = CHECKPOINTS
 ) -> list[Cell]:
-    """Tsallis-Switch with so many best arms; the series are called by their number."""
+    """Return Tsallis-Switch with each of these numbers of best arms; the series are named by that number."""
     return [
         _cell(
             {str(best): TsallisSwitch(K, switching_cost=TIES_COST)},
@@ -326,7 +325,7 @@ def _long_tied(kind: str) -> Cells:
 
 
 def _long_adversarial(settings: PaperSettings) -> list[Cell]:
-    """A game for each horizon: the reversal comes later in a longer one."""
+    """Return a game for each horizon: the reversal comes later in a longer one."""
     K, cost = settings.n_arms, ADVERSARIAL_COST
     return [
         _cell({"tsallis-switch": TsallisSwitch(K, switching_cost=cost)}, Reversal(K, T), cost, T, 1)
@@ -352,7 +351,7 @@ def _long_varying(settings: PaperSettings) -> list[Cell]:
 
 
 def _constant_cost(settings: PaperSettings) -> list[Cell]:
-    """Both tunings of Algorithm 1 where the cost is constant."""
+    """Return both tunings of Algorithm 1 where the cost is constant."""
     K, T = settings.n_arms, settings.horizon
     found = []
     for name, (gap, cost) in CASES.items():
@@ -363,7 +362,7 @@ def _constant_cost(settings: PaperSettings) -> list[Cell]:
 
 
 def _geometric_batches(settings: PaperSettings) -> list[Cell]:
-    """Geometric BaSE with a few batches more or less, the best arm first; and with its arms in random order."""
+    """Return geometric BaSE with a few batches more or less, the best arm first; and with its arms in random order."""
     K, T = settings.n_arms, settings.horizon
     usual = BaSE(K, horizon=T, grid="geometric").batches
     policies = {f"{usual + more}": BaSE(K, horizon=T, grid="geometric", batches=usual + more) for more in BATCHES}
@@ -372,7 +371,7 @@ def _geometric_batches(settings: PaperSettings) -> list[Cell]:
 
 
 def _free_ties(settings: PaperSettings) -> list[Cell]:
-    """Tsallis-INF without switching costs and with several best arms, as Zimmert and Seldin ran it."""
+    """Return Tsallis-INF without switching costs and with several best arms, as Zimmert and Seldin ran it."""
     K, T = settings.n_arms, settings.horizon
     return [
         _cell({str(best): TsallisInf(K)}, Bernoulli.with_gap(K, TIES_GAP, best_arms=best), 0.0, T)
@@ -384,7 +383,7 @@ def _free_ties(settings: PaperSettings) -> list[Cell]:
 
 
 def _twice(setting: str) -> tuple[Row, ...]:
-    """A constrained figure: as in the paper, and with the best arm anywhere."""
+    """Return a constrained figure twice: as in the paper, and with the best arm anywhere."""
     return (
         Row(setting, _compared(setting), "best arm first, as in the paper"),
         Row(f"{setting}.shuffled", _compared(f"{setting}-shuffled"), "best arm's index at random"),
@@ -534,7 +533,7 @@ class AppliedBound:
 
     @property
     def each(self) -> bool:
-        """Whether it holds in every run, not of the mean alone."""
+        """True if it holds in every run, not of the mean alone."""
         return self.measure == SWITCHES
 
     def at(self, rounds: Array) -> Array:
@@ -554,7 +553,7 @@ def guarantees(cell: Cell) -> list[AppliedBound]:
 
 
 def _gap(environment: Environment) -> float | None:
-    """The one gap, where the gaps are fixed and the best arm is unique."""
+    """Return the one gap, where the gaps are fixed and the best arm is unique."""
     if isinstance(environment, ConstrainedBernoulli):
         return environment.gap if environment.best_arms == 1 else None
     if isinstance(environment, Bernoulli):
@@ -564,7 +563,7 @@ def _gap(environment: Environment) -> float | None:
 
 
 def _bounds(policy: Policy, cost: Any, gap: float | None) -> Iterator[Proved | None]:
-    """What is proved of this policy in a game with this cost; nothing in other units than the theorems'."""
+    """Yield the bounds proved for this policy with this cost; none in units other than the theorems'."""
     if policy.units != (0.0, 1.0):
         return
     if isinstance(policy, TsallisSwitch):
@@ -580,7 +579,7 @@ def _bounds(policy: Policy, cost: Any, gap: float | None) -> Iterator[Proved | N
 
 
 def _of_tsallis_switch(policy: TsallisSwitch, cost: float | Power, gap: float | None) -> Iterator[Proved | None]:
-    """Theorem 1 is proved for its own schedule, and for a game whose λ is the one the schedule was made for."""
+    """Yield Theorem 1's bounds, proved for its own schedule and for a game whose λ the schedule was made for."""
     K, own = policy.n_arms, policy.switching_cost
     if policy.block_lengths is not None or own is None:
         return
@@ -594,7 +593,7 @@ def _of_tsallis_switch(policy: TsallisSwitch, cost: float | Power, gap: float | 
 
 
 def _of_tsallis_inf(policy: TsallisInf, gap: float | None) -> Iterator[Proved]:
-    """Zimmert and Seldin's bound is proved where Corollary 3 is."""
+    """Yield Zimmert and Seldin's bound, which is proved where Corollary 3 is."""
     K, for_any_losses = policy.n_arms, proved_regret(policy)
     if for_any_losses is None:
         return

@@ -1,4 +1,4 @@
-"""What a reproduction says: sentences that follow from its tables, the report page, and lines for a terminal."""
+"""Report of a reproduction: sentences that follow from its tables, the report page, and lines for a terminal."""
 
 from __future__ import annotations
 
@@ -75,15 +75,15 @@ LEAD = (
 MARKS: dict[Judgement, str] = {"fails": "bad", "conditional": "partial", "holds": "good"}
 ANSWERS = {"yes": "✓", "no": "✗", "open": "?"}
 MOST_CLAIMS = 30
-"""Lines for claims without ``--verbose``: with those around them they fit a screen of forty."""
+"""Lines for claims without ``--verbose``: with the other lines they fit a screen of forty."""
 
 
-# ---- what each figure shows: a sentence appears only where the tables of the run support it ----
+# ---- notes on figures: a sentence appears only where the tables of the run support it ----
 
 
 @dataclass(frozen=True)
 class FigureNote:
-    """Words, and the questions whose answers must all be yes for them to be true; none where they are by definition."""
+    """A sentence, and the questions that must all be answered yes for it to appear; none if true by definition."""
 
     words: str
     asks: Asks | None = None
@@ -203,7 +203,7 @@ def _more_arms(tables: PaperTables) -> list[Question]:
 
 
 def _factor(other: str, *, grows: bool) -> Asks:
-    """Does the factor between another policy and Tsallis-Switch grow from the fewest arms to the most?"""
+    """Ask whether the factor between another policy and Tsallis-Switch grows from the fewest arms to the most."""
 
     def asks(tables: PaperTables) -> list[Question]:
         (own_few, few), (own_many, many) = (
@@ -310,10 +310,9 @@ FIGURE_NOTES: dict[str, tuple[FigureNote, ...]] = {
         FigureNote("Its lead over block EXP3 shrinks with K.", _factor(BLOCKS, grows=False)),
     ),
 }
-"""The notes on each figure."""
 
 
-# ---- what a run shows ----
+# ---- conclusions ----
 
 
 def conclusions(findings: Findings) -> list[str]:
@@ -338,7 +337,7 @@ def overview(findings: Findings) -> HeatMap | None:
 
 
 def _decided_ratio(own: Array, other: Array) -> float:
-    """The ratio of the means; not a number where it is not decided which is lower, or where it would say nothing."""
+    """Return the ratio of the means; NaN where it is undecided which is lower, or where a ratio is meaningless."""
     means = float(own.mean()), float(other.mean())
     if min(means) <= 0 or order(own, other) == "open":
         return float("nan")
@@ -460,7 +459,7 @@ def chart_of(figure: Figure, findings: Findings) -> LineChart:
 
 
 def facts_of(figure: Figure, settings: PaperSettings) -> dict[str, str]:
-    """Return what a figure was played with."""
+    """Return the settings a figure was played with."""
     facts = dict(figure.facts)
     if not any(name.startswith("arms") for name in facts):
         facts["arms K"] = str(settings.n_arms)
@@ -484,7 +483,7 @@ def command_of(names: Sequence[str], settings: PaperSettings) -> str:
     )
 
 
-# ---- what it opens with ----
+# ---- opening ----
 
 
 def _opening(findings: Findings) -> list[Html]:
@@ -568,7 +567,9 @@ def _finals(figure: Figure, row: Row, findings: Findings) -> list[Html]:
 
 
 def _mean_cells(means: Sequence[float], deviations: Sequence[float | None]) -> list[Html]:
-    """A column of means with their standard deviations, which one replication does not have; the lowest is marked."""
+    """Return a column of means with their standard deviations, which one replication does not have; the lowest is
+    marked.
+    """
     places, cells = decimals(means), []
     for mean, sd in zip(means, deviations, strict=True):
         best = len(means) > 1 and mean == min(means)

@@ -1,4 +1,4 @@
-"""The paper in one call: settings → cells → tables → verdicts → report; and all of it again from the tables alone."""
+"""Reproduce the paper in one call: settings → cells → tables → verdicts → report; or again from the tables alone."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ WHAT = "a reproduction"
 
 @dataclass(frozen=True)
 class Reproduction:
-    """What a run left behind."""
+    """Files and findings of a run."""
 
     out: Path
     findings: Findings
 
     @property
     def report(self) -> Path:
-        """The page."""
+        """Path of the report page."""
         return self.out / REPORT
 
     @property
@@ -120,7 +120,7 @@ def reproduce(
 
 
 def load(out: Path | str) -> Findings:
-    """Read the findings that `reproduce` left in `out`; a table that is not as it was written is refused."""
+    """Read the findings that `reproduce` left in `out`; refuse a table that was changed since."""
     folder = Path(out)
     settings, figures, _ = _saved(folder)
     damaged = _damaged(Outputs(folder, WHAT, MANIFEST), rows_of(figures), settings)
@@ -130,17 +130,17 @@ def load(out: Path | str) -> Findings:
     return Findings(tables, settings, figures)
 
 
-# ---- what is there already ----
+# ---- existing files ----
 
 
 def _read(row: Row, folder: Path, settings: PaperSettings) -> Result:
-    """The table with all its replications, as it was written."""
+    """Read a table with all its replications, as it was written."""
     name, _ = max(row.files(settings).items(), key=lambda kept: kept[1])
     return Result.read(folder / name)
 
 
 def _saved(folder: Path) -> tuple[PaperSettings, tuple[Figure, ...], str | None]:
-    """Settings and figures of the run in a folder, and the version of Holdfast that made it."""
+    """Return settings and figures of the run in a folder, and the version of Holdfast that made it."""
     try:
         saved = json.loads((folder / LEDGER).read_text(encoding="utf-8"))
         return PaperSettings(**saved["settings"]), chosen(saved["figures"]), saved.get("holdfast")
@@ -149,7 +149,7 @@ def _saved(folder: Path) -> tuple[PaperSettings, tuple[Figure, ...], str | None]
 
 
 def _others(outputs: Outputs, asked: Sequence[Figure], settings: PaperSettings) -> list[Figure]:
-    """Figures of an earlier run that were not asked for; refused where they were made with other settings."""
+    """Return figures of an earlier run that were not asked for; refuse those made with other settings."""
     folder = outputs.folder
     if LEDGER not in outputs.unchanged():
         return []
@@ -167,7 +167,7 @@ def _others(outputs: Outputs, asked: Sequence[Figure], settings: PaperSettings) 
 
 
 def _sound(figure: Figure, outputs: Outputs, settings: PaperSettings, echo: Callable[[str], None]) -> bool:
-    """Whether the tables of a figure are as they were written, so that it need not be played again."""
+    """Tell whether the tables of a figure are unchanged, so that it need not be played again."""
     damaged = _damaged(outputs, rows_of([figure]), settings)
     if damaged:
         echo(f"{figure.name} is played again: {', '.join(damaged)} not as written")
@@ -175,22 +175,22 @@ def _sound(figure: Figure, outputs: Outputs, settings: PaperSettings, echo: Call
 
 
 def _damaged(outputs: Outputs, rows: Sequence[Row], settings: PaperSettings) -> list[str]:
-    """Files of these tables that are missing or not as they were written."""
+    """Return files of these tables that are missing or were changed."""
     sound = outputs.unchanged()
     return [name for row in rows for name in row.files(settings) if name not in sound]
 
 
-# ---- what is written ----
+# ---- written files ----
 
 
 def _files(figures: Sequence[Figure], rows: Sequence[Row], settings: PaperSettings) -> list[str]:
-    """Every file that a run with these figures and tables writes."""
+    """Return every file that a run with these figures and tables writes."""
     images = [f"{figure.name}.{kind}" for figure in figures for kind in KINDS]
     return [*(name for row in rows for name in row.files(settings)), *images, LEDGER, REPORT]
 
 
 def _write(outputs: Outputs, findings: Findings, played: Sequence[Row]) -> None:
-    """Write what is new; tables of the findings that were not played stay as they are."""
+    """Write new files; tables of the findings that were not played are left unchanged."""
     settings, figures = findings.settings, findings.figures
     kept = {name for row in rows_of(figures) for name in row.files(settings)}
 

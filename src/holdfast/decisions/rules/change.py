@@ -4,58 +4,23 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from datetime import datetime, timedelta
+from typing import Any
 
-from holdfast.checks import address_of, real_number
+from holdfast.checks import address_of
 from holdfast.decisions.codec import Arm, availability_text, changed_game, setup_of, undamaged
-from holdfast.decisions.core import View, arm_of, earliest, expire, settle
-from holdfast.decisions.ids import checked_arm
-from holdfast.decisions.models import Change, Game, new_token
+from holdfast.decisions.models import MOST_TIME, ChangeMade, Game, new_token
+from holdfast.decisions.requests import Change, SetAvailability
+from holdfast.decisions.rules.conversations import expire
+from holdfast.decisions.rules.report import View, earliest, settle
 from holdfast.decisions.settings import ArmSums, Settings, Setup, State
 from holdfast.errors import HoldfastError, InvalidParameter, OtherSettings
 from holdfast.players.game import Game as Learner
 from holdfast.players.saves import described
 from holdfast.policies.policy import Policy
 from holdfast.policies.registry import find_policy
-
-
-class Wish(NamedTuple):
-    """Settings that somebody wants: some to be changed, others only compared."""
-
-    switching_cost: float | None = None
-    add_arms: tuple[str, ...] = ()
-    retire_arms: tuple[str, ...] = ()
-    settings: Mapping[str, Any] = {}
-    """To be changed."""
-    policy: Policy | None = None
-    """What the game must play afterwards."""
-    compared: Mapping[str, Any] = {}
-    """Settings that it must have afterwards."""
-    reason: str | None = None
-
-    @property
-    def changes_something(self) -> bool:
-        """Whether anything is to be changed."""
-        return self.switching_cost is not None or bool(self.add_arms or self.retire_arms or self.settings)
-
-
-def wish(switching_cost: object, add_arms: object, retire_arms: object, **others: Any) -> Wish:
-    """A wish, checked as far as it can be without the game."""
-    cost = None if switching_cost is None else real_number("switching_cost", switching_cost, least=0)
-    return Wish(cost, _names("add_arms", add_arms), _names("retire_arms", retire_arms), **others)
-
-
-def _names(parameter: str, arms: object) -> tuple[str, ...]:
-    rule = "must be a list of different names"
-    if isinstance(arms, (str, bytes)) or not isinstance(arms, Iterable):
-        raise InvalidParameter(parameter, rule, arms)
-    names = tuple(arms)
-    if not all(isinstance(name, str) and name for name in names) or len(set(names)) < len(names):
-        raise InvalidParameter(parameter, rule, list(names))
-    return tuple(checked_arm(parameter, name) for name in names)
-
 
 # ---- what differs
 
@@ -111,7 +76,7 @@ def _hints_for_arms(stored: list[str], given: list[str], found: dict[str, tuple[
 # ---- changing
 
 
-def change(view: View, again: bool, *, wanted: Wish, now: float) -> HoldfastError | None:
+def change(view: View, wanted: Change) -> HoldfastError | None:
     """Continue with other settings; a no-op if nothing is changed by it."""
     before = view.setup
     try:
@@ -131,7 +96,7 @@ def change(view: View, again: bool, *, wanted: Wish, now: float) -> HoldfastErro
     other = difference(after, wanted.policy, wanted.compared)
     if other is not None or after is before:
         return other
-    expire(view, again, now=now)
+    expire(view)
     for arm in before.active:
         if arm not in after.active:
             _retire(view, arm)
@@ -139,23 +104,22 @@ def change(view: View, again: bool, *, wanted: Wish, now: float) -> HoldfastErro
         _restart_patience(view, settings)
     if policy != before.policy:
         _change_policy(view, after)
-    view.go_on_with(after)
-    view.events.changes.append(Change(view.head.clock, "settings", _detail(before, after), wanted.reason))
+    view.with_setup(after)
+    view.events.changes.append(ChangeMade(view.head.clock, "settings", _detail(before, after), wanted.reason))
     return None
 
 
-def stand(
-    view: View, again: bool, *, kind: str, arm: int | str | None, until: float, reason: str | None, now: float
-) -> HoldfastError | None:
+def set_availability(view: View, request: SetAvailability) -> HoldfastError | None:
     """``pause`` or ``pin`` an arm until a time; ``resume`` or ``unpin`` it; a no-op if it is so already."""
-    expire(view, again, now=now)
+    kind, arm, number = request.kind, request.arm, -1
+    try:
+        until = _end_of(request.until, view.now)
+        expire(view)
+        if kind != "unpin":
+            number = view.setup.arm_of("arm", arm)
+    except InvalidParameter as refusal:
+        return refusal
     setup, clock = view.setup, view.head.clock
-    number = -1
-    if kind != "unpin":
-        try:
-            number = arm_of("arm", setup, arm)
-        except InvalidParameter as refusal:
-            return refusal
     paused = {one: end for one, end in setup.paused if end > clock and one in setup.active}
     pin = setup.pin if setup.pin is not None and setup.pin[1] > clock else None
     before = dict(paused), pin
@@ -173,10 +137,23 @@ def stand(
         return None
     text = availability_text(sorted(paused.items()), pin)
     game = setup.game._replace(availability=text, settings_version=new_token())
-    view.go_on_with(replace(setup, game=game, paused=tuple(sorted(paused.items())), pin=pin))
+    view.with_setup(replace(setup, game=game, paused=tuple(sorted(paused.items())), pin=pin))
     detail = json.dumps({"arm": arm, "until": None if until == math.inf else until})
-    view.events.changes.append(Change(clock, kind, detail, reason))
+    view.events.changes.append(ChangeMade(clock, kind, detail, request.reason))
     return None
+
+
+def _end_of(until: object, now: float) -> float:
+    """A time, or a length of time from now, in seconds since 1970."""
+    if until is None:
+        return math.inf
+    end = now + until.total_seconds() if isinstance(until, timedelta) else None
+    if isinstance(until, datetime) and until.tzinfo is not None:
+        end = until.timestamp()
+    if end is None or not now < end < MOST_TIME:
+        rule = "must be a time to come, before the year 5138, as a datetime with its zone or a timedelta"
+        raise InvalidParameter("until", rule, str(until))
+    return end
 
 
 def _costs(policy: Policy, settings: Settings) -> tuple[object, ...]:
@@ -193,7 +170,7 @@ def _detail(before: Setup, after: Setup) -> str:
     return json.dumps(pairs)
 
 
-def _changed_policy(setup: Setup, wanted: Wish, block: int) -> tuple[Policy, list[Arm]]:
+def _changed_policy(setup: Setup, wanted: Change, block: int) -> tuple[Policy, list[Arm]]:
     """The policy afterwards, and all arms; those that were retired come back after `block`."""
     policy = setup.policy
     if wanted.switching_cost is not None:

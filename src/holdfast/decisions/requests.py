@@ -1,0 +1,279 @@
+"""Calls on a game as values: one class for each, shared by the router, HTTP, the client and the shell.
+
+Each field has its check and a line of help in its metadata. `Router.ask(**options)` makes an `Ask`, the service decodes
+its body into one, the shell has an option for each of its fields. `rules.TRANSITIONS` has the rule for each class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import MISSING, Field, dataclass, field, fields
+from datetime import datetime, timedelta
+from functools import cache, partial
+from types import UnionType
+from typing import Any, ClassVar, TypedDict, get_args, get_origin, get_type_hints
+
+from holdfast.checks import CHECK, real_number, whole_number
+from holdfast.decisions.outcomes import AllLosses, Outcome
+from holdfast.decisions.settings import checked_arm, checked_name
+from holdfast.errors import HoldfastError, InvalidParameter
+from holdfast.policies.policy import Policy
+
+MOST_AT_ONCE = 100_000
+"""Decisions that one call hands out at most."""
+
+HELP, METAVAR, LOCAL = "help", "metavar", "local"
+"""Where the metadata of a field has its line of help, what stands for its value in a shell, and that it is not sent."""
+
+MOST_DEADLINE = 1e6
+"""Seconds; beyond it, leave the deadline out."""
+
+Check = Callable[[str, Any], Any]
+
+
+def option(
+    help: str, check: Check | None = None, *, default: Any = None, metavar: str | None = None, local: bool = False
+) -> Any:
+    """A field with its line of help and its check. A local one stays with the caller and is not sent."""
+    named = {HELP: help, METAVAR: metavar, CHECK: check, LOCAL: local or None}
+    return field(default=default, metadata={name: value for name, value in named.items() if value is not None})
+
+
+@cache
+def _checks(kind: Any) -> list[tuple[str, Check, Any]]:
+    return [(one.name, one.metadata[CHECK], one.default) for one in fields(kind) if CHECK in one.metadata]
+
+
+class Request:
+    """A call on a game."""
+
+    places: ClassVar[Sequence[tuple[int, int]]] = ()
+    """Blocks and rounds whose rows it needs."""
+
+
+class Checked(Request):
+    """A request whose fields are checked while it is made, but for those that were left out."""
+
+    def __post_init__(self) -> None:
+        for name, check, default in _checks(type(self)):  # type: ignore[arg-type]
+            value = getattr(self, name)
+            if value is not default:
+                object.__setattr__(self, name, check(name, value))
+
+
+def given(request: Any) -> dict[str, Any]:
+    """The fields that were given and are sent, by name."""
+    sent = [one for one in fields(request) if LOCAL not in one.metadata]
+    return {one.name: value for one in sent if (value := getattr(request, one.name)) is not one.default}
+
+
+Kind = str
+"""How JSON and a shell write a field: number, integer, string, array, arm or any."""
+
+_KINDS: dict[Any, Kind] = {int: "integer", float: "number", str: "string", datetime: "string", bool: "boolean"}
+
+
+def options_of(kind: type[Any]) -> dict[str, tuple[Field[Any], Kind]]:
+    """The fields of a request that are sent, by name, each with how it is written."""
+    hints = get_type_hints(kind)
+    return {one.name: (one, _written(hints[one.name])) for one in fields(kind) if LOCAL not in one.metadata}
+
+
+def _written(annotation: Any) -> Kind:
+    types = get_args(annotation) if get_origin(annotation) is UnionType else (annotation,)
+    left = [one for one in types if one is not type(None)]
+    if set(left) == {int, str}:
+        return "arm"
+    if len(left) == 1:
+        return "array" if get_origin(left[0]) in (Collection, tuple) else _KINDS.get(left[0], "any")
+    return "any"
+
+
+# ---- checks
+
+
+def _arms(parameter: str, value: Any) -> Collection[int | str]:
+    if isinstance(value, str) or not isinstance(value, Collection):
+        raise InvalidParameter(parameter, "must be a list of arms", value)
+    return value
+
+
+def _new_names(parameter: str, arms: object) -> tuple[str, ...]:
+    rule = "must be a list of different names"
+    if isinstance(arms, (str, bytes)) or not isinstance(arms, Iterable):
+        raise InvalidParameter(parameter, rule, arms)
+    names = tuple(arms)
+    if not all(isinstance(name, str) and name for name in names) or len(set(names)) < len(names):
+        raise InvalidParameter(parameter, rule, list(names))
+    return tuple(checked_arm(parameter, name) for name in names)
+
+
+def _by_arm(parameter: str, losses: Any) -> Any:
+    if isinstance(losses, Mapping):
+        return losses
+    if isinstance(losses, (str, bytes)) or not isinstance(losses, Iterable):
+        raise InvalidParameter(parameter, "must be numbers by arm, or in the order of the arms", losses)
+    return list(losses)
+
+
+def _with_zone(parameter: str, value: Any) -> datetime:
+    if not isinstance(value, datetime) or value.tzinfo is None:
+        raise InvalidParameter(parameter, "must be a datetime with its zone", value)
+    return value
+
+
+def checked_deadline(parameter: str, seconds: Any) -> float:
+    """Seconds that a caller waits."""
+    return real_number(parameter, seconds, above=0, most=MOST_DEADLINE)
+
+
+# ---- ask
+
+
+class AskOptions(TypedDict, total=False):
+    """The fields of `Ask`, for editors and type checkers."""
+
+    request: str | None
+    switching_cost: float | None
+    loss_bound: float | None
+    available: Collection[int | str] | None
+    key: str | None
+    rule: int | str | None
+    forecast: Any
+    fallback: int | str | None
+    deadline: float | None
+
+
+@dataclass(frozen=True)
+class Ask(Checked):
+    """The next decision, or the next n: of this block, then of the next ones.
+
+    Parameters
+    ----------
+    n
+        How many. There are fewer only where the policy waits for the losses of one block before it begins the next.
+    request
+        An idempotency key: a name of this call, unique among all calls. If the answer was lost, the same call with the
+        same name gets the same decisions, for as long as their losses are kept one by one (`remember`).
+    switching_cost, loss_bound
+        What the policy is told at the start of a block (`policy.announces`), for blocks that begin in this call.
+    available
+        The arms that can be played now; without it, all that are not paused (`pause`). While the arm of the block is
+        not among them, the most likely other one is played, and the block learns what that one lost.
+    key
+        A conversation: its first ask draws an arm, later ones stay with it, until `end(key)` or for as long as it is
+        not idle for longer than `key_life`. It is learnt from when it has ended, or after `learn_after` rounds, by the
+        mean of its losses, while others go on. Changing arms between conversations costs nothing, so λ = 0 fits.
+    rule
+        The arm that your own rule chooses now: it is played where the block or the conversation is the rule's
+        (`holdback`, `shadow`). A conversation stays with the arm of its first ask.
+    forecast
+        Losses expected in this and the next rounds, for a policy that sees those of all arms: as in
+        `FullInformationPlayer.ask`.
+    fallback
+        The arm to answer with when the store fails, or does not answer within the deadline, or no arm is available.
+        Such a decision is not recorded (`Decision.recorded` is False): its loss cannot be reported, and nothing is
+        learnt from it.
+    deadline
+        Seconds within which there is an answer: a decision, the fallback, or a `StoreError` without one.
+
+    Examples
+    --------
+    >>> Ask(n=2, key="chat 7").key
+    'chat 7'
+    """
+
+    n: int = option("How many decisions.", partial(whole_number, least=1, most=MOST_AT_ONCE), default=1)
+    request: str | None = option("Idempotency key: the same key gets the same decisions.", checked_name, metavar="KEY")
+    switching_cost: float | None = option("λ of the blocks that begin now, for a policy that is told it.")
+    loss_bound: float | None = option("Highest loss in the blocks that begin now, for a policy that is told it.")
+    available: Collection[int | str] | None = option("The arms that can be played now; all that are not paused.", _arms)
+    key: str | None = option("The conversation that it belongs to; it stays with its arm.", checked_name)
+    rule: int | str | None = option("The arm that your own rule chooses, with a holdback.")
+    forecast: Any = option("Losses expected, by arm or in rows, for a policy that sees them all.")  # noqa: RUF009
+    fallback: int | str | None = option("The arm to answer with when the store gives none.", local=True)
+    deadline: float | None = option("Seconds within which there is an answer.", checked_deadline, local=True)
+
+
+ONE = Ask()
+"""By far the most frequent request."""
+
+
+# ---- reports of losses
+
+
+Report = tuple[str, int, int, float | Outcome | AllLosses]
+"""The outcome of a round: id, block, round, its loss or what becomes one."""
+
+
+@dataclass(frozen=True)
+class Tell(Request):
+    """The losses of decisions; some may have been refused before the store is asked."""
+
+    reports: Sequence[Report | HoldfastError]
+    places: Sequence[tuple[int, int]] = ()  # type: ignore[misc]
+
+
+@dataclass(frozen=True)
+class Observe(Checked):
+    """The losses of all arms in a round without a decision."""
+
+    losses: Any = option("By arm, or in the order of the arms.", _by_arm, default=MISSING)  # noqa: RUF009
+    at: datetime | None = option("When, such as 2026-03-01T12:00:00Z.", _with_zone)  # noqa: RUF009
+    switching_cost: float | None = option("λ of the round, where it is announced.")
+    request: str | None = option("Idempotency key: the same call again changes nothing.", checked_name, metavar="KEY")
+
+
+@dataclass(frozen=True)
+class End(Checked):
+    """End a conversation."""
+
+    key: str = option("The conversation.", checked_name, default=MISSING)
+
+
+@dataclass(frozen=True)
+class Settle(Request):
+    """Settle the blocks whose patience has run out, and end conversations that were idle for too long."""
+
+
+# ---- changes
+
+
+@dataclass(frozen=True)
+class Change(Checked):
+    """Continue with other settings; some may only be compared."""
+
+    switching_cost: float | None = option("Another λ.", partial(real_number, least=0))
+    add_arms: tuple[str, ...] = option("New arms.", _new_names, default=())
+    retire_arms: tuple[str, ...] = option("Arms that shall not be played again.", _new_names, default=())
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """To be changed: as `given_settings` gives them."""
+    policy: Policy | None = None
+    """What the game must play afterwards."""
+    compared: Mapping[str, Any] = field(default_factory=dict)
+    """Settings that it must have afterwards."""
+    reason: str | None = option("Why; kept in the history.", checked_name)
+
+    @property
+    def changes_something(self) -> bool:
+        """Whether anything is to be changed."""
+        return self.switching_cost is not None or bool(self.add_arms or self.retire_arms or self.settings)
+
+
+@dataclass(frozen=True)
+class SetAvailability(Checked):
+    """Pause or pin an arm until a time, resume it, or take back the pin."""
+
+    kind: str
+    """``pause``, ``resume``, ``pin`` or ``unpin``."""
+    arm: int | str | None = None
+    until: datetime | timedelta | None = None
+    reason: str | None = option("Why; kept in the history.", checked_name)
+
+
+@dataclass(frozen=True)
+class Compact(Checked):
+    """Remove settled blocks but for the last `keep`, at most so many."""
+
+    keep: int = option("Blocks to keep.", partial(whole_number, least=0), default=MISSING)
+    most: int = 1000

@@ -1,0 +1,150 @@
+"""Ask: hand out rounds of the current block; when all are out, the next block begins with what is known then."""
+
+from __future__ import annotations
+
+from holdfast.decisions.all_losses import look_ahead
+from holdfast.decisions.codec import block_text
+from holdfast.decisions.models import PINNED, Block, Decision, HandedOut, Head
+from holdfast.decisions.requests import Ask
+from holdfast.decisions.rules.arms import HandOut, held_back, who_plays, with_stretch
+from holdfast.decisions.rules.conversations import continue_conversation, end_idle
+from holdfast.decisions.rules.report import FORGET_AT_ONCE, View, earliest, enter, is_open, settle_due
+from holdfast.errors import HoldfastError, InvalidParameter, OutOfTurn
+from holdfast.numerics.sums import exact_sum
+from holdfast.players.losses import announced_value
+
+
+def ask(view: View, request: Ask) -> list[Decision] | HoldfastError:
+    """Hand out up to `n` decisions; fewer only where the policy waits for losses."""
+    n, rule, key = request.n, request.rule, request.key
+    if (view.again or request.request is not None) and (before := asked_before(view, view.name)):
+        if len(before) < n and not view.setup.policy.waits_for_losses:
+            same = "must be made again with the same n and while all its decisions are remembered"
+            return InvalidParameter("request", f"{same}: of {n} there are {len(before)}", view.name)
+        return before
+    setup, head = view.setup, view.head
+    clock = max(view.now, head.clock)
+    value, bounds, ruled, down = 0.0, setup.bounds, None, frozenset[int]()
+    try:
+        announced = request.switching_cost is not None or request.loss_bound is not None
+        if announced or (setup.announces is not None and n > head.rounds - head.handed):
+            said = {"switching_cost": request.switching_cost, "loss_bound": request.loss_bound}
+            value, bounds = announced_value(setup.policy, said)
+        if request.fallback is not None:  # its caller does not know it: others may have added it
+            setup.arm_of("fallback", request.fallback)
+        if setup.settings.holdback:
+            if rule is None:
+                raise InvalidParameter("rule", "must be given, since there is a holdback: what your rule chooses", None)
+            ruled = setup.arm_of("rule", rule)
+        if setup.paused or request.available is not None:
+            down = setup.down(clock, request.available)
+    except (InvalidParameter, OutOfTurn) as refusal:
+        return refusal
+    view.may_forget = FORGET_AT_ONCE + 2 * n
+    if head.next_due is not None:
+        settle_due(view, clock, n)
+    if head.next_idle is not None:
+        end_idle(view, clock)
+    bound = None if bounds == setup.bounds else bounds[1]
+    call = HandOut(clock, view.name, request.switching_cost, value, bound, down, ruled, head.asked + n)
+    if request.forecast is not None and not setup.sees_all:
+        left_out = f"must be left out: {setup.policy.label} does not see the losses of all arms"
+        return InvalidParameter("forecast", left_out, request.forecast)
+    if setup.pin is not None and setup.pin[1] > clock and setup.pin[0] not in down:
+        return _hand_out_pinned(view, setup.pin[0], n, call)
+    if key is not None:
+        return continue_conversation(view, key, n, call)
+    given: list[Decision] = []
+    while len(given) < n:
+        head = view.head
+        if head.handed < head.rounds:
+            given += _hand_out(view, n - len(given), call)
+        elif setup.policy.waits_for_losses and is_open(view, head.current):
+            break
+        else:
+            if setup.sees_all:
+                try:
+                    look_ahead(setup, view.state().learner, request.forecast, down)
+                except InvalidParameter as refusal:
+                    return refusal
+            for block in _begin(view, n - len(given), call):
+                enter(view, block)
+                given += _hand_out(view, n - len(given), call)
+    if not given:
+        return OutOfTurn(
+            f"{setup.policy.label} cannot begin its next block before every loss of the last one is told: "
+            "see open_decisions"
+        )
+    return given
+
+
+def asked_before(view: View, request: str) -> list[Decision]:
+    """What a request got, if it was made before."""
+    found = view.reads.asked(request)
+    found += [(ask, view.block(ask.block)) for ask in view.events.asks if ask.request == request]
+    decisions = view.setup.decisions
+    return [d for ask, b in found for d in decisions(b, range(ask.first, ask.first + ask.rounds), ask.at)]
+
+
+def _begin(view: View, n: int, call: HandOut) -> list[Block]:
+    """New blocks with `n` rounds together; or one, where the next one depends on it or may be the rule's."""
+    setup, head = view.setup, view.head
+    if setup.settings.holdback and (held := held_back(view, call)) is not None:
+        return [held]
+    left = 1.0 if setup.policy.waits_for_losses or setup.settings.holdback else float(n)
+    drawn = view.state().learner.begin_some(call.announced, left).tolist()
+    blocks, first = [], head.asked
+    for number, values in enumerate(drawn, head.block + 1):
+        arm, rounds, probability = setup.active[int(values[0])], int(values[1]), values[2]
+        data = block_text(setup, values)
+        blocks.append(Block(number, None, arm, rounds, probability, call.clock, call.bound, 0, data, first))
+        first += rounds
+    return blocks
+
+
+def _hand_out(view: View, n: int, call: HandOut) -> list[Decision]:
+    """Rounds of the current block, at most `n`."""
+    head, setup = view.head, view.setup
+    number, arm, probability = head.current, head.arm, head.probability
+    rounds = range(head.handed, min(head.handed + n, head.rounds))
+    if (call.down and not setup.sees_all) or call.rule is not None:  # which has drawn among the others
+        block = view.block(number)
+        arm, probability = who_plays(view, block, block.arm if call.rule is None else call.rule, call.down)
+        if call.down or arm != block.arm:
+            view.change(block._replace(played=with_stretch(block.played, rounds, arm, probability)))
+    asked, next_due = head.asked + len(rounds), head.next_due
+    view.events.asks.append(HandedOut(number, rounds.start, len(rounds), call.clock, call.request))
+    if setup.has_patience and rounds.stop == head.rounds:
+        due = setup.settings.due(call.clock, call.asked)
+        view.change(view.block(number)._replace(due=due))
+        next_due = earliest(due, next_due)
+    if arm != head.last_arm:
+        head = _switched(view, arm, call.cost)
+    view.head = head._replace(handed=rounds.stop, last_arm=arm, asked=asked, clock=call.clock, next_due=next_due)
+    name, id_of = setup.names[arm], setup.ids.id_of
+    return [Decision(id_of(number, round), name, probability, number, call.clock) for round in rounds]
+
+
+def _switched(view: View, arm: int, announced: float | None) -> Head:
+    """The head after a switch to `arm` that was paid for."""
+    head, setup = view.head, view.setup
+    cost = getattr(setup.policy, "switching_cost", None) if announced is None else announced
+    if isinstance(cost, tuple):  # a table: the first play costs nothing
+        cost = cost[setup.active.index(head.last_arm)][setup.active.index(arm)] if head.last_arm >= 0 else 0.0
+    paid = tuple(exact_sum([*head.paid, float(cost)])) if cost else head.paid
+    return head._replace(switches=head.switches + 1, paid=paid)
+
+
+def _hand_out_pinned(view: View, arm: int, n: int, call: HandOut) -> list[Decision]:
+    """Rounds of an arm that an operator chose, as a block of their own; the policy's block goes on afterwards."""
+    head, setup = view.head, view.setup
+    number, asked = head.block + 1, head.asked + n
+    due = setup.due(call.clock, asked)
+    block = Block(number, None, arm, n, 1.0, call.clock, call.bound, PINNED, "{}", head.asked, due=due)
+    view.blocks[number] = view.events.begun[number] = block
+    view.events.asks.append(HandedOut(number, 0, n, call.clock, call.request))
+    if arm != head.last_arm:
+        head = _switched(view, arm, call.cost)
+    next_due = earliest(due, head.next_due)
+    view.head = head._replace(block=number, last_arm=arm, asked=asked, clock=call.clock, next_due=next_due)
+    return setup.decisions(block, range(n), call.clock)

@@ -1,0 +1,90 @@
+"""Conversations: blocks that last until their key has ended, each with an arm of its own."""
+
+from __future__ import annotations
+
+from holdfast.decisions.codec import block_text
+from holdfast.decisions.models import Block, Decision, HandedOut
+from holdfast.decisions.requests import End, Settle
+from holdfast.decisions.rules.arms import HandOut, held_back, who_plays, with_stretch
+from holdfast.decisions.rules.report import FORGET_AT_ONCE, View, earliest, settle, settle_due
+from holdfast.errors import HoldfastError, InvalidParameter
+
+
+def continue_conversation(view: View, key: str, n: int, call: HandOut) -> list[Decision] | HoldfastError:
+    """Rounds of a conversation: the first draws its arm, as a block that lasts until the conversation ends."""
+    setup, head = view.setup, view.head
+    if setup.policy.waits_for_losses:
+        return InvalidParameter("key", f"is not for {setup.policy.label}, which waits for the losses of each draw", key)
+    block = live_conversation(view, key)
+    if block is not None and not (call.clock - block.last <= setup.settings.key_life and setup.plays(block)):
+        end_conversation(view, block, call.clock)
+        block, head = None, view.head
+    if block is None and setup.settings.holdback and (block := held_back(view, call, key)) is not None:
+        view.events.begun[block.number] = block
+        head = head._replace(block=block.number)
+    if block is None:
+        values = view.state().learner.begin_some(call.announced, 1.0)[0].tolist()
+        number, arm, data = head.block + 1, setup.active[int(values[0])], block_text(setup, values)
+        block = Block(number, key, arm, 0, values[2], call.clock, call.bound, 0, data, head.asked, live=1)
+        view.events.begun[number] = block
+        head = head._replace(block=number, drawn=head.drawn + 1)
+    rounds, played = range(block.rounds, block.rounds + n), block.played
+    if call.down:
+        played = with_stretch(played, rounds, *who_plays(view, block, block.arm, call.down))
+    # `first` is such that the lateness of the latest round is right
+    view.change(block._replace(rounds=rounds.stop, first=head.asked - rounds.start, last=call.clock, played=played))
+    view.events.asks.append(HandedOut(block.number, rounds.start, n, call.clock, call.request))
+    idle = call.clock + setup.settings.key_life if head.next_idle is None else head.next_idle
+    view.head = head._replace(asked=head.asked + n, clock=call.clock, next_idle=idle)
+    return setup.decisions(view.blocks[block.number], rounds, call.clock)
+
+
+def live_conversation(view: View, key: str) -> Block | None:
+    """The block of a conversation that goes on."""
+    here = [block for block in view.blocks.values() if block.key == key and block.live]
+    stored = [] if here else [b for b in view.reads.blocks("key", key) if b.number not in view.blocks]
+    return next(iter(here + stored), None)
+
+
+def end(view: View, request: End) -> bool:
+    """End a conversation; return whether it went on."""
+    expire(view)
+    block = live_conversation(view, request.key)
+    if block is not None:
+        end_conversation(view, block, view.head.clock)
+    return block is not None
+
+
+def end_conversation(view: View, block: Block, clock: float) -> None:
+    """No more rounds: it is learnt from when its losses are in, or patience has run out."""
+    head, due = view.head, view.setup.due(clock, view.head.asked)
+    block = block._replace(live=0, due=due)
+    view.change(block)
+    view.head = head._replace(next_due=earliest(due, head.next_due))
+    if block.told == block.rounds:
+        settle(view, block, clock)
+
+
+def end_idle(view: View, clock: float) -> None:
+    """End conversations that were idle for too long, some in each call."""
+    life = view.setup.settings.key_life
+    if view.head.next_idle is None or clock < view.head.next_idle:
+        return
+    most = FORGET_AT_ONCE + len(view.events.changed)
+    stored = view.reads.blocks("longest idle", most)
+    every = {block.number: block for block in stored} | view.blocks
+    live = sorted((b for b in every.values() if b.live), key=lambda b: (b.last, b.number))
+    idle = [block for block in live if clock - block.last > life]
+    for block in idle:
+        end_conversation(view, block, clock)
+    left = live[len(idle)].last + life if len(live) > len(idle) else clock if len(stored) == most else None
+    view.head = view.head._replace(next_idle=left, clock=clock)
+
+
+def expire(view: View, request: Settle | None = None) -> int:
+    """Settle what is due, end what was idle for too long, and keep the time; return the number of blocks settled."""
+    before, clock = view.head.settled, max(view.now, view.head.clock)
+    settle_due(view, clock)
+    end_idle(view, clock)
+    view.head = view.head._replace(clock=clock)
+    return view.head.settled - before

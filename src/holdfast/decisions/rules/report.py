@@ -1,0 +1,414 @@
+"""What a rule sees of a game, and what reports of losses change: tell, observe, and the settling of blocks.
+
+A block is settled, and observed by the policy, when all its losses are in; or, with a patience, when that has run out
+since the call that handed out its last round: then with what stands for the missing losses. Rounds of one call do not
+run out each other's patience. Blocks that are due are settled before anything else happens in a call, in the order in
+which they became due. Time never runs back: it is the latest that an ask saw, or whatever settled a block.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from holdfast.decisions.all_losses import last_known, learn, look_ahead, losses_by_arm
+from holdfast.decisions.codec import block_text, block_values, undamaged
+from holdfast.decisions.models import Block, Events, HandedOut, Head, Loss, Receipt, Seen, new_token
+from holdfast.decisions.outcomes import AllLosses, Outcome
+from holdfast.decisions.requests import Compact, Observe, Report, Tell
+from holdfast.decisions.settings import WINDOW, Setup, State, parts_of, stand_in_for
+from holdfast.errors import (
+    AlreadyTold,
+    BadStore,
+    Forgotten,
+    HoldfastError,
+    InvalidParameter,
+    OutOfTurn,
+    TooLate,
+    UnknownDecision,
+)
+from holdfast.numerics.layout import Array
+from holdfast.numerics.sums import exact_sum
+from holdfast.players.game import Game as Learner
+from holdfast.players.losses import announced_value, normalised_total, outside_range
+
+FORGET_AT_ONCE = 64
+"""Blocks whose single losses one call deletes at most, besides two for each round that it is about."""
+
+NOT_HANDED_OUT = "is of a round that this store has not handed out: was it restored from a copy?"
+
+
+class Reads(Protocol):
+    """What the rules read, besides the head and the state: a store's transaction, or lists in a test."""
+
+    def blocks(self, query: str, *values: float | str) -> list[Block]:
+        """Blocks by one of the named queries of `stores.sql.BLOCKS`."""
+
+    def losses(self, first: int, last: int) -> list[Loss]:
+        """The losses of some blocks."""
+
+    def seen(self, first: int, last: int) -> list[Seen]:
+        """The losses of all arms in the rounds of some blocks."""
+
+    def asked(self, request: str) -> list[tuple[HandedOut, Block]]:
+        """What was handed out under a request, in order."""
+
+
+@dataclass
+class View:
+    """One game inside a transaction: what was read, as changed by now, and what is to be written."""
+
+    setup: Setup
+    head: Head
+    reads: Reads
+    load: Callable[[], State]
+    """The state, which is read only by those who change it."""
+    blocks: dict[int, Block]
+    """Those that were read, by number: at the beginning, those of which losses are reported."""
+    losses: dict[tuple[int, int], Loss]
+    """What is known of the rounds whose losses are reported, by block and round."""
+    seen: dict[tuple[int, int], dict[int, float]] = field(default_factory=dict)
+    """The losses of all arms that are reported, by block and round."""
+    events: Events = field(default_factory=Events)
+    learnt: State | None = None
+    """The state, where this transaction has changed it."""
+    now: float = 0.0
+    """The time of the call that is made, by its caller's clock."""
+    name: str = ""
+    """What the call is recorded by: its idempotency key, or a name that was made for it."""
+    again: bool = False
+    """Whether it may have been made before, when a connection was lost."""
+    may_forget: int = FORGET_AT_ONCE
+    _settled: deque[Block] = field(default_factory=deque)
+
+    def state(self) -> State:
+        """The state, to be changed."""
+        if self.learnt is None:
+            self.learnt = self.load()
+        return self.learnt
+
+    def learner(self) -> Learner:
+        """What has learnt, to be looked at."""
+        return (self.learnt or self.load()).learner
+
+    def block(self, number: int) -> Block:
+        """A block that must be there."""
+        found = self.blocks.get(number)
+        if found is None:
+            read = self.reads.blocks("number", number)
+            if not read:
+                raise BadStore(f"the store is damaged: block {number} of game {self.setup.game.name!r} is missing")
+            found = self.blocks[number] = read[0]
+        return found
+
+    def change(self, block: Block) -> None:
+        """A block that is there with other values."""
+        self.blocks[block.number] = block
+        changed = self.events.begun if block.number in self.events.begun else self.events.changed
+        changed[block.number] = block
+
+    def with_setup(self, setup: Setup) -> None:
+        """Continue with other settings, by the row of the game in `setup`."""
+        self.setup, self.events.game = setup, setup.game
+        self.head = self.head._replace(settings_version=setup.game.settings_version)
+
+    def oldest_settled(self, most: int) -> Block | None:
+        """The next block, in settlement order, whose single losses are still kept; at most so many are read at once."""
+        if not self._settled:
+            after = self.head.forgotten
+            stored = self.reads.blocks("settled after", after, most)
+            last = stored[-1].settled_order or 0 if len(stored) == most else math.inf
+            here = [b for b in self.blocks.values() if after < (b.settled_order or 0) <= last]
+            every = {block.number: block for block in [*stored, *here]}
+            self._settled = deque(sorted(every.values(), key=lambda block: block.settled_order or 0))
+        return self._settled.popleft() if self._settled else None
+
+
+Answers = list[Receipt | HoldfastError]
+
+
+def tell(view: View, request: Tell) -> Answers:
+    """Record losses, one after the other: for each a receipt, or why it was refused, as some were before."""
+    reports, clock = request.reports, max(view.now, view.head.clock)
+    view.may_forget = FORGET_AT_ONCE + 2 * len(reports)
+    if not view.setup.follows_lateness:  # which the losses change: looked at by asks only, their order does not matter
+        settle_due(view, clock)
+    return [one if isinstance(one, HoldfastError) else _tell_one(view, one, clock) for one in reports]
+
+
+def _tell_one(view: View, report: Report, clock: float) -> Receipt | HoldfastError:
+    id, number, round, outcome = report
+    head, block = view.head, view.blocks.get(number)
+    try:
+        loss = outcome if isinstance(outcome, float) else _loss_of(view, block, number, round, outcome)
+    except InvalidParameter as wrong:
+        return wrong
+    if block is None:
+        return _not_there(head, id, number)
+    low, high = view.setup.bounds if block.bound is None else (0.0, block.bound)
+    handed = head.handed if number == head.current else block.rounds
+    counts = block.settled_order is None and round < handed and low <= loss <= high
+    if not counts or (number, round) in view.losses:
+        return _repeated_or_refused(view, id, Loss(number, round, loss, clock, 1), handed)
+    if view.setup.sees_all and view.setup.plays(block):
+        refusal = _learn_all(view, block, view.seen.get((number, round)), clock)
+        if refusal is not None:
+            return refusal
+    _record(view, block, Loss(number, round, loss, clock, 0))
+    block = block._replace(told=block.told + 1, losses=tuple(exact_sum([*block.losses, loss])))
+    view.change(block)
+    if block.told == block.rounds and not block.live:
+        settle(view, block, clock)
+    elif block.live and not block.learnt and block.told == block.rounds:
+        _learn_early(view, block)
+    return Receipt(id, True)
+
+
+def _loss_of(view: View, block: Block | None, number: int, round: int, outcome: Outcome | AllLosses) -> float:
+    """The loss that an outcome comes to."""
+    if isinstance(outcome, Outcome):
+        return outcome.loss(view.setup, block)
+    loss, view.seen[number, round] = outcome.by_arm(view.setup, block, round)
+    return loss
+
+
+def _record(view: View, block: Block, loss: Loss) -> None:
+    """Keep a loss, and how many rounds late it is."""
+    view.losses[loss.block, loss.round] = loss
+    view.events.losses.append(loss)
+    if (loss.block, loss.round) in view.seen:
+        seen = json.dumps(view.seen[loss.block, loss.round])
+        view.events.seen.append(Seen(loss.block, loss.round, loss.at, seen))
+    head = view.head
+    heard, late = head.heard + 1, head.asked - block.first - loss.round - 1
+    view.head = head._replace(heard=heard, lateness=head.lateness + (late - head.lateness) / min(heard, WINDOW))
+
+
+def _learn_all(view: View, block: Block, losses: Mapping[int, float] | None, clock: float) -> HoldfastError | None:
+    """The policy observes what all arms lost in a round; or why it cannot, and nothing has changed."""
+    setup, head = view.setup, view.head
+    if losses is None and not block.forced:
+        rule = f"must be those of all arms for {setup.policy.label}: tell(id, losses=...)"
+        return InvalidParameter("loss", rule, "one loss")
+    if not block.forced:
+        return learn(setup, view.state().learner, block_values(setup, block), losses or {})
+    waits = head.current != block.number and is_open(view, head.current)
+    if losses is None or setup.announces is not None or waits:
+        return None
+    found = _as_if_asked(view, losses, 0.0, clock)
+    if isinstance(found, HoldfastError):
+        return found
+    view.head = head._replace(drawn=head.drawn + 1)
+    return None
+
+
+def _as_if_asked(view: View, losses: Mapping[int, float], announced: float, clock: float) -> Array | HoldfastError:
+    """A round that the policy did not decide: it draws, and observes what all arms lost. Its draw."""
+    setup, learner = view.setup, view.state().learner.copy()
+    try:
+        look_ahead(setup, learner, None, setup.down(clock, None))
+    except OutOfTurn as refusal:
+        return refusal
+    values: Array = learner.begin_some(announced, 1.0)[0]
+    refused = learn(setup, learner, values, losses)
+    if refused is not None:
+        return refused
+    view.state().learner = learner
+    return values
+
+
+def observe(view: View, request: Observe) -> HoldfastError | None:
+    """Record the losses of all arms in a round that this game did not decide: a block without rounds."""
+    setup, clock, losses = view.setup, max(view.now, view.head.clock), request.losses
+    known = view.again or request.request is not None
+    if known and (view.reads.asked(view.name) or any(one.request == view.name for one in view.events.asks)):
+        return None
+    if not setup.sees_all:
+        rule = f"must be told of decisions: {setup.policy.label} learns from the arms that it draws"
+        return InvalidParameter("losses", rule, losses)
+    settle_due(view, clock)
+    if is_open(view, view.head.current):
+        return OutOfTurn("a decision waits for its losses: report them with tell(id, losses=...), see open_decisions")
+    try:
+        by_arm = losses_by_arm(setup, losses, setup.bounds)
+        value, _ = announced_value(setup.policy, {"switching_cost": request.switching_cost})
+    except InvalidParameter as refusal:
+        return refusal
+    values = _as_if_asked(view, by_arm, value, clock)
+    if isinstance(values, HoldfastError):
+        return values
+    at = view.now if request.at is None else request.at.timestamp()
+    head, data = view.head, block_text(setup, values.tolist())
+    number, order, arm = head.block + 1, head.settled + 1, setup.active[int(values[0])]
+    block = Block(number, None, arm, 0, float(values[2]), clock, None, 0, data, head.asked)
+    block = block._replace(settled_order=order, settled_at=clock, total=0.0)
+    view.events.asks.append(HandedOut(number, 0, 0, clock, view.name))
+    view.events.seen.append(Seen(number, 0, at, json.dumps(by_arm)))
+    enter(view, block)
+    view.head = view.head._replace(settled=order, clock=clock)
+    return None
+
+
+def _not_there(head: Head, id: str, number: int) -> HoldfastError:
+    if number <= head.block:
+        return Forgotten(id, "the row of its block was compacted")
+    return UnknownDecision(id, NOT_HANDED_OUT)
+
+
+def _repeated_or_refused(view: View, id: str, told: Loss, handed: int) -> Receipt | HoldfastError:
+    """The answer to a loss that does not count; one that comes late is kept."""
+    number, round, loss = told.block, told.round, told.loss
+    block = view.blocks[number]
+    low, high = view.setup.bounds_of(block)
+    before = view.losses.get((number, round))
+    if round >= handed:
+        return UnknownDecision(id, NOT_HANDED_OUT)
+    if not low <= loss <= high:
+        return outside_range("loss", (low, high), 1, loss)
+    if block.settled_order is not None and block.settled_order <= view.head.forgotten:
+        return Forgotten(id, "its block is settled, and single losses are remembered for a while only")
+    if before is not None and before.loss != loss:
+        return AlreadyTold(id, before.loss, loss)
+    if before is not None and not before.late:
+        return _other_losses(view, id, number, round) or Receipt(id, False)
+    if before is None:
+        _record(view, block, told)
+        view.change(block._replace(late=block.late + 1))
+    if block.settled_at is None:
+        raise BadStore(f"the store is damaged: block {number} has a late loss and is not settled")
+    return TooLate(id, loss, block.settled_at, f"block {number} was settled without it")
+
+
+def _other_losses(view: View, id: str, number: int, round: int) -> AlreadyTold | None:
+    """An error where other losses of the other arms are recorded."""
+    given = view.seen.get((number, round), {})
+    known = [*view.reads.seen(number, number), *view.events.seen] if given else []
+    stored = [seen for seen in known if (seen.block, seen.round) == (number, round)]
+    with undamaged(f"the losses of block {number}"):
+        recorded = {int(arm): float(loss) for seen in stored for arm, loss in json.loads(seen.losses).items()}
+    pairs = [(recorded[arm], loss) for arm, loss in given.items() if arm in recorded and recorded[arm] != loss]
+    return AlreadyTold(id, *pairs[0]) if pairs else None
+
+
+def earliest(*times: float | None) -> float | None:
+    """The first of some times, of which some may never come."""
+    return min((time for time in times if time is not None), default=None)
+
+
+def is_open(view: View, number: int) -> bool:
+    block = view.blocks.get(number)
+    found = view.reads.blocks("number", number) if block is None else [block]
+    return bool(found) and found[0].settled_order is None
+
+
+def enter(view: View, block: Block) -> None:
+    """Make a new block the policy's current one."""
+    view.blocks[block.number] = view.events.begun[block.number] = block
+    view.head = view.head._replace(
+        block=block.number,
+        drawn=view.head.drawn + (not block.forced),
+        current=block.number,
+        arm=block.arm,
+        rounds=block.rounds,
+        handed=0,
+        probability=block.probability,
+    )
+
+
+def settle_due(view: View, clock: float, asked: int = 0) -> None:
+    """Settle the blocks whose patience has run out, when so many rounds are asked for at once."""
+    head, settings = view.head, view.setup.settings
+    if head.next_due is None or (mark := settings.mark(clock, head, asked)) < head.next_due:
+        return
+    here = [b for b in view.blocks.values() if b.settled_order is None and b.due is not None]
+    stored = [b for b in view.reads.blocks("due", mark) if b.number not in view.blocks]
+    due = [b for b in (*here, *stored) if b.due is not None and b.due <= mark]
+    for block in sorted(due, key=lambda b: (b.due, b.number)):
+        view.blocks[block.number] = block
+        settle(view, block, clock)
+    later = [b.due for b in (*here, *view.reads.blocks("next due", mark)) if b.due is not None and b.due > mark]
+    view.head = view.head._replace(next_due=min(later, default=None), clock=clock)
+
+
+def settle(view: View, block: Block, clock: float) -> None:
+    """End a block: the policy observes it, its arm's sums grow, and old single losses are forgotten."""
+    setup, state = view.setup, view.state()
+    setup.name_of(block.arm)
+    sums = state.arms[block.arm]
+    bounds, pieces, rounds = setup.bounds_of(block), block.losses, block.rounds
+    if missing := block.rounds - block.told:
+        usual = math.fsum(sums.losses) / sums.told if sums.told else 0.5 * sum(bounds)
+        stand_in = stand_in_for(setup.settings.missing, block.losses, block.told, usual)
+        block = block._replace(stand_in=stand_in)
+        pieces, rounds = (pieces, block.told) if stand_in is None else ((*pieces, stand_in * missing), rounds)
+    if setup.learns_from(block) and (rounds or setup.policy.waits_for_losses):  # else all of it was dropped
+        if not setup.sees_all:
+            _observe(view, block, pieces, rounds)
+        elif missing:  # else it has observed the losses of all arms
+            learn(setup, state.learner, block_values(setup, block), last_known(setup, state.learner))
+    for arm, part in parts_of(block, block.rounds, lambda: _losses_of(view, block.number)).items():
+        state.arms[arm].add(part, block)
+    head = view.head
+    order = head.settled + 1
+    view.change(block._replace(settled_order=order, settled_at=clock, total=math.fsum(block.losses)))
+    view.head = head._replace(settled=order, kept=head.kept + block.rounds, clock=clock)
+    _forget(view)
+
+
+def _observe(view: View, block: Block, pieces: Sequence[float], rounds: int) -> None:
+    """Let the policy learn what so many rounds of a block lost, unless it has."""
+    if block.learnt:
+        return
+    setup, values = view.setup, block_values(view.setup, block)
+    total, weight = normalised_total(setup.policy, setup.bounds_of(block), pieces, float(rounds)), float(rounds)
+    if block.key is not None:  # a conversation: the mean of its losses, for each round that the policy drew
+        total, weight = total / rounds * values[1], values[1]
+    view.state().learner.observe(values, total, weight)
+
+
+def _learn_early(view: View, block: Block) -> None:
+    """A conversation that goes on and has as many losses as are wanted: their mean stands for all of it."""
+    after = view.setup.settings.learn_after
+    if after is not None and block.told >= after and view.setup.learns_from(block):
+        _observe(view, block, block.losses, block.told)
+        view.change(block._replace(learnt=view.head.settled + 1))
+
+
+def _losses_of(view: View, number: int) -> list[Loss]:
+    """All losses of a block, those of this transaction too."""
+    found = {loss.round: loss for loss in view.reads.losses(number, number)}
+    found |= {round: loss for (block, round), loss in view.losses.items() if block == number}
+    return list(found.values())
+
+
+def _forget(view: View) -> None:
+    """Drop the single losses of the blocks settled first, beyond what is to be remembered; some in each call."""
+    while (beyond := view.head.kept - view.setup.settings.remember) > 0 and view.may_forget > 0:
+        old = view.oldest_settled(min(view.may_forget, max(view.may_forget - FORGET_AT_ONCE, 0) + beyond))
+        if old is None or old.settled_order is None:
+            return
+        view.may_forget -= 1
+        view.events.forgotten.append(old.number)
+        kept = max(view.head.kept - old.rounds, 0)
+        view.head = view.head._replace(forgotten=old.settled_order, kept=kept)
+
+
+def compact(view: View, request: Compact) -> int:
+    """Remove settled blocks but for the last `keep`, at most so many; return the number of blocks."""
+    setup, last = view.setup, view.head.block - request.keep
+    blocks = view.reads.blocks("settled up to", last, request.most)
+    if blocks and setup.settings.holdback and setup.settings.held_since < last:
+        # those that stay were late: no fair sample of what a policy and a rule have cost
+        settings = replace(setup.settings, held_since=last)
+        game = setup.game._replace(settings=json.dumps(settings.plain()), settings_version=new_token())
+        view.with_setup(replace(setup, game=game, settings=settings))
+    forgotten = view.head.forgotten
+    rounds = sum(b.rounds for b in blocks if b.settled_order is not None and b.settled_order > forgotten)
+    view.events.removed += [block.number for block in blocks]
+    kept = max(view.head.kept - rounds, 0)
+    view.head = view.head._replace(removed=view.head.removed + len(blocks), kept=kept)
+    return len(blocks)
