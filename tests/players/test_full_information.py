@@ -272,7 +272,7 @@ def test_the_best_plan_with_a_cost_for_each_pair() -> None:
         hf.best_plan(losses, table, max_switches=2)
 
 
-def test_the_default_paths_can_be_extended() -> None:
+def test_the_default_experts_can_be_extended() -> None:
     policy = hf.AdaptiveHedgeSwitch(3, switching_cost=0.4, experts=[*default_experts(3), WorkFunction(64.0)])
     assert len(policy.mixed) == len(hf.AdaptiveHedgeSwitch(3, switching_cost=0.4).mixed) + 1
     assert issubclass(WorkFunction, Expert)

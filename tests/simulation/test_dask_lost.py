@@ -1,4 +1,4 @@
-"""Dask when it goes wrong: workers with another Holdfast or without a module, no workers left, no scheduler left."""
+"""Dask when it goes wrong: workers with another Holdfast or without a module, no scheduler left."""
 
 import importlib
 import json
@@ -14,7 +14,7 @@ import pytest
 
 import holdfast as hf
 from holdfast.errors import BackendLost, HoldfastError
-from holdfast.simulation.dask import DaskCluster
+from holdfast.simulation.executors import DaskCluster
 
 pytestmark = pytest.mark.slow
 
@@ -61,15 +61,11 @@ def machines(tmp_path):
 @pytest.mark.parametrize(
     ("file", "edit", "message"),
     [
-        (
-            "rng.py",
-            lambda text: text + "\n",
-            r"other sources of holdfast .* than here, in rng\.py; install",
-        ),
+        ("checks.py", lambda text: text + "\n", r"a worker has another holdfast than \d+\.\d+\.\d+ .*: \d+\.\d+\.\d+ "),
         (
             "__init__.py",
             lambda text: text.replace(hf.__version__, "0.0.1"),
-            r"a worker has holdfast 0\.0\.1; every worker must have \d+\.\d+\.\d+, as here",
+            r"a worker has another holdfast .*: 0\.0\.1 ",
         ),
     ],
 )
@@ -95,7 +91,7 @@ def test_a_module_that_the_cluster_does_not_have_is_named(machines, tmp_path, mo
     machines.worker()
     policy = only_here.Mine(2) if own == "policy" else hf.Exp3(2)
     environment = only_here.Coins([0.1, 0.2]) if own == "environment" else hf.Bernoulli([0.1, 0.2])
-    message = r"^No module named 'only_here' on the Dask cluster: its scheduler and every worker must find the module"
+    message = r"^No module named 'only_here' on a worker: the scheduler and every worker must find the module"
     try:
         with pytest.raises(HoldfastError, match=message):
             hf.simulate(policy, environment, backend="dask", scheduler=machines.address, **SETTINGS | {"horizon": 100})
@@ -121,7 +117,7 @@ class Killing(DaskCluster):
 def check_lost(machines, victim, message):
     with distributed.Client(machines.address, set_as_default=False) as client:
         client.wait_for_workers(1, timeout=60)  # a busy machine may need longer than the run would wait
-    lost = Killing(machines.address, patience=2.0, answer_within=2.0)
+    lost = Killing(machines.address)
     lost.victim = victim
     began = time.monotonic()
     with pytest.raises(BackendLost, match=message) as caught:
@@ -135,15 +131,8 @@ def check_lost(machines, victim, message):
     assert again.frame.equals(kept.frame.head(3))
 
 
-def test_without_workers_a_run_is_given_up_and_what_is_finished_kept(machines):
-    address = machines.address.replace(".", r"\.")
-    check_lost(
-        machines, machines.worker(), rf"the Dask scheduler at {address} has had no workers for \d+ s, so .* kept"
-    )
-
-
 def test_without_its_scheduler_a_run_is_given_up_and_what_is_finished_kept(machines):
     machines.worker()
     check_lost(
-        machines, machines.processes[0], r"the Dask scheduler at tcp://.* is gone, so the run was given up; what"
+        machines, machines.processes[0], "the workers are gone, so the run was given up; what was finished is kept"
     )

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from queue import Empty, SimpleQueue
@@ -169,7 +170,7 @@ def _play_what_is_left(left: SimpleQueue[Task | None], results: SimpleQueue[Any]
         results.put(error)
 
 
-# Ways to spread replications: threads of this machine, a Dask cluster, a GPU.
+# Ways to spread replications: threads of this machine, an executor, a Dask cluster, a GPU.
 
 __all__ = ["BACKENDS", "Backend", "Reporting", "Threads", "find_backend"]
 
@@ -177,10 +178,16 @@ BACKENDS = ("threads", "cuda", "dask")
 """The names that `find_backend` knows."""
 
 
-def find_backend(backend: str | Backend, *, workers: int | None = None, scheduler: str | None = None) -> Backend:
-    """The backend called `backend`, or `backend` itself when it is one."""
+def find_backend(
+    backend: str | Backend | Executor, *, workers: int | None = None, scheduler: str | None = None
+) -> Backend:
+    """Return the backend of this name, one that plays on this executor, or `backend` itself when it is one."""
     if isinstance(backend, Backend):
         return backend
+    if isinstance(backend, Executor):
+        from holdfast.simulation.executors import Executors
+
+        return Executors(backend, workers)
     if one_of("backend", backend, BACKENDS) != "dask" and scheduler is not None:
         raise InvalidParameter("scheduler", "is only for the backend 'dask'", scheduler)
     if backend == "threads":
@@ -189,6 +196,6 @@ def find_backend(backend: str | Backend, *, workers: int | None = None, schedule
         from holdfast.simulation.cuda import Cuda
 
         return Cuda()
-    from holdfast.simulation.dask import DaskCluster
+    from holdfast.simulation.executors import DaskCluster
 
     return DaskCluster(scheduler, workers)

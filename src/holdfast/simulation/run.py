@@ -6,6 +6,7 @@ import math
 import platform
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
@@ -124,7 +125,7 @@ def simulate(
     first_replication: int = 0,
     seed: object = 0,
     checkpoints: Checkpoints | None = None,
-    backend: str | Backend = "threads",
+    backend: str | Backend | Executor = "threads",
     workers: int | None = None,
     scheduler: str | None = None,
     progress: bool | None = None,
@@ -156,7 +157,8 @@ def simulate(
     checkpoints
         The rounds to record at: how many, ``"linear"``, ``"log"``, or the rounds. The horizon is always one of them.
     backend, workers, scheduler
-        ``"threads"``, ``"dask"``, ``"cuda"`` or a `Backend`; the number of workers; the address of a Dask scheduler.
+        ``"threads"``, ``"dask"``, ``"cuda"``, a `Backend` or any `concurrent.futures.Executor`; the number of workers;
+        the address of a Dask scheduler.
     progress
         Whether to show a progress bar; by default on a terminal only.
 

@@ -100,7 +100,7 @@ def test_a_period_is_found_as_its_naive_twin_finds_it(period: int) -> None:
     assert len({arm for (arm,) in stood[250:]}) == 2
 
 
-def test_the_default_paths() -> None:
+def test_the_default_experts() -> None:
     experts = hf.AdaptiveHedgeSwitch(3, switching_cost=1.0, period=(24, 168)).mixed
     assert [expert.id for expert in experts] == ["fixed-arm"] * 3 + ["work-function"] * 4 + ["smoothed"] * 4 + [
         "seasonal"
