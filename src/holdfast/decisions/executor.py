@@ -17,7 +17,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor as Pool, Future, InvalidStateError
+from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from math import isfinite
 from secrets import token_hex
@@ -84,8 +84,6 @@ class Executor:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.store, self.setup, self.clock = store, setup, clock
-        self.pool: Pool | None = None
-        """Threads that make calls nobody makes himself; None: one of its own, while there are calls."""
         self.committed: Callable[[int], None] | None = None
         """Told how many calls each transaction had."""
         self._given, self._retry, self._timeout = given, retry, timeout
@@ -114,7 +112,7 @@ class Executor:
     # ---- calls that change something
 
     def submit(self, request: Request, look: Look | None = None, *, start: bool = True) -> Call:
-        """Queue a request; the future of its answer. Unless `start`, it is made when others are, or `start` is called.
+        """Queue a request; the future of its answer. Unless `start`, it is made when others are, or by `write`.
 
         With `look`, the answer is what that makes of it in the same transaction.
         """
@@ -188,18 +186,24 @@ class Executor:
                 self._for_thread.notify()
                 return
             self._has_thread = True
-            if self.pool is None:
-                Thread(target=self._make_in_thread, name="holdfast calls", daemon=True).start()
-            else:
-                self.pool.submit(self._make_in_thread)
+            Thread(target=self._make_in_thread, name="holdfast calls", daemon=True).start()
 
     def _make_in_thread(self) -> None:
         while True:
             with self._for_thread:
-                if not self._for_thread.wait_for(lambda: self._queue, IDLE if self.pool is None else 0.0):
+                if not self._for_thread.wait_for(lambda: self._queue, IDLE):
                     self._has_thread = False
                     return
             self._write()
+
+    def write(self) -> None:
+        """Make the calls that are queued now, in one transaction, when no other thread is at it."""
+        with self._lock:
+            self._writer = get_ident()
+            try:
+                self._make_queued(time.monotonic() + self._timeout)
+            finally:
+                self._writer = 0
 
     def _write(self, mine: Call | None = None) -> None:
         """Make the calls that are queued; or until `mine` is done, unless another thread is at it already."""

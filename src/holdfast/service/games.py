@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from holdfast.decisions import Router, open as open_game
-from holdfast.decisions.executor import MOST_TOGETHER, Look
+from holdfast.decisions.executor import MOST_TOGETHER, Call, Look
 from holdfast.decisions.requests import Request
 from holdfast.decisions.settings import Setup
 from holdfast.decisions.stores import Store, store_at
@@ -31,22 +31,25 @@ QUIET_TURNS = 4
 
 
 class Game:
-    """One game. Calls that come at the same time are written together."""
+    """One game. Calls that come at the same time are written together, and answered in one turn of the event loop."""
 
     def __init__(self, router: Router, games: Games) -> None:
-        self.router, self._executor = router, router.executor
-        self._executor.pool, self._executor.committed = games.writers, games.commits
-        self._gathering = False
+        self.router, self._executor, self._writers = router, router.executor, games.writers
+        self._executor.committed = games.commits
+        self._asked: list[tuple[Call, asyncio.Future[Any]]] = []
+        self._busy = False
 
     async def make(self, request: Request, look: Look | None = None) -> Any:
         """Return the answer to a request, when it is in the store."""
         if self.waiting >= MOST_WAITING:
             raise Refused(503, f"{MOST_WAITING} calls on this game are waiting; nothing was changed")
-        call = self._executor.submit(request, look, start=False)
-        if not self._gathering:
-            self._gathering = True
-            asyncio.get_running_loop().call_soon(self._gather)
-        return await asyncio.wrap_future(call)
+        loop = asyncio.get_running_loop()
+        answered: asyncio.Future[Any] = loop.create_future()
+        self._asked.append((self._executor.submit(request, look, start=False), answered))
+        if not self._busy:
+            self._busy = True
+            loop.call_soon(self._gather)
+        return await answered
 
     def _gather(self, before: int = 0, quiet: int = 0) -> None:
         """Write when no further call has come for some turns of the event loop.
@@ -54,13 +57,28 @@ class Game:
         Reading requests and writing a group at the same time is slower than one after the other: the two threads would
         hand Python's lock to each other all the time.
         """
-        now = self.waiting
+        loop, now = asyncio.get_running_loop(), self.waiting
         quiet = quiet + 1 if now == before else 0
         if quiet < QUIET_TURNS and now < MOST_TOGETHER:
-            asyncio.get_running_loop().call_soon(self._gather, now, quiet)
+            loop.call_soon(self._gather, now, quiet)
         else:
-            self._gathering = False
-            self._executor.start()
+            written = self._writers.submit(self._executor.write)
+            written.add_done_callback(lambda _: loop.call_soon_threadsafe(self._answer))
+
+    def _answer(self) -> None:
+        left = []
+        for call, answered in self._asked:
+            if not call.done():
+                left.append((call, answered))
+            elif not answered.done():  # else the client has gone
+                error = call.exception()
+                if error is None:
+                    answered.set_result(call.result())
+                else:
+                    answered.set_exception(error)
+        self._asked, self._busy = left, bool(left)
+        if left:
+            self._gather()
 
     @property
     def waiting(self) -> int:
