@@ -12,6 +12,7 @@ import typer
 from typer.testing import CliRunner
 
 import holdfast
+from holdfast import errors
 from holdfast.cli import app as command_line
 
 if TYPE_CHECKING:  # a test reads this module where Sphinx is not installed
@@ -115,12 +116,10 @@ def page_of_client() -> str:
 
 def tree_of_errors() -> str:
     """The tree in the docstring of `holdfast.errors`, and the exit code of each kind."""
-    errors = importlib.import_module("holdfast.errors")
     tree = inspect.cleandoc(errors.__doc__ or "")
     body = "\n".join(f"   {line}".rstrip() for line in tree.splitlines()[1:])
-    kinds = (
-        kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, errors.HoldfastError)
-    )
+    classes = (one for one in vars(errors).values() if isinstance(one, type))
+    kinds = [kind for kind in classes if issubclass(kind, errors.HoldfastError)]
     codes = "\n".join(f"   ``{kind.__name__}``, {kind.exit_code}" for kind in kinds)
     return (
         f"{tree.splitlines()[0]}\n\n.. code-block:: text\n{body}\n\n"
