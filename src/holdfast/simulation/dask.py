@@ -1,4 +1,4 @@
-"""Dask: replications spread over the workers of a cluster, or over processes of this machine."""
+"""Dask: replications distributed over the workers of a cluster, or over processes of this machine."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from holdfast.simulation.backends import Backend, split
 from holdfast.simulation.tasks import Played, Task, run_task
 
 LOOK_EVERY = 1.0
-"""Seconds without a result after which it is asked whether there is still somebody to play."""
+"""Seconds without a result after which the workers are checked."""
 
 VERSION = "version"
 MOST_FILES = 5
-"""Files that an error names before it says how many more there are."""
+"""Files that an error names before it counts the rest."""
 
 ADDRESS = re.compile(
     r"((tcp|tls|wss?|ucxx?)://)?(\[[0-9a-fA-F:.%]+\]|[^\s:/\[\]]+):[0-9]{1,5}|inproc://[^\s/]+/[0-9]+/[0-9]+"
 )
-"""What Dask can connect to. It must not see another: a client that fails over the form of its address dies noisily."""
+"""Addresses Dask can connect to; any other would make its client fail noisily."""
 
 
 @dataclass
@@ -56,7 +56,7 @@ class DaskCluster(Backend):
     _cluster: Any = field(default=None, init=False, repr=False)
     _client: Any = field(default=None, init=False, repr=False)
     _held: Any = field(default=None, init=False, repr=False)
-    """The environment last sent, and where it is on the cluster: it may be a large table, so it goes once."""
+    """Environment last sent, and its future: it may be a large table, so it is sent once."""
 
     def __post_init__(self) -> None:
         if self.scheduler is not None and not (isinstance(self.scheduler, str) and ADDRESS.fullmatch(self.scheduler)):
@@ -72,7 +72,7 @@ class DaskCluster(Backend):
         except ImportError:
             raise MissingExtra("backend 'dask' needs the extra: pip install 'holdfast[dask]'") from None
         if self.scheduler is None:
-            free_port = "localhost:0"  # the usual one may be another cluster's
+            free_port = "localhost:0"  # the default port may be another cluster's
             self._cluster = LocalCluster(
                 n_workers=self.workers,
                 threads_per_worker=1,
@@ -97,13 +97,13 @@ class DaskCluster(Backend):
 
     @property
     def width(self) -> int:
-        """How many threads of the cluster play at the same time, now."""
+        """Number of threads of the cluster that play concurrently, now."""
         return max(1, sum(self._client.nthreads().values())) if self._client is not None else 1
 
     def run(self, tasks: Iterable[Task], done: Callable[[Played], None]) -> None:
-        """Submit pieces of `tasks`, and hand over each result as it comes; a lost worker's pieces are done again."""
+        """Submit pieces of `tasks`, and pass on each result as it comes; pieces of a lost worker are played again."""
         if self._client is None:
-            with copy(self) as own:  # other threads may be running on this one
+            with copy(self) as own:  # other threads may be using this object
                 return own.run(tasks, done)
         sent = [(task, self._environment(task)) for task in tasks]
         futures = [
@@ -115,7 +115,7 @@ class DaskCluster(Backend):
             done(played)
 
     def _results(self, futures: list[Any], environments: list[Any]) -> Iterator[Played]:
-        """What each piece came to, as they finish; an error when there has been nobody to play them for too long."""
+        """Yield the result of each piece as it finishes; raise if there were no workers for too long."""
         from distributed import KilledWorker
 
         finished: SimpleQueue[Any] = SimpleQueue()
@@ -134,10 +134,10 @@ class DaskCluster(Backend):
                 rule = "a piece of work was lost with its worker too often; are the workers short of memory?"
                 raise BackendLost(f"{rule} ({error})") from None
             except (CancelledError, OSError) as error:
-                if future.status == "error":  # of the game itself
+                if future.status == "error":  # an error of the game itself
                     raise
                 for environment in environments:
-                    if environment.status == "error":  # it could not be sent
+                    if environment.status == "error":  # the piece could not be sent
                         unsent = environment.exception()
                         raise _not_found(unsent) or unsent from None
                 if not isinstance(error, TimeoutError):
@@ -155,7 +155,7 @@ class DaskCluster(Backend):
             yield played
 
     def _alive(self, last: float) -> float:
-        """When there was last a worker to play: now, or `last`, unless that is too long ago."""
+        """Return when there was last a worker: now, or `last`; raise if that is too long ago."""
         if self._client.status in ("closing", "closed"):
             raise self._scheduler_lost()
         workers = None
@@ -180,13 +180,13 @@ class DaskCluster(Backend):
         return "the local Dask cluster" if self.scheduler is None else f"the Dask scheduler at {self.scheduler}"
 
     def _environment(self, task: Task) -> Any:
-        """A future of the task's environment. It is made by a task of its own, so no lost worker can take it along."""
+        """Return a future of the task's environment. A task makes it, so that no lost worker can take it along."""
         held = self._held
         if held is None or held[0] is not task.environment:
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", message="Sending large graph")
                 held = task.environment, self._client.submit(_itself, task.environment, pure=False)
-            self._held = held  # for the next run; by now it may be another thread's
+            self._held = held  # for the next run; by then it may be another thread's
         return held[1]
 
     def _connected(self, Client: Any) -> Any:
@@ -204,7 +204,7 @@ class DaskCluster(Backend):
 
 
 def _leave_interrupts_to_us(client: Any) -> None:
-    """Ctrl-C reaches every process of a terminal: local workers must not die of it while this one winds up."""
+    """Make local workers ignore Ctrl-C, which reaches every process of a terminal, while this one winds up."""
     from distributed import WorkerPlugin
 
     class DeafToInterrupts(WorkerPlugin):  # type: ignore[misc]  # Dask has no types
@@ -215,7 +215,7 @@ def _leave_interrupts_to_us(client: Any) -> None:
 
 
 def _not_found(error: BaseException) -> HoldfastError | None:
-    """What is said where the cluster does not have a module of the user's own; None for any other error."""
+    """Return the error for a user's module that the cluster does not have; None for any other error."""
     cause = error.__cause__ or error  # the scheduler's own words are about Dask
     if not isinstance(cause, ModuleNotFoundError) or isinstance(error, HoldfastError):
         return None
@@ -235,7 +235,7 @@ def _run_piece(task: Task, environment: Any, sources: dict[str, str]) -> Played:
 
 
 def _other_sources(here: dict[str, str], there: dict[str, str]) -> str:
-    """What is said of a worker with another Holdfast, whose numbers would be others."""
+    """Describe how a worker's Holdfast differs, whose numbers would differ too."""
     if here[VERSION] != there[VERSION]:
         return f"a worker has holdfast {there[VERSION]}; every worker must have {here[VERSION]}, as here"
     files = sorted(file for file in {**here, **there} if here.get(file) != there.get(file))
@@ -248,11 +248,11 @@ def _other_sources(here: dict[str, str], there: dict[str, str]) -> str:
 
 
 def _sources() -> dict[str, str]:
-    """The version, and a hash of each source file of the package as this process found it."""
+    """Return the version, and a hash of each source file of the package as this process found it."""
     root = Path(holdfast.__file__).parent
     files = {str(PurePosixPath(file.relative_to(root))): file.read_bytes() for file in root.rglob("*.py")}
     return {VERSION: holdfast.__version__} | {name: sha256(text).hexdigest()[:16] for name, text in files.items()}
 
 
 SOURCES = _sources()
-"""When this module is loaded: what a worker has in memory does not change when its files do."""
+"""Sources when this module was loaded: a worker keeps its code in memory when files change."""
