@@ -316,7 +316,7 @@ def rows(
 
 
 class Result:
-    """What was simulated: `frame` has one row for each policy, replication and checkpoint.
+    """Result of a simulation: `frame` has one row for each policy, replication and checkpoint.
 
     Its columns are those of `SCHEMA` (`MEASURES` says what each measure is); others may come before them, such as the
     values of a study's grid, in which several games of one policy and replication differ.

@@ -116,7 +116,7 @@ def adaptive_certificate(
 
     Its mean over games bounds the mean of regret plus switching cost. V, V_most, W and `cut` (O) are those of a saved
     player between two blocks, `paid` is what its switches have cost, all in units of the range of losses. Of W the
-    largest counts, as nobody knows which arm is best. One game may lose more than its own: only the means compare.
+    largest counts, as the best arm is unknown. One game may lose more than its own: only the means compare.
 
     Parameters
     ----------

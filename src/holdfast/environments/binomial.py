@@ -23,7 +23,7 @@ MOST_MEANS = 8
 """Different means of one environment that get tables, about 2 MB and a millisecond or two each."""
 
 CERTAIN, TABLED, NEITHER = range(3)
-"""How the losses of a phase are drawn: all its means are 0 or 1; all others have tables; or neither."""
+"""Ways to draw the losses of a phase: all its means are 0 or 1; all others have tables; or neither."""
 
 BITS = 53
 UNIT = 2.0**BITS

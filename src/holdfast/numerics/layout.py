@@ -131,7 +131,7 @@ class Layout:
 
     @cached_property
     def extents(self) -> list[tuple[bool, int, int]]:
-        """For each name: in `vectors` or not, rows per arm, and rows that belong to no arm."""
+        """Extent of each name: in `vectors` or not, rows per arm, and rows that belong to no arm."""
         found = []
         for kind in self.kinds.values():
             if not isinstance(kind.several, str):

@@ -154,7 +154,7 @@ class Scale:
         if not isinstance(settings["measures"], Mapping):
             raise InvalidParameter("measures", "must be ranges by name", settings["measures"])
         scale = cls(error=settings["error"], **settings["measures"])
-        # Shares are stored as they are: divided by their sum once more they could change in the last digit.
+        # Shares are stored as they are: dividing by their sum again could change them in the last digit.
         exact = {name: (low, high, settings["measures"][name][2]) for name, (low, high, _) in scale.measures.items()}
         object.__setattr__(scale, "measures", MappingProxyType(exact))
         return scale

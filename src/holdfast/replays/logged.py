@@ -163,7 +163,7 @@ class LoggedData:
     probabilities
         The probability with which it was drawn: `player.probability`.
     blocks
-        Which rounds were drawn together: an id for each round, or ``"rounds"`` when every round was drawn anew. Left
+        Which rounds were drawn together: an id for each round, or ``"rounds"`` when every round was drawn separately. Left
         out, rounds that follow each other with the same arm and the same probability are taken as one block, which is
         right for logs of Holdfast and at worst makes intervals too wide.
     arm_names, n_arms
@@ -475,7 +475,7 @@ def read_log(
         The file or data frame.
     columns
         Names those of ``arm``, ``loss``, ``probability`` and, if there is one, ``block`` (or ``"rounds"``: every round
-        was drawn anew) and ``time``, which must not run backwards.
+        was drawn separately) and ``time``, which must not run backwards.
     missing
         What a loss that did not come in time counts as, instead of what counted in the game.
     form

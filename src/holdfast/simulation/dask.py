@@ -109,7 +109,7 @@ class DaskCluster(Backend):
         futures = [
             self._client.submit(_run_piece, piece, environment, SOURCES, pure=False)
             for task, environment in sent
-            for piece in split(replace(task, environment=None), self.width)  # type: ignore[arg-type]  # it goes apart
+            for piece in split(replace(task, environment=None), self.width)  # type: ignore[arg-type]  # it is sent separately
         ]
         for played in self._results(futures, [environment for _, environment in sent]):
             done(played)
