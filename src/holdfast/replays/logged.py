@@ -163,7 +163,7 @@ class LoggedData:
     probabilities
         The probability with which it was drawn: `player.probability`.
     blocks
-        Which rounds were drawn together: an id for each round, or ``"rounds"`` when every round was drawn separately. Left
+        Which rounds were drawn together: an id for each round, or ``"rounds"`` if each round was drawn separately. Left
         out, rounds that follow each other with the same arm and the same probability are taken as one block, which is
         right for logs of Holdfast and at worst makes intervals too wide.
     arm_names, n_arms
@@ -225,6 +225,7 @@ class LoggedData:
 
     @property
     def n_arms(self) -> int:
+        """Number of arms K."""
         return len(self.arm_names)
 
     @property
