@@ -53,9 +53,7 @@ def costs_of(
     first: int = 0,
     backend: str = "threads",
 ) -> dict[str, np.ndarray]:
-    """Return the regret with switching, a row for each replication and a column for each mark: `simulate` without a
-    table.
-    """
+    """Return the regret with switching by replication and mark, like `simulate` but without a table."""
     costs = Costs.of(cost)
     pieces: list[Played] = []
     tasks = [

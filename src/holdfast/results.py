@@ -381,9 +381,7 @@ class Result:
         return groups.agg(pl.len().alias("replications"), *columns)
 
     def final(self) -> Summary:
-        """Return the summary at the last round of each policy, a polars table that prints as means with their
-        errors.
-        """
+        """Return the summary at each policy's last round, a polars table that prints as means with their errors."""
         last = pl.col("round").max().over(*self.grid, "policy")
         return Summary(self.summary().filter(pl.col("round") == last))
 

@@ -192,8 +192,7 @@ def adaptive_constrained(
 
 
 def adaptive_varying(*, n_arms: int, costs: Costs, horizon: float, constants: Constants = DEFAULT) -> float:
-    """Return Theorem D's bound for any losses; a block begun at round t costs at most the t-th of `costs`, announced
-    before.
+    """Return Theorem D's bound for any losses; a block begun at round t costs at most the t-th of `costs`, known then.
 
     As Theorem B with L = (√K Σ_t √(max_{s≤t} λ_s))^{2/3} for (λK)^{1/3}T^{2/3} and the highest cost for λ: a block
     keeps the cost it began with, so costs that fall do not count as lower. `costs` is a number, a list of T numbers, or
@@ -309,8 +308,7 @@ def _checked(n_experts: int, switching_cost: float) -> tuple[int, float]:
 
 
 def work_function_cost(n_arms: int, switching_cost: float, plan_cost: float) -> float:
-    """Return the largest cost of the work function expert: (2K − 1 + (K − 1)/λ) times the best plan, plus (K − 1)(2λ +
-    1).
+    """Return the work function's largest cost: (2K − 1 + (K − 1)/λ) times the best plan, plus (K − 1)(2λ + 1).
 
     Parameters
     ----------

@@ -218,8 +218,7 @@ def theorem_2_constrained(
     gaps: Gaps,
     constants: Constants = "corrected",
 ) -> float:
-    """Return Theorem 2's bound for fixed gaps and one best arm i*; arm i has mean gap b_t Δ_i in round t (errata, point
-    6).
+    """Return Theorem 2's bound for fixed gaps, one best arm i*; the mean gap is b_t Δ_i in round t (errata, point 6).
 
     R_T ≤ Σ_t Σ_{i≠i*} (7η_t b_t²/2 + 2c (1/η_t − 1/η_{t−1}))²/(4Δ_i b_t) + Σ_{t≤T₀} η_t b_t² + 2, with 1/η_0 = 0.
 
@@ -362,9 +361,7 @@ def tsallis_inf_constrained(
 
 
 def exp3(*, n_arms: int, horizon: float) -> float:
-    """Return the bound of EXP3 with η_t = √(ln K/(tK)), losses in [0, 1]: 2√(TK ln K) (Bubeck and Cesa-Bianchi
-    2012).
-    """
+    """Return EXP3's bound 2√(TK ln K), η_t = √(ln K/(tK)), losses in [0, 1] (Bubeck and Cesa-Bianchi 2012)."""
     K, T = arms(n_arms), rounds(horizon)
     return 2 * math.sqrt(T * K * math.log(K))
 

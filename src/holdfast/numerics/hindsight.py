@@ -71,9 +71,7 @@ def advance(
 
 @kernel
 def retrace(enters: Any, leaders: Any, switched: Any, layer: int, arm: int, arms: Any) -> tuple[int, int]:
-    """Write the arms of one piece from its last row back to its first; return the layer and arm of the row before
-    it.
-    """
+    """Write the arms of one piece, last row to first; return the layer and arm of the row before it."""
     for r in range(leaders.shape[0] - 1, -1, -1):
         arms[r] = arm
         if switched[r, layer, arm]:

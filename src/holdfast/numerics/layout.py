@@ -64,8 +64,7 @@ ScratchPerArm = Annotated[Array, Kind(per_arm=True, saved=False)]
 
 
 def several(kind: Any, count: int | str) -> Any:
-    """Return a kind with `count` entries under one name: ``several(Scalar, n)[j, g]``, ``several(PerArm, n)[j * K + i,
-    g]``.
+    """Return a kind of `count` entries: ``several(Scalar, n)[j, g]``, ``several(PerArm, n)[j * K + i, g]``.
 
     ``several(Scalar, "experts")`` leaves the number open, so that the same machine code plays games of any size. It is
     given by name in Python (`Layout.of_size`), and to kernels in ``params.sizes``, in the order of first appearance.
@@ -305,9 +304,7 @@ def _as_it_is(packed: Any) -> Any:
 
 @cache
 def params_layout_of(record: Any) -> ParamsLayout:
-    """Return the layout of parameters whose fields are annotated as `float` or `Array`; None for an array without
-    names.
-    """
+    """Return the layout of parameters annotated as `float` or `Array`; None for an array without names."""
     if record is None:
         return ParamsLayout(None, {})
     hints = _hints(record, "params")

@@ -176,9 +176,7 @@ def _factors_between(low: float, high: float, n: float, p: float) -> tuple[float
 
 @kernel
 def _exp_below(x: float) -> float:
-    """Return a number just below exp(x) for x ≤ 0: the third Taylor sum at x/8, which is below exp, to the eighth
-    power.
-    """
+    """Return a number just below exp(x) for x ≤ 0: the third Taylor sum at x/8, a lower bound, to the 8th power."""
     y = 0.125 * x
     z = max(1.0 + y * (1.0 + y * (0.5 + y * (1.0 / 6.0))), 0.0)
     z *= z
@@ -188,9 +186,7 @@ def _exp_below(x: float) -> float:
 
 @kernel
 def _exp_above(x: float) -> float:
-    """Return a number just above exp(x) for x ≤ 0: the fourth Taylor sum at x/8, which is above exp, to the eighth
-    power.
-    """
+    """Return a number just above exp(x) for x ≤ 0: the fourth Taylor sum at x/8, an upper bound, to the 8th power."""
     y = 0.125 * x
     z = 1.0 + y * (1.0 + y * (0.5 + y * (1.0 / 6.0 + y * (1.0 / 24.0))))
     z *= z

@@ -104,8 +104,7 @@ class Scale:
         error: float = 1.0,
         **records: Sequence[float],
     ) -> Scale:
-        """Return a scale whose ranges are quantiles of old records, so that a few outliers do not flatten all the
-        others.
+        """Return a scale whose ranges are quantiles of old records, so that outliers do not flatten the others.
 
         Parameters
         ----------

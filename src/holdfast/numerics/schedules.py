@@ -79,9 +79,7 @@ def exp3_rate(t: float, K: float) -> float:
 
 
 def exp3_block(switching_cost: float, horizon: float, n_arms: int) -> int:
-    """Return max(1, ⌈λ^{2/3}(T/K)^{1/3}⌉), the block length of the paper's block EXP3 with known T (errata, point
-    24).
-    """
+    """Return max(1, ⌈λ^{2/3}(T/K)^{1/3}⌉), the block length of the paper's block EXP3, T known (errata, point 24)."""
     cubed = as_written(switching_cost) ** 2 * int(horizon) / n_arms
     return max(1, least_root(cubed, 3))
 

@@ -166,9 +166,7 @@ def draw_squares(w: Any, d: Any, rho: float, target: Any, reached: Any, arm: Any
 
 @kernel
 def draw(p: Any, target: Any, reached: Any, arm: Any) -> None:
-    """Write to `arm` the first arm at which p_1 + … + p_i exceeds `target`; the last of positive weight if none
-    does.
-    """
+    """Write to `arm` the first arm at which p_1 + … + p_i exceeds `target`, or else the last of positive weight."""
     for g in range(arm.shape[0]):
         arm[g], reached[g] = 0.0, 0.0
     for i in range(p.shape[0]):

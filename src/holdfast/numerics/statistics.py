@@ -59,8 +59,7 @@ def interval(sample: ArrayLike, confidence: float = 0.95) -> tuple[float, float,
 
 
 def quantile(sample: ArrayLike, share: float, confidence: float = 0.95) -> tuple[float, float, float]:
-    """Return the ⌈share·n⌉-th smallest of a sample of n, and a confidence interval of the quantile for any
-    distribution.
+    """Return the ⌈share·n⌉-th smallest of a sample of n, and a distribution-free confidence interval of the quantile.
 
     The ends are values of the sample, found by the binomial number of values below the quantile; an end that the sample
     is too small for is infinite.

@@ -626,8 +626,7 @@ def evaluate_log(
     missing: float | None = None,
     form: CsvFormat = PLAIN,
 ) -> LogEvaluation:
-    """Evaluate holding each arm, holding a random one, and drawing uniformly in each round; refuse if the log cannot
-    tell.
+    """Evaluate holding each arm, holding a random one, and drawing uniformly; refuse if the log cannot tell.
 
     A log of conversations has no λ but 0. The other parameters are those of `read_log`.
     """

@@ -1,6 +1,4 @@
-"""Switching costs of a simulation: a number, a sequence λ_1, λ_2, … by block (Theorem 4), or a cost for each pair of
-arms.
-"""
+"""Switching costs of a simulation: a number, a sequence λ_1, λ_2, … by block (Theorem 4), or one per pair of arms."""
 
 from __future__ import annotations
 

@@ -85,9 +85,7 @@ def _spaced(spacing: object, count: object, horizon: int) -> tuple[int, ...]:
 
 @contextmanager
 def progress_bar(wanted: bool | None, total: int, what: str = "replications") -> Iterator[Callable[[int], None]]:
-    """Yield a function to call with the number finished since the last call. With `wanted` None, a bar on terminals
-    only.
-    """
+    """Yield a function to call with the number newly finished. With `wanted` None, a bar on terminals only."""
     if not shows_progress(wanted):
         yield lambda count: None
         return
