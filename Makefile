@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 SITE := build/docs
 EPOCH = $(shell git log -1 --format=%ct)
 
-.PHONY: install lint types types-of-tests check test test-versions coverage docs dist reproduce evidence paper bench bench-peers clean
+.PHONY: install lint types types-of-tests check size test test-versions coverage docs dist reproduce evidence paper bench bench-peers clean
 
 install: $(INSTALLED)
 
@@ -36,6 +36,10 @@ types: $(INSTALLED)
 
 types-of-tests: $(INSTALLED)
 	$(BIN)/mypy --config-file tests/mypy.ini
+
+# Modules, lines, AST nodes, and the ten largest files.
+size:
+	@$(PYTHON) scripts/size.py
 
 # Before each commit: lint, types and the fast tests.
 check: lint

@@ -12,7 +12,9 @@ import typer
 from typer.testing import CliRunner
 
 import holdfast
-from holdfast.cli import EXIT_CODES, app as command_line
+from holdfast import errors
+from holdfast.cli import app as command_line
+from holdfast.errors import HoldfastError
 
 if TYPE_CHECKING:  # a test reads this module where Sphinx is not installed
     from sphinx.application import Sphinx
@@ -115,12 +117,13 @@ def page_of_client() -> str:
 
 def tree_of_errors() -> str:
     """The tree in the docstring of `holdfast.errors`, and the exit code of each kind."""
-    tree = inspect.cleandoc(importlib.import_module("holdfast.errors").__doc__ or "")
+    tree = inspect.cleandoc(errors.__doc__ or "")
     body = "\n".join(f"   {line}".rstrip() for line in tree.splitlines()[1:])
-    codes = "\n".join(f"   ``{kind.__name__}``, {code}" for kind, code in EXIT_CODES.items())
+    kinds = [kind for kind in vars(errors).values() if inspect.isclass(kind) and issubclass(kind, HoldfastError)]
+    codes = "\n".join(f"   ``{kind.__name__}``, {kind.exit_code}" for kind in kinds)
     return (
         f"{tree.splitlines()[0]}\n\n.. code-block:: text\n{body}\n\n"
-        f"In the shell a command ends with the exit code of the first kind that an error is of "
+        f"In the shell a command ends with the exit code of its kind "
         f"(:doc:`/cli` has the others):\n\n.. csv-table::\n   :header: error, exit code\n\n{codes}\n\n"
     )
 

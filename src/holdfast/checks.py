@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from holdfast.errors import InvalidParameter, nearest
+from holdfast.errors import RANGE, TRUTH, InvalidParameter, Words, nearest
 
 T = TypeVar("T")
 
@@ -84,7 +84,7 @@ def flag() -> dict[str, Any]:
 
 def _true_or_false(parameter: str, value: object) -> bool:
     if not isinstance(value, (bool, np.bool_)):
-        raise InvalidParameter(parameter, "must be True or False", value)
+        raise InvalidParameter(parameter, Words("must be ", TRUTH), value)
     return bool(value)
 
 
@@ -97,7 +97,7 @@ def check_fields(made: Any) -> None:
 
 def number_range(parameter: str, value: object) -> tuple[float, float]:
     """`value` as (lowest, highest)."""
-    rule = f"must be two numbers (lowest, highest), the first smaller, from {-LARGEST:g} to {LARGEST:g}"
+    rule = Words("must be two numbers ", RANGE, f", the first smaller, from {-LARGEST:g} to {LARGEST:g}")
     if not isinstance(value, (tuple, list)) or len(value) != 2:
         raise InvalidParameter(parameter, rule, value)
     try:

@@ -17,7 +17,6 @@ from typing import Annotated, Any
 import typer
 
 import holdfast
-from holdfast import errors
 from holdfast.command_line import LIST, Command, numbers
 from holdfast.decisions import cli as store_commands
 from holdfast.decisions.errors_json import error_to_json
@@ -47,24 +46,6 @@ store = typer.Typer(help="Make decisions: ask which option to use, tell what it 
 UsageError: type[Any] = typer.BadParameter.__bases__[0]  # Typer has its own copy of click, and older versions do not
 
 UNWRITTEN, USAGE, INTERRUPTED = 1, 2, 130
-EXIT_CODES: dict[type[HoldfastError], int] = {
-    errors.UnknownGame: 3,
-    errors.UnknownDecision: 3,
-    errors.AlreadyTold: 4,
-    errors.OtherSettings: 4,
-    errors.SomeRefused: 4,
-    errors.TooLate: 5,
-    errors.Forgotten: 5,
-    errors.OutOfTurn: 6,
-    errors.BadStore: 8,  # before StoreError, of which it is one
-    errors.BadSavedState: 8,
-    errors.StoreError: 7,
-    errors.BackendLost: 7,
-    errors.MissingExtra: 9,
-    errors.NotAllowed: USAGE,
-    HoldfastError: USAGE,
-}
-"""The first kind that an error is of."""
 
 
 def _version(wanted: bool) -> None:
@@ -91,7 +72,7 @@ def bounds(
     ] = None,
     best_arms: Annotated[int, typer.Option(help="Arms that share the best mean.")] = 1,
 ) -> None:
-    """Print every bound for one case, which of the paper's binds, and which is the smallest."""
+    """Print every bound for one case, and which binds."""
     from holdfast.bounds.table import applicable, binding, smallest
     from holdfast.report.html import plain_powers
 
@@ -197,7 +178,7 @@ def main() -> None:
         finally:
             sys.stdout.flush()
     except HoldfastError as error:
-        code = _say(next(code for kind, code in EXIT_CODES.items() if isinstance(error, kind)), error)
+        code = _say(error.exit_code, error)
     except UsageError as error:
         code = _say_usage(error)
     except typer.Abort:

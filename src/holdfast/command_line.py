@@ -7,13 +7,15 @@ A list is written with commas, or its option is repeated: ``--switching-cost 0.1
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from holdfast.errors import InvalidParameter, OtherSettings, printable
+from holdfast import errors
+from holdfast.errors import Advice, Changes, Form, HoldfastError, InvalidParameter, Set, Words, printable
 
 Backend = Annotated[str, typer.Option(help="threads, cuda or dask.")]
 Scheduler = Annotated[str | None, typer.Option(help="Address of a Dask scheduler, such as tcp://host:8786.")]
@@ -21,7 +23,7 @@ Workers = Annotated[int | None, typer.Option(help="Threads, or local Dask proces
 
 LIST = "A,B"
 """How help writes the value of a list."""
-RANGE = "LO,HI"
+RANGE = errors.RANGE.shell
 OUTSIDE_QUOTES, OUTSIDE_BRACKETS = re.compile(r',(?=(?:[^"]*"[^"]*")*[^"]*$)'), re.compile(r",(?![^\[]*\])")
 """Commas that separate names, and policies with parameters such as ``[1, 2]``."""
 
@@ -91,32 +93,42 @@ class Command(typer.core.TyperCommand):
         except InvalidParameter as error:
             if str(error).endswith(".toml)"):  # a study's file has the names it shows
                 raise
-            raise _in_options(error, ctx.command.params, ctx.params) from None
-        except OtherSettings as error:
-            raise OtherSettings(error.name, error.differences, _changes(error.differences)) from None
+            options = Options(ctx.command.params, ctx.params)
+            rule = error.rule.worded(options.worded) if isinstance(error.rule, Words) else error.rule
+            raise InvalidParameter(options.named(error.parameter) or error.parameter, rule, error.value) from None
+        except HoldfastError as error:
+            error.args = (error.worded(Options(ctx.command.params, ctx.params).worded), *error.args[1:])
+            raise
 
 
-def _in_options(error: InvalidParameter, params: Iterable[Any], given: Mapping[str, Any]) -> InvalidParameter:
-    options = {p.name: p.opts[0] if p.opts[0].startswith("-") else (p.metavar or p.name).upper() for p in params}
-    if isinstance(given.get("record"), Path):  # users know their file by its name
-        options["record"] = printable(given["record"].name)
+class Options:
+    """The options of a command, by the library's names of its parameters."""
 
-    def option(parameter: str) -> str | None:
-        known = parameter if parameter in options else PARAMETERS.get(parameter, parameter)
-        return options.get(known)
+    def __init__(self, params: Iterable[Any], given: Mapping[str, Any]) -> None:
+        self._names = {p.name: p.opts[0] if p.opts[0][0] == "-" else (p.metavar or p.name).upper() for p in params}
+        if isinstance(given.get("record"), Path):  # users know their file by its name
+            self._names["record"] = printable(given["record"].name)
 
-    def written(match: re.Match[str]) -> str:
-        name, example = match.groups()
-        if option(name) is None or example == "True":
-            return option(name) or match[0]
-        return f"{option(name)} {RANGE if example else ''}"
+    def named(self, parameter: str) -> str | None:
+        """Return the option of a parameter, None where the command has none."""
+        return self._names.get(parameter if parameter in self._names else PARAMETERS.get(parameter, parameter))
 
-    rule = re.sub(r"\b([a-z_]+)=(\([^)]*\)|True\b)?", written, error.rule)
-    return InvalidParameter(option(error.parameter) or error.parameter, rule, error.value)
+    def worded(self, advice: Advice) -> str:
+        """Word one piece of advice as an option or a command; as in Python where there is none."""
+        match advice:
+            case Form():
+                return advice.shell or advice.text
+            case Set(value=value) if option := self.named(advice.name):
+                shown = value.shell or value.text if isinstance(value, Form) else shlex.quote(str(value))
+                return f"{advice.verb}{option}" + ("" if value is True or value is ... else f" {shown}")
+            case Changes():
+                return _change_command(advice.differences) or str(advice)
+            case _:
+                return str(advice)
 
 
-def _changes(differences: Mapping[str, tuple[Any, Any]]) -> list[str]:
-    """What makes the settings those that were given, where a command can."""
+def _change_command(differences: Mapping[str, tuple[Any, Any]]) -> str:
+    """Return the command that makes the settings those that were given; nothing where none can."""
     options = []
     for name, (was, given) in differences.items():
         if name in ("switching_cost", "patience", "missing", "remember"):
@@ -124,4 +136,4 @@ def _changes(differences: Mapping[str, tuple[Any, Any]]) -> list[str]:
         elif name == "arms" and isinstance(was, list) and isinstance(given, list):
             added, retired = [a for a in given if a not in was], [a for a in was if a not in given]
             options += [f"--add {','.join(added)}"] * bool(added) + [f"--retire {','.join(retired)}"] * bool(retired)
-    return [f"holdfast store change URL NAME {' '.join(options)}"] if options else []
+    return f"holdfast store change URL NAME {' '.join(options)}" if options else ""

@@ -19,17 +19,25 @@
     └── StoreError         (also an OSError)      a store that cannot be read or written now
         └── BadStore                              or at all: damaged, foreign or of another version
 
-Each message names the parameter, the rule and the value it got.
+Each message names the parameter, the rule and the value it got. What it advises is data (`Set`, `Call`, `Form`,
+`Changes`), which each surface words for itself: ``str(error)`` for Python, ``error.worded(...)`` for the others.
+
+>>> error = InvalidParameter("loss", Words("must be from 0 to 1; ", Set("units", RANGE)), 7.0)
+>>> str(error)
+'loss must be from 0 to 1; give units=(lowest, highest); got 7.0'
+>>> error.worded(lambda advice: f"--{advice.name} {advice.value.shell}")
+'loss must be from 0 to 1; --units LO,HI; got 7.0'
 """
 
 from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import islice
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 HINT = "; did you mean "
 
@@ -43,11 +51,115 @@ CLOSE = 0.65
 PASSWORD = re.compile(r"(\w:/+[^/@\s:]*):[^\s]*(?=@)|(?<=password=)[^&\s'\"]*")
 
 
+# ---- advice ----
+
+
+@dataclass(frozen=True)
+class Form:
+    """How a kind of value is written: in Python, in text such as JSON, and in a command where that differs."""
+
+    python: str
+    text: str
+    shell: str = ""
+
+    def __str__(self) -> str:
+        return self.python
+
+
+RANGE = Form("(lowest, highest)", "[lowest, highest]", "LO,HI")
+NAMES = Form("[...]", "[…]", "A,B")
+DURATION = Form("a timedelta", "a time such as 10m")
+MOMENT = Form("a datetime with its zone", "a time such as 2026-03-01T12:00:00Z")
+TRUTH = Form("True or False", "true or false")
+
+
+@dataclass(frozen=True)
+class Set:
+    """Give a parameter this value; an ellipsis stands for any."""
+
+    name: str
+    value: object = ...
+    verb: str = "give "
+
+    def __str__(self) -> str:
+        value = "..." if self.value is ... else self.value if isinstance(self.value, Form) else repr(self.value)
+        return f"{self.verb}{self.name}={value}"
+
+
+@dataclass(frozen=True)
+class Call:
+    """Use a method of the router, with this argument where one matters."""
+
+    method: str
+    argument: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.method}({f'{self.argument}=...' if self.argument else ''})"
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Change settings of a game, each from its stored value to the one given."""
+
+    differences: Mapping[str, tuple[Any, Any]]
+    wanted: Mapping[str, object]
+    """What `Router.change` takes; None where the caller knows the value."""
+
+    @property
+    def settings(self) -> list[Set]:
+        """Each change as a parameter."""
+        return [Set(name, ... if value is None else value, verb="") for name, value in self.wanted.items()]
+
+    def __str__(self) -> str:
+        # What `holdfast.open` takes itself, and what only a router changes.
+        by_open = {"add_arms": "{}", "retire_arms": "{}", "switching_cost": "change_{}"}
+        return ", ".join(by_open.get(one.name, "router.change({})").format(one) for one in self.settings)
+
+
+Advice: TypeAlias = Form | Set | Call | Changes
+Wording: TypeAlias = Callable[[Advice], str]
+
+
+class Words(str):
+    """Text that has advice among its parts; as a string it is worded for Python."""
+
+    __slots__ = ("parts",)
+    parts: tuple[str | Advice, ...]
+
+    def __new__(cls, *parts: str | Advice) -> Words:
+        """Join parts; those of other `Words` are taken over."""
+        made = super().__new__(cls, "".join(map(str, parts)))
+        made.parts = tuple(inner for part in parts for inner in (part.parts if isinstance(part, Words) else [part]))
+        return made
+
+    def __add__(self, other: str) -> Words:
+        return Words(self, other)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Words, self.parts
+
+    def worded(self, wording: Wording) -> str:
+        """Return the text with its advice as `wording` has it."""
+        return "".join(part if isinstance(part, str) else wording(part) for part in self.parts)
+
+
+# ---- errors ----
+
+
 class HoldfastError(Exception):
     """Base of all errors of this package."""
 
     made_of: ClassVar[tuple[str, ...]] = ()
     """Its attributes in the order of its constructor; none where it is made of its message."""
+    exit_code: ClassVar[int] = 2
+    """Of a command that ends in it."""
+    status: int = 400
+    """Of an HTTP answer."""
+
+    def worded(self, wording: Wording) -> str:
+        """Return the message with its advice as `wording` has it."""
+        text = self.args[0] if self.args else ""
+        return text.worded(wording) if isinstance(text, Words) else str(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
         parts = tuple(getattr(self, name) for name in self.made_of) if self.made_of else self.args
@@ -58,12 +170,16 @@ class InvalidParameter(HoldfastError, ValueError):
     """A parameter breaks a rule: `parameter`, `rule` and `value` are attributes too."""
 
     made_of = ("parameter", "rule", "value")
+    status = 422
 
     def __init__(self, parameter: str, rule: str, value: object) -> None:
-        rule, value = without_password(rule), without_password(value) if type(value) is str else value
-        self.parameter, self.rule, self.value = parameter, rule, value
-        rule, mark, hint = rule.partition(HINT)  # the nearest name is read last
-        super().__init__(f"{parameter} {rule}; got {_shown(value)}{mark}{hint}")
+        rule = without_password(rule) if PASSWORD.search(rule) else rule
+        self.parameter, self.rule, self.value = parameter, rule, _without_password(value)
+        hint = ""
+        if HINT in rule:  # the nearest name is read last
+            rule, mark, name = rule.partition(HINT)
+            hint = mark + name
+        super().__init__(Words(f"{parameter} ", rule, f"; got {_shown(self.value)}{hint}"))
 
 
 @contextmanager
@@ -78,6 +194,8 @@ def parameter_named(name_of: Callable[[str], str]) -> Iterator[None]:
 class OutOfTurn(HoldfastError, RuntimeError):
     """A player's methods were called in an order that makes no sense."""
 
+    exit_code, status = 6, 409
+
 
 class NoArmAvailable(OutOfTurn):
     """Every arm is paused or not available."""
@@ -86,14 +204,19 @@ class NoArmAvailable(OutOfTurn):
 class BadSavedState(HoldfastError, ValueError):
     """Saved data cannot be continued from."""
 
+    exit_code, status = 8, 500
+
 
 class MissingExtra(HoldfastError, ImportError):
     """An optional part is not installed, or a program or device that it needs is not there. The message says which."""
+
+    exit_code, status = 9, 501
 
 
 class BackendLost(HoldfastError, ConnectionError):
     """The machines that play are gone in the middle of a run; `result` has the replications that were finished."""
 
+    exit_code = 7
     result: Any = None
 
 
@@ -107,16 +230,18 @@ class UnknownDecision(DecisionError, LookupError):
     """An id that this game never issued."""
 
     made_of = ("id", "reason")
+    exit_code, status = 3, 404
 
     def __init__(self, id: str, reason: str) -> None:
         self.id, self.reason = id, reason
-        super().__init__(f"id {reason}; got {_shown(id)}")
+        super().__init__(Words("id ", reason, f"; got {_shown(id)}"))
 
 
 class AlreadyTold(DecisionError, ValueError):
     """Another loss is recorded under this id: `recorded`."""
 
     made_of = ("id", "recorded", "loss")
+    exit_code, status = 4, 409
 
     def __init__(self, id: str, recorded: float, loss: float) -> None:
         self.id, self.recorded, self.loss = id, recorded, loss
@@ -127,6 +252,7 @@ class TooLate(DecisionError, ValueError):
     """The decision's block was settled without it; `settled` is when, and the loss is kept on record."""
 
     made_of = ("id", "loss", "settled", "reason")
+    exit_code, status = 5, 410
 
     def __init__(self, id: str, loss: float, settled: float, reason: str) -> None:
         self.id, self.loss, self.settled, self.reason = id, loss, settled, reason
@@ -137,6 +263,7 @@ class Forgotten(DecisionError, LookupError):
     """Individual losses of the decision's block are no longer stored, so a repeated loss cannot be recognised."""
 
     made_of = ("id", "reason")
+    exit_code, status = 5, 410
 
     def __init__(self, id: str, reason: str) -> None:
         self.id, self.reason = id, reason
@@ -147,36 +274,41 @@ class SomeRefused(HoldfastError):
     """Some losses of one call were refused; `refused` has an error for each, and the others are recorded."""
 
     made_of = ("told", "refused")
+    exit_code = 4
 
     def __init__(self, told: int, refused: Sequence[HoldfastError]) -> None:
         self.told, self.refused = told, list(refused)
         more = f" (and {len(self.refused) - 1} more)" if len(self.refused) > 1 else ""
-        super().__init__(f"{len(self.refused)} of {told} losses were refused: {self.refused[0]}{more}")
+        first = self.refused[0].args[0]
+        super().__init__(Words(f"{len(self.refused)} of {told} losses were refused: ", first, more))
 
 
 class UnknownGame(HoldfastError, LookupError):
     """No game of this name in the store."""
 
     made_of = ("name", "known")
+    exit_code, status = 3, 404
 
     def __init__(self, name: str, known: Sequence[str]) -> None:
         self.name, self.known = name, list(known)
         there = f"it has {', '.join(map(repr, self.known[:8]))}{', …' if len(self.known) > 8 else ''}"
         there = there if self.known else "it has none"
-        begin = "to begin it, give a policy"
-        super().__init__(f"name must be a game of the store: {there}; {begin}; got {name!r}{nearest(name, self.known)}")
+        begin = Form("give a policy", "PUT it with a policy", "give a policy")
+        got = f"; got {name!r}{nearest(name, self.known)}"
+        super().__init__(Words(f"name must be a game of the store: {there}; to begin it, ", begin, got))
 
 
 class OtherSettings(HoldfastError, ValueError):
     """The game exists with different settings; `differences` has what is stored and what was given for each."""
 
-    made_of = ("name", "differences", "hints")
+    made_of = ("name", "differences", "wanted")
+    exit_code, status = 4, 409
 
-    def __init__(self, name: str, differences: dict[str, Any], hints: Sequence[str] = ()) -> None:
-        self.name, self.differences, self.hints = name, differences, list(hints)
+    def __init__(self, name: str, differences: dict[str, Any], wanted: Mapping[str, object] | None = None) -> None:
+        self.name, self.differences, self.wanted = name, differences, dict(wanted or {})
         shown = "; ".join(f"{key} is {_shown(was)}, given {_shown(given)}" for key, (was, given) in differences.items())
-        hint = f" (to change it: {', '.join(self.hints)})" if self.hints else ""
-        super().__init__(f"game {name!r} exists with different settings: {shown}{hint}")
+        advice = (" (to change it: ", Changes(differences, self.wanted), ")") if self.wanted else ()
+        super().__init__(Words(f"game {name!r} exists with different settings: {shown}", *advice))
 
 
 class NotAllowed(HoldfastError, PermissionError):
@@ -186,9 +318,17 @@ class NotAllowed(HoldfastError, PermissionError):
 class StoreError(HoldfastError, OSError):
     """A store that cannot be read or written now; nothing was changed unless the message says so."""
 
+    exit_code, status = 7, 503
+
 
 class BadStore(StoreError):
     """A store that this version cannot use: damaged, foreign or of another version."""
+
+    exit_code, status = 8, 500
+
+
+def _without_password(value: object) -> object:
+    return without_password(value) if type(value) is str else value
 
 
 def _shown(value: object) -> str:

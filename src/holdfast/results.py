@@ -6,13 +6,13 @@ import hashlib
 import io
 import json
 import re
-import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rich.cells import cell_len
 
 from holdfast.checks import one_of, whole_number
 from holdfast.errors import BadSavedState, HoldfastError, InvalidParameter, printable
@@ -20,7 +20,7 @@ from holdfast.extras import pl
 from holdfast.files import reason, write_whole
 from holdfast.numerics.regret import MEASURES
 from holdfast.numerics.statistics import Comparison, checked_confidence, interval
-from holdfast.text import number, with_error
+from holdfast.text import number, table, with_error
 
 # A result in a file: parquet with its provenance and a checksum; CSV and Arrow for other programs.
 #
@@ -202,7 +202,7 @@ def as_text(summary: pl.DataFrame) -> str:
     head, *body = rows_of(summary)
     body = [[*(shortened(cell) for cell in row[: -len(MEASURES)]), *row[-len(MEASURES) :]] for row in body]
     labels = len(head) - len(MEASURES)
-    widths = [max(map(terminal_columns, column)) for column in zip(head, *body, strict=True)]
+    widths = [max(map(cell_len, column)) for column in zip(head, *body, strict=True)]
     room = WIDTH - sum(widths[:labels]) - 2 * (labels - 1)
     blocks: list[list[int]] = [[]]
     for i in range(labels, len(head)):
@@ -210,13 +210,10 @@ def as_text(summary: pl.DataFrame) -> str:
         if blocks[-1] and (begins or sum(2 + widths[j] for j in (*blocks[-1], i)) > room):
             blocks.append([])
         blocks[-1].append(i)
-    texts = []
-    for block in blocks:
-        for row in (head, *body):
-            cells = [_padded(row[i], widths[i], left=i < labels) for i in (*range(labels), *block)]
-            texts.append("  ".join(cells).rstrip())
-        texts.append("")
-    return "\n".join(texts[:-1])
+    columns = ([*range(labels), *block] for block in blocks)
+    tables = ([[row[i] for i in block] for row in (head, *body)] for block in columns)
+    widest = max(WIDTH, sum(widths) + 2 * len(widths))
+    return "\n\n".join(table(first, rows, width=widest, labels=labels) for first, *rows in tables)
 
 
 def as_markdown(summary: pl.DataFrame, measures: Iterable[str]) -> str:
@@ -255,22 +252,12 @@ def rows_of(summary: pl.DataFrame, measures: Iterable[str] = MEASURES) -> list[l
 
 def shortened(cell: str, most: int = LONGEST_NAME) -> str:
     """Shorten a name to at most `most` columns of a terminal, leaving out its middle."""
-    if terminal_columns(cell) <= most:
+    if cell_len(cell) <= most:
         return cell
     begin, end = cell[:-8], cell[-8:]  # names often differ at their end
-    while begin and terminal_columns(begin + end) >= most:
+    while begin and cell_len(begin + end) >= most:
         begin = begin[:-1]
     return f"{begin}…{end}"
-
-
-def terminal_columns(text: str) -> int:
-    """Count columns of a terminal: some letters take two."""
-    return sum(2 if unicodedata.east_asian_width(sign) in "WF" else 1 for sign in text)
-
-
-def _padded(text: str, width: int, left: bool) -> str:
-    space = " " * (width - terminal_columns(text))
-    return text + space if left else space + text
 
 
 def _escaped(text: str) -> str:

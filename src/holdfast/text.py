@@ -1,10 +1,11 @@
-"""Numbers for reading, on pages and in terminals alike: ``12,346``, ``−0.5``, ``+1.2 %``."""
+"""Numbers for reading, on pages and in terminals alike: ``12,346``, ``−0.5``, ``+1.2 %``; and tables for terminals."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
+from io import StringIO
 
 PLAIN_UP_TO = 1e12
 """Numbers beyond are written with an exponent."""
@@ -115,3 +116,28 @@ def counted(count: int, one: str, many: str = "") -> str:
 def mean_count(mean: float) -> str:
     """A mean of counts: one decimal for a few."""
     return number(mean, 0 if mean >= 100 or mean == int(mean) else 1)
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, width: int = 80, labels: int = 1) -> str:
+    """Align columns for a terminal: the first `labels` to the left, their words wrapped; numbers to the right.
+
+    >>> print(table(["arm", "rounds"], [["east", "1,200"], ["west", "7"]]))
+    arm   rounds
+    east   1,200
+    west       7
+    """
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="")
+    for i, name in enumerate(head):
+        if i < labels:
+            made.add_column(Text(name), overflow="fold")
+        else:
+            made.add_column(Text(name), justify="right", no_wrap=True)
+    for row in rows:
+        made.add_row(*map(Text, row))
+    written = StringIO()
+    Console(file=written, width=width, color_system=None, force_terminal=False).print(made)
+    return "\n".join(line.rstrip() for line in written.getvalue().splitlines())

@@ -59,7 +59,7 @@ def test_games_side_by_side_are_the_games_one_by_one(policy, means, costs):
     count = WORTH_ALL_LANES + 2
     row = side_by_side_task(policy, environment, horizon, costs, count)
     if policy.kernels.side_by_side:
-        assert row.rows() == [(count, SIDE_BY_SIDE)]
+        assert row.lanes() == [(count, SIDE_BY_SIDE)]
     together = run_task(row)
     alone = [run_task(replace(row, first=row.first + i, count=1)) for i in range(count)]
     for measure in ("excess", "switches", "paid"):
@@ -192,5 +192,5 @@ def test_every_replication_is_in_one_piece_and_one_row(count, workers, policy):
     assert sum(piece.count for piece in pieces) == count
     assert min(workers, count) <= len(pieces) <= workers * PIECES_PER_WORKER
     for piece in pieces:
-        assert sum(n for n, _ in piece.rows()) == piece.count
-        assert {width for _, width in piece.rows()} <= {1, task.width}
+        assert sum(n for n, _ in piece.lanes()) == piece.count
+        assert {width for _, width in piece.lanes()} <= {1, task.width}

@@ -306,7 +306,7 @@ def test_names_are_wrapped_and_not_cut():
     table = str(made).partition("·")[0]
     assert "…" not in table
     assert max(map(len, table.splitlines())) <= 80
-    assert re.search(r"^(best|worst) arm: Nordländer +[\d,]+ .*\n  €/MWh\n", table, re.MULTILINE)
+    assert re.search(r"^(best|worst) arm: Nordländer +[\d,]+ .*\n€/MWh\n", table, re.MULTILINE)
     assert re.search(r"^plan, ≤ 10 switches +[\d,]+", table, re.MULTILINE)
 
 

@@ -155,7 +155,7 @@ def test_shapes_of_records(tmp_path):
     run = command_here("replay", str(tmp_path / "gap.csv"), "--index", "time", *quick, "0.25")
     assert run.returncode == 2
     assert "a row for each day; 2 are missing between line 5 (2026-01-04 00:00) and line 6" in run.stderr
-    assert "give --fill 'last' to repeat the row before" in run.stderr
+    assert "give --fill last to repeat the row before" in run.stderr
     run = command_here("replay", str(tmp_path / "gap.csv"), "--index", "time", "--fill", "last", *quick, "0.25")
     assert "* Missing rows: 2, the first after 2026-01-04 00:00" in run.stdout
 
@@ -193,7 +193,7 @@ def test_a_german_export_is_one_command(tmp_path):
     assert "Süd €/MWh" in run.stdout
     run = command_here("replay", str(tmp_path / "preise.csv"), "--index", "Stunde", "--switching-cost", "20")
     assert run.returncode == 2
-    for option in ("--encoding 'cp1252'", "--separator ';' and --decimal ','", "--thousands '.'", "--empty 'n/v'"):
+    for option in ("--encoding cp1252", "--separator ';' and --decimal ,", "--thousands .", "--empty n/v"):
         assert option in run.stderr
 
 

@@ -1,15 +1,12 @@
 """Malformed, huge, slow, deep and wrong: an answer that says so, never an error of the server, and nothing changed."""
 
 import json
-import socket
-import time
 
 import pytest
 import service_fuzz
 from hypothesis import HealthCheck, given, settings, strategies as st
 from service import GAME, InThread, ask, problem
 
-from holdfast.service import server
 from holdfast.service.api import OPERATIONS
 from holdfast.service.app import Limits
 
@@ -130,41 +127,12 @@ def test_what_is_hardly_http(web, data):
     assert web("GET", "/healthz").status == 200
 
 
-def test_slow_clients_do_not_keep_their_place(tmp_path, monkeypatch):
-    monkeypatch.setattr(server, "HEADER_SECONDS", 0.3)
+def test_a_body_that_does_not_come_is_not_waited_for(tmp_path):
     with InThread(f"sqlite:///{tmp_path}/games.db", limits=Limits(body_seconds=0.3)) as web:
         web("PUT", "/v1/games/g", GAME)
-        begun = time.monotonic()
-        assert web.raw(b"", seconds=8) == b""
-        assert web.raw(b"GET / HT", seconds=8) == b""
         slow = b"POST /v1/games/g/losses HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 50\r\n\r\n{"
         assert b" 408 " in web.raw(slow, seconds=8)
-        with socket.create_connection(("127.0.0.1", web.port), timeout=8) as wire:  # the second request is the slow one
-            wire.sendall(b"GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n")
-            said = b""
-            while not said.endswith(b"}"):
-                said += wire.recv(4096)
-            wire.sendall(b"GET /hea")
-            assert wire.recv(4096) == b""
-        assert time.monotonic() - begun < 15
         assert web("GET", "/healthz").status == 200
-
-
-def test_who_takes_no_answer_is_cut_off(tmp_path, monkeypatch):
-    """Though the server has far more to send than the connection holds; one who takes some of it is not."""
-    monkeypatch.setattr(server, "READ_SECONDS", 0.3)
-    app = InThread(f"sqlite:///{tmp_path}/games.db")
-    with app as web, socket.socket() as lazy, socket.socket() as slow:
-        for wire in (lazy, slow):
-            wire.connect(("127.0.0.1", web.port))
-            wire.sendall(b"GET /assets/uplot.min.js HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n" * 1000)
-        taken = len(slow.recv(1)) + len(lazy.recv(1))
-        while len(app.connections) > 1:
-            taken += len(slow.recv(1 << 19, socket.MSG_WAITALL))
-            time.sleep(0.05)
-        assert taken < 30e6
-        (left,) = app.connections
-        assert left.client[1] == slow.getsockname()[1]
 
 
 def test_thousands_of_random_requests_leave_the_server_well(web):

@@ -70,7 +70,7 @@ def test_settings_that_differ_are_told_how_to_be_changed():
 
 
 def test_titles_are_words_alone():
-    parts = {"known": [], "refused": [hf.HoldfastError("x")], "differences": {}, "hints": []}
+    parts = {"known": [], "refused": [hf.HoldfastError("x")], "differences": {}, "wanted": {}}
     for _, kind in inspect.getmembers(errors, inspect.isclass):
         if issubclass(kind, hf.HoldfastError):
             made = kind(*(parts.get(name, name) for name in kind.made_of))

@@ -16,7 +16,7 @@ import uvicorn
 import holdfast as hf
 from holdfast.service.access import TokenFile
 from holdfast.service.app import Limits, Service, make_app
-from holdfast.service.server import Protocol, Server, listening_at
+from holdfast.service.server import Server, listening_at
 
 GAME = {"policy": "tsallis-switch", "arms": ["a", "b", "c"], "switching_cost": 1.5, "seed": 1}
 """Blocks of 2, 2, 3, 3, … rounds."""
@@ -109,7 +109,7 @@ class InThread:
         self._app = make_app(url, tokens=TokenFile(tokens) if tokens else None, limits=limits, **options)
 
     def __enter__(self) -> Web:
-        config = uvicorn.Config(self._app, http=Protocol, ws="none", lifespan="on", log_config=None, access_log=False)
+        config = uvicorn.Config(self._app, ws="none", lifespan="on", log_config=None, access_log=False)
         ready, self._socket = threading.Event(), listening_at("127.0.0.1", 0)
         self._server = Server(config, ready.set)
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._socket]})
@@ -129,6 +129,7 @@ class InThread:
         return list(self._server.server_state.connections)
 
     def __exit__(self, *error: object) -> None:
+        self.service.stop()  # as a signal does
         self._server.should_exit = True
         self._thread.join(30)
         self._socket.close()

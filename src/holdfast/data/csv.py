@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import gzip
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from holdfast.checks import one_of
-from holdfast.errors import InvalidParameter
+from holdfast.errors import NAMES, InvalidParameter, Set, Words
 from holdfast.extras import pl
 
 # How a CSV file is written: its encoding, what stands between columns and in numbers, what means a missing cell.
@@ -55,8 +55,8 @@ class CsvFormat:
         if self.decimal not in (".", ","):
             raise InvalidParameter("decimal", "must be . or ,", self.decimal)
         if self.decimal == separator:
-            rule = "must not be what stands between columns; give separator=';'"
-            raise InvalidParameter("decimal", rule, self.decimal)
+            other = Words("must not be what stands between columns; ", Set("separator", ";"))
+            raise InvalidParameter("decimal", other, self.decimal)
         if self.thousands is not None and (self.thousands not in THOUSANDS or self.thousands == self.decimal):
             signs = ", ".join(sign for sign in THOUSANDS if sign not in (self.decimal, " "))
             raise InvalidParameter("thousands", f"must be {signs} or a space, and not the decimal sign", self.thousands)
@@ -119,9 +119,9 @@ def is_number(cell: str) -> bool:
     return True
 
 
-# What is wrong with a CSV file, all of it in one message: the first place of each mistake, how many, what to do.
+# What is wrong with a CSV file, in one message: the first place of each kind of mistake, and what to do.
 #
-# A German export may have another encoding, semicolons, decimal commas, points between thousands and texts for missing
+# An export may have another encoding, semicolons, decimal commas, points between thousands and texts for missing
 # values at once. So a file that begins wrong is read on as it seems to be written.
 
 FIRST_LINE = 2
@@ -129,8 +129,6 @@ FIRST_LINE = 2
 
 MOST_LINES = 100_000
 """Lines that are looked at after the first mistake: Python reads them slowly."""
-MOST_TEXTS = 3
-"""Different texts in place of numbers that are named."""
 
 DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+")
 GROUPED = {
@@ -148,29 +146,30 @@ BETWEEN = {";": "semicolons", "\t": "tabs", ",": "commas"}
 class Complaint(NamedTuple):
     """One thing that is wrong."""
 
-    rule: str
+    rule: Words
     """What must be, and what to do."""
-    short: str
+    short: Words
     """The same beside other complaints."""
     value: object
 
 
-@dataclass
-class Mistake:
-    """Cells that are wrong in the same way: where the first is, and how many."""
+class Mistake(NamedTuple):
+    """The first cell that is wrong in one way."""
 
     place: str
+    column: str
     cell: str
+    what: str
+    """The sign or the text that is wrong."""
     at_once: bool
     """Whether it is in the first round."""
-    count: int = 0
 
 
 def refusal(complaints: Sequence[Complaint]) -> InvalidParameter:
     """All complaints in one error."""
     first, *others = complaints
-    also = f"; also {'; '.join(one.short for one in others)}" if others else ""
-    return InvalidParameter("source", first.rule + also, first.value)
+    also = [part for one in others for part in ("; ", one.short)]
+    return InvalidParameter("source", Words(first.rule, *(["; also ", *also[1:]] if also else [])), first.value)
 
 
 def diagnose(file: Path, names: Sequence[str], free: Sequence[str], form: CsvFormat) -> None:
@@ -234,23 +233,29 @@ def _other_encoding(file: Path, form: CsvFormat) -> CsvFormat:
 
 def _encoding(file: Path, form: CsvFormat, seems: CsvFormat, error: UnicodeDecodeError) -> Complaint:
     if not form.is_utf8:
-        return Complaint(f"must be text in {form.encoding}, the encoding that was given ({error})", "", str(file))
-    rule = "must be text in UTF-8; save it so, in a spreadsheet as CSV UTF-8"
-    if seems is not form:
-        rule += f", or replay it with encoding={seems.encoding!r}"
-    return Complaint(f"{rule} ({error})", "", str(file))
+        rule = Words(f"must be text in {form.encoding}, the encoding that was given")
+    else:
+        rule = Words("must be text in UTF-8; save it so, in a spreadsheet as CSV UTF-8")
+        rule += _or_with(Set("encoding", seems.encoding, verb="")) if seems is not form else ""
+    return Complaint(rule + f" ({error})", Words(), str(file))
+
+
+def _or_with(*settings: Set) -> Words:
+    return Words(", or replay it with ", _together(settings))
+
+
+def _together(settings: Sequence[Set]) -> Words:
+    first, *others = settings
+    return Words(first, *(part for one in others for part in (" and ", one)))
 
 
 def _separator(form: CsvFormat, mark: str, comma: bool, first: str) -> Complaint:
-    word = BETWEEN[mark]
-    written = "\\t" if mark == "\t" else mark
+    settings = [Set("separator", "\\t" if mark == "\t" else mark, verb="")]
+    settings += [Set("decimal", ",", verb="")] if comma else []
     expected = "commas between columns and points in numbers" if form.separator == "," else ""
-    expected = expected or f"{form.separator} between columns"
-    rule = f"must have {expected}, not {word}; save it so, or replay it with separator={written!r}"
-    short = f"{word} between columns: separator={written!r}"
-    if comma:
-        rule, short = f"{rule} and decimal=','", f"{short} and decimal=','"
-    return Complaint(rule, short, first.strip())
+    rule = f"must have {expected or f'{form.separator} between columns'}, not {BETWEEN[mark]}; save it so"
+    short = Words(f"{BETWEEN[mark]} between columns: ", _together(settings))
+    return Complaint(Words(rule, _or_with(*settings)), short, first.strip())
 
 
 # ---- cells ----
@@ -259,8 +264,8 @@ def _separator(form: CsvFormat, mark: str, comma: bool, first: str) -> Complaint
 def _of_rounds(
     file: Path, names: Sequence[str], free: Sequence[str], form: CsvFormat, errors: str = "strict"
 ) -> list[Complaint]:
-    """All that is wrong with the lines after the first, in the order in which it comes; a torn line ends the search."""
-    mistakes: dict[tuple[str, str, str], Mistake] = {}
+    """The first mistake of each kind in the lines after the first; a torn line ends the search."""
+    mistakes: dict[str, Mistake] = {}
     with_numbers = set[str]()
     torn: list[Complaint] = []
     looked_at = 0
@@ -271,29 +276,32 @@ def _of_rounds(
             here = f"line {rows.line_num} of {file.name}"
             torn = _of_line(cells, here, names, form)
             looked_at += bool(mistakes)
-            if looked_at > MOST_LINES:
-                torn = [Complaint("", f"lines from {rows.line_num:,} on were not looked at", "")]
-            if torn:
+            if torn or looked_at > MOST_LINES:
                 break
             for name, cell in zip(names, cells, strict=True):
                 kind, what = ("", "") if name in free else _kind(cell, form)
                 if kind in (NUMBER, DECIMAL, GROUPS):
                     with_numbers.add(name)
                 if kind in (DECIMAL, GROUPS, MISSING, TEXT):
-                    first = Mistake(f"{here}, column {name!r}", cell, rows.line_num == FIRST_LINE)
-                    mistakes.setdefault((kind, what, name), first).count += 1
-    return [*_complaints(mistakes, with_numbers, names, free, form), *torn]
+                    at_once = rows.line_num == FIRST_LINE
+                    mistakes.setdefault(kind, Mistake(f"{here}, column {name!r}", name, cell, what, at_once))
+    found = []
+    for kind, mistake in mistakes.items():
+        no_numbers = kind == TEXT and mistake.at_once and mistake.column not in with_numbers
+        found.append(_no_numbers(mistake, names, free) if no_numbers else _of_kind(kind, mistake, form))
+    return [*found, *torn]
 
 
 def _of_line(cells: Sequence[str], here: str, names: Sequence[str], form: CsvFormat) -> list[Complaint]:
     if not cells:
         rule = f"must not have empty lines between rounds, as {here} is; take it out"
-        return [Complaint(rule, f"{here} is empty", "")]
+        return [Complaint(Words(rule), Words(f"{here} is empty"), "")]
     if len(cells) != len(names):
         commas = len(cells) == 2 * len(names) and form.separator == ","
         hint = "; are there decimal commas? Write 0.5, not 0,5" if commas else ""
         rule = f"must have {len(names)} columns in every line, as in the first; {here} has {len(cells)}{hint}"
-        return [Complaint(rule, f"{here} has {len(cells)} columns, not {len(names)}", ",".join(cells))]
+        short = f"{here} has {len(cells)} columns, not {len(names)}"
+        return [Complaint(Words(rule), Words(short), ",".join(cells))]
     return []
 
 
@@ -312,64 +320,40 @@ def _kind(cell: str, form: CsvFormat) -> tuple[str, str]:
     return TEXT, text
 
 
-def _complaints(
-    mistakes: Mapping[tuple[str, str, str], Mistake],
-    with_numbers: Collection[str],
-    names: Sequence[str],
-    free: Sequence[str],
-    form: CsvFormat,
-) -> list[Complaint]:
-    """One for each column without numbers, and one for each kind of mistake in the others."""
-    columns: dict[str, Complaint] = {}
-    others: dict[tuple[str, str], Mistake] = {}
-    for (kind, what, name), mistake in mistakes.items():
-        if kind == TEXT and mistake.at_once and name not in with_numbers:
-            columns.setdefault(name, _no_numbers(mistake, name, names, free))
-        elif name not in columns:
-            same = others.setdefault((kind, what), replace(mistake, count=0))
-            same.count += mistake.count
-    texts = [key for key in others if key[0] == TEXT]
-    for key in texts[MOST_TEXTS:]:
-        del others[key]
-    found = [*columns.values(), *(_of_kind(kind, what, one, form) for (kind, what), one in others.items())]
-    more = len(texts) - MOST_TEXTS
-    return [*found, Complaint("", f"{more} other texts in place of numbers", "")] if more > 0 else found
-
-
-def _of_kind(kind: str, what: str, mistake: Mistake, form: CsvFormat) -> Complaint:
-    place, cell, count = mistake.place, mistake.cell, mistake.count
-    like = f", and in {count - 1:,} more like it" if count > 1 else ""
-    first = f"(the first in {place})" if count > 1 else f"(in {place})"
+def _of_kind(kind: str, mistake: Mistake, form: CsvFormat) -> Complaint:
+    place, cell, what = mistake.place, mistake.cell, mistake.what
+    number = f"must have a number in {place}; "
     if kind == MISSING:
-        cells = "1 cell is missing" if count == 1 else f"{count:,} cells are missing"
-        return Complaint(f"must have a number in {place}{like}; {form.if_missing}", f"{cells} {first}", cell)
+        return Complaint(Words(number, form.if_missing), Words(f"a cell is missing (in {place})"), cell)
     if kind == DECIMAL:
-        rule = f"must have points in its numbers, not commas, as in {place}; write {cell.strip().replace(',', '.')}"
-        rule += ", or replay it with decimal=','" if form.separator != "," else ""
-        return Complaint(rule, f"decimal commas {first}: decimal=','", cell)
+        rule = Words(
+            f"must have points in its numbers, not commas, as in {place}; write {cell.strip().replace(',', '.')}"
+        )
+        comma = Set("decimal", ",", verb="")
+        rule += _or_with(comma) if form.separator != "," else ""
+        return Complaint(rule, Words(f"decimal commas (in {place}): ", comma), cell)
     if kind == GROUPS:
-        sign = f"thousands={what!r}"
-        rule = f"must have a number in {place}{like}; leave out the {THOUSANDS[what]} between thousands"
-        short = f"{count:,} number{'s have' if count > 1 else ' has'} {THOUSANDS[what]} between thousands {first}"
-        return Complaint(f"{rule}, or replay it with {sign}", f"{short}: {sign}", cell)
-    remedy = f"empty={what!r}" + ("" if form.missing else " and fill='last'")
-    rule = f"must have a number in {place}{like}; if it stands for a missing value, leave it empty, or replay it with "
-    short = f"{count:,} cell{'s are' if count > 1 else ' is'} {what!r} {first}: if missing, {remedy}"
-    return Complaint(rule + remedy, short, cell)
+        sign, signs = Set("thousands", what, verb=""), f"{THOUSANDS[what]} between thousands"
+        rule = Words(f"{number}leave out the {signs}", _or_with(sign))
+        return Complaint(rule, Words(f"{signs} (in {place}): ", sign), cell)
+    remedy = [Set("empty", what, verb=""), *([] if form.missing else [Set("fill", "last", verb="")])]
+    rule = Words(f"{number}if it stands for a missing value, leave it empty", _or_with(*remedy))
+    return Complaint(rule, Words(f"a cell is {what!r} (in {place}): if missing, ", _together(remedy)), cell)
 
 
-def _no_numbers(mistake: Mistake, name: str, names: Sequence[str], free: Sequence[str]) -> Complaint:
+def _no_numbers(mistake: Mistake, names: Sequence[str], free: Sequence[str]) -> Complaint:
     """All of the column may be like this."""
-    rule, remedy = f"must have a number in {mistake.place}", ""
+    name, remedy = mistake.column, Words()
     if len(free) == 1 and len(names) == 3:  # time, arm and loss?
         (other,) = [column for column in names if column not in free and column != name]
-        remedy = f"if each row has the loss of one arm, replay it with long={f'{free[0]},{name},{other}'!r}"
+        long = Set("long", f"{free[0]},{name},{other}", verb="")
+        remedy = Words("; if each row has the loss of one arm, replay it with ", long)
     elif not free:
-        remedy = f"if the column has the times or names of the rounds, give index={name!r}"
+        remedy = Words("; if the column has the times or names of the rounds, ", Set("index", name))
     elif len(free) == 1:
-        remedy = "if the column has no losses, name those that have: arms=[...]"
-    hint = f"; {remedy}" if remedy else ""
-    return Complaint(rule + hint, f"column {name!r} has no numbers{hint}", mistake.cell)
+        remedy = Words("; if the column has no losses, name those that have: ", Set("arms", NAMES, verb=""))
+    rule = Words(f"must have a number in {mistake.place}", remedy)
+    return Complaint(rule, Words(f"column {name!r} has no numbers", remedy), mistake.cell)
 
 
 def read_csv(

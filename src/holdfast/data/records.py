@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from holdfast.checks import one_of
 from holdfast.data.csv import FIRST_LINE, IF_MISSING, PLAIN, CsvFormat, read_csv
-from holdfast.errors import InvalidParameter
+from holdfast.errors import RANGE, InvalidParameter, Set, Words
 from holdfast.extras import pl
 from holdfast.numerics.layout import Array
 
@@ -55,7 +55,7 @@ class Trace:
     """The line of a CSV file with the first round."""
     if_missing: str = IF_MISSING
     """What to do where a loss is missing."""
-    if_outside: str = "give units=(lowest, highest) for losses in units of your own"
+    if_outside: str = Words(Set("units", RANGE), " for losses in units of your own")
     """What to do where one is not between 0 and 1."""
 
     @property
@@ -87,12 +87,12 @@ class Trace:
     def _refusal(self, row: int, arm: int, loss: float, units: tuple[float, float]) -> InvalidParameter:
         """The error for one loss that is missing or not within `units`."""
         number = "a number" if units == FINITE else f"a number from {units[0]:g} to {units[1]:g}"
-        what_to_do = f"; {self.if_outside}" if units == (0.0, 1.0) else ""
+        what_to_do = Words("; ", self.if_outside) if units == (0.0, 1.0) else Words()
         if np.isnan(loss):
-            what_to_do = f"; {self.if_missing}"
+            what_to_do = Words("; ", self.if_missing)
         elif np.isinf(loss) and units == FINITE:
             number = "a finite number"
-        return InvalidParameter("source", f"must have {number} in {self.place(row, arm)}{what_to_do}", loss)
+        return InvalidParameter("source", Words(f"must have {number} in {self.place(row, arm)}", what_to_do), loss)
 
     def place(self, row: int, arm: int) -> str:
         """Where a loss stands, as a user would look for it."""
@@ -276,12 +276,15 @@ def _from_frame(frame: pl.DataFrame, index: str | None, arms: list[str] | None, 
     labels = None if index is None else _labels(frame[index], source)
     for i, (name, kind) in enumerate(losses.schema.items()):
         if not name:
-            hint = " (pandas writes its index so: give index='' if it is one)" if index is None else ""
-            raise InvalidParameter("source", f"must have a name for each column; number {i + 1} has none{hint}", source)
+            rule = Words(f"must have a name for each column; number {i + 1} has none")
+            if index is None:
+                rule += Words(" (pandas writes its index so: ", Set("index", ""), " if it is one)")
+            raise InvalidParameter("source", rule, source)
         if losses.height and not (kind.is_numeric() or isinstance(kind, pl.Boolean)):
-            rule = f"must have a column of numbers for each arm, and no other; {name!r} is one of {kind}"
-            hint = f" (give index={name!r} if it has the times or names of the rounds)" if index is None else ""
-            raise InvalidParameter("source", rule + hint, source)
+            rule = Words(f"must have a column of numbers for each arm, and no other; {name!r} is one of {kind}")
+            if index is None:
+                rule += Words(" (", Set("index", name), " if it has the times or names of the rounds)")
+            raise InvalidParameter("source", rule, source)
     return Trace(_as_array(losses), tuple(losses.columns), labels, source)
 
 
@@ -336,9 +339,11 @@ Missing = Literal["unavailable"]
 REGULAR = 0.9
 """Times are regular, so that gaps are seen, where so many of their steps are the same."""
 
-FILL_HINT = "give fill='last' to take the last one known, or missing='unavailable' where the arm was not"
-IF_OUTSIDE = "give units=(lowest, highest), or rescale=True to take them from the record"
-IF_MISSING = f"it is missing: fill it in, or {FILL_HINT}"
+LAST, IGNORE = Set("fill", "last"), Set("fill", "ignore", verb="")
+UNAVAILABLE = Set("missing", "unavailable", verb="")
+FILL_HINT = Words(LAST, " to take the last one known, or ", UNAVAILABLE, " where the arm was not")
+IF_OUTSIDE = Words(Set("units", RANGE), ", or ", Set("rescale", True, verb=""), " to take them from the record")
+IF_MISSING = Words("it is missing: fill it in, or ", FILL_HINT)
 
 UNITS_OF_TIME = (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1))
 
@@ -397,7 +402,9 @@ def read_records(
         one_of("missing", missing, ("unavailable",))
     form = replace(form, missing=fill == "last" or missing is not None, if_missing=IF_MISSING)
     if long is not None and index is not None:
-        raise InvalidParameter("index", "must be left out with long=..., which names the times first", index)
+        raise InvalidParameter(
+            "index", Words("must be left out with ", Set("long", verb=""), ", which names the times first"), index
+        )
     if long is not None:
         index, trace = _from_long(source, long, arms, form)
     else:
@@ -464,7 +471,7 @@ def _from_long(
     trace = read_trace(wide, index=time, arms=kept)
     if trace.table.dtype.kind == "f" and form.missing is False and np.isnan(trace.table).any():
         row, column = (int(i) for i in np.argwhere(np.isnan(trace.table))[0])
-        rule = f"must have a loss for {kept[column]!r} at {trace.label(row)}; {FILL_HINT}"
+        rule = Words(f"must have a loss for {kept[column]!r} at {trace.label(row)}; ", FILL_HINT)
         raise InvalidParameter("source", rule, None)
     return time, replace(trace, source=named)
 
@@ -508,18 +515,16 @@ def _regular(trace: Trace, fill: Fill | None, notes: list[str]) -> Trace:
     doubled, gaps, missing, step = _steps(labels.astype("datetime64[us]").astype(np.int64))
     if len(doubled) and fill is None:
         at = int(doubled[0])
-        rule = (
-            f"must have each time once; {trace.line(at)} and {trace.line(at + 1)} have the same"
-            f"{_more(len(doubled))}; give fill='last' to take the last of them, or fill='ignore' to play them all"
-        )
+        same = f"{trace.line(at)} and {trace.line(at + 1)} have the same{_more(len(doubled))}"
+        either = Words(LAST, " to take the last of them, or ", IGNORE, " to play them all")
+        rule = Words(f"must have each time once; {same}; ", either)
         raise InvalidParameter("source", rule, trace.label(at))
     if len(gaps) and fill is None:
         at = int(gaps[0])
-        rule = (
-            f"must have a row for each {_span(step)}; {_missing(int(missing[at]))} between {trace.line(at)} "
-            f"({trace.label(at)}) and {trace.line(at + 1)} ({trace.label(at + 1)}){_more(len(gaps))}; give "
-            "fill='last' to repeat the row before, or fill='ignore' to play the rows as they are"
-        )
+        gap = f"{trace.line(at)} ({trace.label(at)}) and {trace.line(at + 1)} ({trace.label(at + 1)})"
+        gone = f"{_missing(int(missing[at]))} between {gap}{_more(len(gaps))}"
+        either = Words(LAST, " to repeat the row before, or ", IGNORE, " to play the rows as they are")
+        rule = Words(f"must have a row for each {_span(step)}; {gone}; ", either)
         raise InvalidParameter("source", rule, f"{int(missing[gaps].sum())} missing in all")
     if not len(doubled) and not len(gaps):
         return trace

@@ -12,7 +12,7 @@ from holdfast.decisions.router import fresh_game
 from holdfast.decisions.settings import Settings, checked_name
 from holdfast.decisions.stores import Store, store_at
 from holdfast.decisions.stores.sql import NewGame
-from holdfast.errors import InvalidParameter, OutOfTurn, UnknownGame
+from holdfast.errors import Call, InvalidParameter, OutOfTurn, UnknownGame, Words
 from holdfast.players.fleet import Fleet, FleetGame
 from holdfast.policies.policy import Policy
 
@@ -99,7 +99,7 @@ def fleet_from_store(url: str | Store, names: Sequence[str], *, policy: Policy |
             setup = setup_of(found, policy)
             game, head, blocks = stored_state(setup, transaction).learner, transaction.head, transaction.blocks("open")
         if any(block.number != head.current or block.told < head.handed for block in blocks):
-            raise OutOfTurn(f"game {name!r} has open decisions: see open_decisions")
+            raise OutOfTurn(Words(f"game {name!r} has open decisions: see ", Call("open_decisions")))
         if fleet is None:
             fleet = Fleet(setup.policy, len(names), seed=0)
         if setup.policy != fleet.policy:

@@ -44,7 +44,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from holdfast.checks import number_range, real_number
-from holdfast.errors import InvalidParameter
+from holdfast.errors import TRUTH, InvalidParameter, Words
 from holdfast.numerics.statistics import checked_confidence
 
 Numbers = NDArray[np.float64]
@@ -168,7 +168,7 @@ def compare(
     error = 1.0 - checked_confidence(confidence)
     cost, rule = np.asarray(costs, dtype=np.float64), np.asarray(held_back)
     if cost.ndim != 1 or rule.shape != cost.shape or rule.dtype != np.bool_:
-        raise InvalidParameter("held_back", "must be True or False for each of the costs", held_back)
+        raise InvalidParameter("held_back", Words("must be ", TRUTH, " for each of the costs"), held_back)
     size = np.ones_like(cost) if weights is None else np.asarray(weights, dtype=np.float64)
     if size.shape != cost.shape or not (size >= 1.0).all():
         raise InvalidParameter("weights", "must be a number of at least 1 for each of the costs", weights)

@@ -10,8 +10,10 @@ from holdfast.checks import real_number
 from holdfast.decisions.all_losses import losses_by_arm
 from holdfast.decisions.models import Block
 from holdfast.decisions.settings import Setup, players_of
-from holdfast.errors import InvalidParameter
+from holdfast.errors import Form, InvalidParameter, Set, Words
 from holdfast.players.losses import outside_range
+
+EXAMPLE = Form("holdfast.Scale(latency=(0.2, 8.0), …)", '{"latency": [0.2, 8.0]}', "latency=0.2:8")
 
 
 class Outcome(NamedTuple):
@@ -31,7 +33,8 @@ class Outcome(NamedTuple):
         scale = setup.settings.scale
         if scale is None:
             name, value = next(iter(self.measures.items()), ("error", self.error))
-            rule = "needs a scale: open the game with scale=holdfast.Scale(latency=(0.2, 8.0), …), or report a loss"
+            scale_given = Set("scale", EXAMPLE, verb="open the game with ")
+            rule = Words("needs a scale: ", scale_given, ", or report a loss")
             raise InvalidParameter(name, rule, value)
         return scale.loss(error=self.error, **self.measures)
 

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, TypedDict, get_args, get_origin, get_type_hint
 from holdfast.checks import CHECK, real_number, whole_number
 from holdfast.decisions.outcomes import AllLosses, Outcome
 from holdfast.decisions.settings import checked_arm, checked_name
-from holdfast.errors import HoldfastError, InvalidParameter
+from holdfast.errors import MOMENT, HoldfastError, InvalidParameter, Words
 from holdfast.policies.policy import Policy
 
 MOST_AT_ONCE = 100_000
@@ -118,7 +118,7 @@ def _by_arm(parameter: str, losses: Any) -> Any:
 
 def _with_zone(parameter: str, value: Any) -> datetime:
     if not isinstance(value, datetime) or value.tzinfo is None:
-        raise InvalidParameter(parameter, "must be a datetime with its zone", value)
+        raise InvalidParameter(parameter, Words("must be ", MOMENT), value)
     return value
 
 

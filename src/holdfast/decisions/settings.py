@@ -16,7 +16,17 @@ from typing import Any, NamedTuple
 
 from holdfast.checks import real_number, whole_number
 from holdfast.decisions.models import Block, Decision, Game, Head, Loss
-from holdfast.errors import BadStore, InvalidParameter, NoArmAvailable, UnknownDecision, nearest
+from holdfast.errors import (
+    DURATION,
+    TRUTH,
+    BadStore,
+    Call,
+    InvalidParameter,
+    NoArmAvailable,
+    UnknownDecision,
+    Words,
+    nearest,
+)
 from holdfast.numerics.layout import Layout
 from holdfast.numerics.scales import Scale
 from holdfast.numerics.schedules import LONGEST
@@ -108,8 +118,8 @@ class Settings:
         if "key_life" in given:
             life = given["key_life"]
             if not isinstance(life, timedelta) or not timedelta(0) < life <= MOST_PATIENCE:
-                rule = f"must be a timedelta above 0 and of at most {MOST_PATIENCE.days} days"
-                raise InvalidParameter("key_life", rule, str(life))
+                limits = Words("must be ", DURATION, f", above 0 and of at most {MOST_PATIENCE.days} days")
+                raise InvalidParameter("key_life", limits, str(life))
             changes["key_life"] = life.total_seconds()
         if "learn_after" in given:
             changes["learn_after"] = whole_number("learn_after", given["learn_after"], least=1)
@@ -158,7 +168,7 @@ def given_settings(*, shadow: object = None, **named: object) -> dict[str, Any]:
     if shadow is None:
         return given
     if not isinstance(shadow, bool) or "holdback" in given:
-        raise InvalidParameter("shadow", "must be True or False, and is not given along with holdback", shadow)
+        raise InvalidParameter("shadow", Words("must be ", TRUTH, ", and is not given along with holdback"), shadow)
     return {**given, "holdback": float(shadow)}
 
 
@@ -220,7 +230,7 @@ def _checked_patience(patience: object) -> dict[str, Any]:
     if isinstance(patience, (float, str)):
         if patience in (AUTO, FOREVER):
             return none
-        rule = "must be a timedelta such as timedelta(seconds=...), a whole number of rounds, 'auto' or 'forever'"
+        rule = Words("must be ", DURATION, ", a whole number of rounds, 'auto' or 'forever'")
         raise InvalidParameter("patience", rule, patience)
     return {**none, "rounds": whole_number("patience", patience, least=1, most=int(LONGEST))}
 
@@ -347,7 +357,7 @@ class Setup:
                     raise InvalidParameter("available", f"{rule}{nearest(str(name), map(str, known))}", name)
             down |= {arm for arm in self.active if self.names[arm] not in available}
         if len(down) == len(self.active):
-            raise NoArmAvailable("no arm can be played: all are paused or not available; see Router.resume")
+            raise NoArmAvailable(Words("no arm can be played: all are paused or not available; use ", Call("resume")))
         return frozenset(down)
 
     def learns_from(self, block: Block) -> bool:
@@ -432,9 +442,9 @@ class State:
 
 # Ids of decisions and names: what a store can keep and nobody can guess.
 
-RULE = "must be the id of a decision, as ask() gave it"
+RULE = Words("must be the id of a decision, as ", Call("ask"), " gave it")
 
-NOT_RECORDED = "was not recorded: there was no decision, and ask() answered with its fallback"
+NOT_RECORDED = Words("was not recorded: there was no decision, and ", Call("ask"), " answered with its fallback")
 
 UNRECORDED = "unrecorded"
 """What the ids of decisions begin with that no store has."""

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.checks import address_of, check_fields, made, number_range, whole_number
-from holdfast.errors import InvalidParameter
+from holdfast.errors import TRUTH, InvalidParameter, Words
 from holdfast.numerics.layout import Array
 from holdfast.numerics.random import Stream
 
@@ -137,7 +137,7 @@ class Environment(ABC):
         """Refuse a user-defined class whose properties cannot be played."""
         own = type(self).__name__
         if not isinstance(self.shuffled, bool):
-            raise InvalidParameter("shuffled", "must be True or False", self.shuffled)
+            raise InvalidParameter("shuffled", Words("must be ", TRUTH), self.shuffled)
         most = whole_number(f"n_arms of {own}", self.n_arms, least=1) - 1
         whole_number(f"reference of {own}, an arm,", self.reference, least=0, most=most)
         if self.units is not UNIT_RANGE:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from holdfast.checks import number_range, real_number
-from holdfast.errors import InvalidParameter, nearest
+from holdfast.errors import TRUTH, InvalidParameter, Set, Words, nearest
 
 RESERVED = ("arm", "deadline", "error", "id", "loss", "reward", "rounds")
 """Names that a measure cannot have, because `tell` uses them."""
@@ -70,13 +70,13 @@ class Scale:
     def loss(self, /, *, error: bool = False, **values: float) -> float:
         """Return the loss of a round: every measure must be given, unless it is an error."""
         if not isinstance(error, (bool, np.bool_)):
-            raise InvalidParameter("error", "must be True or False", error)
+            raise InvalidParameter("error", Words("must be ", TRUTH), error)
         numbers = self._numbers(values)
         if error:
             return self.error
         for name in self.measures:
             if name not in numbers:
-                raise InvalidParameter(name, "must be given, or error=True", None)
+                raise InvalidParameter(name, Words("must be given, or ", Set("error", True, verb="")), None)
         parts = (self._part(name, value, 0.0, 1.0) for name, value in numbers.items())
         return min(math.fsum(parts), 1.0)
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from holdfast.checks import LARGEST, real_number
-from holdfast.errors import InvalidParameter
+from holdfast.errors import RANGE, Call, InvalidParameter, Set, Words
 from holdfast.policies.policy import Policy
 
 
@@ -20,7 +20,7 @@ def announced_value(policy: Policy, given: Mapping[str, float | None]) -> tuple[
         return 0.0, policy.bounds
     value = given[wanted]
     if value is None:
-        raise InvalidParameter(wanted, f"must be announced when a block begins: ask({wanted}=...)", None)
+        raise InvalidParameter(wanted, Words("must be announced when a block begins: ", Call("ask", wanted)), None)
     if wanted == "loss_bound":
         bound = real_number("loss_bound", value, least=1 / LARGEST, most=LARGEST)
         return bound, (0.0, bound)
@@ -39,5 +39,6 @@ def outside_range(name: str, bounds: tuple[float, float], count: int, value: obj
     """What is said of a loss, or a sum of losses, that cannot be."""
     low, high = bounds
     of = "one round" if count == 1 else f"{count} rounds"
-    hint = "; give units=(lowest, highest) to use your own units" if (low, high) == (0.0, 1.0) else ""
-    return InvalidParameter(name, f"of {of} must be from {count * low:g} to {count * high:g}{hint}", value)
+    hint = ("; ", Set("units", RANGE), " to use your own units") if (low, high) == (0.0, 1.0) else ()
+    rule = Words(f"of {of} must be from {count * low:g} to {count * high:g}", *hint)
+    return InvalidParameter(name, rule, value)

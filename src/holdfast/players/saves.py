@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from holdfast.checks import real_number, whole_number
-from holdfast.errors import BadSavedState
+from holdfast.errors import BadSavedState, Words
 from holdfast.numerics.layout import Layout
 from holdfast.numerics.random import STATE_SIZE
 from holdfast.numerics.schedules import LONGEST
@@ -84,7 +84,9 @@ def policy_of(content: Mapping[str, Any], policy: Policy | None, allow: Iterable
         try:
             allowed_policy(saved["policy"], allow)
         except ValueError as error:
-            raise BadSavedState(f"this game's {error}; or give the policy itself, policy=...") from None
+            raise BadSavedState(
+                Words("this game's ", error.args[0], "; or give the policy itself, policy=...")
+            ) from None
         policy = make_policy(saved, allow)
     if not isinstance(policy, Policy):
         raise BadSavedState(f"policy must be a policy such as holdfast.Exp3(8); got {policy!r}")

@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from holdfast.checks import address_of, check_fields, number_range, real_number, whole, whole_number
-from holdfast.errors import BadSavedState, HoldfastError, InvalidParameter
+from holdfast.errors import NAMES, BadSavedState, HoldfastError, InvalidParameter, Set, Words
 from holdfast.numerics.costs import checked_costs
 from holdfast.numerics.layout import (
     ArmIndex,
@@ -170,9 +170,10 @@ class Policy(ABC):
                 self.n_arms,
             )
         if self.arms is None and isinstance(self.n_arms, (list, tuple)):
-            raise InvalidParameter("n_arms", "must be a number; give names as arms=[...]", self.n_arms)
+            raise InvalidParameter("n_arms", Words("must be a number; for names, ", Set("arms", NAMES)), self.n_arms)
         if self.arms is None and (self.n_arms is None or self.n_arms == 0):
-            rule = f"must be given, from 1 to {MOST_ARMS}, or the arms by name: arms=[...]"
+            named = Set("arms", NAMES, verb="")
+            rule = Words(f"must be given, from 1 to {MOST_ARMS}, or the arms by name: ", named)
             raise InvalidParameter("n_arms", rule, self.n_arms)
         self._set("n_arms", whole_number("n_arms", self.n_arms, least=1, most=MOST_ARMS))
         self._set("units", number_range("units", self.units))

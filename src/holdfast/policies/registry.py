@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any
 
 from holdfast.checks import class_at, made, one_of
-from holdfast.errors import InvalidParameter
+from holdfast.errors import InvalidParameter, Set, Words
 from holdfast.policies.policy import Policy
 
 POLICIES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
@@ -85,7 +85,8 @@ def allowed_policy(name: object, allow: Iterable[str | type[Policy]] = ()) -> tu
         if given in (name, name.partition(":")[0]):
             return find_policy(name)
     module = name.partition(":")[0]
-    rule = f"must be one of Holdfast's own, or allowed: allow=[{name!r}] imports the module {module}"
+    allow_it = Set("allow", [name], verb="")
+    rule = Words("must be one of Holdfast's own, or allowed: ", allow_it, f" imports the module {module}")
     raise InvalidParameter("policy", rule, name)
 
 

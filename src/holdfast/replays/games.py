@@ -25,7 +25,7 @@ from holdfast.data.records import Trace, read_frame
 from holdfast.environments import LossTable
 from holdfast.environments.environment import Tables
 from holdfast.environments.tables import Summed, prefix_sums
-from holdfast.errors import InvalidParameter, parameter_named
+from holdfast.errors import InvalidParameter, Set, Words, parameter_named
 from holdfast.experts import (
     Expert,
     FixedArm,
@@ -397,7 +397,7 @@ def pieces_of(
         for i, entry in enumerate(entries):
             piece = _piece(f"policies[{i}]", entry, lam, stretches, pairs)
             if piece.name in names:
-                rule = "must have different names; give one with name=..."
+                rule = Words("must have different names; to one, ", Set("name"))
                 raise InvalidParameter("policies", rule, piece.name)
             names.add(piece.name)
             pieces.append(piece)

@@ -40,8 +40,7 @@ from holdfast.report.html import (
     table,
     view,
 )
-from holdfast.results import shortened, terminal_columns
-from holdfast.text import counted, five_digits, mean_count, number, percent, short
+from holdfast.text import counted, five_digits, mean_count, number, percent, short, table as text_table
 
 if TYPE_CHECKING:
     from holdfast.replays.result import Replay
@@ -218,12 +217,18 @@ def as_text(replay: Replay) -> str:
     """Return the replay as text."""
     parts = [textwrap.fill(printable(_head(replay)), WIDTH)]
     for lam in replay.switching_costs:
-        parts.append(aligned(_table(replay.standings[lam, WHOLE])))
+        parts.append(table_of(_table(replay.standings[lam, WHOLE])))
         parts.append(_filled(_said(replay, lam)))
     if replay.notes:
         parts.append(_filled([f"* {note}" for note in replay.notes]))
     parts.append(_filled([f"What to do: {replay.recommendation}"]))
     return "\n\n".join(parts)
+
+
+def table_of(rows: Sequence[Sequence[str]]) -> str:
+    """Rows under their head, the first column being names."""
+    head, *body = ([printable(row[0]), *row[1:]] for row in rows)
+    return text_table(head, body, width=WIDTH)
 
 
 def _filled(lines: Sequence[str]) -> str:
@@ -278,36 +283,6 @@ def cost_rows(standing: Standing) -> list[list[str]]:
         if 1 < limit < references.plan_switches:
             known.append((f"plan, ≤ {limit} switches", value, "", ""))
     return rows + [[name, five_digits(v), *cells, over(v, base), over(v, plan)] for name, v, *cells in known]
-
-
-def aligned(rows: Sequence[Sequence[str]]) -> str:
-    """Align columns two spaces apart, the first to the left; its words wrap where there is no room."""
-    others = [max(terminal_columns(row[i]) for row in rows) for i in range(1, len(rows[0]))]
-    room = max(12, WIDTH - sum(others) - 2 * len(others))
-    firsts = [_wrapped(printable(row[0]), room) for row in rows]
-    first = max(terminal_columns(part) for parts in firsts for part in parts)
-    lines = []
-    for (name, *more), row in zip(firsts, rows, strict=True):
-        cells = [" " * (w - terminal_columns(cell)) + cell for cell, w in zip(row[1:], others, strict=True)]
-        lines.append("  ".join([name + " " * (first - terminal_columns(name)), *cells]).rstrip())
-        lines += more
-    return "\n".join(lines)
-
-
-def _wrapped(name: str, room: int) -> list[str]:
-    """Wrap the words of a name to `room` columns, all lines but the first indented; only a long word is cut.
-
-    >>> _wrapped("best arm: Südländer €/MWh", 20)
-    ['best arm: Südländer', '  €/MWh']
-    """
-    lines: list[str] = []
-    for word in name.split(" "):
-        if lines and terminal_columns(f"{lines[-1]} {word}") <= room:
-            lines[-1] += f" {word}"
-        else:
-            indent = "  " if lines else ""
-            lines.append(indent + shortened(word, room - len(indent)))
-    return lines
 
 
 def with_half(amount: Amount) -> str:

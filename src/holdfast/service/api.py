@@ -66,7 +66,7 @@ from holdfast.service.operations import (
     operation,
     page_of,
 )
-from holdfast.service.problems import Refused, problem_of, status_of
+from holdfast.service.problems import Refused, problem_of
 
 if TYPE_CHECKING:
     from holdfast.service.app import Service
@@ -304,7 +304,7 @@ def _outcome(given: dict[str, Any]) -> Any:
 
 def _verdict(found: Any) -> Verdict:
     if isinstance(found, HoldfastError):
-        return Verdict(status_of(found), problem=problem_of(found))
+        return Verdict(found.status, problem=problem_of(found))
     return Verdict(200, new=found.new)
 
 

@@ -6,11 +6,14 @@ import asyncio
 import json
 import logging
 import math
+import signal
+import threading
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
+from types import FrameType
 from typing import Any, TypeVar
 from urllib.parse import unquote
 
@@ -33,7 +36,7 @@ from holdfast.service.games import Games, only_seen
 from holdfast.service.messages import GameLine
 from holdfast.service.metrics import Metrics
 from holdfast.service.operations import Operation
-from holdfast.service.problems import Refused, response_to, status_of, words_of
+from holdfast.service.problems import Refused, response_to, words_of
 from holdfast.service.views import Course
 from holdfast.text import counted
 
@@ -214,7 +217,7 @@ class Door:
             client = service.access.admit(request, operation.role, request.path_params.get("name"))
             response = await operation.handler(service, request, client)
         except HoldfastError as error:
-            if status_of(error) >= 500:
+            if error.status >= 500:
                 service.complain(error)
             seen = only_seen(error, client.sees) if client is not None else error
             response = pages.error_page(service.root, seen) if operation.page else response_to(seen)
@@ -268,6 +271,22 @@ async def _unknown(request: Request, error: Exception) -> Response:
     return response
 
 
+def _call_on_signals(stop: Callable[[], None]) -> None:
+    """Call `stop` at once when the process is to end: the server waits for streams, which end only then."""
+    if threading.current_thread() is not threading.main_thread():
+        return
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        before = signal.getsignal(number)
+
+        def handle(number: int, frame: FrameType | None, before: Any = before) -> None:
+            loop.call_soon_threadsafe(stop)
+            before(number, frame)
+
+        if callable(before):
+            signal.signal(number, handle)
+
+
 def make_app(
     url: str | Store,
     *,
@@ -299,6 +318,7 @@ def make_app(
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[dict[str, Any]]:
         await service.games.check_writing()  # creates the tables, and fails now rather than later
+        _call_on_signals(service.stop)
         yield {"service": service}
         service.stop()
         service.games.close()

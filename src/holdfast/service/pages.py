@@ -43,7 +43,7 @@ from holdfast.service.access import COOKIE, Token
 from holdfast.service.api import change_game, changes_on_page, compared, replayed
 from holdfast.service.messages import Changes, ChangeView, GameLine, GameView
 from holdfast.service.operations import Operation
-from holdfast.service.problems import Refused, status_of, words_of
+from holdfast.service.problems import Refused, words_of
 from holdfast.service.views import Board, Lines
 from holdfast.text import counted, five_digits, number, with_interval
 
@@ -721,7 +721,7 @@ def _lateness(waits: list[float]) -> Html:
 
 def error_page(root: str, error: HoldfastError) -> Response:
     """An error on a page."""
-    status = status_of(error)
+    status = error.status
     if status == 401:
         return RedirectResponse(f"{root}/login", 303)
     title = HTTPStatus(status).phrase

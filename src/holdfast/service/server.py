@@ -1,4 +1,7 @@
-"""The server process: sockets, workers, limits on connections, and what is printed."""
+"""The server process: sockets, workers, limits on connections, and what is printed.
+
+Clients that are slow on purpose are the business of the proxy in front, as in ``deploy/nginx.conf``.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,10 @@ import gc
 import ipaddress
 import json
 import logging
-import math
 import os
 import socket
 import sys
 import tempfile
-from asyncio import TimerHandle, Transport
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -21,7 +22,6 @@ from typing import Any
 import uvicorn
 from prometheus_client.multiprocess import mark_process_dead
 from starlette.types import ASGIApp
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.supervisors import Multiprocess
 
 from holdfast.decisions.stores import store_at
@@ -30,93 +30,12 @@ from holdfast.service.access import TokenFile
 from holdfast.service.app import AUDIT, LOG, make_app
 from holdfast.service.metrics import FOLDER
 
-HEADER_SECONDS = 10.0
-"""In which the headers of a request must come."""
-READ_SECONDS = 300.0
-"""In which a client must take some of an answer. Long, because the system has megabytes of it too."""
-MOST_HEADERS = 32_768
-"""Bytes before the headers of a request are complete."""
 GRACE = 15
 """Seconds for answers in flight when the server is stopped."""
 BACKLOG = 2048
 """Connections that wait to be accepted."""
 SWITCH_INTERVAL = 0.0005
 """Seconds after which the event loop lets the thread that writes go on; Python's 5 ms would be most of a commit."""
-
-
-class Protocol(HttpToolsProtocol):
-    """HTTP with an end to waiting for headers, and for clients that do not take their answers."""
-
-    _waiting: TimerHandle | None = None
-    _stuck: TimerHandle | None = None
-    _received = 0
-
-    def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
-        """A client is there."""
-        super().connection_made(transport)
-        self._wait()
-
-    def data_received(self, data: bytes) -> None:
-        """Some bytes."""
-        self._received += len(data)
-        if self._waiting is None and (self.cycle is None or self.cycle.response_complete):
-            self._wait()
-        super().data_received(data)
-        if self._waiting is not None and self._received > MOST_HEADERS:
-            self.send_400_response("Headers too long.")
-
-    def on_headers_complete(self) -> None:
-        """The request can begin."""
-        self._cancel()
-        if len(self.url) > MOST_HEADERS // 2:
-            self.send_400_response("Path too long.")
-            return
-        super().on_headers_complete()
-
-    def pause_writing(self) -> None:
-        """The client does not take what was sent."""
-        super().pause_writing()
-        self._expect_progress()
-
-    def resume_writing(self) -> None:
-        """It does again."""
-        self._stop_expecting()
-        super().resume_writing()
-
-    def _expect_progress(self, before: float = math.inf) -> None:
-        """Look again and again whether it takes some of it; else the connection ends."""
-        left = self.transport.get_write_buffer_size()
-        if left >= before:
-            self.transport.abort()
-        else:
-            self._stuck = self.loop.call_later(READ_SECONDS, self._expect_progress, left)
-
-    def _stop_expecting(self) -> None:
-        if self._stuck is not None:
-            self._stuck.cancel()
-            self._stuck = None
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """The client is gone."""
-        self._cancel()
-        self._stop_expecting()
-        super().connection_lost(exc)
-
-    def shutdown(self) -> None:
-        """The server stops: streams must end by themselves."""
-        service = self.app_state.get("service")
-        if service is not None:
-            service.stop()
-        super().shutdown()
-
-    def _wait(self) -> None:
-        self._received = 0
-        self._waiting = self.loop.call_later(HEADER_SECONDS, self.transport.close)
-
-    def _cancel(self) -> None:
-        if self._waiting is not None:
-            self._waiting.cancel()
-            self._waiting = None
 
 
 class OneLine(logging.Formatter):
@@ -212,7 +131,7 @@ def serve(
     config = uvicorn.Config(
         partial(application, url, tokens=tokens, **options),  # a factory that can be pickled
         factory=True,
-        http=Protocol,
+        http="httptools",
         ws="none",
         lifespan="on",
         workers=workers,

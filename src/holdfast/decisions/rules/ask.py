@@ -9,7 +9,7 @@ from holdfast.decisions.requests import Ask
 from holdfast.decisions.rules.arms import HandOut, held_back, who_plays, with_stretch
 from holdfast.decisions.rules.conversations import continue_conversation, end_idle
 from holdfast.decisions.rules.report import FORGET_AT_ONCE, View, earliest, enter, is_open, settle_due
-from holdfast.errors import HoldfastError, InvalidParameter, OutOfTurn
+from holdfast.errors import Call, HoldfastError, InvalidParameter, OutOfTurn, Words
 from holdfast.numerics.sums import exact_sum
 from holdfast.players.losses import announced_value
 
@@ -72,8 +72,10 @@ def ask(view: View, request: Ask) -> list[Decision] | HoldfastError:
                 given += _hand_out(view, n - len(given), call)
     if not given:
         return OutOfTurn(
-            f"{setup.policy.label} cannot begin its next block before every loss of the last one is told: "
-            "see open_decisions"
+            Words(
+                f"{setup.policy.label} cannot begin its next block before every loss of the last one is told: see ",
+                Call("open_decisions"),
+            )
         )
     return given
 

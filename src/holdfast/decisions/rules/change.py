@@ -16,7 +16,7 @@ from holdfast.decisions.requests import Change, SetAvailability
 from holdfast.decisions.rules.conversations import expire
 from holdfast.decisions.rules.report import View, earliest, settle
 from holdfast.decisions.settings import ArmSums, Settings, Setup, State
-from holdfast.errors import HoldfastError, InvalidParameter, OtherSettings
+from holdfast.errors import Form, HoldfastError, InvalidParameter, OtherSettings, Words
 from holdfast.players.game import Game as Learner
 from holdfast.players.saves import described
 from holdfast.policies.policy import Policy
@@ -38,22 +38,22 @@ def check_same_class(game: Game, policy: Policy) -> None:
 def difference(setup: Setup, policy: Policy | None, compared: Mapping[str, Any]) -> OtherSettings | None:
     """An error if the game has other settings than those given."""
     found: dict[str, tuple[Any, Any]] = {}
-    hints = []
+    changes: dict[str, object] = {}
     if policy is not None:
         stored, given = _plain(setup.policy), _plain(policy)
         for name in dict.fromkeys([*stored, *given]):
             if stored.get(name) != given.get(name):
                 found[name] = (stored.get(name), given.get(name))
         if "arms" in found and all(isinstance(arms, list) for arms in found["arms"]):
-            hints += _hints_for_arms(*found["arms"], found)
+            changes |= _changed_arms(*found["arms"], found)
         if "switching_cost" in found:
-            hints.append(f"change_switching_cost={found['switching_cost'][1]!r}")
+            changes["switching_cost"] = found["switching_cost"][1]
     wanted = setup.settings.changed(setup.policy, compared)
     for name in compared:
         if getattr(wanted, name) != getattr(setup.settings, name):
             found[name] = (str(getattr(setup.settings, name)), str(getattr(wanted, name)))
-            hints.append(f"router.change({name}=...)")
-    return OtherSettings(setup.game.name, found, hints) if found else None
+            changes[name] = None
+    return OtherSettings(setup.game.name, found, changes) if found else None
 
 
 def _plain(policy: Policy) -> dict[str, Any]:
@@ -65,12 +65,12 @@ def _plain(policy: Policy) -> dict[str, Any]:
     return settings
 
 
-def _hints_for_arms(stored: list[str], given: list[str], found: dict[str, tuple[Any, Any]]) -> list[str]:
+def _changed_arms(stored: list[str], given: list[str], found: dict[str, tuple[Any, Any]]) -> dict[str, object]:
     new = [name for name in given if name not in stored]
     gone = [name for name in stored if name not in given]
     if not new and not gone:  # another order: names tell arms apart, so nothing differs
         del found["arms"]
-    return ([f"add_arms={new!r}"] if new else []) + ([f"retire_arms={gone!r}"] if gone else [])
+    return {name: arms for name, arms in (("add_arms", new), ("retire_arms", gone)) if arms}
 
 
 # ---- changing
@@ -151,7 +151,8 @@ def _end_of(until: object, now: float) -> float:
     if isinstance(until, datetime) and until.tzinfo is not None:
         end = until.timestamp()
     if end is None or not now < end < MOST_TIME:
-        rule = "must be a time to come, before the year 5138, as a datetime with its zone or a timedelta"
+        form = Form("as a datetime with its zone or a timedelta", "such as 10m, 2h or 2026-03-01T12:00:00Z")
+        rule = Words("must be a time to come, before the year 5138, ", form)
         raise InvalidParameter("until", rule, str(until))
     return end
 

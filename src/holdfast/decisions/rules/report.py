@@ -24,12 +24,14 @@ from holdfast.decisions.settings import WINDOW, Setup, State, parts_of, stand_in
 from holdfast.errors import (
     AlreadyTold,
     BadStore,
+    Call,
     Forgotten,
     HoldfastError,
     InvalidParameter,
     OutOfTurn,
     TooLate,
     UnknownDecision,
+    Words,
 )
 from holdfast.numerics.layout import Array
 from holdfast.numerics.sums import exact_sum
@@ -192,7 +194,7 @@ def _learn_all(view: View, block: Block, losses: Mapping[int, float] | None, clo
     """The policy observes what all arms lost in a round; or why it cannot, and nothing has changed."""
     setup, head = view.setup, view.head
     if losses is None and not block.forced:
-        rule = f"must be those of all arms for {setup.policy.label}: tell(id, losses=...)"
+        rule = Words(f"must be those of all arms for {setup.policy.label}: ", Call("tell", "losses"))
         return InvalidParameter("loss", rule, "one loss")
     if not block.forced:
         return learn(setup, view.state().learner, block_values(setup, block), losses or {})
@@ -232,7 +234,8 @@ def observe(view: View, request: Observe) -> HoldfastError | None:
         return InvalidParameter("losses", rule, losses)
     settle_due(view, clock)
     if is_open(view, view.head.current):
-        return OutOfTurn("a decision waits for its losses: report them with tell(id, losses=...), see open_decisions")
+        told, open_ones = Call("tell", "losses"), Call("open_decisions")
+        return OutOfTurn(Words("a decision waits for its losses: report them with ", told, ", see ", open_ones))
     try:
         by_arm = losses_by_arm(setup, losses, setup.bounds)
         value, _ = announced_value(setup.policy, {"switching_cost": request.switching_cost})
