@@ -14,7 +14,7 @@ It writes
     DIR/arena.html    the page
     DIR/files.json    the names and checksums of these files
 
-Policies that see the losses of all arms play apart from those that see the loss of their own: it would not be fair.
+Policies with full information play separately from bandit policies, which see only the loss of their own arm.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What `AdaptiveHedgeSwitch` costs on records where all losses are known, exactly: the arm's distribution is known.
+"""Exact cost of `AdaptiveHedgeSwitch` on records with full information: the arm's distribution is known.
 
     python experiments/full_information_records.py FOLDER [records] [forecasts] [search] [speed]
 

@@ -1,4 +1,4 @@
-"""How cost grows with T: long games, read off at T = 10⁴, 10⁵, … up to 10⁹.
+"""Growth of cost with T: long games, read off at T = 10⁴, 10⁵, … up to 10⁹.
 
 A policy that does not know T plays one game, recorded at every T. One that knows it, and losses that are laid out over
 T, need a game for each T. Policies that draw an arm in every round take time in proportion to T; blocks are faster.

@@ -1,4 +1,4 @@
-"""What a policy cost in a setting, next to the best policy and to the paper's.
+"""Cost of a policy in a setting, compared with the best policy and the paper's.
 
 **Cost** is regret with switching at the end: what was lost more than the best fixed arm would have, and all switches.
 It is negative where following a changing world beats every fixed arm, so a plain ratio of two costs may say nothing.

@@ -3,7 +3,7 @@
     python experiments/search_worlds.py [--policy adaptive] [--seconds 60] [--seed 1] [--start found] [--write FILE]
     python experiments/search_worlds.py --arms 8 --switching-cost 10 --horizon 1e5 --seconds 200
 
-With `--arms` and `--switching-cost` all worlds have so many arms and this cost; otherwise the search chooses both.
+With `--arms` and `--switching-cost` all worlds have these arms and this cost; otherwise the search chooses both.
 
 Random worlds first, then evolution: the worst so far are changed a little, and kept where that makes them worse. A
 search keeps what was lucky as well as what is bad, so candidates that would be kept are measured a second time with
@@ -53,9 +53,7 @@ def costs_of(
     first: int = 0,
     backend: str = "threads",
 ) -> dict[str, np.ndarray]:
-    """Return the regret with switching, a row for each replication and a column for each mark: `simulate` without a
-    table.
-    """
+    """Return the regret with switching by replication and mark, like `simulate` but without a table."""
     costs = Costs.of(cost)
     pieces: list[Played] = []
     tasks = [

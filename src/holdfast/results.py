@@ -303,7 +303,7 @@ def rows(
 
 
 class Result:
-    """What was simulated: `frame` has one row for each policy, replication and checkpoint.
+    """Result of a simulation: `frame` has one row for each policy, replication and checkpoint.
 
     Its columns are those of `SCHEMA` (`MEASURES` says what each measure is); others may come before them, such as the
     values of a study's grid, in which several games of one policy and replication differ.
@@ -368,9 +368,7 @@ class Result:
         return groups.agg(pl.len().alias("replications"), *columns)
 
     def final(self) -> Summary:
-        """Return the summary at the last round of each policy, a polars table that prints as means with their
-        errors.
-        """
+        """Return the summary at each policy's last round, a polars table that prints as means with their errors."""
         last = pl.col("round").max().over(*self.grid, "policy")
         return Summary(self.summary().filter(pl.col("round") == last))
 

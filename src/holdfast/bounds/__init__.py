@@ -9,7 +9,7 @@ losses (adversarial), and for losses whose gaps Δ_i stay fixed with one best ar
 >>> binding(applicable(n_arms=8, switching_cost=1.0, horizon=100_000, gaps=0.05)).name
 'theorem_1'
 
-A bound is a formula and may be larger than T + λ, which no arm that is held for ever costs: then it says nothing, and
+A bound is a formula and may be larger than T + λ, which no arm costs when held throughout: then it says nothing, and
 `applicable` says so. `smallest` is the one of use.
 
 Where the paper's constants are wrong, ``constants="corrected"`` is the default and ``constants="printed"`` gives

@@ -1,4 +1,4 @@
-"""What is proved of `AdaptiveTsallisSwitch`: Theorems A to D of ``docs/adaptive.md``, for K ≥ 2 arms.
+"""Bounds of `AdaptiveTsallisSwitch`: Theorems A to D of ``docs/adaptive.md``, for K ≥ 2 arms.
 
 They hold for any `Constants` of the policy whose `longest_length` is at most ½.
 """
@@ -21,16 +21,16 @@ DEFAULT = Constants()
 
 
 class Parts(NamedTuple):
-    """What Theorem B adds up."""
+    """Terms of Theorem B."""
 
-    switches: float  # E Q: what switches cost
+    switches: float  # E Q: cost of the switches
     rate: float  # 2√(E KV) + 2(1 − 1/√K)·E √(KV̄)
     ledgers: float  # W + O
     last: float  # the block in which round T lies
 
 
 def parts(K: int, L: float, highest: float, T: float, constants: Constants) -> Parts:
-    """Theorem B's terms.
+    """Return Theorem B's terms.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def parts(K: int, L: float, highest: float, T: float, constants: Constants) -> P
     calm = (constants.calm * clock) ** 2
 
     def longest(Y: float) -> float:
-        """K times the longest block while √K·R ≤ Y."""
+        """Return K times the longest block while √K·R ≤ Y."""
         return K + root_K * clock / 2 + math.sqrt(highest * K * (2.25 * clock + Y))
 
     long_block = 0.0
@@ -73,7 +73,7 @@ def parts(K: int, L: float, highest: float, T: float, constants: Constants) -> P
 
 
 def _largest(F: Callable[[float], float]) -> float:
-    """The largest y with y ≤ F(y), from above; F is concave, grows and is positive at 0."""
+    """Return the largest y with y ≤ F(y), from above; F is concave, grows and is positive at 0."""
     y = 1.0
     while F(y) > y:
         y *= 2
@@ -83,7 +83,7 @@ def _largest(F: Callable[[float], float]) -> float:
 
 
 def adaptive(*, n_arms: int, switching_cost: float, horizon: float, constants: Constants = DEFAULT) -> float:
-    """Theorem B, any losses: what AdaptiveTsallisSwitch loses and pays in T rounds.
+    """Return Theorem B's bound for any losses on regret and switching cost of AdaptiveTsallisSwitch in T rounds.
 
     Of the order of (λK)^{1/3}T^{2/3} + √(KT); at λ = 0 less than Theorem 1's bound, and at most 2.82 times it
     for all K, λ and T.
@@ -112,11 +112,11 @@ def _theorem_B(K: int, L: float, highest: float, T: float, constants: Constants)
 def adaptive_certificate(
     *, n_arms: int, paid: float, V: float, V_most: float, W: float | Iterable[float], cut: float
 ) -> float:
-    """Theorem A, any losses, from what a game has seen: `paid` + 2√(KV) + 2(√K − 1)√V_most + W + O.
+    """Return Theorem A's certificate for any losses, from a game: `paid` + 2√(KV) + 2(√K − 1)√V_most + W + O.
 
     Its mean over games bounds the mean of regret plus switching cost. V, V_most, W and `cut` (O) are those of a saved
     player between two blocks, `paid` is what its switches have cost, all in units of the range of losses. Of W the
-    largest counts, as nobody knows which arm is best. One game may lose more than its own: only the means compare.
+    largest counts, as the best arm is unknown. One game may lose more than its own: only the means compare.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ def adaptive_constrained(
     switching_cost: float = 0.0,
     constants: Constants = DEFAULT,
 ) -> float:
-    """Theorem C, fixed gaps and one best arm i*: c + D(1 + ln 2T) Σ_{i≠i*} 1/Δ_i.
+    """Return Theorem C's bound for fixed gaps and one best arm i*: c + D(1 + ln 2T) Σ_{i≠i*} 1/Δ_i.
 
     It says that regret and switching cost grow with the logarithm of T. With a switching cost its constants are far too
     large to be of use as a number: for λ from 0.025 to 1 it is above T at any T one can play, and Theorem B is smaller
@@ -192,7 +192,7 @@ def adaptive_constrained(
 
 
 def adaptive_varying(*, n_arms: int, costs: Costs, horizon: float, constants: Constants = DEFAULT) -> float:
-    """Theorem D, any losses, a block begun at round t costing at most the t-th of `costs`, announced before it.
+    """Return Theorem D's bound for any losses; a block begun at round t costs at most the t-th of `costs`, known then.
 
     As Theorem B with L = (√K Σ_t √(max_{s≤t} λ_s))^{2/3} for (λK)^{1/3}T^{2/3} and the highest cost for λ: a block
     keeps the cost it began with, so costs that fall do not count as lower. `costs` is a number, a list of T numbers, or
@@ -221,14 +221,14 @@ def adaptive_varying(*, n_arms: int, costs: Costs, horizon: float, constants: Co
     return _theorem_B(K, (math.sqrt(K) * total) ** (2 / 3), highest, float(T), constants)
 
 
-# What `AdaptiveHedgeSwitch` costs more than the best of its experts: ``docs/full_information.md`` has the proofs.
+# Excess cost of `AdaptiveHedgeSwitch` over the best of its experts: ``docs/full_information.md`` has the proofs.
 
 START = 0.1
-"""Δ_0 in units of (1 + λ) ln N, as the policy begins."""
+"""Initial Δ_0 of the policy, in units of (1 + λ) ln N."""
 
 
 def mixture_overhead(n_experts: int, switching_cost: float, spread: float) -> float:
-    """Theorem H2's bound on Δ_T, half the certificate, with the best of several B: about √(W ln N) for large W.
+    """Return Theorem H2's bound on Δ_T, half the certificate, with the best of several B: about √(W ln N) for large W.
 
     Parameters
     ----------
@@ -251,7 +251,7 @@ def mixture_overhead(n_experts: int, switching_cost: float, spread: float) -> fl
 
 
 def mixture_excess(n_experts: int, switching_cost: float, best_cost: float, *, rounds: float | None = None) -> float:
-    """Theorem H3's bound on the expected cost over that of the best expert: about 2√((1 + 3λ)·L*·ln N) for large L*.
+    """Return Theorem H3's bound on the expected cost over the best expert's: about 2√((1 + 3λ)·L*·ln N) for large L*.
 
     Parameters
     ----------
@@ -280,14 +280,14 @@ def mixture_excess(n_experts: int, switching_cost: float, best_cost: float, *, r
 
 
 class _Level(NamedTuple):
-    """What step 6 of the proof has for one B."""
+    """Quantities of step 6 of the proof for one B."""
 
     x: float
     kappa: float
     begun: float
-    """Δ two rounds after B was passed, at most."""
+    """Largest Δ two rounds after B was passed."""
     extra: float
-    """m: what does not grow with the root."""
+    """m: the part that does not grow with the root."""
 
     @classmethod
     def of(cls, B: float, ln_N: float, lam: float) -> _Level:
@@ -297,7 +297,7 @@ class _Level(NamedTuple):
 
 
 def _grid(ln_N: float, lam: float, spread: float) -> list[float]:
-    """Levels B ≥ (1 + λ) ln N to choose from, up to the root."""
+    """Return levels B ≥ (1 + λ) ln N to choose from, up to the root."""
     least = (1.0 + lam) * ln_N
     doublings = max(0.0, math.log2(math.sqrt(spread * ln_N) / least)) if spread > 0 else 0.0
     return [least * 2.0 ** (i / 4) for i in range(4 * math.ceil(doublings) + 17)]
@@ -308,7 +308,7 @@ def _checked(n_experts: int, switching_cost: float) -> tuple[int, float]:
 
 
 def work_function_cost(n_arms: int, switching_cost: float, plan_cost: float) -> float:
-    """What the work function expert costs at most: (2K − 1 + (K − 1)/λ) times the best plan, plus (K − 1)(2λ + 1).
+    """Return the work function's largest cost: (2K − 1 + (K − 1)/λ) times the best plan, plus (K − 1)(2λ + 1).
 
     Parameters
     ----------

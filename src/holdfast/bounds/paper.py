@@ -1,4 +1,4 @@
-"""What every bound is given: arms, rounds, gaps, and which constants."""
+"""The paper's bounds, and their inputs: arms, rounds, gaps, and which constants."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ Constants: TypeAlias = Literal["corrected", "printed"]
 CONSTANTS = ("corrected", "printed")
 
 LONGEST = 10**30
-"""Horizons beyond this would overflow a double in some term."""
+"""Largest horizon: beyond it some term would overflow a double."""
 
 COSTLIEST = 1e100
-"""The square of a switching cost must fit in a double."""
+"""Largest switching cost: its square must fit in a double."""
 
 AT_MOST_A_QUARTER = 0.25 * (1 + 1e-12)
-"""η_t b_t ≤ 1/4 with room for rounding: Corollary 3 meets it with equality at t = 64 (errata, point 36)."""
+"""Limit 1/4 on η_t b_t, with room for rounding: Corollary 3 meets it with equality at t = 64 (errata, point 36)."""
 
 
 def arms(n_arms: object, least: int = 1) -> int:
-    """K; a constrained bound speaks of suboptimal arms and needs two."""
+    """Return K; a constrained bound needs two arms."""
     return whole_number("n_arms", n_arms, least=least)
 
 
 def rounds(horizon: object, most: int = LONGEST) -> int:
-    """T."""
+    """Return T."""
     return whole_number("horizon", horizon, least=1, most=most)
 
 
 def cost(value: object, parameter: str = "switching_cost") -> float:
-    """λ."""
+    """Return λ."""
     number = real_number(parameter, value, least=0)
     if number > COSTLIEST:
         raise InvalidParameter(parameter, f"must be at most {COSTLIEST:g}", value)
@@ -50,13 +50,13 @@ def cost(value: object, parameter: str = "switching_cost") -> float:
 
 
 def single(value: object) -> bool:
-    """Whether `value` is to be read as one number rather than a sequence."""
+    """Tell whether `value` is one number rather than a sequence."""
     return isinstance(value, (str, bytes)) or not isinstance(value, Iterable) or getattr(value, "ndim", 1) == 0
 
 
 @dataclass(frozen=True)
 class GapSizes:
-    """What the bounds need of the gaps of the suboptimal arms; all zero where there are none."""
+    """Summary of the gaps of the suboptimal arms; all zero if there are none."""
 
     inverse_sum: float = 0.0
     smallest: float = 0.0
@@ -64,7 +64,7 @@ class GapSizes:
 
 
 def gap_sizes(gaps: object, count: int) -> GapSizes:
-    """Of the gaps of the `count` suboptimal arms, each in (0, 1]; a single number is the gap of all of them."""
+    """Summarise the gaps of the `count` suboptimal arms, each in (0, 1]; a single number is the gap of all of them."""
     if single(gaps) or not isinstance(gaps, Iterable):
         gap = real_number("gaps", gaps, above=0)
         sizes = GapSizes(count * (1 / gap), gap, gap) if count else GapSizes()  # one number, however many the arms
@@ -80,12 +80,12 @@ def gap_sizes(gaps: object, count: int) -> GapSizes:
 
 
 def inverse_gaps(gaps: object, n_arms: int) -> float:
-    """Σ_{i≠i*} 1/Δ_i."""
+    """Return Σ_{i≠i*} 1/Δ_i."""
     return gap_sizes(gaps, n_arms - 1).inverse_sum
 
 
 def sequence(parameter: str, values: object, *, above: float | None = None) -> Array:
-    """A finite one-dimensional array, not empty and not negative (or strictly `above` a number)."""
+    """Return a finite one-dimensional array, not empty and not negative (or strictly `above` a number)."""
     rule = "must be a sequence of finite numbers" + (", none negative" if above is None else f" above {above:g}")
     try:
         array = np.asarray(values)
@@ -99,11 +99,11 @@ def sequence(parameter: str, values: object, *, above: float | None = None) -> A
     return array
 
 
-# A fixed switching cost λ: Theorem 1, its number of blocks, and what no policy can beat.
+# A fixed switching cost λ: Theorem 1, its number of blocks, and the lower bound for any policy.
 
 
 def blocks(*, n_arms: int, switching_cost: float, horizon: float) -> float:
-    """At most K^{1/3}(T/λ)^{2/3} + 1 blocks of Theorem 1 cover T rounds (first step of its proof).
+    """Return the largest number of blocks of Theorem 1 over T rounds, K^{1/3}(T/λ)^{2/3} + 1 (first step of its proof).
 
     A block has at least one round, so never more than T; and exactly T where λ = 0, which the paper's
     expression would divide by (errata, point 7). `schedules.number_of_blocks` counts them exactly.
@@ -126,7 +126,7 @@ def theorem_1(
     horizon: float,
     constants: Literal["corrected", "printed", "tight"] = "corrected",
 ) -> float:
-    """Theorem 1, any losses: what Tsallis-Switch loses and pays in T rounds.
+    """Return Theorem 1's bound for any losses on regret and switching cost of Tsallis-Switch in T rounds.
 
     R_T + λS_T ≤ 5.25 (λK)^{1/3} T^{2/3} + 6.4 √(KT) + 3√(2K) + 5.25λ + 6.25.
 
@@ -147,7 +147,7 @@ def theorem_1(
 
 
 def theorem_1_constrained(*, n_arms: int, switching_cost: float, horizon: float, gaps: Gaps) -> float:
-    """Theorem 1, fixed gaps and one best arm i*.
+    """Return Theorem 1's bound for fixed gaps and one best arm i*.
 
     R_T + λS_T ≤ (66 (λK)^{2/3} T^{1/3} + 32 ln T + 160 λ^{2/3} T^{1/3} K^{1/6} + 160λ + 49λ² + 32) Σ_{i≠i*} 1/Δ_i
     + 544λ/√K + λ + 66.
@@ -171,7 +171,7 @@ def theorem_1_constrained(*, n_arms: int, switching_cost: float, horizon: float,
 
 
 def lower_bound(*, n_arms: int, switching_cost: float, horizon: float) -> float:
-    """What every policy pays against some losses: (λK)^{1/3} T^{2/3}/(50 log₂ T), for T ≥ max(K, 6) and K ≥ 2.
+    """Return the cost of any policy against some losses: (λK)^{1/3} T^{2/3}/(50 log₂ T), for T ≥ max(K, 6) and K ≥ 2.
 
     Dekel, Ding, Koren and Peres (2014), for λ = 1. The constant 50 is recalled, not read in their text; the
     factor λ^{1/3} follows from the scaling of their losses and is meaningful while λK ≤ T. The paper quotes the
@@ -193,7 +193,7 @@ def lower_bound(*, n_arms: int, switching_cost: float, horizon: float) -> float:
 
 
 def theorem_2(*, n_arms: int, learning_rates: ArrayLike, ranges: ArrayLike) -> float:
-    """Theorem 2, any losses in [0, b_t]: the regret of Tsallis-INF with rates η_1 ≥ η_2 ≥ … > 0.
+    """Return Theorem 2's bound for any losses in [0, b_t]: the regret of Tsallis-INF with rates η_1 ≥ η_2 ≥ … > 0.
 
     R_T ≤ √K (Σ_t η_t b_t²/2 + 4/η_T) + 1.
 
@@ -218,7 +218,7 @@ def theorem_2_constrained(
     gaps: Gaps,
     constants: Constants = "corrected",
 ) -> float:
-    """Theorem 2, fixed gaps and one best arm i*: the mean gap of arm i in round t is b_t Δ_i (errata, point 6).
+    """Return Theorem 2's bound for fixed gaps, one best arm i*; the mean gap is b_t Δ_i in round t (errata, point 6).
 
     R_T ≤ Σ_t Σ_{i≠i*} (7η_t b_t²/2 + 2c (1/η_t − 1/η_{t−1}))²/(4Δ_i b_t) + Σ_{t≤T₀} η_t b_t² + 2, with 1/η_0 = 0.
 
@@ -263,7 +263,7 @@ def _rates_and_ranges(learning_rates: Any, ranges: Any) -> tuple[Array, Array]:
 
 
 def corollary_3(*, n_arms: int, horizon: float, loss_bound: float = 1.0) -> float:
-    """Corollary 3, any losses in [0, B]: R_T ≤ 4B√(KT) + 1 for Tsallis-INF with η_t = 2/(B√t).
+    """Return Corollary 3's bound for any losses in [0, B]: R_T ≤ 4B√(KT) + 1 for Tsallis-INF with η_t = 2/(B√t).
 
     Parameters
     ----------
@@ -280,7 +280,7 @@ def corollary_3(*, n_arms: int, horizon: float, loss_bound: float = 1.0) -> floa
 def corollary_3_constrained(
     *, n_arms: int, horizon: float, gaps: Gaps, loss_bound: float = 1.0, constants: Constants = "corrected"
 ) -> float:
-    """Corollary 3, fixed gaps and one best arm: R_T ≤ 21B (ln T + 1) Σ_{i≠i*} 1/Δ_i + 32B + 2.
+    """Return Corollary 3's bound for fixed gaps and one best arm: R_T ≤ 21B (ln T + 1) Σ_{i≠i*} 1/Δ_i + 32B + 2.
 
     Printed with 8√B for 32B: the first 64 rounds give Σ η_t B² = Σ 2B/√t ≤ 32B, and a regret must scale with B
     (errata, point 3). Δ_i is the mean gap divided by B, in (0, 1] (point 35).
@@ -308,7 +308,7 @@ _ESTIMATORS = ("importance-weighted", "reduced-variance")
 
 
 def tsallis_inf(*, n_arms: int, horizon: float, estimator: Estimator = "importance-weighted") -> float:
-    """Tsallis-INF, any losses in [0, 1] (Zimmert and Seldin 2021): R_T ≤ 4√(KT) + 1.
+    """Return Tsallis-INF's bound for any losses in [0, 1] (Zimmert and Seldin 2021): R_T ≤ 4√(KT) + 1.
 
     With the reduced-variance estimator: 2√(KT) + 10K ln T + 16. Switches are not bounded.
 
@@ -334,7 +334,7 @@ def tsallis_inf_constrained(
     estimator: Estimator = "importance-weighted",
     corruption: float = 0.0,
 ) -> float:
-    """Tsallis-INF, fixed gaps up to a `corruption` C, one best arm (Zimmert and Seldin 2021).
+    """Return Tsallis-INF's bound for fixed gaps up to a `corruption` C and one best arm (Zimmert and Seldin 2021).
 
     R_T ≤ Σ_{i≠i*} (4 ln T + 12)/Δ_i + 4 ln T + 1/Δ_min + 1.5√K + 8 + C; with the reduced-variance estimator
     Σ_{i≠i*} (ln T + 3)/Δ_i + 28K ln T + 1/Δ_min + 1.5√K + 32 + C. Switches are not bounded.
@@ -361,7 +361,7 @@ def tsallis_inf_constrained(
 
 
 def exp3(*, n_arms: int, horizon: float) -> float:
-    """EXP3 with η_t = √(ln K/(tK)), any losses in [0, 1] (Bubeck and Cesa-Bianchi 2012): R_T ≤ 2√(TK ln K)."""
+    """Return EXP3's bound 2√(TK ln K), η_t = √(ln K/(tK)), losses in [0, 1] (Bubeck and Cesa-Bianchi 2012)."""
     K, T = arms(n_arms), rounds(horizon)
     return 2 * math.sqrt(T * K * math.log(K))
 
@@ -402,7 +402,7 @@ def advance(x: Any, costs: Any, K: float, T: float) -> None:
 
 
 def run_of_blocks(K: int, costs: object, T: int) -> Array:
-    """The sums of both bounds after the N blocks of Theorem 4's schedule that cover T rounds."""
+    """Return the sums of both bounds after the N blocks of Theorem 4's schedule that cover T rounds."""
     x = np.zeros(10)
     for chunk in cost_chunks(costs):
         advance(x, chunk, float(K), float(T))
@@ -413,7 +413,7 @@ def run_of_blocks(K: int, costs: object, T: int) -> Array:
 
 
 def cost_chunks(costs: object) -> Iterator[Array]:
-    """λ_1, λ_2, … piece by piece; a callable is never asked for a block that is not played."""
+    """Yield λ_1, λ_2, … piece by piece; a callable is never called for a block that is not played."""
     if callable(costs):
         for n in itertools.count(1):
             yield np.array([_cost_of(costs, n)])
@@ -424,7 +424,7 @@ def cost_chunks(costs: object) -> Iterator[Array]:
 
 
 def _given(costs: object, least: int = 1) -> Array:
-    """λ_1, λ_2, … of a sequence with at least so many entries."""
+    """Return λ_1, λ_2, … of a sequence with at least `least` entries."""
     lam = sequence("costs", costs)
     cost(float(lam.max()), "costs")
     if lam.size < least:
@@ -433,14 +433,14 @@ def _given(costs: object, least: int = 1) -> Array:
 
 
 def _cost_of(costs: object, n: int) -> float:
-    """λ_n alone."""
+    """Return λ_n alone."""
     if callable(costs):
         return cost(costs(n), f"costs({n})")
     return cost(costs, "costs") if single(costs) else float(_given(costs, n)[n - 1])
 
 
 def theorem_4(*, n_arms: int, costs: Costs, horizon: float) -> float:
-    """Theorem 4, any losses, block n costing λ_n if the arm changes: Σ_{n≤N} 7λ_n + 12√(KN) + 2.
+    """Return Theorem 4's bound for any losses, block n costing λ_n if the arm changes: Σ_{n≤N} 7λ_n + 12√(KN) + 2.
 
     `costs` is λ_n as a function of n = 1, 2, …, as a sequence, or one number for all blocks. N is counted by
     running Theorem 4's schedule until it covers T rounds. The costs must not depend on the policy's own
@@ -459,7 +459,7 @@ def theorem_4(*, n_arms: int, costs: Costs, horizon: float) -> float:
 def theorem_4_constrained(
     *, n_arms: int, costs: Costs, horizon: float, gaps: Gaps, constants: Constants = "corrected"
 ) -> float:
-    """Theorem 4, fixed gaps and one best arm i*.
+    """Return Theorem 4's bound for fixed gaps and one best arm i*.
 
     Σ_{n≤N} Σ_{i≠i*} (11λ_n + λ_{n+1} + 10√2/√n)²/(4Δ_i|B_n|) + Σ_{n≤N₀} 2√2 λ_n/√K + 4√(2N₀) + λ_1 + 2.
 
@@ -491,7 +491,7 @@ def theorem_4_constrained(
 
 
 def corollary_5(*, n_arms: int, alpha: float, horizon: float, gaps: Gaps, constants: Constants = "corrected") -> float:
-    """Corollary 5: Theorem 4's constrained bound in closed form for λ_n = n^α, α > 0, constants as in its proof.
+    """Return Corollary 5: Theorem 4's constrained bound in closed form for λ_n = n^α, α > 0, constants as in its proof.
 
     With N̄ = (α + 3/2)^{2/(2α+3)} ((α + 1)K)^{1/(2α+3)} T^{2/(2α+3)}, N = N̄ + 1 ≥ the number of blocks,
     S = 1 + N^{α+1/2}/(α + 1/2) ≥ Σ_{n<N} n^{α−1/2} and N₀ = ⌈128/9 (√(α+1) + 1)²⌉:
@@ -522,7 +522,7 @@ def corollary_5(*, n_arms: int, alpha: float, horizon: float, gaps: Gaps, consta
 
 
 def most_blocks(K: int, alpha: float, T: int) -> float:
-    """N̄ of Corollary 5's proof."""
+    """Return N̄ of Corollary 5's proof."""
     exponent = 2 * alpha + 3
     return float((alpha + 1.5) ** (2 / exponent) * ((alpha + 1) * K) ** (1 / exponent) * T ** (2 / exponent))
 
@@ -556,7 +556,7 @@ class Growth(NamedTuple):
 
 @dataclass(frozen=True)
 class Exponents:
-    """How the bounds grow for λ_n = n^α: each constrained term (times Σ 1/Δ_i), and the adversarial bound."""
+    """Growth of the bounds for λ_n = n^α: each constrained term (times Σ 1/Δ_i), and the adversarial bound."""
 
     blocks: Growth
     last_block: Growth
@@ -564,12 +564,12 @@ class Exponents:
 
     @property
     def horizon(self) -> float:
-        """The exponent of T in the better of the two bounds; below 1 for every α."""
+        """Exponent of T in the better of the two bounds; below 1 for every α."""
         return min(max(self.blocks.horizon, self.last_block.horizon), self.adversarial.horizon)
 
 
 def corollary_5_exponents(*, alpha: float) -> Exponents:
-    """The powers of K and T in Corollary 5, and in Theorem 4's adversarial bound under the same costs n^α.
+    """Return the powers of K and T in Corollary 5, and in Theorem 4's adversarial bound under the same costs n^α.
 
     Corollary 5: K^{(2α+2)/(2α+3)} T^{(2α+1)/(2α+3)} + K^{2α/(2α+3)} T^{4α/(2α+3)}, which the paper calls sublinear
     "as long as α < 3/2". The adversarial bound is K^{(α+1)/(2α+3)} T^{(2α+2)/(2α+3)}: sublinear for every α, and of
@@ -588,7 +588,7 @@ def corollary_5_exponents(*, alpha: float) -> Exponents:
 
 
 def lemma_8(*, costs: Costs, elsewhere: ArrayLike, constants: Constants = "corrected") -> float:
-    """Lemma 8: the expected switching cost is at most λ_1 + Σ_{n≤N} (λ_n + λ_{n+1}) P(I_n ≠ j), for any arm j.
+    """Return Lemma 8's bound on expected switching cost, λ_1 + Σ_{n≤N} (λ_n + λ_{n+1}) P(I_n ≠ j), for any arm j.
 
     `elsewhere` holds P(I_n ≠ j) for n = 1 … N. Nothing is paid after block N: λ_{N+1} = 0, or as given with
     "printed" (errata, point 14).

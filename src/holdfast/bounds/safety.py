@@ -11,7 +11,7 @@ from holdfast.numerics.schedules import whole_rounds
 
 
 def paused(*, n_arms: int, switching_cost: float, horizon: float, budget: float = 1.0) -> float:
-    """Theorem E, any losses: what PausedTsallis loses and pays in T rounds.
+    """Return Theorem E's bound for any losses on regret and switching cost of PausedTsallis in T rounds.
 
     4√(KT) + 1 for Tsallis-INF's regret on its own rounds, and for each epoch of m rounds that has begun what its
     switches may cost, c = ⌈τ(U(m) + λ)/λ⌉ of them, U(m − c) for Tsallis-Switch, and λ for the switch back. At most λm
@@ -44,7 +44,7 @@ def paused(*, n_arms: int, switching_cost: float, horizon: float, budget: float 
 
 
 def _cost_of_blocks(K: int, lam: float, rounds: float) -> float:
-    """U: what Tsallis-Switch is proved to cost."""
+    """Return U, the proved cost of Tsallis-Switch."""
     return paper.theorem_1(n_arms=K, switching_cost=lam, horizon=rounds)
 
 
@@ -57,7 +57,7 @@ def paused_constrained(
     budget: float = 1.0,
     corruption: float = 0.0,
 ) -> float:
-    """Theorem E, fixed gaps and one best arm: R + (1 + 1/τ)λ(1 + 2(R + Γ)/Δ_min).
+    """Return Theorem E's bound for fixed gaps and one best arm: R + (1 + 1/τ)λ(1 + 2(R + Γ)/Δ_min).
 
     R is what is proved of Tsallis-INF's regret: the smaller of Zimmert and Seldin's bound and of Corollary 3's, the
     latter with A + 2√(AΓ) for its A = 21(1 + ln T)Σ1/Δ_i where losses were corrupted by Γ in all.
@@ -91,7 +91,7 @@ def paused_constrained(
 
 
 def safe_cost_with_ties(*, best_arms: int, switching_cost: float, horizon: float, worst_case: float) -> float:
-    """Theorem F1: what switches cost at least, on independent losses with m ≥ 2 best arms of mean ½.
+    """Return Theorem F1's least cost of switches, on independent losses with m ≥ 2 best arms of mean ½.
 
     λ(m − 1)/2 · ⌊T/⌈4mU/(m − 1)⌉⌋, for every policy with RS ≤ U against any losses fixed in advance.
 
@@ -116,7 +116,7 @@ def safe_cost_with_ties(*, best_arms: int, switching_cost: float, horizon: float
 
 
 def safe_cost(*, gap: float, switching_cost: float, horizon: float, worst_case: float) -> float:
-    """Theorem F2: what switches cost at least, on independent losses of two arms with means ½ and ½ + Δ.
+    """Return Theorem F2's least cost of switches, on independent losses of two arms with means ½ and ½ + Δ.
 
     λ max(n/2 − 1/(4Δ), 1), with n windows of ⌈4(U + Δs)⌉ rounds, s those before, in T rounds; at least
     (λ/(8Δ))(ln(1 + 4ΔT/(4U + 1)) − 2 − 4Δ). For every policy with RS ≤ U against any losses fixed in advance.

@@ -1,4 +1,4 @@
-"""All bounds of one case side by side, and which of them binds."""
+"""All bounds of one case in a table, and which of them binds."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from holdfast.policies.policy import Policy
 from holdfast.policies.tsallis import TsallisInf, TsallisSwitch
 
 MOST_BLOCKS = 10**8
-"""Theorem 4's bounds are left out of a table where its schedule would have to be run for longer than this."""
+"""Blocks above which a table leaves out Theorem 4's bounds, whose schedule must be run."""
 
 MOST_LENGTHS = 10**6
-"""The exact number of blocks is left out where there are more different block lengths than this."""
+"""Block lengths above which the exact number of blocks is left out."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Bound:
     """One statement evaluated: an upper or lower bound on R_T + λS_T, or a number of blocks.
 
     `applies` says whether it speaks of Tsallis-Switch in the case asked about; `note` says why not, or what to
-    know when it does. An upper bound above T + λ `says_nothing`: no arm that is held for ever costs more.
+    know when it does. An upper bound above T + λ `says_nothing`: holding any one arm costs no more.
     """
 
     name: str
@@ -50,23 +50,23 @@ class Bound:
 
 
 def binding(bounds: Iterable[Bound]) -> Bound:
-    """The smallest upper bound that applies; the trivial one, which is no theorem, does not compete."""
+    """Return the smallest upper bound that applies, the trivial one excluded."""
     return min((b for b in bounds if b.applies and b.kind == "upper"), key=lambda b: b.value)
 
 
 def smallest(bounds: Iterable[Bound]) -> Bound:
-    """The smallest upper bound on regret and switches, whichever policy it speaks of."""
+    """Return the smallest upper bound on regret and switches, for whichever policy."""
     return min((b for b in bounds if b.kind == "upper" and "regret alone" not in b.note), key=lambda b: b.value)
 
 
 def applicable(
     *, n_arms: int, switching_cost: float, horizon: float, gaps: Gaps | None = None, best_arms: int = 1
 ) -> list[Bound]:
-    """Every bound of the case: those that hold for Tsallis-Switch first, the smallest leading.
+    """Return every bound of the case: those that hold for Tsallis-Switch first, the smallest leading.
 
     `gaps` are those of the suboptimal arms (or one for all), without them only adversarial bounds are listed.
     With several `best_arms` a gap is zero and every constrained bound is infinite: the adversarial one is what
-    is left (errata, point 32). Bounds of other policies do not apply and stand after those that do; then the
+    is left (errata, point 32). Bounds of other policies do not apply and come after those that do; then the
     trivial bound, the lower bound, and the number of blocks: at most, and exactly.
 
     Parameters
@@ -116,7 +116,7 @@ def _for_tsallis_switch(K: int, lam: float, T: int, gaps: Gaps | None, ties: int
 
 
 def _for_other_policies(K: int, lam: float, T: int, gaps: Gaps | None, ties: int) -> list[Bound]:
-    """Theorem 4's schedule at a constant λ, and the policies that know nothing of switching costs."""
+    """Return the bounds of Theorem 4's schedule at a constant λ, and of policies blind to switching costs."""
     varying_policy = "holds for VaryingTsallisSwitch"
     inf = "holds for TsallisInf, regret alone" if lam > 0 else "holds for TsallisInf"
     exp = "holds for Exp3, regret alone" if lam > 0 else "holds for Exp3"
@@ -145,7 +145,7 @@ def _for_other_policies(K: int, lam: float, T: int, gaps: Gaps | None, ties: int
 
 
 def _for_the_adaptive_policy(K: int, lam: float, T: int, gaps: Gaps | None, ties: int) -> list[Bound]:
-    """Theorem B, and Theorem C where there is one best arm."""
+    """Return Theorem B, and Theorem C where there is one best arm."""
     if K < 2:
         return []
     holds = "holds for AdaptiveTsallisSwitch"
@@ -160,7 +160,7 @@ def _for_the_adaptive_policy(K: int, lam: float, T: int, gaps: Gaps | None, ties
 
 
 def _for_the_paused_policy(K: int, lam: float, T: int, gaps: Gaps | None, ties: int) -> list[Bound]:
-    """Theorem E."""
+    """Return Theorem E."""
     holds = "holds for PausedTsallis"
     value = safety.paused(n_arms=K, switching_cost=lam, horizon=T)
     rows = [Bound("paused", "4√(KT) + 1 + Σ over epochs, Theorem E of docs/paused.md", value, False, holds)]
@@ -172,17 +172,17 @@ def _for_the_paused_policy(K: int, lam: float, T: int, gaps: Gaps | None, ties: 
 
 
 def _few_blocks(K: int, lam: float, T: int) -> bool:
-    """Whether Theorem 4's schedule is soon run: |B_n| ≥ λ√(n/K), so N ≤ (1.5 T√K/λ)^{2/3} + 1."""
+    """Tell whether Theorem 4's schedule is quickly run: |B_n| ≥ λ√(n/K), so N ≤ (1.5 T√K/λ)^{2/3} + 1."""
     return T <= MOST_BLOCKS or (lam > 0 and T <= varying.COUNTABLE and 1.5 * T * math.sqrt(K) / lam <= MOST_BLOCKS**1.5)
 
 
 def _exact_blocks(K: int, lam: float, T: int, at_most: float) -> int | None:
-    """N of Theorem 1, where its different block lengths are not too many to visit."""
+    """Return N of Theorem 1, unless it has too many different block lengths to visit."""
     lengths = min(at_most, 1.5 * lam * math.sqrt(at_most / K) + 1)
     return schedules.number_of_blocks(K, lam, T) if lengths <= MOST_LENGTHS else None
 
 
-# Which of the bounds is proved for a policy as it is set, for any losses from 0 to 1 and a constant λ.
+# The bound proved for a policy as configured, for any losses from 0 to 1 and a constant λ.
 
 REGRET, COST = "pseudo_regret", "regret_with_switching"
 
@@ -193,13 +193,13 @@ class Proved(NamedTuple):
     bound: str
     statement: str
     measure: str
-    """Of a result: the column whose mean it is."""
+    """Column of a result whose mean is bounded."""
     value: Callable[..., float]
-    """At a `horizon`."""
+    """Bound as a function of `horizon`."""
 
 
 def proved_cost(policy: Policy, cost: float) -> Proved | None:
-    """The bound on regret and switches together, in games where a switch costs `cost`.
+    """Return the bound on regret and switches together, in games where a switch costs `cost`.
 
     >>> import holdfast as hf
     >>> proved_cost(hf.TsallisSwitch(8, switching_cost=1.0), 1.0).statement
@@ -219,7 +219,7 @@ def proved_cost(policy: Policy, cost: float) -> Proved | None:
 
 
 def _proved_of_adaptive(policy: AdaptiveTsallisSwitch, cost: float) -> Proved | None:
-    """Theorem B is proved for the λ the policy was made for, and for lengths up to Λ/(2√K)."""
+    """Return Theorem B, proved for the λ the policy was made for and for lengths up to Λ/(2√K)."""
     as_proved = policy.constants.longest_length <= 0.5 and policy.n_arms >= 2
     if not as_proved or cost != policy.switching_cost:
         return None
@@ -228,7 +228,7 @@ def _proved_of_adaptive(policy: AdaptiveTsallisSwitch, cost: float) -> Proved | 
 
 
 def proved_regret(policy: Policy) -> Proved | None:
-    """The bound on regret alone, of a policy that knows of no switching cost."""
+    """Return the bound on regret alone, of a policy that ignores switching costs."""
     if isinstance(policy, Exp3):
         return Proved("exp3", "Bubeck and Cesa-Bianchi", REGRET, partial(ranges.exp3, n_arms=policy.n_arms))
     if isinstance(policy, TsallisInf) and policy.estimator == "importance-weighted" and policy.loss_bound == 1.0:

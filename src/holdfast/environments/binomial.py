@@ -1,8 +1,8 @@
-"""Binomial draws from alias tables made beforehand: no rejection, hence no branch to guess wrong.
+"""Binomial draws from precomputed alias tables: no rejection, hence no mispredicted branch.
 
-A game draws millions of block totals from few distributions: a handful of means, and block lengths that change
-slowly. Two lookups in a table of some 200 entries (Walker's alias method, in Vose's form, IEEE TSE 17, 1991) take a
-fifth of the time of a rejection on a CPU, and on a GPU no thread waits for another's rejections.
+A game draws millions of block totals from few distributions: a handful of means, and block lengths that change slowly.
+Two lookups in a table of some 200 entries (Walker's alias method, in Vose's form, IEEE TSE 17, 1991) take a fifth of
+the time of a rejection on a CPU, and on a GPU no thread waits for another's rejections.
 """
 
 from __future__ import annotations
@@ -17,36 +17,37 @@ from numpy.typing import NDArray
 from holdfast._numba.compile import COMPILED, kernel
 
 LARGEST = 1023
-"""Trials up to which there are tables."""
+"""Largest number of trials with a table."""
 
 MOST_MEANS = 8
-"""Different means of one environment that get tables; each takes about 2 MB and a millisecond or two."""
+"""Different means of one environment that get tables, about 2 MB and a millisecond or two each."""
 
 CERTAIN, TABLED, NEITHER = range(3)
-"""How the losses of a phase are drawn: all its means are 0 or 1; the others among them all have tables; or not."""
+"""Ways to draw the losses of a phase: all its means are 0 or 1; all others have tables; or neither."""
 
 BITS = 53
 UNIT = 2.0**BITS
-"""Shares are kept as whole numbers of 2⁻⁵³, as uniform numbers come."""
+"""Unit of shares, which are whole numbers of 2⁻⁵³, like uniform numbers."""
 
 ALIAS_BITS, FIRST_BITS, SIZE_BITS = 10, 10, 11
-"""A column is one number, its share and then its alias; a row is one, where it begins, its size and its first value. So
-a draw waits for memory twice, not five times."""
+"""Packing: a column is one number, its share and then its alias; a row is one, its start, its size and its first value.
+So a draw waits for memory twice, not five times.
+"""
 
 SPREADS = 8.5
-"""Half width of a table in standard deviations (and a few values more): what is left out is below 2⁻⁵³."""
+"""Half width of a table in standard deviations (and a few values more); the rest is below 2⁻⁵³."""
 
 
 @kernel
 def _first_and_last(n: int, p: float) -> tuple[int, int]:
-    """The values the table of `n` trials covers."""
+    """Return the first and last value that the table of `n` trials covers."""
     reach = SPREADS * math.sqrt(n * p * (1.0 - p)) + 4.0 + 12.0 * abs(1.0 - 2.0 * p)
     return max(0, int(n * p - reach)), min(n, int(n * p + reach) + 1)
 
 
 @kernel
 def _row(packed: int) -> tuple[int, int, int]:
-    """Where a row begins among the columns, how many it has, and the value of the first."""
+    """Return the start of a row among the columns, its size, and its first value."""
     begin = packed >> (SIZE_BITS + FIRST_BITS)
     size = (packed >> FIRST_BITS) & ((1 << SIZE_BITS) - 1)
     return begin, size, packed & ((1 << FIRST_BITS) - 1)
@@ -54,7 +55,7 @@ def _row(packed: int) -> tuple[int, int, int]:
 
 @kernel
 def _fill(p: float, rows: Any, mass: Any, order: Any, columns: Any) -> None:
-    """The alias tables of all numbers of trials; `mass` and `order` are scratch.
+    """Fill the alias tables of all numbers of trials; `mass` and `order` are scratch.
 
     Masses come from ratios of neighbours outward from the mode. Columns of less than average mass are topped up, one
     after the other, from those of more.
@@ -96,7 +97,7 @@ def _fill(p: float, rows: Any, mass: Any, order: Any, columns: Any) -> None:
 
 @kernel
 def _lay_out(p: float, begin: int, rows: Any) -> int:
-    """Where the row of each number of trials begins, its size and first value; returns where the last one ends."""
+    """Write the start, size and first value of the row of each number of trials; return where the last one ends."""
     for n in range(rows.shape[0]):
         first, last = _first_and_last(n, p)
         size = last - first + 1
@@ -107,7 +108,7 @@ def _lay_out(p: float, begin: int, rows: Any) -> int:
 
 @lru_cache(maxsize=64)
 def _tables_of(means: tuple[float, ...]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Rows and columns for these means, made once in a process."""
+    """Return rows and columns for these means, computed once per process."""
     rows = np.zeros((max(len(means), 1), LARGEST + 1), dtype=np.int64)
     end = 0
     for kind, p in enumerate(means):
@@ -122,9 +123,9 @@ def _tables_of(means: tuple[float, ...]) -> tuple[NDArray[np.int64], NDArray[np.
 
 
 def binomial_tables(means: NDArray[np.float64]) -> tuple[NDArray[np.int64], ...]:
-    """How the arms of each phase are drawn; the number of each mean's table (−1: none); the tables' rows and columns.
+    """Return how the arms of each phase are drawn; the table of each mean (−1: none); the tables' rows and columns.
 
-    Row n of a table has, for each value of n trials that matters, a column with its own share, and whose the rest is.
+    Row n of a table has, for each relevant value of n trials, a column with its own share and the owner of the rest.
     """
     inner = [float(p) for p in np.unique(means) if 0.0 < p < 1.0][:MOST_MEANS]
     kinds = np.full(means.shape, -1, dtype=np.int64)
@@ -137,14 +138,14 @@ def binomial_tables(means: NDArray[np.float64]) -> tuple[NDArray[np.int64], ...]
 
 @kernel
 def binomial_from_table(rows: Any, columns: Any, kind: int, n: int, u: float) -> float:
-    """The column where `u` in [0, 1) falls; its own value, or its alias where the rest of `u` exceeds its share.
+    """Return the value of the column in which `u` in [0, 1) falls, or its alias if the rest of `u` exceeds its share.
 
-    In integers: the sign of a difference, as a mask, chooses without a branch that would be guessed wrong.
+    In integers: the sign of a difference, as a mask, chooses without a branch that could be mispredicted.
     """
     begin, size, first = _row(rows[kind, n])
     spread = int(u * UNIT) * size
     column = spread >> BITS
     packed = columns[begin + column]
-    own = ((spread & ((1 << BITS) - 1)) - (packed >> ALIAS_BITS)) >> 63  # all ones where the value is the column's own
+    own = ((spread & ((1 << BITS) - 1)) - (packed >> ALIAS_BITS)) >> 63  # all ones if the value is the column's own
     other = packed & ((1 << ALIAS_BITS) - 1)
     return float(first + (other ^ ((other ^ column) & own)))

@@ -1,4 +1,4 @@
-"""What every environment is: losses of K arms over rounds 0, 1, 2, … that do not depend on what is played.
+"""Environments: losses of K arms over rounds 0, 1, 2, … that do not depend on what is played.
 
     total(tables, arms, start, stop, streams, totals)   loss of an arm over the rounds [start, stop): one draw or lookup
     gap(tables, arms, start, stop, gaps)                its expectation less that of the reference arm
@@ -27,7 +27,7 @@ from holdfast.numerics.layout import Array
 from holdfast.numerics.random import Stream
 
 LAST_ROUND = 2**53
-"""Rounds are counted in doubles: exact up to here, more than any game will reach."""
+"""Last round: rounds are counted in doubles, exact up to here."""
 
 UNIT_RANGE = (0.0, 1.0)
 
@@ -42,72 +42,72 @@ class Environment(ABC):
     total_kernel: ClassVar[Callable[..., Any]]
     gap_kernel: ClassVar[Callable[..., Any]]
     shut_kernel: ClassVar[Callable[..., Any] | None] = None
-    """``shut(tables, state, t, shift)``: puts into the state of a policy that sees all losses which arms are not
-    available in round t; None where all are."""
+    """``shut(tables, state, t, shift)`` tells a policy with full information which arms are unavailable in round t;
+    None if all are available.
+    """
     ahead_kernel: ClassVar[Callable[..., Any] | None] = None
-    """The same for a policy that plans: also forecasts."""
+    """The same for a policy that plans, with forecasts."""
 
     shuffled: bool = field(default=False, kw_only=True)
-    """Rotate the arms by a random number of places, drawn anew in each replication: no policy can profit from where
-    the best arm stands."""
+    """Rotate the arms at random in each replication, so that no policy can profit from the position of the best arm."""
 
     def __post_init__(self) -> None:
         check_fields(self)
 
     def _set(self, name: str, value: object) -> None:
-        """Put a checked value into this frozen object, while it is being made."""
+        """Set a checked value on this frozen object, during construction."""
         object.__setattr__(self, name, value)
 
     @property
     @abstractmethod
     def n_arms(self) -> int:
-        """The number of arms K."""
+        """Number of arms K."""
 
     @property
     def arms(self) -> Sequence[str] | None:
-        """Names of the arms, where they have any."""
+        """Names of the arms, if any."""
         return None
 
     @property
     def rounds(self) -> int | None:
-        """How many rounds there are, or None for an environment without an end."""
+        """Number of rounds, or None for an environment without an end."""
         return None
 
     @property
     def units(self) -> tuple[float, float]:
-        """The lowest and the highest loss that one round can have."""
+        """Lowest and highest loss of one round."""
         return UNIT_RANGE
 
     @property
     def closes_arms(self) -> bool:
-        """Whether some arm is not available in some round."""
+        """True if some arm is unavailable in some round."""
         return False
 
     @property
     def unit(self) -> float:
-        """The width of `units`."""
+        """Width of `units`."""
         return self.units[1] - self.units[0]
 
     @property
     @abstractmethod
     def tables(self) -> Tables:
-        """The arrays the kernel reads."""
+        """Arrays that the kernels read."""
 
     @property
     @abstractmethod
     def reference(self) -> int:
-        """The arm that gaps are measured from: a best one at the end, so that playing it adds exactly nothing."""
+        """Arm that gaps are measured from: a best one at the end, so that playing it adds exactly nothing."""
 
     @abstractmethod
     def expected(self, start: int, stop: int) -> Array:
-        """Expected total loss of every arm over the rounds [start, stop)."""
+        """Return the expected total loss of every arm over the rounds [start, stop)."""
 
     @abstractmethod
     def excess(self, stop: int) -> Array:
-        """Expected total loss of every arm over the rounds [0, stop) less that of the reference arm."""
+        """Return the expected total loss of every arm over the rounds [0, stop) less that of the reference arm."""
 
     def draw(self, arm: int, start: int, stop: int, stream: Stream) -> float:
-        """Total loss of `arm` over the rounds [start, stop): one draw from `stream`, or one lookup.
+        """Draw the total loss of `arm` over the rounds [start, stop): one draw from `stream`, or one lookup.
 
         Parameters
         ----------
@@ -129,7 +129,7 @@ class Environment(ABC):
         return self.units[0] * (stop - start) + float(total[0]) * self.unit
 
     def checked_rounds(self, start: int, stop: int) -> tuple[int, int]:
-        """[start, stop) as whole numbers of rounds that there are."""
+        """Return [start, stop) as integers within the environment's rounds."""
         stop = whole_number("stop", stop, least=0, most=LAST_ROUND if self.rounds is None else self.rounds)
         return whole_number("start", start, least=0, most=stop), stop
 
@@ -146,7 +146,7 @@ class Environment(ABC):
             whole_number(f"rounds of {own}", self.rounds, least=1, most=LAST_ROUND)
 
     def settings(self) -> dict[str, Any]:
-        """The parameters as plain values, enough for `make_environment` to make it again."""
+        """Return the parameters as plain values, enough for `make_environment` to restore it."""
         values = {f.name: getattr(self, f.name) for f in fields(self) if f.init}
         return {"environment": address_of(self)} | {
             name: list(v) if isinstance(v, tuple) else v for name, v in values.items() if v is not None
@@ -154,7 +154,7 @@ class Environment(ABC):
 
     @classmethod
     def from_settings(cls, values: Mapping[str, Any]) -> Self:
-        """The environment with these parameters by name."""
+        """Build the environment from its parameters by name."""
         if not isinstance(values.get("shuffled", False), bool):
             raise InvalidParameter("shuffled", "must be true or false", values["shuffled"])
         return made(cls, cls.id, values)

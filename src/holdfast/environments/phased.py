@@ -29,14 +29,14 @@ from holdfast.numerics.layout import Array
 from holdfast.numerics.random import Stream, binomial, next_uniform
 
 LEAST_GROWTH = 1.0001
-"""Of the phases of the constrained adversary: 285,000 of them up to the last round; closer to 1 they do not fit."""
+"""Least growth of phases: 285,000 up to the last round; closer to 1 they do not fit."""
 
 FRACTION_BITS = 128
 
 
 @kernel
 def phase_of(starts: Any, time: float) -> int:
-    """The last phase that starts at or before `time`; `starts` ends with a time that is never reached."""
+    """Return the last phase that starts at or before `time`; `starts` ends with a time that is never reached."""
     low, high = 0, starts.shape[0] - 2
     while low < high:
         middle = (low + high + 1) >> 1
@@ -49,7 +49,7 @@ def phase_of(starts: Any, time: float) -> int:
 
 @kernel
 def total(tables: Any, places: Any, start: float, stop: float, streams: Any, totals: Any) -> None:
-    """One binomial draw for each phase that [start, stop) meets."""
+    """Draw one binomial for each phase that [start, stop) meets."""
     starts, means, _, ways, kinds, rows, columns = tables
     for g in range(totals.shape[0]):
         totals[g] = 0.0
@@ -81,7 +81,7 @@ def total(tables: Any, places: Any, start: float, stop: float, streams: Any, tot
 
 @kernel
 def gap(tables: Any, places: Any, start: float, stop: float, gaps: Any) -> None:
-    """Rounds times the gap of each phase that [start, stop) meets."""
+    """Sum rounds times the gap of each phase that [start, stop) meets."""
     starts, gap_of = tables[0], tables[2]
     for g in range(gaps.shape[0]):
         gaps[g] = 0.0
@@ -104,26 +104,25 @@ class Phased(Environment):
     gap_kernel: ClassVar[Callable[..., Any]] = staticmethod(gap)
 
     noise: bool = True
-    """Whether losses are 0 or 1 with these means, or the means themselves."""
+    """True if losses are 0 or 1 with these means, False if they equal them."""
 
     @property
     @abstractmethod
     def layout(self) -> tuple[Array, Array]:
-        """The first round of each phase, from 0, and the mean losses of each phase, one row each."""
+        """First round of each phase, from 0, and the mean losses of each phase, one row each."""
 
     @cached_property
     def starts(self) -> Array:
-        """The first round of each phase, from 0."""
+        """First round of each phase, from 0."""
         return self.layout[0]
 
     @cached_property
     def means(self) -> Array:
-        """The mean losses of each phase."""
+        """Mean losses of each phase."""
         return self.layout[1]
 
     @property
     def n_arms(self) -> int:
-        """The number of arms K."""
         return int(self.means.shape[1])
 
     @cached_property
@@ -142,7 +141,7 @@ class Phased(Environment):
 
     @cached_property
     def reference(self) -> int:
-        """The arm with the least mean in the last phase; of several, the first."""
+        """The arm with the least mean in the last phase; the first of equals."""
         return int(np.argmin(self.means[-1]))
 
     def _summed(self, per_round: Array, start: float, stop: float) -> Array:
@@ -151,11 +150,9 @@ class Phased(Environment):
         return np.asarray(rounds @ per_round)
 
     def expected(self, start: int, stop: int) -> Array:
-        """Expected total loss of every arm over the rounds [start, stop)."""
         return self._summed(self.means, *self.checked_rounds(start, stop))
 
     def excess(self, stop: int) -> Array:
-        """Expected total loss of every arm over the rounds [0, stop) less that of the reference arm."""
         return self._summed(self.gaps, *self.checked_rounds(0, stop))
 
 
@@ -177,7 +174,7 @@ class Bernoulli(Phased):
     def with_gap(
         cls, n_arms: int, gap: float, *, best_arms: int = 1, mean: float = 0.5, shuffled: bool = False
     ) -> Self:
-        """The paper's instance: `best_arms` arms of mean `mean` − `gap`, then the others of mean `mean`.
+        """Build the paper's instance: `best_arms` arms of mean `mean` − `gap`, then the others of mean `mean`.
 
         Parameters
         ----------
@@ -190,7 +187,7 @@ class Bernoulli(Phased):
         mean
             The mean loss of the others.
         shuffled
-            Rotate the arms by a random number of places, drawn anew in each replication.
+            Rotate the arms by a random number of places, drawn in each replication.
         """
         n_arms, best_arms, gap = _checked_gap(n_arms, best_arms, gap)
         mean = real_number("mean", mean, least=0)
@@ -201,7 +198,7 @@ class Bernoulli(Phased):
 
     @classmethod
     def from_settings(cls, values: Mapping[str, Any]) -> Self:
-        """From `mean_losses`, or from what `with_gap` takes."""
+        """Build from `mean_losses`, or from the parameters of `with_gap`."""
         of_gap = [name for name in inspect.signature(cls.with_gap).parameters if name != "shuffled"]
         given = [name for name in of_gap if name in values]
         if not given:
@@ -220,7 +217,6 @@ class Bernoulli(Phased):
 
     @cached_property
     def layout(self) -> tuple[Array, Array]:
-        """One phase."""
         return np.zeros(1), np.array([self.mean_losses])
 
 
@@ -240,7 +236,7 @@ class ConstrainedBernoulli(Phased):
     gap
         By how much the best arms are better, in every round.
     shuffled
-        Rotate the arms by a random number of places, drawn anew in each replication.
+        Rotate the arms by a random number of places, drawn in each replication.
     best_arms
         How many arms are best; they come first.
     growth
@@ -296,7 +292,7 @@ class Reversal(Phased):
     horizon
         T, the number of rounds that will be played.
     shuffled
-        Rotate the arms by a random number of places, drawn anew in each replication.
+        Rotate the arms by a random number of places, drawn in each replication.
 
     Examples
     --------
@@ -310,7 +306,7 @@ class Reversal(Phased):
 
     @property
     def reversal(self) -> int:
-        """The number of rounds before the losses are reversed."""
+        """Number of rounds before the losses are reversed."""
         KT = self.n_arms * self.horizon
         return min(math.floor(math.sqrt(KT * math.log(KT))), self.horizon)
 
@@ -322,7 +318,7 @@ class Reversal(Phased):
 
 
 def _phase_starts(growth: float, reading: str) -> Iterator[int]:
-    """Rounds before phase 0, 1, 2, …, up to the last round there is; exact.
+    """Yield the rounds before phase 0, 1, 2, …, up to the last round there is; exact.
 
     Powers of the growth are kept between two whole multiples of 2⁻¹²⁸. Where these do not agree on the round, which is
     where a power is almost a whole number, it is computed exactly.
@@ -332,7 +328,7 @@ def _phase_starts(growth: float, reading: str) -> Iterator[int]:
     low = high = 1 << FRACTION_BITS
 
     def before(power: int, one: int) -> int:
-        """From growth^i = `power`/`one`: ⌈growth^i⌉ − 1, or ⌊(growth^i − 1)/(growth − 1)⌋."""
+        """Return ⌈growth^i⌉ − 1, or ⌊(growth^i − 1)/(growth − 1)⌋, from growth^i = `power`/`one`."""
         return -(-power // one) - 1 if reading == "index" else (power - one) * q // (one * (p - q))
 
     for i in count():
@@ -365,12 +361,12 @@ def _checked_gap(arms: object, best_arms: object, gap: object) -> tuple[int, int
     return n_arms, n_best, delta
 
 
-# Means that stay for a while and then change, with noise or without: any number of phases, given one by one.
+# Means that stay for a while and then change, with noise or without: any number of phases, listed individually.
 
 
 @dataclass(frozen=True)
 class PiecewiseConstant(Phased):
-    """Phases given one by one: where each starts, and the mean loss of every arm in it. The last has no end.
+    """Phases listed individually: the start of each, and the mean loss of every arm in it. The last has no end.
 
     Parameters
     ----------
@@ -381,7 +377,7 @@ class PiecewiseConstant(Phased):
     noise
         True for losses of 0 and 1 with these means, False for losses that equal them.
     shuffled
-        Rotate the arms by a random number of places, drawn anew in each replication.
+        Rotate the arms by a random number of places, drawn in each replication.
 
     Examples
     --------
@@ -405,12 +401,11 @@ class PiecewiseConstant(Phased):
 
     @cached_property
     def layout(self) -> tuple[Array, Array]:
-        """As given."""
         return np.array(self.phase_starts, dtype=np.float64), np.array(self.phase_means, dtype=np.float64)
 
 
 def _checked_starts(name: str, starts: Any) -> tuple[int, ...]:
-    """Rounds in which phases start."""
+    """Return the rounds in which phases start, checked."""
     if isinstance(starts, (str, bytes)) or not isinstance(starts, (Sequence, np.ndarray)) or len(starts) == 0:
         raise InvalidParameter(name, "must be a list of rounds that begins with 0", starts)
     checked = tuple(whole_number(f"{name}[{i}]", t, least=0, most=LAST_ROUND - 1) for i, t in enumerate(starts))
@@ -423,7 +418,7 @@ def _checked_starts(name: str, starts: Any) -> tuple[int, ...]:
 
 
 def _checked_piece_means(name: str, means: Any) -> tuple[tuple[float, ...], ...]:
-    """Rows of probabilities, all of one length."""
+    """Return rows of probabilities, all of one length."""
     rule = "must be a table of numbers from 0 to 1 with a row per phase and a column per arm"
     try:
         table = np.array(means, dtype=np.float64)
@@ -440,39 +435,39 @@ def _checked_piece_means(name: str, means: Any) -> tuple[tuple[float, ...], ...]
 
 # Worlds that are hard for one policy or another: corrupted, drifting, seasonal, changing, and turning unseen.
 #
-# All are piecewise constant, and all are known by name and a few numbers, so that a table can say what was played.
+# All are piecewise constant, and identified by name and a few numbers, so that a table can say what was played.
 
 MOST_PHASES = 10**7
-"""Phases of one environment that are kept in memory."""
+"""Most phases of one environment kept in memory."""
 
 HALF = real(least=0, most=0.5)
 
 
 @dataclass(frozen=True)
 class HardCase(Phased):
-    """A piecewise constant world that a rule lays out over a horizon."""
+    """A piecewise-constant world that a rule generates over a horizon."""
 
     n_arms: int = field(default=0, metadata=whole(least=2))
-    """The number of arms K."""
+    """Number of arms K."""
     horizon: int = field(default=0, metadata=whole(least=1, most=LAST_ROUND))
-    """T: the rounds that the rule is laid out over. After them the last phase continues."""
+    """T: rounds that the rule covers; afterwards the last phase continues."""
     noise: bool = field(default=True, kw_only=True, metadata=flag())
-    """Whether losses are 0 or 1, or equal their means."""
+    """True if losses are 0 or 1, False if they equal their means."""
     gap: float = field(default=0.2, kw_only=True, metadata=HALF)
-    """Δ, by how much arms differ."""
+    """Δ, the difference between arms."""
 
     def _check_phases(self, name: str, count: float) -> None:
         if count > MOST_PHASES:
             raise InvalidParameter(name, f"must not give more than {MOST_PHASES} phases", getattr(self, name))
 
     def _without_empty(self, starts: Any, means: Any) -> tuple[Array, Array]:
-        """The phases without those of no round."""
+        """Drop phases without rounds."""
         first = np.asarray(starts, dtype=np.float64)
         holds = np.append(np.diff(first) > 0, True)
         return first[holds], np.asarray(means, dtype=np.float64)[holds]
 
     def _even(self, count: int) -> Array:
-        """Starts of `count` phases of equal length over the horizon."""
+        """Return the starts of `count` phases of equal length over the horizon."""
         return np.array([i * self.horizon // count for i in range(count)], dtype=np.float64)
 
 
@@ -516,7 +511,6 @@ class Corrupted(HardCase):
 
     @cached_property
     def layout(self) -> tuple[Array, Array]:
-        """A corrupted and a clean phase for each stretch."""
         starts, sizes = self._even(self.stretches), np.diff(np.append(self._even(self.stretches), self.horizon))
         before = np.array([i * self.corrupted // self.stretches for i in range(self.stretches + 1)])
         rows = np.full((2, self.n_arms), 0.5)
@@ -559,7 +553,6 @@ class Drifting(HardCase):
 
     @cached_property
     def layout(self) -> tuple[Array, Array]:
-        """One phase per step."""
         place = np.linspace(-1.0, 1.0, self.n_arms)
         turn = np.linspace(1.0, -1.0, self.steps)
         return self._without_empty(self._even(self.steps), 0.5 + self.gap * np.outer(turn, place))
@@ -645,7 +638,6 @@ class ChangingBest(HardCase):
 
     @cached_property
     def layout(self) -> tuple[Array, Array]:
-        """One phase per stretch."""
         means = np.full((self.changes + 1, self.n_arms), 0.5)
         stretch = np.arange(self.changes + 1)
         means[stretch, stretch % self.n_arms] = round(0.5 - self.gap, 15)
@@ -685,7 +677,6 @@ class UnseenTurn(HardCase):
 
     @cached_property
     def layout(self) -> tuple[Array, Array]:
-        """Before and after."""
         means = np.full((2, self.n_arms), 0.5)
         means[:, 0] = round(0.5 - self.gap, 15)
         means[1, -1] = round(0.5 - self.drop, 15)
@@ -732,7 +723,6 @@ class JumpingLevels(HardCase):
 
     @cached_property
     def layout(self) -> tuple[Array, Array]:
-        """One phase per level."""
         count = -(-self.horizon // self.stretch)
         stream = Stream(self.seed, self.id)
         levels = np.array([stream.uniform() for _ in range(count)]) * (1.0 - self.gap)
@@ -748,7 +738,7 @@ class JumpingLevels(HardCase):
 
 @cache
 def found_worlds() -> dict[str, dict[str, Any]]:
-    """What is kept of each world, by its name."""
+    """Return the stored description of each world, by name."""
     text = resources.files("holdfast.environments").joinpath("searched_worlds.json").read_text(encoding="utf-8")
     worlds: dict[str, dict[str, Any]] = json.loads(text)
     return worlds
@@ -756,7 +746,7 @@ def found_worlds() -> dict[str, dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Found(Phased):
-    """A world that a search found to be bad for a policy, by its name.
+    """A world that a search found to be bad for a policy, by name.
 
     `horizon` and `switching_cost` are those of the search: measure it with them, and with fresh seeds.
 
@@ -793,6 +783,5 @@ class Found(Phased):
 
     @cached_property
     def layout(self) -> tuple[Array, Array]:
-        """As the search found it."""
         world = found_worlds()[self.name]
         return np.array(world["starts"], dtype=np.float64), np.array(world["means"], dtype=np.float64)

@@ -42,18 +42,17 @@ ENVIRONMENTS: Mapping[str, type[Environment]] = {
         Found,
     )
 }
-"""The class of each environment id."""
 
 
 def find_environment(name: object) -> type[Environment]:
-    """The class with this id, or the one that ``"module:Class"`` names."""
+    """Return the class with this id, or the one that ``"module:Class"`` names."""
     if isinstance(name, str) and ":" in name:
         return class_at("environment", name, Environment)  # type: ignore[type-abstract]  # only compared with
     return ENVIRONMENTS[one_of("environment", name, ENVIRONMENTS)]
 
 
 def make_environment(settings: Mapping[str, Any]) -> Environment:
-    """The environment that `settings` describes: its name under ``"environment"``, and its parameters by name.
+    """Build the environment that `settings` describes: its name under ``"environment"``, and its parameters by name.
 
     >>> make_environment({"environment": "bernoulli", "mean_losses": [0.2, 0.5]}).n_arms
     2

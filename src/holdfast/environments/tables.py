@@ -1,4 +1,4 @@
-"""Losses written down beforehand: any T × K table, in memory or mapped from a file."""
+"""Recorded losses: any T × K table, in memory or mapped from a file."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from holdfast.files import reported
 from holdfast.numerics.layout import Array
 
 IN_MEMORY = 2**30
-"""Bytes of prefix sums above which they are kept in a temporary file mapped into memory."""
+"""Bytes of prefix sums above which they are kept in a temporary mapped file."""
 
 
 @kernel
 def total(tables: Any, places: Any, start: float, stop: float, streams: Any, totals: Any) -> None:
-    """Two lookups in the prefix sums, as a share of the units."""
+    """Look up two prefix sums, as a share of the units."""
     sums, facts = tables[0], tables[1]
     s, t, unit = int(start), int(stop), facts[1]
     for g in range(totals.shape[0]):
@@ -36,7 +36,7 @@ def total(tables: Any, places: Any, start: float, stop: float, streams: Any, tot
 
 @kernel
 def gap(tables: Any, places: Any, start: float, stop: float, gaps: Any) -> None:
-    """What the arm really lost more than the reference arm."""
+    """Write the arm's actual loss less the reference arm's."""
     sums, facts = tables[0], tables[1]
     s, t, best = int(start), int(stop), int(facts[0])
     for g in range(gaps.shape[0]):
@@ -45,13 +45,14 @@ def gap(tables: Any, places: Any, start: float, stop: float, gaps: Any) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Summed:
-    """A table that has been read: what a `LossTable` keeps of its source."""
+    """A table that has been read: the part of its source that a `LossTable` keeps."""
 
     source: str
-    """The path of its file, or what else it was."""
+    """Path of its file, or a description of the source."""
     sums: Array
-    """(T + 1) × K sums of the first t rows, of what each loss is above the lowest of `units`. Only differences of
-    rows count: a part of a table begins with other than zeros."""
+    """(T + 1) × K prefix sums of each loss above the lowest of `units`. Only differences of rows count: a part of a
+    table does not start with zeros.
+    """
     arms: tuple[str, ...] | None
     labels: NDArray[Any] | None
     units: tuple[float, float]
@@ -81,7 +82,7 @@ class LossTable(Environment):
     arms
         Names for the columns of an array, or the columns to take from a table that has names.
     shuffled
-        Rotate the arms by a random number of places, drawn anew in each replication.
+        Rotate the arms by a random number of places, drawn in each replication.
 
     Examples
     --------
@@ -113,19 +114,18 @@ class LossTable(Environment):
 
     @property
     def sums(self) -> Array:
-        """(T + 1) × K prefix sums of what each loss is above the lowest of `units`."""
+        """(T + 1) × K prefix sums of each loss above the lowest of `units`."""
         sums: Array = self.source.sums
         return sums
 
     @property
     def labels(self) -> NDArray[Any] | None:
-        """The time or name of each round, from the column `index`."""
+        """Time or name of each round, from the column `index`."""
         labels: NDArray[Any] | None = self.source.labels
         return labels
 
     @property
     def n_arms(self) -> int:
-        """The number of arms K."""
         return int(self.sums.shape[1])
 
     @property
@@ -140,23 +140,22 @@ class LossTable(Environment):
 
     @cached_property
     def reference(self) -> int:
-        """The best arm over all rounds."""
         return int(np.argmin(self.sums[-1] - self.sums[0]))
 
     def expected(self, start: int, stop: int) -> Array:
-        """Total loss of every arm over the rounds [start, stop)."""
+        """Return the total loss of every arm over the rounds [start, stop)."""
         start, stop = self.checked_rounds(start, stop)
         return np.asarray(self.sums[stop] - self.sums[start] + self.units[0] * (stop - start))
 
     def excess(self, stop: int) -> Array:
-        """Total loss of every arm over the rounds [0, stop) less that of the reference arm."""
+        """Return the total loss of every arm over the rounds [0, stop) less that of the reference arm."""
         _, stop = self.checked_rounds(0, stop)
         sums = self.sums[stop] - self.sums[0]
         return np.asarray(sums - sums[self.reference])
 
     @classmethod
     def of(cls, trace: Trace, units: tuple[float, float] = UNIT_RANGE, index: str | None = None) -> Self:
-        """A table that has been read already.
+        """Build from a table that has already been read.
 
         Parameters
         ----------
@@ -171,7 +170,7 @@ class LossTable(Environment):
         return cls(held, units=units, index=index, arms=trace.arms)
 
     def part(self, start: int, stop: int) -> Self:
-        """The rounds [start, stop) as a table of their own, which shares the memory of this one."""
+        """Return the rounds [start, stop) as a table of their own, which shares the memory of this one."""
         start, stop = self.checked_rounds(start, stop)
         if start == stop:
             raise InvalidParameter("stop", f"must be above start, {start}", stop)
@@ -180,7 +179,7 @@ class LossTable(Environment):
         return replace(self, source=held)
 
     def settings(self) -> dict[str, Any]:
-        """The parameters as plain values. A table that was not read from a file cannot be made again from them."""
+        """Return the parameters as plain values; only a table read from a file can be restored from them."""
         return super().settings() | {"source": self.source.source}
 
 
@@ -192,7 +191,7 @@ def prefix_sums(
     in_memory: int = IN_MEMORY,
     checked: bool = True,
 ) -> Array:
-    """Sums of the first t rows for t = 0 … T, of what each loss is above the lowest; read and checked piece by piece.
+    """Return sums of the first t rows for t = 0 … T, of each loss above the lowest; read and checked piece by piece.
 
     Losses outside `units` are refused unless `checked` is False. Sums of more than `in_memory` bytes are kept in a
     temporary file mapped into memory.
@@ -203,7 +202,7 @@ def prefix_sums(
     else:
         size = 8 * (T + 1) * K
         with tempfile.TemporaryFile() as file, reported(Path(tempfile.gettempdir())):  # the mapping outlives the handle
-            if hasattr(os, "posix_fallocate"):  # a full disk is an error here, and would end the process later
+            if hasattr(os, "posix_fallocate"):  # a full disk raises here; later it would end the process
                 os.posix_fallocate(file.fileno(), 0, size)
             sums = np.memmap(file, dtype=np.float64, shape=(T + 1, K))
     lowest = units[0]
@@ -219,7 +218,7 @@ def prefix_sums(
 
 @kernel
 def shut(tables: Any, state: Any, t: float, shift: float) -> None:
-    """Which arms are not available in round t."""
+    """Mark the arms that are unavailable in round t."""
     available, K = tables[4], state.shut.shape[0]
     if available.shape[0] > 1:
         for i in range(K):
@@ -228,7 +227,7 @@ def shut(tables: Any, state: Any, t: float, shift: float) -> None:
 
 @kernel
 def ahead(tables: Any, state: Any, t: float, shift: float) -> None:
-    """For a policy that plans: the same, and the forecast, if one was issued in round t."""
+    """Mark unavailable arms for a policy that plans, and pass on the forecast, if one was issued in round t."""
     issued, rows, K, r = tables[2], tables[3], state.shut.shape[0], int(t)
     shut(tables, state, t, shift)
     if state.closed.shape[0] > 0:
@@ -245,10 +244,10 @@ def ahead(tables: Any, state: Any, t: float, shift: float) -> None:
 
 @dataclass(frozen=True, eq=False)
 class ForecastTable(Environment):
-    """A `LossTable` with forecasts and available arms: what ``ask(forecast=..., available=...)`` is given online.
+    """A `LossTable` with forecasts and available arms, given online to ``ask(forecast=..., available=...)``.
 
-    Policies that plan see both, others that see all losses the available arms. A policy that sees the loss of its own
-    arm is refused where some are not available. Regret is counted from the best fixed arm of the table, as if it were
+    Policies that plan see both, others with full information the available arms. A bandit policy is refused where some
+    arm is unavailable. Regret is counted from the best fixed arm of the table, as if it were
     always available.
 
     Parameters
@@ -261,7 +260,7 @@ class ForecastTable(Environment):
     available
         True and False: a row for each round, a column for each arm. All arms, if left out.
     shuffled
-        Rotate the arms by a random number of places, drawn anew in each replication.
+        Rotate the arms by a random number of places, drawn in each replication.
 
     Examples
     --------
@@ -304,32 +303,27 @@ class ForecastTable(Environment):
 
     @property
     def closes_arms(self) -> bool:
-        """Whether some arm is not available in some round."""
         return self.available is not None
 
     @property
     def n_arms(self) -> int:
-        """The number of arms K."""
         return self.table.n_arms
 
     @property
     def arms(self) -> Sequence[str] | None:
-        """Names of the arms, where they have any."""
         return self.table.arms
 
     @property
     def rounds(self) -> int:
-        """T, the rows of the table."""
         return self.table.rounds
 
     @property
     def units(self) -> tuple[float, float]:
-        """The lowest and the highest loss that one round can have."""
         return self.table.units
 
     @cached_property
     def tables(self) -> Tables:
-        """Those of the losses; where each round's forecast begins and how many rows it has; the rows; what is open."""
+        """Tables of the losses; start and rows of each round's forecast; its rows; the available arms."""
         issued, begin = np.zeros((self.rounds, 2)), 0
         for number, rows in self.forecasts.items():
             issued[number] = begin, len(rows)  # type: ignore[arg-type]  # an array since it was checked
@@ -340,18 +334,15 @@ class ForecastTable(Environment):
 
     @property
     def reference(self) -> int:
-        """The best arm over all rounds."""
         return self.table.reference
 
     def expected(self, start: int, stop: int) -> Array:
-        """Total loss of every arm over the rounds [start, stop)."""
         return self.table.expected(start, stop)
 
     def excess(self, stop: int) -> Array:
-        """Total loss of every arm over the rounds [0, stop) less that of the reference arm."""
         return self.table.excess(stop)
 
     def settings(self) -> dict[str, Any]:
-        """The table's, and how much is known ahead. It cannot be made again from them."""
+        """Return the table's settings, and how much is known ahead. They cannot restore it."""
         known = {"forecasts": len(self.forecasts), "some_arms_closed": self.closes_arms}
         return self.table.settings() | {"environment": self.id} | known

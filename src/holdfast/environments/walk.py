@@ -17,12 +17,12 @@ from holdfast.numerics.layout import Array
 from holdfast.numerics.random import Stream, normal
 
 MOST_ROUNDS = 10**9
-"""Rounds whose sums still fit into the memory of a large machine."""
+"""Most rounds whose sums fit into the memory of a large machine."""
 
 
 @kernel
 def fill(sigma: float, epsilon: float, stream: Any, walk: Any, sums: Any) -> None:
-    """W_t = W_{ρ(t)} + ξ_t into `walk`, and the sums of the clipped losses of any other arm and of the best one."""
+    """Write W_t = W_{ρ(t)} + ξ_t to `walk`, and the sums of the clipped losses of any other arm and of the best one."""
     walk[0] = sums[0, 0] = sums[0, 1] = 0.0
     for t in range(1, walk.shape[0]):
         walk[t] = walk[t & (t - 1)] + sigma * normal(stream)  # ρ(t) = t − 2^{δ(t)} clears the lowest bit of t
@@ -32,7 +32,7 @@ def fill(sigma: float, epsilon: float, stream: Any, walk: Any, sums: Any) -> Non
 
 @kernel
 def total(tables: Any, places: Any, start: float, stop: float, streams: Any, totals: Any) -> None:
-    """Two lookups in the sums."""
+    """Look up two sums."""
     sums, best = tables
     s, t = int(start), int(stop)
     for g in range(totals.shape[0]):
@@ -42,7 +42,7 @@ def total(tables: Any, places: Any, start: float, stop: float, streams: Any, tot
 
 @kernel
 def gap(tables: Any, places: Any, start: float, stop: float, gaps: Any) -> None:
-    """What any other arm lost more than the best one."""
+    """Write the loss of any other arm less the best one's."""
     sums, best = tables
     s, t = int(start), int(stop)
     for g in range(gaps.shape[0]):
@@ -73,7 +73,7 @@ class MultiScaleWalk(Environment):
     switching_cost
         λ in ε.
     shuffled
-        Rotate the arms by a random number of places, drawn anew in each replication.
+        Rotate the arms by a random number of places, drawn in each replication.
 
     Examples
     --------
@@ -93,7 +93,6 @@ class MultiScaleWalk(Environment):
 
     @property
     def rounds(self) -> int:
-        """T."""
         return self.horizon
 
     @property
@@ -103,7 +102,7 @@ class MultiScaleWalk(Environment):
 
     @property
     def epsilon(self) -> float:
-        """ε, by how much the best arm is better."""
+        """ε, the advantage of the best arm."""
         return float((self.switching_cost * self.n_arms / self.horizon) ** (1.0 / 3.0)) * self.sigma
 
     @cached_property
@@ -127,20 +126,19 @@ class MultiScaleWalk(Environment):
 
     @cached_property
     def tables(self) -> Tables:
-        """Sums of losses, and χ."""
         return self._drawn[2], np.array([float(self.reference)])
 
     def _by_arm(self, pair: Array) -> Array:
         return np.asarray(np.where(np.arange(self.n_arms) == self.reference, pair[1], pair[0]))
 
     def expected(self, start: int, stop: int) -> Array:
-        """Total loss of every arm over the rounds [start, stop)."""
+        """Return the total loss of every arm over the rounds [start, stop)."""
         start, stop = self.checked_rounds(start, stop)
         sums = self._drawn[2]
         return self._by_arm(sums[stop] - sums[start])
 
     def excess(self, stop: int) -> Array:
-        """Total loss of every arm over the rounds [0, stop) less that of χ."""
+        """Return the total loss of every arm over the rounds [0, stop) less that of χ."""
         _, stop = self.checked_rounds(0, stop)
         sums = self._drawn[2]
         return self._by_arm(sums[stop] - sums[stop, 1])

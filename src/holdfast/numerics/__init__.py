@@ -1,1 +1,1 @@
-"""Numerics that everything else stands on: random streams, sums, schedules, weights, statistics, plans."""
+"""Numerics shared by all packages: random streams, sums, schedules, weights, statistics, plans."""

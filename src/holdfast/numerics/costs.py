@@ -1,4 +1,4 @@
-"""What a switch costs from each arm to each other: a table, checked, with shortest ways where a detour is cheaper."""
+"""Switching costs for each pair of arms: a checked table, with shortest paths where a detour is cheaper."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from holdfast.errors import InvalidParameter
 CostTable = tuple[tuple[float, ...], ...]
 
 ROUNDING = 1e-12
-"""Relative difference up to which a way by a third arm is not taken for a cheaper one."""
+"""Relative difference below which a detour does not count as cheaper."""
 
 
 def checked_costs(given: Any, n_arms: int, most: float) -> tuple[CostTable, tuple[int, int, int] | None]:
-    """The table as shortest ways between arms; and three arms (from, by way of, to) whose detour was cheaper, if any.
+    """Return the table of shortest paths between arms; and three arms (from, via, to) whose detour was cheaper, if any.
 
     >>> checked_costs([[0, 1, 5], [1, 0, 1], [5, 1, 0]], 3, 1e50)
     (((0.0, 1.0, 2.0), (1.0, 0.0, 1.0), (2.0, 1.0, 0.0)), (0, 1, 2))
@@ -42,5 +42,5 @@ def checked_costs(given: Any, n_arms: int, most: float) -> tuple[CostTable, tupl
 
 
 def as_rows_of(table: NDArray[np.float64]) -> CostTable:
-    """An array as rows of plain numbers."""
+    """Return an array as rows of plain numbers."""
     return tuple(tuple(row) for row in table.tolist())

@@ -34,7 +34,7 @@ from holdfast.numerics.costs import CostTable, checked_costs
 from holdfast.numerics.sums import plus
 
 NO_LAYER = -1
-"""e_j of a layer that no switch leads to."""
+"""e_j of a layer that cannot be entered by a switch."""
 
 
 @kernel
@@ -44,7 +44,7 @@ def advance(
     """Play the rows of `losses`: V in `high` + `low`, the arm of its minimum in `leads`, one number for each layer.
 
     For each row and layer, `leaders` gets the best arm before the row, `switched` for each arm whether it is best
-    reached by a switch. When both ways cost the same the arm is stayed with; of equal arms the first leads.
+    reached by a switch. On equal cost it stays with the arm; of equal arms the first leads.
     """
     J, K = high.shape
     for r in range(losses.shape[0]):
@@ -71,7 +71,7 @@ def advance(
 
 @kernel
 def retrace(enters: Any, leaders: Any, switched: Any, layer: int, arm: int, arms: Any) -> tuple[int, int]:
-    """Arms of one piece from its last row back to its first; the layer and arm of the row before it."""
+    """Write the arms of one piece, last row to first; return the layer and arm of the row before it."""
     for r in range(leaders.shape[0] - 1, -1, -1):
         arms[r] = arm
         if switched[r, layer, arm]:
@@ -90,12 +90,12 @@ def add_up(losses: Any, arms: Any, total: Any) -> None:
 
 
 def _rows_of_a_piece(rounds: int) -> int:
-    """4√T balances the pointers of one piece (a byte each) against V at the start of each (16)."""
+    """Return 4√T, which balances the pointers of one piece (a byte each) against V at the start of each (16)."""
     return min(rounds, max(256, 4 * math.isqrt(rounds)))
 
 
 def memory_needed(rounds: int, n_arms: int, layers: int) -> int:
-    """Bytes a programme keeps besides the losses and the plans."""
+    """Return the bytes a programme keeps besides the losses and the plans."""
     rows = _rows_of_a_piece(rounds)
     return layers * (n_arms * (rows + 16 * (1 + -(-rounds // rows))) + 4 * rows)
 
@@ -121,13 +121,13 @@ class Programme:
             self._play(first)
         self._last = [(j, int(arm)) for j, arm in enumerate(self._leads)]
         self.least = np.array([self._high[j, arm] for j, arm in self._last])
-        """The least cost of each layer over all rounds."""
+        """Least cost of each layer over all rounds."""
 
     def _piece(self, first: int) -> NDArray[np.float64]:
         return np.ascontiguousarray(self._table[first : first + self._rows], dtype=np.float64)
 
     def _play(self, first: int) -> int:
-        """One piece, from V at its start; the number of its rows."""
+        """Play one piece from V at its start; return the number of its rows."""
         piece = self._piece(first)
         n = len(piece)
         advance(
@@ -143,7 +143,7 @@ class Programme:
         return n
 
     def arms(self, layers: Sequence[int]) -> NDArray[Any]:
-        """The cheapest plan of each of these layers: one row for each, one arm for each round."""
+        """Return the cheapest plan of each of these layers: one row for each, one arm for each round."""
         T, K = self._table.shape
         arms = np.empty((len(layers), T), dtype=np.int16 if K < 2**15 else np.int32)
         places = [self._last[j] for j in layers]
@@ -164,13 +164,13 @@ class Programme:
 
 @kernel
 def advance_pairs(losses: Any, costs: Any, value: Any, other: Any, came: Any) -> None:
-    """value(i): the least cost of a plan so far that stands on arm i; came[t, i]: the arm it came from."""
+    """Advance value(i), the least cost so far of a plan ending on arm i; came[t, i] is the arm it came from."""
     T, K = losses.shape
     for t in range(T):
         for i in range(K):
             other[i] = value[i]
         for i in range(K):
-            arm, least = i, other[i]  # rather stay
+            arm, least = i, other[i]  # prefer to stay
             for j in range(K):
                 if other[j] + costs[j, i] < least:
                     arm, least = j, other[j] + costs[j, i]
@@ -179,7 +179,7 @@ def advance_pairs(losses: Any, costs: Any, value: Any, other: Any, came: Any) ->
 
 
 def cheapest_arms(table: NDArray[Any], costs: NDArray[np.float64]) -> NDArray[np.int32]:
-    """The arms of the cheapest plan; the first play costs nothing. Of several last arms, the lowest-numbered."""
+    """Return the arms of the cheapest plan; the first play costs nothing. Of several last arms, the lowest-numbered."""
     T, K = table.shape
     value, came = np.zeros(K), np.empty((T, K), dtype=np.int32)
     advance_pairs(np.ascontiguousarray(table, dtype=np.float64), costs, value, np.empty(K), came)
@@ -190,32 +190,32 @@ def cheapest_arms(table: NDArray[Any], costs: NDArray[np.float64]) -> NDArray[np
     return arms
 
 
-# The best plans in hindsight: what someone who knew all losses beforehand would have held, and when.
+# The best plans in hindsight: the arms to hold, and when, if all losses were known beforehand.
 #
 # A plan names one arm for each round and costs its losses plus λ for each switch. As everywhere in Holdfast the first
 # play counts as a switch, so staying with one arm throughout has one switch and costs one λ.
 
 LARGEST_LOSS = 1e100
-"""Losses beyond this could overflow in a sum."""
+"""Largest loss: sums beyond this could overflow."""
 
 ROWS_AT_ONCE = 2**15
 
 MEMORY = 2**30
-"""Bytes a plan with limited switches may take besides the table, or three times the table when that is more."""
+"""Bytes a plan with limited switches may take besides the table, or three times the table if more."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Plan:
-    """One arm for each round, and what holding them costs."""
+    """One arm for each round, and the cost of holding them."""
 
     arms: NDArray[Any]
-    """The arm of each round, from 0."""
+    """Arm of each round, from 0."""
     losses: float
-    """The sum of the losses of these arms, rounded once."""
+    """Sum of the losses of these arms, rounded once."""
     switches: int
     """Changes of arm; the first play is one."""
     switching_cost: float | CostTable
-    """λ, or what each switch costs from arm to arm."""
+    """λ, or the cost of each switch from arm to arm."""
 
     @property
     def cost(self) -> float:
@@ -225,7 +225,7 @@ class Plan:
         return self.losses + self.switching_cost * self.switches
 
     def runs(self) -> tuple[NDArray[np.int64], NDArray[Any]]:
-        """The rounds, from 0, at which an arm is taken up, and the arms."""
+        """Return the rounds, from 0, at which an arm is taken up, and the arms."""
         starts = np.concatenate([[0], np.flatnonzero(self.arms[1:] != self.arms[:-1]) + 1])
         return starts, self.arms[starts]
 
@@ -250,23 +250,23 @@ class Hindsight:
     """Best plans of one table of losses, for several switching costs and limits."""
 
     free: tuple[Plan, ...]
-    """The best plan of all for each switching cost asked for."""
+    """The best plan without a limit, for each switching cost."""
     least_losses: NDArray[np.float64]
-    """The least losses of a plan with at most 1, 2, … switches, whatever they cost: the frontier."""
+    """Least losses of plans with at most 1, 2, … switches, free of charge: the frontier."""
 
     def cost_within(self, limit: int, switching_cost: float) -> float:
-        """The least cost of a plan with at most `limit` switches."""
+        """Return the least cost of a plan with at most `limit` switches."""
         losses = self.least_losses[:limit]
         return float((losses + switching_cost * np.arange(1, len(losses) + 1)).min())
 
 
 def switching_paid(arms: NDArray[Any], costs: NDArray[np.float64]) -> float:
-    """What the switches of a plan cost by a table of costs, rounded once."""
+    """Return the cost of a plan's switches by a table of costs, rounded once."""
     return math.fsum(costs[arms[:-1], arms[1:]].tolist())
 
 
 def best_plan(losses: ArrayLike, switching_cost: float | ArrayLike, max_switches: int | None = None) -> Plan:
-    """The cheapest plan in hindsight, exactly, by dynamic programming.
+    """Return the cheapest plan in hindsight, exactly, by dynamic programming.
 
     Parameters
     ----------
@@ -315,7 +315,7 @@ def best_plan(losses: ArrayLike, switching_cost: float | ArrayLike, max_switches
 
 
 def hindsight(losses: ArrayLike, switching_costs: Sequence[float], most: int = 0) -> Hindsight:
-    """The best plan for each switching cost, and the frontier up to `most` switches, all in one pass.
+    """Return the best plan for each switching cost, and the frontier up to `most` switches, all in one pass.
 
     >>> found = hindsight([[0.0, 1.0], [1.0, 0.0], [0.0, 1.0]], [0.0, 1.0], most=3)
     >>> [plan.switches for plan in found.free], found.least_losses.tolist()
@@ -333,7 +333,7 @@ def hindsight(losses: ArrayLike, switching_costs: Sequence[float], most: int = 0
 
 
 def _check_memory(table: NDArray[Any], layers: int) -> None:
-    """A limit of many thousands is refused before it fills the memory."""
+    """Refuse a limit of many thousands before it fills the memory."""
     T, K = table.shape
     allowed = max(MEMORY, 24 * T * K)
     if memory_needed(T, K, layers) > allowed:
@@ -342,12 +342,12 @@ def _check_memory(table: NDArray[Any], layers: int) -> None:
 
 
 def _counting_layers(most: int) -> tuple[list[int], list[float]]:
-    """Layers of at most 1, 2, … switches that cost nothing: where each is entered from, and its price."""
+    """Return layers of at most 1, 2, … free switches: where each is entered from, and its price."""
     return [NO_LAYER, *range(most - 1)][:most], [0.0] * most
 
 
 def _plan(table: NDArray[Any], arms: NDArray[Any], switching_cost: float | CostTable) -> Plan:
-    """The plan of these arms, its losses added up anew."""
+    """Return the plan of these arms, with its losses summed again."""
     total = np.zeros(2)
     for first in range(0, len(table), ROWS_AT_ONCE):
         piece = np.ascontiguousarray(table[first : first + ROWS_AT_ONCE], dtype=np.float64)
@@ -357,7 +357,7 @@ def _plan(table: NDArray[Any], arms: NDArray[Any], switching_cost: float | CostT
 
 
 def checked_losses(losses: ArrayLike) -> NDArray[Any]:
-    """`losses` as a table of finite numbers, not copied when it is an array; mapped files are checked in pieces."""
+    """Return `losses` as a table of finite numbers; arrays are not copied, and mapped files are checked in pieces."""
     rule = "must be a table of numbers with one row for each round and one column for each arm"
     if isinstance(losses, np.ma.MaskedArray):
         raise InvalidParameter("losses", f"{rule}, none of them masked", f"masked array of shape {losses.shape}")

@@ -35,21 +35,21 @@ Array = NDArray[np.float64]
 
 
 class Kind(NamedTuple):
-    """What a name stands for."""
+    """Shape and lifetime of a named array."""
 
     per_arm: bool
     saved: bool
     several: int | str | None = None
-    """So many numbers, or so many for each arm; by name if the machine code is the same for any; None for one."""
+    """Length of the array: an int, or the name of a size set at run time. None means a single number."""
 
     @property
     def rows(self) -> int:
-        """How many rows it takes, or how many for each arm, where that is not left open."""
+        """Number of rows, or of rows per arm, unless set at run time."""
         return 1 if self.several is None else int(self.several)
 
     @property
     def in_vectors(self) -> bool:
-        """Whether it lies in `vectors`: all do whose size depends on the game."""
+        """True if it is stored in `vectors`: all arrays whose size depends on the game are."""
         return self.per_arm or isinstance(self.several, str)
 
 
@@ -58,34 +58,34 @@ Scalar = Annotated[Array, Kind(per_arm=False, saved=True)]
 PerArm = Annotated[Array, Kind(per_arm=True, saved=True)]
 """One number per arm and game."""
 Scratch = Annotated[Array, Kind(per_arm=False, saved=False)]
-"""One number per game that means nothing between two calls."""
+"""One number per game, undefined between two calls."""
 ScratchPerArm = Annotated[Array, Kind(per_arm=True, saved=False)]
-"""One number per arm and game that means nothing between two calls."""
+"""One number per arm and game, undefined between two calls."""
 
 
 def several(kind: Any, count: int | str) -> Any:
-    """So many of a kind under one name: ``several(Scalar, n)[j, g]``, ``several(PerArm, n)[j * K + i, g]``.
+    """Return a kind of `count` entries: ``several(Scalar, n)[j, g]``, ``several(PerArm, n)[j * K + i, g]``.
 
-    ``several(Scalar, "experts")`` leaves the number open: the same machine code then plays games of any. It is given by
-    name in Python (`Layout.of_size`), and to kernels in ``params.sizes``, in the order in which names first appear.
+    ``several(Scalar, "experts")`` leaves the number open, so that the same machine code plays games of any size. It is
+    given by name in Python (`Layout.of_size`), and to kernels in ``params.sizes``, in the order of first appearance.
     """
     hint, mark = get_args(kind)
     return Annotated[hint, mark._replace(several=count)]
 
 
 class Range(NamedTuple):
-    """What a saved number may be, once a game has begun: ``Annotated[Scalar, Range(0.0, 1.0)]``."""
+    """Valid range of a saved number, once a game has begun: ``Annotated[Scalar, Range(0.0, 1.0)]``."""
 
     least: float = -math.inf
     most: float = math.inf
     above: float = -math.inf
-    """It must be more than this."""
+    """Exclusive lower limit."""
     whole: bool = False
     arms: int | None = None
-    """If given, it may be at most the number of arms less this."""
+    """Offset of the upper limit below the number of arms, if given."""
 
     def broken_by(self, values: Any, n_arms: int) -> str | None:
-        """The rule that these numbers break, if any. With `n_arms` 0 the number of arms is not known."""
+        """Return the rule that these numbers break, if any. With `n_arms` 0 the number of arms is unknown."""
         numbers = np.array(values) if isinstance(values, list) else values
         most = self.most if self.arms is None or not n_arms else n_arms - self.arms
         fits = (numbers >= self.least) & (numbers <= most) & (numbers > self.above)
@@ -104,33 +104,33 @@ Whole = Range(0.0, 2.0**53, whole=True)
 """A count: beyond 2⁵³ not every whole number is a float."""
 Flag = Range(0.0, 1.0, whole=True)
 ArmIndex = Range(0.0, whole=True, arms=1)
-"""The number of an arm, from 0."""
+"""Index of an arm, from 0."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Where the names of a NamedTuple lie."""
+    """Positions of the names of a NamedTuple."""
 
     record: Any
     """The NamedTuple class."""
     kinds: Mapping[str, Kind]
     ranges: Mapping[str, Range]
-    """What saved numbers may be, for the names that say it."""
+    """Valid ranges of saved numbers, for names that have one."""
     sizes: Mapping[str, int] = field(default_factory=dict)
-    """The numbers that `several` names."""
+    """Sizes by the names that `several` gave them."""
 
     @cached_property
     def size_names(self) -> tuple[str, ...]:
-        """The names of sizes, in the order of ``params.sizes``."""
+        """Names of sizes, in the order of ``params.sizes``."""
         return tuple(dict.fromkeys(kind.several for kind in self.kinds.values() if isinstance(kind.several, str)))
 
     def of_size(self, sizes: Mapping[str, int]) -> Layout:
-        """The layout of a game with these sizes."""
+        """Return the layout of a game with these sizes."""
         return replace(self, sizes=sizes)
 
     @cached_property
     def extents(self) -> list[tuple[bool, int, int]]:
-        """Of each name: whether it lies in `vectors`, its rows for each arm, and its rows that belong to no arm."""
+        """Extent of each name: in `vectors` or not, rows per arm, and rows that belong to no arm."""
         found = []
         for kind in self.kinds.values():
             if not isinstance(kind.several, str):
@@ -159,7 +159,7 @@ class Layout:
 
     @cached_property
     def saved_kinds(self) -> Mapping[str, Kind]:
-        """The names that are saved."""
+        """Kinds of the saved names."""
         return {name: kind for name, kind in self.kinds.items() if kind.saved}
 
     @cached_property
@@ -168,7 +168,7 @@ class Layout:
         return sum(rows for in_vectors, _, rows in self.extents if in_vectors)
 
     def vector_rows(self, n_arms: int) -> int:
-        """Rows of `vectors`."""
+        """Return the rows of `vectors`."""
         return self.n_vectors * n_arms + self.n_more
 
     @cached_property
@@ -192,7 +192,7 @@ class Layout:
         return kernel(scope["view"]) if COMPILED else scope["view"]
 
     def saved(self, numbers: Array, vectors: Array) -> dict[str, Any]:
-        """The numbers of one game by name, without its scratch space."""
+        """Return the numbers of one game by name, without its scratch space."""
         parts = self._parts(numbers.ravel().tolist(), vectors.ravel().tolist())
         return {
             name: rows[0] if kind.several is None and not kind.per_arm else rows
@@ -201,7 +201,7 @@ class Layout:
         }
 
     def restore(self, values: Mapping[str, Any], numbers: Array, vectors: Array) -> None:
-        """Put numbers by name where they lie; scratch space becomes zeros."""
+        """Store numbers by name; scratch space becomes zeros."""
         numbers[:], vectors[:] = 0.0, 0.0
         parts = self._parts(numbers.reshape(-1), vectors.reshape(-1))
         for (name, kind), rows in zip(self.kinds.items(), parts, strict=True):
@@ -209,18 +209,18 @@ class Layout:
                 rows[:] = values[name]
 
     def broken_rule(self, values: Mapping[str, Any], n_arms: int) -> str | None:
-        """The rule of a range that numbers of games in progress break, if any: one game's, or arrays of many games'."""
+        """Return the rule that numbers of games in progress break, if any: one game's, or arrays of many games'."""
         for name, allowed in self.ranges.items():
             if (rule := allowed.broken_by(values[name], n_arms)) is not None:
                 return f"{name} {rule}"
         return None
 
     def named(self, numbers: Array, vectors: Array) -> Any:
-        """The record of one game, as plain arrays that share its memory."""
+        """Return the record of one game, as plain arrays that share its memory."""
         return self.record(*self._parts(numbers.reshape(-1), vectors.reshape(-1)))
 
     def places(self, n_arms: int) -> list[slice]:
-        """The rows of each name, of `vectors` or of `numbers`."""
+        """Return the rows of each name, in `vectors` or in `numbers`."""
         begin, found = [0, 0], []
         for in_vectors, per_arm, rows in self.extents:
             end = begin[in_vectors] + per_arm * n_arms + rows
@@ -229,7 +229,7 @@ class Layout:
         return found
 
     def _parts(self, numbers: Any, vectors: Any) -> list[Any]:
-        """The part of each name, of arrays or lists."""
+        """Return the part of each name, from arrays or lists."""
         K = (len(vectors) - self.n_more) // self.n_vectors if self.n_vectors else 0
         extents = zip(self.extents, self.places(K), strict=True)
         return [vectors[rows] if in_vectors else numbers[rows] for (in_vectors, _, _), rows in extents]
@@ -237,7 +237,7 @@ class Layout:
 
 @cache
 def layout_of(record: Any) -> Layout:
-    """The layout of a NamedTuple whose fields are annotated as above."""
+    """Return the layout of a NamedTuple whose fields are annotated as above."""
     hints = _hints(record, "state and block")
     kinds: dict[str, Kind] = {}
     ranges: dict[str, Range] = {}
@@ -255,7 +255,6 @@ def layout_of(record: Any) -> Layout:
 
 
 def _hints(record: Any, what: str) -> dict[str, Any]:
-    """The annotations of a NamedTuple's fields, in order."""
     if not (isinstance(record, type) and issubclass(record, tuple) and hasattr(record, "_fields")):
         raise TypeError(f"{what} must be declared as a NamedTuple; got {record!r}")
     hints = get_type_hints(record, include_extras=True)
@@ -264,14 +263,14 @@ def _hints(record: Any, what: str) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class ParamsLayout:
-    """Where the parameters of a policy lie in one array: the numbers, the length of each table, the tables."""
+    """Positions of a policy's parameters in one array: the numbers, the length of each table, the tables."""
 
     record: Any
-    """The NamedTuple class; None where kernels take the array as it is."""
+    """The NamedTuple class; None where kernels take the plain array."""
     is_table: Mapping[str, bool]
 
     def packed(self, values: Any) -> Array:
-        """The array of these parameters."""
+        """Pack these parameters into an array."""
         if self.record is None:
             return np.asarray(values, dtype=np.float64)
         tables = [np.asarray(getattr(values, name)) for name, table in self.is_table.items() if table]
@@ -305,7 +304,7 @@ def _as_it_is(packed: Any) -> Any:
 
 @cache
 def params_layout_of(record: Any) -> ParamsLayout:
-    """The layout of parameters whose fields are annotated as `float` or `Array`; None for an array without names."""
+    """Return the layout of parameters annotated as `float` or `Array`; None for an array without names."""
     if record is None:
         return ParamsLayout(None, {})
     hints = _hints(record, "params")
@@ -316,7 +315,7 @@ def params_layout_of(record: Any) -> ParamsLayout:
 
 
 def extended(record: Any, name: str, module: str, **fields: Any) -> Any:
-    """The NamedTuple class `name` of `module`: the fields of `record`, then these."""
+    """Return the NamedTuple class `name` of `module`: the fields of `record`, then these."""
     hints = get_type_hints(record, include_extras=True) | fields
     made: Any = namedtuple(name, hints)  # type: ignore[misc]  # its fields are known when it is made
     made.__annotations__, made.__module__ = hints, module

@@ -27,7 +27,7 @@ STATE_SIZE = 4
 """Words of 64 bits in the state of a stream."""
 
 LAST_REPLICATION = 2**32 - 1
-"""The largest number of a replication: a stream of its own for each."""
+"""Largest replication number; each has a stream of its own."""
 
 _U = np.uint64
 _GOLDEN = _U(0x9E3779B97F4A7C15)
@@ -41,7 +41,7 @@ PRODUCT = 24.0
 
 
 def check_seed(seed: object) -> int:
-    """`seed` as a whole number: an int, a NumPy generator (which is advanced), or None for a fresh one."""
+    """Return `seed` as a whole number: an int, a NumPy generator (which is advanced), or None for a fresh one."""
     if seed is None:
         return secrets.randbits(63)
     if isinstance(seed, np.random.Generator):
@@ -58,7 +58,7 @@ def check_seed(seed: object) -> int:
 
 
 def stream_key(seed: int, name: str) -> np.ndarray[Any, np.dtype[np.uint64]]:
-    """The 256-bit key of the family of streams called `name` under `seed`."""
+    """Return the 256-bit key of the family of streams called `name` under `seed`."""
     digest = hashlib.blake2b(f"holdfast/1/{seed}/{name}".encode(), digest_size=8 * STATE_SIZE).digest()
     return np.frombuffer(digest, dtype="<u8").astype(np.uint64)
 
@@ -77,11 +77,11 @@ def start(key: Any, replication: int, state: Any) -> None:
 
 
 start_stream = kernel(start)
-"""The same for other kernels to call."""
+"""The kernel of `start`."""
 
 
 def started(key: Any, replication: int) -> np.ndarray[Any, np.dtype[np.uint64]]:
-    """The state of stream number `replication` of the family `key`, at its start; nothing is compiled for it."""
+    """Return the state of stream number `replication` of the family `key` at its start, without compiling."""
     state = np.zeros(STATE_SIZE, dtype=np.uint64)
     with np.errstate(over="ignore"):  # unsigned integers wrap
         start(key, replication, state)
@@ -90,7 +90,7 @@ def started(key: Any, replication: int) -> np.ndarray[Any, np.dtype[np.uint64]]:
 
 @kernel
 def _stepped(s0: Any, s1: Any, s2: Any, s3: Any) -> tuple[Any, Any, Any, Any, float]:
-    """The state after one step, and the step's number in [0, 1), a multiple of 2⁻⁵³."""
+    """Return the state after one step, and the step's number in [0, 1), a multiple of 2⁻⁵³."""
     total = s0 + s3
     result = ((total << _S23) | (total >> _S41)) + s0
     s2 ^= s0
@@ -100,14 +100,14 @@ def _stepped(s0: Any, s1: Any, s2: Any, s3: Any) -> tuple[Any, Any, Any, Any, fl
 
 @kernel
 def uniform(state: Any) -> float:
-    """The next number in [0, 1), a multiple of 2⁻⁵³."""
+    """Return the next number in [0, 1), a multiple of 2⁻⁵³."""
     state[0], state[1], state[2], state[3], u = _stepped(state[0], state[1], state[2], state[3])
     return u
 
 
 @kernel
 def next_uniform(streams: Any, g: int) -> float:
-    """The next number of column `g` of `streams`."""
+    """Return the next number of column `g` of `streams`."""
     streams[0, g], streams[1, g], streams[2, g], streams[3, g], u = _stepped(
         streams[0, g], streams[1, g], streams[2, g], streams[3, g]
     )
@@ -116,7 +116,7 @@ def next_uniform(streams: Any, g: int) -> float:
 
 @kernel
 def _factorial_tail(k: float) -> float:
-    """ln k! − [(k + ½) ln(k + 1) − (k + 1) + ½ ln 2π]."""
+    """Return ln k! − [(k + ½) ln(k + 1) − (k + 1) + ½ ln 2π]."""
     z = k + 1.0
     if k < 10.0:
         return math.lgamma(z) - ((k + 0.5) * math.log(z) - z + 0.91893853320467274178)
@@ -127,7 +127,7 @@ def _factorial_tail(k: float) -> float:
 
 @kernel
 def _binomial_by_inversion(n: float, p: float, state: Any) -> float:
-    """Walk up the distribution function: np + 1 steps on average, used where np < 10."""
+    """Draw by walking up the distribution function: np + 1 steps on average, used where np < 10."""
     q = 1.0 - p
     odds = p / q
     most = min(n, 110.0)  # P(X > 110) < 10⁻⁷⁰ where np < 10; without it a sliver of u would walk through all n
@@ -145,7 +145,7 @@ def _binomial_by_inversion(n: float, p: float, state: Any) -> float:
 
 @kernel
 def _ratio_to_mode(k: float, m: float, n: float, p: float) -> float:
-    """ln P(k)/P(m), with log1p of small quotients.
+    """Return ln P(k)/P(m), with log1p of small quotients.
 
     So its error stays near 10⁻¹⁰ even at n = 10¹², where differences of log-factorials would have lost it.
     """
@@ -163,7 +163,7 @@ def _ratio_to_mode(k: float, m: float, n: float, p: float) -> float:
 
 @kernel
 def _factors_between(low: float, high: float, n: float, p: float) -> tuple[float, float]:
-    """P(high)/P(low) as a numerator and a denominator: Π (n − i + 1)p and Π i(1 − p), both over np."""
+    """Return P(high)/P(low) as numerator and denominator: Π (n − i + 1)p and Π i(1 − p), both over np."""
     scale = 1.0 / (n * p)
     up, down = scale * p, scale * (1.0 - p)
     above, below, i = 1.0, 1.0, low
@@ -176,7 +176,7 @@ def _factors_between(low: float, high: float, n: float, p: float) -> tuple[float
 
 @kernel
 def _exp_below(x: float) -> float:
-    """A number just below exp(x) for x ≤ 0: the third Taylor sum at x/8, which is below exp, to the eighth power."""
+    """Return a number just below exp(x) for x ≤ 0: the third Taylor sum at x/8, a lower bound, to the 8th power."""
     y = 0.125 * x
     z = max(1.0 + y * (1.0 + y * (0.5 + y * (1.0 / 6.0))), 0.0)
     z *= z
@@ -186,7 +186,7 @@ def _exp_below(x: float) -> float:
 
 @kernel
 def _exp_above(x: float) -> float:
-    """A number just above exp(x) for x ≤ 0: the fourth Taylor sum at x/8, which is above exp, to the eighth power."""
+    """Return a number just above exp(x) for x ≤ 0: the fourth Taylor sum at x/8, an upper bound, to the 8th power."""
     y = 0.125 * x
     z = 1.0 + y * (1.0 + y * (0.5 + y * (1.0 / 6.0 + y * (1.0 / 24.0))))
     z *= z
@@ -196,7 +196,7 @@ def _exp_above(x: float) -> float:
 
 @kernel
 def _binomial_by_rejection(n: float, p: float, state: Any) -> float:
-    """Hörmann's transformed rejection BTRS (J. Stat. Comput. Simul. 46, 1993) for p ≤ ½, np ≥ 10.
+    """Draw by Hörmann's transformed rejection BTRS (J. Stat. Comput. Simul. 46, 1993) for p ≤ ½, np ≥ 10.
 
     Three draws in four end at the first `return`. Near the mode m the ratio P(k)/P(m) is a short product; farther
     out most are decided by its bounds exp(t ± ρ) in BTPE (Kachitvichyanukul and Schmeiser, CACM 31, 1988).
@@ -238,7 +238,7 @@ def _binomial_by_rejection(n: float, p: float, state: Any) -> float:
 
 @kernel
 def binomial(n: float, p: float, state: Any) -> float:
-    """Successes in `n` trials of probability `p`, exactly distributed, in O(1)."""
+    """Draw the successes in `n` trials of probability `p`, exactly distributed, in O(1)."""
     if p <= 0.0 or n <= 0.0:
         return 0.0
     if p >= 1.0:
@@ -254,7 +254,7 @@ def binomial(n: float, p: float, state: Any) -> float:
 
 
 class Stream:
-    """One stream in a form to hold: the family `name` under `seed`, number `replication`.
+    """A stream as an object: the family `name` under `seed`, number `replication`.
 
     Parameters
     ----------
@@ -276,18 +276,18 @@ class Stream:
         self.state = started(stream_key(check_seed(seed), name), number)
 
     def uniform(self) -> float:
-        """The next number in [0, 1)."""
+        """Return the next number in [0, 1)."""
         return uniform(self.state)
 
 
-# Random numbers of other distributions than the uniform: normal, gamma and beta, from a state the caller owns.
+# Random numbers of distributions other than the uniform: normal, gamma and beta, from a state the caller owns.
 #
 # All three are rejection methods: exact up to the rounding of doubles, without tables.
 
 
 @kernel
 def normal(state: Any) -> float:
-    """Mean 0, variance 1: Marsaglia's polar method (SIAM Review 6, 1964), one number of each pair."""
+    """Draw with mean 0 and variance 1 by Marsaglia's polar method (SIAM Review 6, 1964), one number of each pair."""
     while True:
         x = 2.0 * uniform(state) - 1.0
         y = 2.0 * uniform(state) - 1.0
@@ -298,7 +298,7 @@ def normal(state: Any) -> float:
 
 @kernel
 def gamma(shape: float, state: Any) -> float:
-    """Scale 1 and a `shape` of at least 1: Marsaglia and Tsang (ACM TOMS 26, 2000)."""
+    """Draw with scale 1 and a `shape` of at least 1 by Marsaglia and Tsang's method (ACM TOMS 26, 2000)."""
     d = shape - 1.0 / 3.0
     c = 1.0 / math.sqrt(9.0 * d)
     while True:
@@ -313,6 +313,6 @@ def gamma(shape: float, state: Any) -> float:
 
 @kernel
 def beta(a: float, b: float, state: Any) -> float:
-    """The share of the first in two gammas; `a` and `b` are at least 1."""
+    """Draw the share of the first of two gammas; `a` and `b` are at least 1."""
     x = gamma(a, state)
     return x / (x + gamma(b, state))

@@ -18,7 +18,7 @@ from holdfast._numba.compile import kernel
 from holdfast.errors import InvalidParameter
 
 NO_ARM = -1
-"""J_0: what was played before the first round."""
+"""J_0: the arm before the first round."""
 
 MEASURES = {
     "pseudo_regret": "pseudo-regret",
@@ -27,7 +27,7 @@ MEASURES = {
     "total_loss": "total loss",
     "total_cost": "total cost",
 }
-"""What is recorded of a game at each checkpoint, and its name in words.
+"""Measures recorded at each checkpoint, with their names in words.
 
 `regret_with_switching` is the paper's RS(t, λ), the pseudo-regret plus the cost of the switches. `total_loss` is the
 expected loss of the arms played, for a table of losses what they really lost; `total_cost` adds the cost of the
@@ -37,12 +37,12 @@ switches: the bill.
 
 @kernel
 def is_switch(previous: int, arm: int) -> bool:
-    """1[J_{t−1} ≠ J_t]; the first play, after NO_ARM, is one."""
+    """Return 1[J_{t−1} ≠ J_t]; the first play, after NO_ARM, is a switch."""
     return arm != previous
 
 
 def pseudo_regret(excess_played: ArrayLike, excess_of_arms: ArrayLike) -> NDArray[np.float64]:
-    """R_t from expected losses: what was played less the best arm up to t, both in excess of any one reference arm.
+    """Return R_t: the excess of what was played less that of the best arm up to t, over any one reference arm.
 
     The last axis of `excess_of_arms` runs over the arms; the rest matches `excess_played`.
     """
@@ -50,17 +50,17 @@ def pseudo_regret(excess_played: ArrayLike, excess_of_arms: ArrayLike) -> NDArra
 
 
 def with_cost(regret: ArrayLike, switches: ArrayLike, switching_cost: float) -> NDArray[np.float64]:
-    """RS(t, λ) = R_t + λ S_t for a constant λ."""
+    """Return RS(t, λ) = R_t + λ S_t for a constant λ."""
     return np.asarray(np.asarray(regret) + switching_cost * np.asarray(switches))
 
 
 def total_loss(regret: ArrayLike, least_loss: ArrayLike) -> NDArray[np.float64]:
-    """Expected loss of the arms played up to t: the regret R_t plus the expected loss of the best arm up to t."""
+    """Return the expected loss of the arms played up to t: R_t plus the expected loss of the best arm up to t."""
     return np.asarray(np.asarray(regret) + np.asarray(least_loss))
 
 
 def regret(expected_losses: ArrayLike, played: ArrayLike, switching_cost: float = 0.0) -> dict[str, Any]:
-    """R_t, S_t and RS(t, λ) after every round of one game, from its T × K expected losses and the arms played.
+    """Return R_t, S_t and RS(t, λ) after every round of one game, from its T × K expected losses and the arms played.
 
     For recorded losses, which are one fixed sequence, give the losses themselves.
 

@@ -1,4 +1,4 @@
-"""From what is measured (latency, price, errors) to a loss between 0 and 1."""
+"""Scales that turn measurements (latency, price, errors) into a loss between 0 and 1."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from holdfast.checks import number_range, real_number
 from holdfast.errors import TRUTH, InvalidParameter, Set, Words, nearest
 
 RESERVED = ("arm", "deadline", "error", "id", "loss", "reward", "rounds")
-"""Names that a measure cannot have: `tell` uses them."""
+"""Names that a measure cannot have, because `tell` uses them."""
 
 
 @dataclass(frozen=True, init=False)
 class Scale:
-    """How measurements become a loss: declared once, stored with a game.
+    """Rule that turns measurements into a loss: declared once, stored with a game.
 
     A measurement at `low` adds nothing, one at `high` adds its whole weight; in between it is linear, and outside it is
     clipped. Weights are divided by their sum, so that a loss lies between 0 and 1. An error has a loss of its own.
@@ -44,7 +44,7 @@ class Scale:
     """
 
     measures: Mapping[str, tuple[float, float, float]]
-    """Lowest, highest and share of the loss for each measure; the shares add up to 1."""
+    """Lowest value, highest value and share of the loss for each measure; shares sum to 1."""
     error: float
 
     def __init__(self, /, *, error: float = 1.0, **measures: Sequence[float]) -> None:
@@ -68,7 +68,7 @@ class Scale:
         return f"Scale({', '.join(parts)}, error={self.error:g})"
 
     def loss(self, /, *, error: bool = False, **values: float) -> float:
-        """The loss of a round: every measure must be given, unless it is an error."""
+        """Return the loss of a round: every measure must be given, unless it is an error."""
         if not isinstance(error, (bool, np.bool_)):
             raise InvalidParameter("error", Words("must be ", TRUTH), error)
         numbers = self._numbers(values)
@@ -81,7 +81,7 @@ class Scale:
         return min(math.fsum(parts), 1.0)
 
     def difference(self, /, **values: float) -> float:
-        """What so much more of each measure adds to a loss that is not clipped: λ, from what a switch does.
+        """Convert extra latency, price, … caused by a switch into a switching cost λ, without clipping.
 
         >>> Scale(latency=(0, 10), price=(0, 0.02)).difference(latency=2.0, price=0.004)
         0.2
@@ -90,7 +90,7 @@ class Scale:
         return math.fsum(self._part(name, self.measures[name][0] + value) for name, value in numbers.items())
 
     def clipped(self, /, **values: float) -> tuple[str, ...]:
-        """The measures whose value lies outside its range: to count, and to see that units are right."""
+        """Return the measures whose value lies outside its range: to count them, and to verify units."""
         return tuple(
             name for name, value in self._numbers(values).items() if not self._low(name) <= value <= self._high(name)
         )
@@ -104,7 +104,7 @@ class Scale:
         error: float = 1.0,
         **records: Sequence[float],
     ) -> Scale:
-        """A scale whose ranges are quantiles of old records, so that a few outliers do not flatten all the others.
+        """Return a scale whose ranges are quantiles of old records, so that outliers do not flatten the others.
 
         Parameters
         ----------
@@ -142,18 +142,18 @@ class Scale:
         return cls(error=error, **measures)
 
     def settings(self) -> dict[str, Any]:
-        """The scale as plain values for JSON; `from_settings` makes it again."""
+        """Return the scale as plain values for JSON; `from_settings` restores it."""
         return {"error": self.error, "measures": {name: list(parts) for name, parts in self.measures.items()}}
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> Scale:
-        """The scale that these settings describe."""
+        """Return the scale that these settings describe."""
         if not isinstance(settings, Mapping) or settings.keys() != {"error", "measures"}:
             raise InvalidParameter("settings", "must be what Scale.settings() returned", settings)
         if not isinstance(settings["measures"], Mapping):
             raise InvalidParameter("measures", "must be ranges by name", settings["measures"])
         scale = cls(error=settings["error"], **settings["measures"])
-        # Shares are stored as they are: divided by their sum once more they could change in the last digit.
+        # Shares are stored as they are: dividing by their sum again could change them in the last digit.
         exact = {name: (low, high, settings["measures"][name][2]) for name, (low, high, _) in scale.measures.items()}
         object.__setattr__(scale, "measures", MappingProxyType(exact))
         return scale
@@ -169,7 +169,7 @@ class Scale:
         return share * min(max((value - low) / (high - low), least), most)
 
     def _numbers(self, values: Mapping[str, object]) -> dict[str, float]:
-        """Finite numbers by the name of a measure."""
+        """Return finite numbers by the name of a measure."""
         for name, value in values.items():
             if name not in self.measures:
                 known = ", ".join(map(repr, self.measures))

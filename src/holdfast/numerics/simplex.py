@@ -37,13 +37,13 @@ WIDEST = 1e70
 """Spread of C in units of 2/η up to which the fourth power of a distance stays finite."""
 
 MOST_PASSES = 64
-"""Never reached: ten passes are the most seen from a cold start. It bounds the loop for a corrupt state."""
+"""Limit on the loop for a corrupt state; from a cold start ten passes are the most seen."""
 
 LOG2_E, LN2_HIGH, LN2_LOW = 1.4426950408889634, float.fromhex("0x1.62e42feep-1"), float.fromhex("0x1.a39ef35793c76p-33")
 """1/ln 2, and ln 2 in two parts: a product of the first with a whole number of up to 21 bits is exact."""
 
 NEAREST = 1.5 * 2.0**52
-"""Added and taken away again, it rounds to the nearest whole number."""
+"""Added and subtracted again, it rounds to the nearest whole number."""
 
 I2, I3, I4, I5, I6, I7, I8, I9, I10, I11, I12, I13 = (1.0 / math.factorial(k) for k in range(2, 14))
 """1/k!."""
@@ -51,7 +51,7 @@ I2, I3, I4, I5, I6, I7, I8, I9, I10, I11, I12, I13 = (1.0 / math.factorial(k) fo
 
 @kernel
 def inverse_power_sums(C: Any, m: Any, s: Any, w: Any, S2: Any, S3: Any, S4: Any) -> None:
-    """w_i = 1/(C_i − m + s) into `w`; the sums of their squares, cubes and fourth powers."""
+    """Write w_i = 1/(C_i − m + s) to `w`, and the sums of their squares, cubes and fourth powers."""
     for g in range(s.shape[0]):
         S2[g], S3[g], S4[g] = 0.0, 0.0, 0.0
     for i in range(C.shape[0]):
@@ -66,7 +66,7 @@ def inverse_power_sums(C: Any, m: Any, s: Any, w: Any, S2: Any, S3: Any, S4: Any
 
 @kernel
 def smallest(C: Any, least: Any) -> None:
-    """min C of each game into `least`."""
+    """Write min C of each game to `least`."""
     for g in range(least.shape[0]):
         least[g] = C[0, g]
     for i in range(1, C.shape[0]):
@@ -76,7 +76,7 @@ def smallest(C: Any, least: Any) -> None:
 
 @kernel
 def smallest_other(C: Any, arm: Any, least: Any) -> None:
-    """min of C_i over i ≠ arm of each game into `least`; infinite when there is no other."""
+    """Write the min of C_i over i ≠ arm of each game to `least`; infinite if there is no other arm."""
     for g in range(least.shape[0]):
         least[g] = math.inf
     for i in range(C.shape[0]):
@@ -115,7 +115,7 @@ def tsallis_solve(C: Any, m: Any, R: float, rho: float, s: Any, w: Any, d: Any, 
 
 
 def refine(v: Any, d: float) -> Any:
-    """1/(1/v + d) for |dv| ≤ 10⁻⁵, to (dv)³; of one number or of an array."""
+    """Return 1/(1/v + d) for |dv| ≤ 10⁻⁵, to (dv)³, for a number or an array."""
     y = d * v
     return v * (1.0 - y * (1.0 - y))
 
@@ -125,7 +125,7 @@ refined = kernel(refine)
 
 @kernel
 def tsallis_start(R: float, rho: float, s: float, A: float, B: float, E: float, y: float) -> float:
-    """Where to start after one arm moved to D + s = y, with A, B, E = S₂, S₃, S₄ of the others at the old root.
+    """Return the start after one arm moved to D + s = y, with A, B, E = S₂, S₃, S₄ of the others at the old root.
 
     The third-order step with S₂ = A + y⁻², S₃ = B + y⁻³, S₄ = E + y⁻⁴, brought to one division.
     """
@@ -139,10 +139,10 @@ def tsallis_start(R: float, rho: float, s: float, A: float, B: float, E: float, 
 
 @kernel
 def draw_squares(w: Any, d: Any, rho: float, target: Any, reached: Any, arm: Any) -> None:
-    """The first arm at which the sum of squares of the refined `w` exceeds `target`, into `arm`; at worst the last.
+    """Write to `arm` the first arm at which the sum of squares of the refined `w` exceeds `target`; at worst the last.
 
-    Counting all the arms before it is quicker than a search, whose end a processor would guess wrong; but not for one
-    game alone whose arm is drawn most of the time, or with many arms. Both give the same arm.
+    Counting all the arms before it is faster than a search, whose end a processor would mispredict; but not for a
+    single game that draws one arm most of the time, or with many arms. Both give the same arm.
     """
     last = w.shape[0] - 1
     if arm.shape[0] == 1 and (last > 15 or w[int(arm[0]), 0] * w[int(arm[0]), 0] > 0.6 * rho):
@@ -166,7 +166,7 @@ def draw_squares(w: Any, d: Any, rho: float, target: Any, reached: Any, arm: Any
 
 @kernel
 def draw(p: Any, target: Any, reached: Any, arm: Any) -> None:
-    """The first arm at which p_1 + … + p_i exceeds `target`, into `arm`; the last of positive weight if none does."""
+    """Write to `arm` the first arm at which p_1 + … + p_i exceeds `target`, or else the last of positive weight."""
     for g in range(arm.shape[0]):
         arm[g], reached[g] = 0.0, 0.0
     for i in range(p.shape[0]):
@@ -178,7 +178,7 @@ def draw(p: Any, target: Any, reached: Any, arm: Any) -> None:
 
 @kernel
 def exp_of_negative(x: float) -> float:
-    """exp(x) for x ≤ 0, to one unit in the last place; 0 below −708, where it would be less than 10⁻³⁰⁷.
+    """Return exp(x) for x ≤ 0, to one unit in the last place; 0 below −708, where it would be less than 10⁻³⁰⁷.
 
     x = n ln 2 + r with |r| ≤ ½ ln 2, the series of exp(r), and 2ⁿ from its bits. Unlike a C library's it is the same
     on every machine, and it runs in vector registers.
@@ -194,7 +194,7 @@ def exp_of_negative(x: float) -> float:
 
 @kernel
 def exponential_weights(L: Any, least: Any, eta: float, w: Any, total: Any) -> None:
-    """w_i = exp(−η(L_i − min L)) into `w`, and their sum, which is at least 1, into `total`."""
+    """Write w_i = exp(−η(L_i − min L)) to `w`, and their sum, which is at least 1, to `total`."""
     for g in range(total.shape[0]):
         total[g] = 0.0
     for i in range(L.shape[0]):
@@ -206,7 +206,7 @@ def exponential_weights(L: Any, least: Any, eta: float, w: Any, total: Any) -> N
 
 
 def tsallis_weights(C: ArrayLike, eta: float) -> NDArray[np.float64]:
-    """p = argmin ⟨p, C⟩ − Σ (4√p_i − 2p_i)/η over the simplex, from a cold start.
+    """Return p = argmin ⟨p, C⟩ − Σ (4√p_i − 2p_i)/η over the simplex, from a cold start.
 
     >>> tsallis_weights([0.0, 0.0], eta=1.0)
     array([0.5, 0.5])
@@ -223,7 +223,7 @@ def tsallis_weights(C: ArrayLike, eta: float) -> NDArray[np.float64]:
 
 
 def cold_solution(C: NDArray[np.float64], eta: float) -> tuple[NDArray[np.float64], int]:
-    """p for finite C, and the passes over the arms that the solver took.
+    """Return p for finite C, and the passes over the arms that the solver took.
 
     p depends on ηC only. With η between ½ and 1, a power of two moved from it to C without rounding, no rate is too
     small or too large for the solver.

@@ -1,4 +1,4 @@
-"""What a sample says: means with Student's confidence intervals, and two policies compared in pairs."""
+"""Statistics of samples: means with Student's confidence intervals, and two policies compared in pairs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from holdfast.errors import InvalidParameter
 from holdfast.text import short
 
 FEW_DEGREES = 300
-"""Degrees of freedom up to which Student's quantile is found by quadrature."""
+"""Degrees of freedom up to which Student's quantile is computed by quadrature."""
 
 
 @dataclass(frozen=True)
@@ -31,13 +31,13 @@ class Comparison:
     """Mean over replications of first − second: negative when the first is better."""
     low: float
     high: float
-    """The confidence interval of the mean difference."""
+    """Upper end of the mean difference's confidence interval; `low` is the lower end."""
     confidence: float
     replications: int
 
     @property
     def decided(self) -> bool:
-        """Whether the interval leaves out zero."""
+        """True if the interval excludes zero."""
         return not self.low <= 0.0 <= self.high
 
     def __str__(self) -> str:
@@ -49,7 +49,7 @@ class Comparison:
 
 
 def interval(sample: ArrayLike, confidence: float = 0.95) -> tuple[float, float, float]:
-    """Mean of a sample of at least two, and Student's confidence interval of it."""
+    """Return the mean of a sample of at least two, and its Student confidence interval."""
     share = checked_confidence(confidence)
     values = np.asarray(sample, dtype=np.float64)
     mean = float(values.mean())
@@ -59,7 +59,7 @@ def interval(sample: ArrayLike, confidence: float = 0.95) -> tuple[float, float,
 
 
 def quantile(sample: ArrayLike, share: float, confidence: float = 0.95) -> tuple[float, float, float]:
-    """The ⌈share·n⌉-th smallest of a sample of n, and a confidence interval of the quantile for any distribution.
+    """Return the ⌈share·n⌉-th smallest of a sample of n, and a distribution-free confidence interval of the quantile.
 
     The ends are values of the sample, found by the binomial number of values below the quantile; an end that the sample
     is too small for is infinite.
@@ -85,7 +85,7 @@ def _log_choose(n: int, k: int) -> float:
 
 
 def checked_confidence(confidence: object) -> float:
-    """A share above 0 and below 1: 0.95, not 95."""
+    """Return a confidence above 0 and below 1: 0.95, not 95."""
     rule = "must be a number between 0 and 1, such as 0.95"
     try:
         share = real_number("confidence", confidence)
@@ -98,7 +98,7 @@ def checked_confidence(confidence: object) -> float:
 
 @lru_cache(maxsize=4096)  # a report asks for a few of them thousands of times
 def student_quantile(probability: float, degrees: int) -> float:
-    """The quantile of Student's t above one half.
+    """Return the quantile of Student's t, above one half.
 
     By bisection on its distribution function; with many degrees of freedom, where that integrand is too narrow, by
     the Cornish-Fisher expansion around the normal (Abramowitz and Stegun 26.7.5). Good to eight digits.
@@ -133,6 +133,6 @@ def student_quantile(probability: float, degrees: int) -> float:
 
 @cache
 def _nodes() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Gauss and Legendre's, and their weights."""
+    """Return Gauss and Legendre's nodes and weights."""
     nodes, weights = np.polynomial.legendre.leggauss(64)
     return nodes, weights

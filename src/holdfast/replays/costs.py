@@ -171,9 +171,7 @@ class Standing:
         return Amount.of(self.costs[first] - self.costs[second], 1.0 - (1.0 - self.confidence) / among)
 
     def ranking(self, *sees: str) -> list[str]:
-        """Return policies by mean cost, cheapest first and ties in the order given; only those with this feedback,
-        if given.
-        """
+        """Return policies by mean cost, cheapest first, ties in the order given; only those with this feedback."""
         names = [name for name, played in self.played.items() if not sees or played.sees in sees]
         return sorted(names, key=lambda name: float(self.costs[name].mean()))
 

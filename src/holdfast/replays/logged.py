@@ -163,7 +163,7 @@ class LoggedData:
     probabilities
         The probability with which it was drawn: `player.probability`.
     blocks
-        Which rounds were drawn together: an id for each round, or ``"rounds"`` when every round was drawn anew. Left
+        Which rounds were drawn together: an id for each round, or ``"rounds"`` if each round was drawn separately. Left
         out, rounds that follow each other with the same arm and the same probability are taken as one block, which is
         right for logs of Holdfast and at worst makes intervals too wide.
     arm_names, n_arms
@@ -225,6 +225,7 @@ class LoggedData:
 
     @property
     def n_arms(self) -> int:
+        """Number of arms K."""
         return len(self.arm_names)
 
     @property
@@ -475,7 +476,7 @@ def read_log(
         The file or data frame.
     columns
         Names those of ``arm``, ``loss``, ``probability`` and, if there is one, ``block`` (or ``"rounds"``: every round
-        was drawn anew) and ``time``, which must not run backwards.
+        was drawn separately) and ``time``, which must not run backwards.
     missing
         What a loss that did not come in time counts as, instead of what counted in the game.
     form
@@ -625,8 +626,7 @@ def evaluate_log(
     missing: float | None = None,
     form: CsvFormat = PLAIN,
 ) -> LogEvaluation:
-    """Evaluate holding each arm, holding a random one, and drawing uniformly in each round; refuse if the log cannot
-    tell.
+    """Evaluate holding each arm, holding a random one, and drawing uniformly; refuse if the log cannot tell.
 
     A log of conversations has no λ but 0. The other parameters are those of `read_log`.
     """

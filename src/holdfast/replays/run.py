@@ -282,8 +282,8 @@ def replay(
         arm that is not available in a round counts the highest loss there; `AdaptiveHedgeSwitch` knows and never plays
         it.
     separator, decimal, thousands, encoding, empty
-        How CSV files are written: what stands between columns, before decimals and between thousands; the encoding; and
-        texts that stand for a missing value. A German export may need ``separator=";", decimal=",", thousands=".",
+        How CSV files are written: the separators of columns, decimals and thousands; the encoding; and
+        texts that mean a missing value. A German export may need ``separator=";", decimal=",", thousands=".",
         encoding="cp1252", empty="n/v"``.
     backend, workers, scheduler, seed, progress
         As in `simulate`.

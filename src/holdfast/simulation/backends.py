@@ -1,10 +1,9 @@
-"""What every backend is: it splits tasks into pieces and hands them out; it never plays a game differently.
+"""Backends: ways to split tasks into pieces and distribute them, never to play a game differently.
 
     with backend:                   opens what all runs share: a cluster, a check that the device is there
         backend.run(tasks, done)    plays all tasks; `done` is called for each piece that is finished
 
-`run` outside a ``with`` block opens and closes for itself. `tests/simulation/test_backends.py` tests
-that all backends do.
+`run` outside a ``with`` block opens and closes for itself. `tests/simulation/test_backends.py` is the specification.
 """
 
 from __future__ import annotations
@@ -26,21 +25,21 @@ from holdfast.errors import InvalidParameter
 from holdfast.simulation.tasks import Played, Task, run_task, warm_up
 
 PIECES_PER_WORKER = 8
-"""Most tasks for each worker: enough that none waits long at the end, and for a progress bar to move."""
+"""Tasks per worker: enough for balanced endings and a moving progress bar."""
 
 
 class Backend(ABC):
-    """A way to spread replications. Derive from it for a user-defined one."""
+    """A way to distribute replications. Derive from it for a user-defined one."""
 
     name: ClassVar[str]
-    """What it is called in a result's provenance."""
+    """Name in a result's provenance."""
     side_by_side: ClassVar[bool] = True
-    """Whether each of the `width` games at the same time may fill the lanes of a vector register, side by side."""
+    """True if each of the `width` concurrent games may fill all vector lanes."""
 
     @property
     @abstractmethod
     def width(self) -> int:
-        """How many games it plays at the same time: at least 1."""
+        """Number of games played concurrently, at least 1."""
 
     @abstractmethod
     def run(self, tasks: Iterable[Task], done: Callable[[Played], None]) -> None:
@@ -60,7 +59,7 @@ class Backend(ABC):
 
 
 class Reporting(Backend):
-    """Another backend that also tells `advance` how many games each finished piece had."""
+    """A backend that also reports to `advance` how many games each finished piece had."""
 
     def __init__(self, backend: Backend, advance: Callable[[int], None]) -> None:
         self._backend, self._advance = backend, advance
@@ -68,12 +67,9 @@ class Reporting(Backend):
 
     @property
     def width(self) -> int:
-        """That of the other backend."""
         return self._backend.width
 
     def run(self, tasks: Iterable[Task], done: Callable[[Played], None]) -> None:
-        """Play as the other backend does."""
-
         def both(piece: Played) -> None:
             done(piece)
             self._advance(piece.task.count)
@@ -91,10 +87,10 @@ def split(task: Task, workers: int) -> Iterator[Task]:
         yield replace(task, first=task.first + begin, count=end - begin)
 
 
-# Threads of this machine: the games hold no interpreter lock.
+# Threads of this machine: the games release the interpreter lock.
 
 QUICK = 2**20
-"""What takes at most some tens of milliseconds, in rounds times arms."""
+"""Rounds times arms that take at most some tens of milliseconds."""
 
 
 @dataclass
@@ -119,7 +115,7 @@ class Threads(Backend):
 
     @property
     def width(self) -> int:
-        """How many threads play at the same time."""
+        """Number of threads that play concurrently."""
         return cores() if self.workers is None else self.workers
 
     def run(self, tasks: Iterable[Task], done: Callable[[Played], None]) -> None:
@@ -155,14 +151,14 @@ class Threads(Backend):
 
 
 def _next_result(results: SimpleQueue[Any]) -> Any:
-    """The next result. Once polars is loaded, an interrupt does not end a wait without a limit."""
+    """Return the next result, polling: once polars is loaded, an interrupt does not end an unlimited wait."""
     while True:
         with suppress(Empty):
             return results.get(timeout=0.1)
 
 
 def _play_what_is_left(left: SimpleQueue[Task | None], results: SimpleQueue[Any], stop: Any) -> None:
-    """What a thread does until it finds None. Bare threads and two queues start and end quicker than a pool."""
+    """Play tasks until one is None. Bare threads and two queues start and end faster than a pool."""
     try:
         for piece in iter(left.get, None):
             results.put(None if stop[0] else run_task(piece, stop))
@@ -170,18 +166,27 @@ def _play_what_is_left(left: SimpleQueue[Task | None], results: SimpleQueue[Any]
         results.put(error)
 
 
+<<<<<<< HEAD
 # Ways to spread replications: threads of this machine, an executor, a Dask cluster, a GPU.
+=======
+# Named backends: threads of this machine, a Dask cluster, a GPU.
+>>>>>>> words-a
 
 __all__ = ["BACKENDS", "Backend", "Reporting", "Threads", "find_backend"]
 
 BACKENDS = ("threads", "cuda", "dask")
-"""The names that `find_backend` knows."""
+"""Names that `find_backend` knows."""
 
 
+<<<<<<< HEAD
 def find_backend(
     backend: str | Backend | Executor, *, workers: int | None = None, scheduler: str | None = None
 ) -> Backend:
     """Return the backend of this name, one that plays on this executor, or `backend` itself when it is one."""
+=======
+def find_backend(backend: str | Backend, *, workers: int | None = None, scheduler: str | None = None) -> Backend:
+    """Return the backend called `backend`, or `backend` itself when it is one."""
+>>>>>>> words-a
     if isinstance(backend, Backend):
         return backend
     if isinstance(backend, Executor):

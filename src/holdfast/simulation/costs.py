@@ -1,5 +1,4 @@
-"""What a switch costs in a simulation: a number, a sequence λ_1, λ_2, … of the blocks (Theorem 4's setting), or a table
-with a cost for each pair of arms."""
+"""Switching costs of a simulation: a number, a sequence λ_1, λ_2, … by block (Theorem 4), or one per pair of arms."""
 
 from __future__ import annotations
 
@@ -20,10 +19,10 @@ from holdfast.numerics.layout import Array
 
 SwitchingCost = float | Sequence[float] | Sequence[Sequence[float]] | Callable[[int], float]
 FIRST_TABLE = 4096
-"""Entries of a function that are tabulated at first; a game that needs more begins again with twice as many."""
+"""Entries of a function tabulated at first; a game that needs more restarts with twice as many."""
 
 _TABULATING = threading.RLock()
-"""A user's function is called by one thread at a time, and once for each block; it may itself simulate."""
+"""Lock under which a user's function is called, once per block; reentrant, as it may itself simulate."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ class Power:
         check_fields(self)
 
     def __call__(self, n: int) -> float:
-        """λ_n of block n. Not by NumPy, whose vectorised powers differ in the last bit between processors."""
+        """Return λ_n of block n. Not by NumPy, whose vectorised powers differ in the last bit between processors."""
         try:
             cost: float = self.scale * float(n) ** self.alpha
         except OverflowError:
@@ -53,26 +52,25 @@ class Power:
 class Costs:
     """A checked switching cost: `constant` is λ, or None for a sequence.
 
-    A function is tabulated by the object made for one simulation and never remembered beyond it: what it closes over
-    may have changed by the next one.
+    A function is tabulated for one simulation only: what it closes over may have changed by the next one.
     """
 
     given: Any
     constant: float | None
     blocks: int | None = None
-    """The most blocks a game can have: a function is called for no more. None where it is not known."""
+    """Most blocks a game can have, the limit of calls to a function; None if unknown."""
     unit: float = 1.0
-    """What `table` is divided by: the width of the losses' range, where policies receive shares of it."""
+    """Divisor of `table`: the width of the losses' range, where policies receive shares of it."""
     pairs: CostTable | None = None
-    """A cost for each pair of arms; then λ is not used."""
+    """Cost for each pair of arms; λ is then unused."""
     _known: Any = field(default_factory=lambda: array("d"), init=False, repr=False, compare=False)
-    """λ_1, λ_2, … of a function, as far as they were asked for."""
+    """λ_1, λ_2, … of a function, as far as tabulated."""
     _failed: list[InvalidParameter] = field(default_factory=list, init=False, repr=False, compare=False)
-    """What was wrong with the entry after those, if anything: an error only for a game that gets so far."""
+    """Error for the first invalid λ_n, raised only if a game reaches block n."""
 
     @classmethod
     def of(cls, switching_cost: SwitchingCost | Costs, *, blocks: int | None = None) -> Costs:
-        """Check what the user gave, for games of at most so many blocks."""
+        """Check a switching cost for games of at most `blocks` blocks."""
         if isinstance(switching_cost, Costs):
             return replace(switching_cost, blocks=blocks)
         if callable(switching_cost):
@@ -97,7 +95,7 @@ class Costs:
         return cls(number, number, blocks)
 
     def table(self, blocks: int = FIRST_TABLE) -> Array:
-        """λ alone, or λ_1 … λ_n for n = `blocks`, or as far as a list or the longest game reaches.
+        """Return λ alone, or λ_1 … λ_n for n = `blocks`, or as far as a list or the longest game reaches.
 
         0 where there is a cost for each pair of arms instead.
         """
@@ -112,11 +110,11 @@ class Costs:
             return np.array(self._known) / self.unit
 
     def pair_table(self) -> Array:
-        """The costs of all pairs of arms, row by row; one 0 where there are none."""
+        """Return the costs of all pairs of arms, row by row; a single 0 if there are none."""
         return np.zeros(1) if self.pairs is None else np.array(self.pairs).ravel() / self.unit
 
     def longer(self, table: Array) -> Array:
-        """Twice the table, when a game has come to its end."""
+        """Return twice the table, for a game that has reached its end."""
         if isinstance(self.given, tuple):
             raise InvalidParameter(
                 "switching_cost",
@@ -129,7 +127,7 @@ class Costs:
         return longer
 
     def _tabulate(self, blocks: int) -> None:
-        """Ask the function for entries up to λ_n, n = `blocks`, or to the first that is none."""
+        """Call the function for entries up to λ_n, n = `blocks`, or to the first invalid one."""
         while len(self._known) < blocks and not self._failed:
             n = len(self._known) + 1
             try:
@@ -144,11 +142,11 @@ class Costs:
                 self._known.append(real_number(f"switching_cost at n={n}", cost, least=0))
             except InvalidParameter as error:
                 self._failed.append(error)
-        if self._failed and len(self._known) < 2:  # a table of one entry stands for a constant
+        if self._failed and len(self._known) < 2:  # a table of one entry means a constant
             raise self._failed[0]
 
     def described(self) -> Any:
-        """For the provenance of a result."""
+        """Describe the cost for the provenance of a result."""
         if isinstance(self.given, Power):
             return {"power": self.given.alpha, "scale": self.given.scale}
         if self.pairs is not None:
@@ -159,7 +157,7 @@ class Costs:
 
 
 def _is_table(given: object) -> bool:
-    """Whether this is a list of rows."""
+    """Tell whether this is a list of rows."""
     if isinstance(given, np.ndarray):
         return given.ndim == 2
     return isinstance(given, (list, tuple)) and len(given) > 0 and isinstance(given[0], (list, tuple, np.ndarray))

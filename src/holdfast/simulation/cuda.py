@@ -45,14 +45,14 @@ THREADS_PER_BLOCK = 64
 BUSY = 4096
 MOST_REPLICATIONS_AT_ONCE = 2**20
 BYTES_AT_ONCE = 2**31
-"""Results of one launch: more are computed in several, so that memory does not grow with the replications."""
+"""Bytes of results per launch; larger runs use several, so memory does not grow with replications."""
 
 MOST_ARMS = 16_384
-"""Two numbers an arm in each thread's local memory, which is 512 KiB."""
+"""Most arms: each takes two numbers in a thread's local memory of 512 KiB."""
 
 
 def require_device() -> None:
-    """An error that says what is missing, where there is no GPU."""
+    """Raise an error that says what is missing if there is no GPU."""
     if not cuda.is_available():
         raise MissingExtra(
             "backend 'cuda' finds no NVIDIA GPU with its driver on this machine; use the backend 'threads' instead"
@@ -61,7 +61,7 @@ def require_device() -> None:
 
 @cache
 def compose_launch(play: Kernel, policy: Kernels, n_arms: int, n_vectors: int) -> Any:
-    """The GPU kernel of one game, number of arms and rows of vectors."""
+    """Return the GPU kernel of one game, number of arms and rows of vectors."""
     n_numbers, n_block, n_tally = policy.state_layout.n_numbers, policy.block_layout.n_numbers, TALLY.n_numbers
 
     @cuda.jit  # type: ignore[untyped-decorator]  # Numba has no types
@@ -88,7 +88,7 @@ def compose_launch(play: Kernel, policy: Kernels, n_arms: int, n_vectors: int) -
 
 
 def on_device(rules: Rules) -> Rules:
-    """The same rules with their arrays on the GPU."""
+    """Copy the rules with their arrays to the GPU."""
     arrays = {name: cuda.to_device(value) for name, value in rules._asdict().items() if isinstance(value, np.ndarray)}
     return rules._replace(tables=tuple(cuda.to_device(np.ascontiguousarray(t)) for t in rules.tables), **arrays)
 
@@ -98,7 +98,7 @@ def run_on_gpu(task: Task) -> Played:
     require_device()
     if task.policy.n_arms > MOST_ARMS:
         raise InvalidParameter("n_arms", f"must be at most {MOST_ARMS} on a GPU", task.policy.n_arms)
-    n_vectors = max(1, vector_rows(task.policy))  # there is no array of nothing
+    n_vectors = max(1, vector_rows(task.policy))  # CUDA has no empty arrays
     launch = compose_launch(compose_play(task.parts()), task.policy.kernels, task.policy.n_arms, n_vectors)
     grid = -(-task.count // THREADS_PER_BLOCK)
     shape = (task.count, len(task.checkpoints))
@@ -121,14 +121,14 @@ def run_on_gpu(task: Task) -> Played:
 
 @dataclass
 class Cuda(Backend):
-    """The GPU of this machine; a ``with`` block begins with the check that there is one."""
+    """The GPU of this machine; entering a ``with`` block checks that there is one."""
 
     name: ClassVar[str] = "cuda"
     side_by_side: ClassVar[bool] = False
 
     @property
     def width(self) -> int:
-        """So many games keep a GPU busy; it plays more of them at the same time if there are more."""
+        """Number of games that keep a GPU busy; it plays more concurrently if there are more."""
         return BUSY
 
     def __enter__(self) -> Self:

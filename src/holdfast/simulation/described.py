@@ -17,16 +17,16 @@ from holdfast.simulation.costs import Costs
 from holdfast.simulation.run import fitted
 
 FOLLOWED = ("n_arms", "horizon", "switching_cost", "units")
-"""Parameters of a policy that are the game's unless given."""
+"""Parameters of a policy that default to the game's."""
 
 
 class Described(NamedTuple):
-    """A policy under the name that results have for it."""
+    """A policy and its name in results."""
 
     name: str
     policy: Policy
     code: dict[str, str]
-    """The module of a user-defined policy, with the checksum of its source."""
+    """Module of a user-defined policy, with the checksum of its source."""
 
 
 def described_policy(
@@ -78,7 +78,7 @@ def described_policy(
     return Described(label or policy.label, policy, code_of(kind) if is_own(name) else {})
 
 
-# ---- classes of users ----
+# ---- user-defined classes ----
 
 
 def is_own(name: object) -> bool:
@@ -99,6 +99,6 @@ def parameters_of(kind: type) -> tuple[str, ...]:
 
 
 def code_of(kind: type) -> dict[str, str]:
-    """Return the module of a class and the checksum of its source: other code is another run."""
+    """Return the module of a class and the checksum of its source, which identify a run."""
     file = inspect.getsourcefile(kind)
     return {kind.__module__: sha256(Path(file))} if file else {}

@@ -19,28 +19,29 @@ from holdfast.numerics.schedules import LONGEST
 from holdfast.policies.policy import Kernel, Kernels, Policy
 
 SIDE_BY_SIDE = 32
-"""Games played side by side: four registers of eight numbers. With fewer, the compiler unrolls the loops before it sees
-that they could be vectors; more gain nothing."""
+"""Games played side by side: four registers of eight numbers. With fewer, the compiler unrolls the loops before it
+can vectorise them; more gain nothing.
+"""
 
 STOPPED, COSTS_EXHAUSTED, AGAINST_THE_RULES, NO_LOSS = -1, -2, -3, -4
-"""What a game returns instead of its number of blocks: it was stopped, ran out of λ_n, its policy chose an
-invalid arm or block length, or a block loss was out of range."""
+"""Return codes of a game instead of its number of blocks: it was stopped, ran out of λ_n, its policy chose an
+invalid arm or block length, or a block loss was out of range.
+"""
 
 ROUNDED, ROUNDING = 1e-6, 1e-9
-"""What a total may be off, and how much more for each round up to it: a difference of long sums is rounded, and a part
-of a table may begin with them."""
+"""Absolute tolerance of a block total, and its growth per round, because prefix sums are rounded."""
 
 
 class Rules(NamedTuple):
-    """What is the same in every replication: read-only arrays and numbers."""
+    """Inputs common to all replications: read-only arrays and numbers."""
 
     params: Any
-    """The policy's parameters in one array."""
+    """Parameters of the policy in one array."""
     tables: Any
     costs: Any
     """λ alone, or λ_1, λ_2, … of the blocks."""
     pairs: Any
-    """What going from each arm to each other costs beside that, row by row; or one 0, for nothing."""
+    """Additional cost from each arm to each other, row by row; a single 0 if none."""
     announces_cost: bool
     shuffled: bool
     horizon: float
@@ -50,7 +51,7 @@ class Rules(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """What the games in progress need, one column each: two streams, the policy's state, the block, the tally."""
+    """Memory of the games in progress, one column each: two streams, the policy's state, the block, the tally."""
 
     policy_streams: Any
     environment_streams: Any
@@ -61,13 +62,13 @@ class Scratch(NamedTuple):
 
 
 class Record(NamedTuple):
-    """What is kept of each game, a row each. At each checkpoint: the expected excess loss, the switches, their cost."""
+    """Results of each game, a row each. At each checkpoint: the expected excess loss, the switches, their cost."""
 
     excess: Any
     switches: Any
     paid: Any
     arms: Any
-    """The arm of each round; no columns where they are not wanted."""
+    """Arm of each round; no columns if not wanted."""
 
 
 class Parts(NamedTuple):
@@ -77,23 +78,23 @@ class Parts(NamedTuple):
     total: Kernel
     gap: Kernel
     ahead: Kernel | None = None
-    """What is known of a round before it."""
+    """Kernel for what is known of a round beforehand."""
     with_arms: bool = False
-    """Whether the arm of each round is recorded. A constant of the machine code: looked up, it costs a game 3 %."""
+    """True if the arm of each round is recorded; a compile-time constant, since a lookup costs 3 %."""
 
 
 class Tally(NamedTuple):
-    """What a game has come to."""
+    """Running totals of a game."""
 
     arm_before: Scalar
-    shift: Scalar  # by how many places the arms are rotated
-    place: Scalar  # where the arm in play stands among those of the environment
+    shift: Scalar  # number of places by which the arms are rotated
+    place: Scalar  # position of the arm in play among those of the environment
     block_loss: Scalar
     block_excess: Scalar  # the expected loss of a block, or of a part of it, less the reference arm's
-    excess: Scalar  # the sum of those
+    excess: Scalar  # their sum
     switches: Scalar
     paid: Scalar
-    seen: Scalar  # the place of an arm whose loss is seen, in play or not
+    seen: Scalar  # position of an arm whose loss is observed, in play or not
 
 
 TALLY = layout_of(Tally)
@@ -117,7 +118,7 @@ def begin_games(rules: Any, first: int, scratch: Any) -> None:
 
 @kernel
 def record_arms(arms: Any, held: Any, start: float, stop: float) -> None:
-    """The arm that each game holds from round `start` to `stop`."""
+    """Record the arm that each game holds from round `start` to `stop`."""
     for g in range(arms.shape[0]):
         for t in range(int(start), int(stop)):
             arms[g, t] = int(held[g])
@@ -125,7 +126,7 @@ def record_arms(arms: Any, held: Any, start: float, stop: float) -> None:
 
 @kernel
 def pay_pairs(pairs: Any, arms: Any, tally: Any, K: int) -> None:
-    """What this block's switch costs, from the arm of the block before; the first play is free."""
+    """Add the cost of this block's switch from the arm of the block before; the first play is free."""
     for g in range(arms.shape[0]):
         if tally.arm_before[g] >= 0.0 and arms[g] >= 0.0 and arms[g] < K:
             tally.paid[g] += pairs[int(tally.arm_before[g]) * K + int(arms[g])]
@@ -133,7 +134,7 @@ def pay_pairs(pairs: Any, arms: Any, tally: Any, K: int) -> None:
 
 @kernel
 def possible(losses: Any, start: float, stop: float) -> bool:
-    """Whether the rounds from `start` to `stop` can have lost this, in every game."""
+    """Tell whether these are possible losses of the rounds from `start` to `stop`, in every game."""
     wrong, least = 0, -ROUNDED - ROUNDING * stop
     most = stop - start - least
     for g in range(losses.shape[0]):
@@ -143,7 +144,7 @@ def possible(losses: Any, start: float, stop: float) -> bool:
 
 
 def _hear_own(parts: Parts) -> Kernel:
-    """What the arm in play has lost."""
+    """Compose the kernel that observes the loss of the arm in play."""
     total, observe = parts.total, parts.policy.observe
 
     @kernel
@@ -160,7 +161,7 @@ def _hear_own(parts: Parts) -> Kernel:
 
 
 def _hear_all(parts: Parts) -> Kernel:
-    """What every arm has lost: each is drawn, so that the losses are the same whatever is played."""
+    """Compose the kernel that observes every arm: each is drawn, so the losses do not depend on what is played."""
     total, observe = parts.total, parts.policy.observe
 
     @kernel
@@ -185,17 +186,17 @@ def _hear_all(parts: Parts) -> Kernel:
 
 @kernel
 def nothing_ahead(tables: Any, state: Any, t: float, shift: float) -> None:
-    """Where nothing is known of a round before it."""
+    """Do nothing: no round is known beforehand."""
 
 
 def vector_rows(policy: Policy) -> int:
-    """Rows of vectors that a game needs: those of the policy's state, and the losses where all are seen."""
+    """Return the rows of vectors that a game needs: the policy's state, and the losses under full information."""
     return policy.state_layout.vector_rows(policy.n_arms) + (policy.n_arms if policy.full_information else 0)
 
 
 @composed
 def compose_play(parts: Parts) -> Kernel:
-    """The game of a few replications, as many as `scratch` has columns."""
+    """Return the game of a few replications, as many as `scratch` has columns."""
     choose, gap, with_arms = parts.policy.choose, parts.gap, parts.with_arms
     ahead = nothing_ahead if parts.ahead is None else parts.ahead
     hear = _hear_all(parts) if parts.policy.full_information else _hear_own(parts)
@@ -204,7 +205,7 @@ def compose_play(parts: Parts) -> Kernel:
 
     @kernel
     def play(rules: Any, first: int, scratch: Any, K: int, stop: Any, record: Any) -> int:
-        """Play to the horizon, and record at each checkpoint; returns the number of blocks."""
+        """Play to the horizon, and record at each checkpoint; return the number of blocks."""
         begin_games(rules, first, scratch)
         params = view_params(rules.params)
         state = view_state(params, scratch.numbers, scratch.vectors, K)
@@ -256,7 +257,7 @@ def compose_play(parts: Parts) -> Kernel:
                     record.switches[g, mark] = int(tally.switches[g])
                     record.paid[g, mark] = tally.paid[g]
                 mark += 1
-            if end < horizon:  # what the last block loses is never used
+            if end < horizon:  # the last block's loss is never used
                 gap(tables, tally.place, t, end, tally.block_excess)
                 for g in range(width):
                     tally.excess[g] += tally.block_excess[g]
@@ -270,14 +271,14 @@ def compose_play(parts: Parts) -> Kernel:
 
 @composed
 def compose_games(parts: Parts, width: int) -> Kernel:
-    """The games of a run of replications, `width` at a time."""
+    """Return the games of a run of replications, `width` at a time."""
     play = compose_play(parts)
     n_numbers, n_block = parts.policy.state_layout.n_numbers, parts.policy.block_layout.n_numbers
     n_tally = TALLY.n_numbers
 
     @kernel
     def games(rules: Any, first: int, vectors: Any, K: int, stop: Any, record: Any) -> int:
-        """Fill one row of `record` for each replication from `first` on; returns the number of blocks.
+        """Fill one row of `record` for each replication from `first` on; return the number of blocks.
 
         Where `width` does not divide the replications, the last games are played with some that are not recorded.
         """

@@ -28,11 +28,11 @@ from holdfast.simulation.backends import Backend, find_backend
 from holdfast.simulation.costs import Costs, SwitchingCost
 from holdfast.simulation.tasks import Played, Task
 
-# The rounds at which a simulation records: evenly spaced, evenly spaced in the logarithm, or as given.
+# Rounds at which a simulation records: evenly spaced, evenly spaced in the logarithm, or as given.
 
 DEFAULT_COUNT = 100
 MOST_ROWS = 10**7
-"""Rows of a result above which fewer checkpoints are taken when the user named none."""
+"""Rows of a result above which default checkpoints are reduced."""
 
 SPACINGS = ("linear", "log")
 
@@ -40,7 +40,7 @@ Checkpoints = int | str | Sequence[int] | Mapping[str, Any]
 
 
 def checkpoint_rounds(checkpoints: Checkpoints | None, horizon: int, games: int = 1) -> tuple[int, ...]:
-    """Rounds in rising order that end with the horizon.
+    """Return rounds in ascending order that end with the horizon.
 
     `checkpoints` is a number of evenly spaced rounds, ``"linear"`` or ``"log"`` (100 of them), a mapping such as
     ``{"spacing": "log", "count": 200}``, or the rounds themselves. With None, 100 evenly spaced ones, or fewer
@@ -86,7 +86,7 @@ def _spaced(spacing: object, count: object, horizon: int) -> tuple[int, ...]:
 
 @contextmanager
 def progress_bar(wanted: bool | None, total: int, what: str = "replications") -> Iterator[Callable[[int], None]]:
-    """Gives a function to call with how many more are finished. With `wanted` None, a bar on a terminal only."""
+    """Yield a function to call with the number newly finished. With `wanted` None, a bar on terminals only."""
     if not shows_progress(wanted):
         yield lambda count: None
         return
@@ -100,7 +100,7 @@ def progress_bar(wanted: bool | None, total: int, what: str = "replications") ->
 
 
 def shows_progress(wanted: bool | None) -> bool:
-    """Whether a bar is shown: as asked for, or on a terminal."""
+    """Tell whether a bar is shown: as asked for, or on a terminal."""
     return sys.stderr.isatty() if wanted is None else wanted
 
 
@@ -186,7 +186,7 @@ def simulate(
     _check_pairs(costs, environment, named)
     shares = replace(costs, unit=environment.unit)  # as shares of the range, like the losses
     shares.table()  # a wrong function is found before anything is played
-    means = Means.of(environment, marks)  # and so are these
+    means = Means.of(environment, marks)  # and so are wrong means
     chosen = find_backend(backend, workers=workers, scheduler=scheduler)
     tasks = [
         Task(name, policy, environment, rounds, shares, marks, number, first, count) for name, policy in named.items()
@@ -227,7 +227,7 @@ def simulate(
 
 
 def checked_horizon(horizon: object, environment: Environment) -> int:
-    """The number of rounds to play: as many as are asked for, or all that the environment has."""
+    """Return the number of rounds to play: as asked for, or all that the environment has."""
     if horizon is None:
         if environment.rounds is None:
             raise InvalidParameter("horizon", "must be given, unless the environment is a loss table", None)
@@ -239,7 +239,7 @@ def checked_horizon(horizon: object, environment: Environment) -> int:
 
 
 def fitted(policy: Policy, environment: Environment, horizon: int) -> Policy:
-    """The policy as it can play this environment, arms named alike and in the same order; or an error."""
+    """Return the policy with its arms in the environment's order; raise if it cannot play there."""
     if policy.n_arms != environment.n_arms:
         rule = f"must be {environment.n_arms}, as many as the environment has"
         raise InvalidParameter("n_arms", rule, policy.n_arms)
@@ -264,7 +264,7 @@ def fitted(policy: Policy, environment: Environment, horizon: int) -> Policy:
 
 
 def _check_pairs(costs: Costs, environment: Environment, policies: Mapping[str, Policy]) -> None:
-    """An error for a table of costs that does not fit."""
+    """Raise if a table of costs does not fit."""
     if costs.pairs is None:
         return
     if len(costs.pairs) != environment.n_arms:
@@ -277,7 +277,6 @@ def _check_pairs(costs: Costs, environment: Environment, policies: Mapping[str, 
 
 
 def _named(policies: object) -> dict[str, Policy]:
-    """The policies by name."""
     if isinstance(policies, Policy):
         policies = [policies]
     if isinstance(policies, Mapping):
@@ -300,16 +299,16 @@ def _named(policies: object) -> dict[str, Policy]:
 
 
 class Means(NamedTuple):
-    """What regret and losses are counted from, at each checkpoint."""
+    """Expectations at each checkpoint that regret and losses are measured from."""
 
     excess: Array
-    """Of each arm over the reference."""
+    """Excess of each arm over the reference."""
     least_loss: Array
-    """Expected, of the best arm."""
+    """Expected loss of the best arm."""
 
     @classmethod
     def of(cls, environment: Environment, marks: Sequence[int]) -> Means:
-        """An error unless the environment, a user's own, gives a finite number for each arm."""
+        """Compute them; raise unless a user-defined environment gives a finite number for each arm."""
 
         def checked(name: str, rows: list[Any]) -> Array:
             same = {np.shape(row) for row in rows} == {(environment.n_arms,)}
@@ -330,7 +329,7 @@ def _assembled(
     marks: tuple[int, ...],
     played: Sequence[Played],
 ) -> Any:
-    """The rows of finished pieces, by policy as given, then replication, then round."""
+    """Return the rows of finished pieces, by policy as given, then replication, then round."""
     ordered = sorted(played, key=lambda piece: (labels.index(piece.task.label), piece.task.first))
 
     def measures(piece: Played) -> dict[str, Any]:

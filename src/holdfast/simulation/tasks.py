@@ -1,4 +1,4 @@
-"""A piece of work that any backend can do anywhere: a run of replications of one policy."""
+"""Tasks: pieces of work that any backend can do anywhere, each a run of replications of one policy."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from holdfast.simulation.game import (
 )
 
 WORTH_ALL_LANES = 10
-"""From so many games on, lanes of which some stay idle are quicker than one game after the other."""
+"""Games from which lanes, some of them idle, beat one game after the other."""
 
 MOST_ARMS_SIDE_BY_SIDE = 2**15
-"""The state of so many arms of games side by side takes 16 MiB in each thread."""
+"""Most arms of games side by side: their state takes 16 MiB in each thread."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Task:
     count: int
 
     def parts(self) -> Parts:
-        """What the game is composed of."""
+        """Return the kernels the game is composed of."""
         kernels, world = self.policy.kernels, self.environment
         ahead = None
         if kernels.full_information:
@@ -60,7 +60,7 @@ class Task:
 
     @property
     def width(self) -> int:
-        """How many of the replications are best played side by side."""
+        """Number of replications best played side by side."""
         return SIDE_BY_SIDE if self.policy.kernels.side_by_side and self.policy.n_arms <= MOST_ARMS_SIDE_BY_SIDE else 1
 
     def lanes(self) -> list[tuple[int, int]]:
@@ -70,7 +70,7 @@ class Task:
         return [(count, width) for count, width in ((self.count - alone, self.width), (alone, 1)) if count]
 
     def rules(self, costs: Array) -> Rules:
-        """What is the same in every replication. The losses' streams are the same for every policy too."""
+        """Return the inputs common to all replications. The losses' streams are the same for every policy too."""
         tables = self.environment.tables
         if not (isinstance(tables, tuple) and all(isinstance(table, np.ndarray) for table in tables)):
             raise InvalidParameter(f"tables of {type(self.environment).__name__}", "must be a tuple of arrays", tables)
@@ -90,14 +90,14 @@ class Task:
 
 @dataclass(frozen=True)
 class Played:
-    """What the replications of a task came to: one row each, one column a checkpoint."""
+    """Results of a task's replications: one row each, one column per checkpoint."""
 
     task: Task
     excess: Array
     switches: NDArray[np.int64]
     paid: Array
     arms: NDArray[np.int32]
-    """The arm of each round, where it was asked for."""
+    """Arm of each round, if asked for."""
     blocks: int
 
 
@@ -120,7 +120,7 @@ def run_task(task: Task, stop: NDArray[np.uint8] | None = None, *, with_arms: bo
 
 
 def check_played(task: Task, played: int) -> None:
-    """An error where a kernel, a user's own, has ended the game."""
+    """Raise if a user-defined kernel ended the game."""
     if played == AGAINST_THE_RULES:
         raise broken_rules(task.label, task.policy.n_arms)
     if played == NO_LOSS:
@@ -131,7 +131,7 @@ def check_played(task: Task, played: int) -> None:
 
 
 def warm_up(tasks: Iterable[Task]) -> None:
-    """Compile, or load from the disk, what `tasks` need, before threads ask for it all at once."""
+    """Compile, or load from disk, what `tasks` need, before threads request it all at once."""
     needed = {(task.parts(), width): task for task in tasks for _, width in task.lanes()}
     for (_, width), task in needed.items():
         _play(task, width, 0, task.costs.table(), np.zeros(1, dtype=np.uint8), _empty_record(task, 0))

@@ -567,9 +567,7 @@ def _finals(figure: Figure, row: Row, findings: Findings) -> list[Html]:
 
 
 def _mean_cells(means: Sequence[float], deviations: Sequence[float | None]) -> list[Html]:
-    """Return a column of means with their standard deviations, which one replication does not have; the lowest is
-    marked.
-    """
+    """Return a column of means with standard deviations, if there are several replications; the lowest is marked."""
     places, cells = decimals(means), []
     for mean, sd in zip(means, deviations, strict=True):
         best = len(means) > 1 and mean == min(means)
