@@ -166,11 +166,7 @@ def _play_what_is_left(left: SimpleQueue[Task | None], results: SimpleQueue[Any]
         results.put(error)
 
 
-<<<<<<< HEAD
 # Ways to spread replications: threads of this machine, an executor, a Dask cluster, a GPU.
-=======
-# Named backends: threads of this machine, a Dask cluster, a GPU.
->>>>>>> words-a
 
 __all__ = ["BACKENDS", "Backend", "Reporting", "Threads", "find_backend"]
 
@@ -178,15 +174,10 @@ BACKENDS = ("threads", "cuda", "dask")
 """Names that `find_backend` knows."""
 
 
-<<<<<<< HEAD
 def find_backend(
     backend: str | Backend | Executor, *, workers: int | None = None, scheduler: str | None = None
 ) -> Backend:
     """Return the backend of this name, one that plays on this executor, or `backend` itself when it is one."""
-=======
-def find_backend(backend: str | Backend, *, workers: int | None = None, scheduler: str | None = None) -> Backend:
-    """Return the backend called `backend`, or `backend` itself when it is one."""
->>>>>>> words-a
     if isinstance(backend, Backend):
         return backend
     if isinstance(backend, Executor):
