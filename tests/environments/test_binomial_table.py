@@ -66,6 +66,7 @@ def test_the_largest_and_the_smallest_uniform_draw_values_that_can_be(tables):
                 assert probabilities_of(tables, kind, n)[k] > 0
 
 
+@pytest.mark.skipif(not COMPILED, reason="too many draws for plain Python")
 def test_draws_from_a_table_have_its_distribution(tables):
     stream = Stream(SEED, "table draws")
     for kind, n in ((1, 40), (2, 100), (4, 7), (5, 1000)):

@@ -2,8 +2,8 @@
 
     FREEZE=1 python -m pytest tests/frozen
 
-writes them anew (once with NUMBA_DISABLE_JIT=1, once without). That is a change of behaviour: the same seed would
-then give other numbers than before. Say so in CHANGELOG.md.
+writes them anew (once with NUMBA_DISABLE_JIT=1, once without). A new policy only adds its own. If a number that was
+there changes, that is a change of behaviour: the same seed gives other numbers than before. Say so in CHANGELOG.md.
 """
 
 import json

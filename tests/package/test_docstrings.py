@@ -50,7 +50,8 @@ def public() -> Iterator[tuple[str, Any]]:
         for method, value in vars(thing).items():
             function = getattr(value, "__func__", value)
             inherited = any(method in vars(base) for base in thing.__mro__[1:])
-            if inspect.isfunction(function) and not method.startswith("_") and not inherited:
+            kernel = method.endswith("_kernel")  # a function only where the compiler is off
+            if inspect.isfunction(function) and not (method.startswith("_") or inherited or kernel):
                 yield f"{name}.{method}", function
 
 
